@@ -1,0 +1,303 @@
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { EXIT, Refusal } from './refusal.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', SECOND_MS],
+  ['m', MINUTE_MS],
+  ['h', HOUR_MS],
+  ['d', DAY_MS],
+]);
+
+/** What production may rely on about the service (design 8). */
+export const CAPABILITIES = [
+  'payment-id-is-quote-id',
+  'expired-quote-refused',
+  'one-payment-per-quote',
+  'payment-visible-in-time',
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+export type Environment = 'test' | 'prod';
+
+/** The five service settings, complete, and what follows from them. */
+export interface ServiceSettings {
+  /** Base address without a slash at its end. */
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly tenantId: string;
+  readonly environment: Environment;
+  readonly audience: string;
+}
+
+export interface Config {
+  readonly redisUrl: string | undefined;
+  /** Undefined: none of the five service settings is set, so only the sandbox can be used. */
+  readonly service: ServiceSettings | undefined;
+  readonly dataDir: string;
+  readonly reportDir: string;
+  readonly prefix: string;
+  readonly concurrency: number;
+  /** Payment requests a second over all workers. */
+  readonly ratePerSecond: number | undefined;
+  /** Payouts in a slice; undefined lets the size of the run decide. */
+  readonly slice: number | undefined;
+  readonly window: number;
+  readonly requestTimeoutMs: number;
+  readonly armDeadlineMs: number;
+  readonly quoteGraceMs: number;
+  readonly notFoundGapMs: number;
+  readonly trackEveryMs: number;
+  readonly trackRatePerSecond: number;
+  readonly watchReturnsMs: number;
+  readonly tokenCache: 'shared' | 'off';
+  readonly tokenMarginMs: number;
+  readonly assume: readonly Capability[];
+  readonly capabilitiesFile: string | undefined;
+  readonly payoutCategory: string;
+  readonly payinCategory: string;
+  readonly rememberMs: number;
+  readonly redisDurability: 'required' | 'overridden';
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+}
+
+function duration(): z.ZodType<number, string> {
+  return z.string().transform((text, context) => {
+    const match = /^([0-9]{1,9})(ms|s|m|h|d)$/.exec(text);
+    const unitMs = UNIT_MS.get(match?.[2] ?? '');
+    if (match === null || unitMs === undefined) {
+      context.addIssue(`"${text}" is no duration; write an integer with ms, s, m, h or d, for example 45s`);
+      return z.NEVER;
+    }
+    return Number.parseInt(match[1] ?? '', 10) * unitMs;
+  });
+}
+
+function integer(min: number, max: number): z.ZodType<number, string> {
+  return z.string().transform((text, context) => {
+    const value = /^[0-9]{1,9}$/.test(text) ? Number.parseInt(text, 10) : Number.NaN;
+    if (!(value >= min && value <= max)) {
+      context.addIssue(`"${text}" is not an integer from ${min} to ${max}`);
+      return z.NEVER;
+    }
+    return value;
+  });
+}
+
+function oneOf<const T extends readonly string[]>(values: T): z.ZodType<T[number], string> {
+  return z
+    .string()
+    .refine((text): text is T[number] => values.includes(text), { error: `must be one of: ${values.join(', ')}` });
+}
+
+const text = z.string().min(1, 'must not be empty');
+
+const capabilityList = z.string().transform((list, context) => {
+  const names = list.split(',').map((name) => name.trim());
+  const known = names.filter((name): name is Capability => CAPABILITIES.some((capability) => capability === name));
+  if (known.length !== names.length) {
+    context.addIssue(`takes a comma-separated list of: ${CAPABILITIES.join(', ')}`);
+    return z.NEVER;
+  }
+  return known;
+});
+
+/** One entry for each setting of design 10; the README's table is compared with it by a test. */
+const schema = z.object({
+  REDIS_URL: z
+    .url({ protocol: /^(redis|rediss|unix)$/, error: 'must be a redis://, rediss:// or unix:// address' })
+    .optional(),
+  PAYRUN_SERVICE_URL: z.url({ protocol: /^https?$/, error: 'must be an https:// or http:// address' }).optional(),
+  PAYRUN_CLIENT_ID: text.optional(),
+  PAYRUN_CLIENT_SECRET: text.optional(),
+  PAYRUN_TENANT_ID: text.optional(),
+  PAYRUN_ENVIRONMENT: oneOf(['test', 'prod']).optional(),
+  PAYRUN_AUDIENCE: text.optional(),
+  PAYRUN_HTTP_HOST: text.optional(),
+  PAYRUN_DATA_DIR: text.optional(),
+  PAYRUN_CONCURRENCY: integer(1, 10_000).default(64),
+  PAYRUN_RATE: integer(1, 100_000).optional(),
+  PAYRUN_SLICE: z.union([z.literal('auto').transform(() => undefined), integer(1, 1000)]).optional(),
+  PAYRUN_WINDOW: integer(1, 10_000).default(200),
+  PAYRUN_REQUEST_TIMEOUT: duration().default(45 * SECOND_MS),
+  PAYRUN_ARM_DEADLINE: duration().default(2 * SECOND_MS),
+  PAYRUN_QUOTE_GRACE: duration().default(5 * MINUTE_MS),
+  PAYRUN_NOT_FOUND_GAP: duration().default(30 * SECOND_MS),
+  PAYRUN_TRACK_EVERY: duration().default(30 * SECOND_MS),
+  PAYRUN_TRACK_RATE: integer(1, 100_000).default(5),
+  PAYRUN_WATCH_RETURNS: duration().default(10 * DAY_MS),
+  PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off']).default('shared'),
+  PAYRUN_TOKEN_MARGIN: duration().default(60 * SECOND_MS),
+  PAYRUN_ASSUME: capabilityList.default([]),
+  PAYRUN_CAPABILITIES_FILE: text.optional(),
+  PAYRUN_PAYOUT_CATEGORY: z.string().min(1).max(128).default('BANK'),
+  PAYRUN_PAYIN_CATEGORY: z.string().min(1).max(128).default('PRE_FUNDING'),
+  PAYRUN_REPORT_DIR: text.optional(),
+  PAYRUN_REMEMBER: duration().default(400 * DAY_MS),
+  PAYRUN_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]*\{[A-Za-z0-9_-]+\}$/, 'must hold one hash tag in braces, for example {payrun}')
+    .default('{payrun}'),
+  PAYRUN_REDIS_DURABILITY: oneOf(['required', 'overridden']).default('required'),
+  PAYRUN_CONFIRM_PROD: text.optional(),
+  PAYRUN_CONFIG: z
+    .never('this version knows no approval, limits or notifications yet, and will not ignore them')
+    .optional(),
+  PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+type Settings = z.infer<typeof schema>;
+
+/** The names of all settings, as the environment has them. */
+export const SETTING_NAMES: readonly string[] = Object.keys(schema.shape);
+
+const SERVICE_NAMES = [
+  'PAYRUN_SERVICE_URL',
+  'PAYRUN_CLIENT_ID',
+  'PAYRUN_CLIENT_SECRET',
+  'PAYRUN_TENANT_ID',
+  'PAYRUN_ENVIRONMENT',
+] as const;
+
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The settings of this process, read from the environment once (design 10). Throws a Refusal (exit 2) that names every
+ * problem at once.
+ */
+export function readConfig(environment: EnvironmentVariables = process.env): Config {
+  const problems: string[] = [];
+  const parsed = schema.safeParse(collectSettings(environment, problems));
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`);
+    throw refuseSettings(problems);
+  }
+  const service = serviceOf(parsed.data, problems);
+  const dataDir = dataDirOf(parsed.data, service !== undefined, problems);
+  if (problems.length > 0) throw refuseSettings(problems);
+  return Object.freeze(configOf(parsed.data, service, dataDir));
+}
+
+function refuseSettings(problems: readonly string[]): Refusal {
+  return new Refusal(
+    `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
+    {
+      exitCode: EXIT.usage,
+      remedy: 'Correct the settings named above; the README lists them all.',
+    },
+  );
+}
+
+/** NAME and NAME_FILE (whose file holds the value) as one value a name; both set, or an unknown PAYRUN_ name, is a problem. */
+function collectSettings(environment: EnvironmentVariables, problems: string[]): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const [key, value] of Object.entries(environment)) {
+    if (value === undefined || !(key.startsWith('PAYRUN_') || key === 'REDIS_URL' || key === 'REDIS_URL_FILE'))
+      continue;
+    if (SETTING_NAMES.includes(key)) settings[key] = value;
+    else if (!key.endsWith('_FILE') || !SETTING_NAMES.includes(key.slice(0, -'_FILE'.length))) {
+      problems.push(`${key}: no such setting`);
+    }
+  }
+  for (const name of SETTING_NAMES) {
+    const file = environment[`${name}_FILE`];
+    // PAYRUN_CAPABILITIES_FILE is a setting of its own, not the file variant of another.
+    if (file === undefined) continue;
+    if (settings[name] !== undefined) problems.push(`${name}: set twice, also as ${name}_FILE`);
+    else settings[name] = readSettingFile(`${name}_FILE`, file, problems);
+  }
+  return settings;
+}
+
+function readSettingFile(name: string, file: string, problems: string[]): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    problems.push(`${name}: the file ${file} cannot be read`);
+    return '';
+  }
+}
+
+function serviceOf(settings: Settings, problems: string[]): ServiceSettings | undefined {
+  const missing = SERVICE_NAMES.filter((name) => settings[name] === undefined);
+  if (missing.length === SERVICE_NAMES.length) return undefined;
+  const { PAYRUN_SERVICE_URL: url, PAYRUN_CLIENT_ID: clientId, PAYRUN_CLIENT_SECRET: clientSecret } = settings;
+  const { PAYRUN_TENANT_ID: tenantId, PAYRUN_ENVIRONMENT: environment } = settings;
+  if (!url || !clientId || !clientSecret || !tenantId || !environment) {
+    problems.push(`${missing.join(', ')}: missing; a service needs all five of ${SERVICE_NAMES.join(', ')}`);
+    return undefined;
+  }
+  checkAddress(url, settings, problems);
+  if (environment === 'prod') {
+    if (settings.PAYRUN_CONFIRM_PROD !== tenantId) {
+      problems.push('PAYRUN_CONFIRM_PROD: must repeat the tenant id before payrun pays in prod');
+    }
+    if (settings.PAYRUN_ASSUME.length > 0)
+      problems.push('PAYRUN_ASSUME: only in test; prod reads PAYRUN_CAPABILITIES_FILE');
+  }
+  return {
+    url: url.replace(/\/+$/, ''),
+    clientId,
+    clientSecret,
+    tenantId,
+    environment,
+    audience: settings.PAYRUN_AUDIENCE ?? `urn:servicexcurrent-${environment}:${tenantId}`,
+  };
+}
+
+function checkAddress(address: string, settings: Settings, problems: string[]): void {
+  const url = new URL(address);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    problems.push('PAYRUN_SERVICE_URL: must be a plain address without user, query or fragment');
+  }
+  if (url.protocol === 'https:') return;
+  const loopback = /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/.test(url.hostname);
+  if (settings.PAYRUN_ENVIRONMENT === 'prod') problems.push('PAYRUN_SERVICE_URL: prod takes https only');
+  else if (!loopback && url.hostname !== settings.PAYRUN_HTTP_HOST) {
+    problems.push('PAYRUN_SERVICE_URL: http is for loopback and the host named by PAYRUN_HTTP_HOST only');
+  }
+}
+
+function dataDirOf(settings: Settings, hasService: boolean, problems: string[]): string {
+  const dataDir = settings.PAYRUN_DATA_DIR;
+  if (hasService && (dataDir === undefined || !isAbsolute(dataDir))) {
+    problems.push('PAYRUN_DATA_DIR: required with a service, as an absolute path');
+  }
+  return resolve(dataDir ?? '.payrun');
+}
+
+function configOf(settings: Settings, service: ServiceSettings | undefined, dataDir: string): Config {
+  return {
+    redisUrl: settings.REDIS_URL,
+    service,
+    dataDir,
+    reportDir: resolve(settings.PAYRUN_REPORT_DIR ?? join(dataDir, 'reports')),
+    prefix: settings.PAYRUN_PREFIX,
+    concurrency: settings.PAYRUN_CONCURRENCY,
+    ratePerSecond: settings.PAYRUN_RATE,
+    slice: settings.PAYRUN_SLICE,
+    window: settings.PAYRUN_WINDOW,
+    requestTimeoutMs: settings.PAYRUN_REQUEST_TIMEOUT,
+    armDeadlineMs: settings.PAYRUN_ARM_DEADLINE,
+    quoteGraceMs: settings.PAYRUN_QUOTE_GRACE,
+    notFoundGapMs: settings.PAYRUN_NOT_FOUND_GAP,
+    trackEveryMs: settings.PAYRUN_TRACK_EVERY,
+    trackRatePerSecond: settings.PAYRUN_TRACK_RATE,
+    watchReturnsMs: settings.PAYRUN_WATCH_RETURNS,
+    tokenCache: settings.PAYRUN_TOKEN_CACHE,
+    tokenMarginMs: settings.PAYRUN_TOKEN_MARGIN,
+    assume: settings.PAYRUN_ASSUME,
+    capabilitiesFile: settings.PAYRUN_CAPABILITIES_FILE,
+    payoutCategory: settings.PAYRUN_PAYOUT_CATEGORY,
+    payinCategory: settings.PAYRUN_PAYIN_CATEGORY,
+    rememberMs: settings.PAYRUN_REMEMBER,
+    redisDurability: settings.PAYRUN_REDIS_DURABILITY,
+    logLevel: settings.PAYRUN_LOG_LEVEL,
+  };
+}

@@ -1,0 +1,269 @@
+import type { Money } from './money.ts';
+
+/*
+ * The words of payrun, and what may happen to a payout.
+ *
+ *   payout file, row   the CSV that a finance team hands in; one data line of it, known by the line it begins on
+ *   run                one accepted payout file on its way to being paid
+ *   payout             one row of a run that is to be paid
+ *   reference          the payer's own key for the payout, sent as internalId
+ *   quote, payment     the service's offer; what the service makes of an armed quote
+ *   arm, attempt       to record durably that one process may now send one payment request for one quote
+ *   unknown            a payment request may have been sent and nobody knows what came of it
+ *   look-up            reading a payment by its id to learn whether it exists
+ *   held               a person has to decide before anything more happens
+ *   spent              said of a quote for which a byte of a payment request may have left
+ *   due                wanting something at a time
+ *   pause, halt        stop one run; stop everything
+ *   problem            what is wrong with a file or row
+ */
+
+export const AMOUNT_TYPES = ['SOURCE_AMOUNT', 'DESTINATION_AMOUNT'] as const;
+export type AmountType = (typeof AMOUNT_TYPES)[number];
+
+/** The values of `sourceOfCash` (interface page, section 2.5). */
+export const SOURCES_OF_CASH = [
+  'ALMY',
+  'CASH',
+  'COMP',
+  'EMIN',
+  'GIFT',
+  'INHE',
+  'INLQ',
+  'PACA',
+  'REDM',
+  'REPY',
+  'REST',
+  'SALE',
+  'SEAQ',
+  'SELF',
+  'SVGS',
+  'WINS',
+] as const;
+export type SourceOfCash = (typeof SOURCES_OF_CASH)[number];
+
+/** What a row of a payout file says (design 11). An empty optional cell is null. */
+export interface PayoutRow {
+  /** The physical line of the file on which the row begins; the header is line 1. */
+  readonly line: number;
+  readonly reference: string;
+  /** UUID in lower case. */
+  readonly beneficiaryIdentityId: string;
+  /** UUID in lower case; given when paying on behalf of another business. */
+  readonly originatorIdentityId: string | null;
+  /** In the currency that `amountType` names. */
+  readonly amount: Money;
+  readonly amountType: AmountType;
+  readonly sourceCurrency: string;
+  readonly destinationCurrency: string;
+  readonly sourceCountry: string | null;
+  readonly destinationCountry: string | null;
+  readonly payoutCategory: string | null;
+  readonly payinCategory: string | null;
+  readonly purposeCode: string | null;
+  readonly sourceOfCash: SourceOfCash | null;
+}
+
+/** A row that intake refused while the rest of its file was let go (`--skip-invalid`). */
+export interface RefusedRow {
+  readonly line: number;
+  /** The cells by column name as they stood in the file; over-long ones are cut. */
+  readonly cells: Readonly<Record<string, string>>;
+  /** What the row would have added to the file's totals, where amount and currency could be read. */
+  readonly amount: Money | null;
+  /** The stable code of the first problem, E_… */
+  readonly code: string;
+  readonly message: string;
+}
+
+export const PAYOUT_STATES = [
+  'ready',
+  'armed',
+  'quoted',
+  'unknown',
+  'held',
+  'accepted',
+  'rejected',
+  'cancelled',
+  'completed',
+  'failed',
+  'returned',
+] as const;
+export type PayoutState = (typeof PAYOUT_STATES)[number];
+
+/** A move's condition on the payout's quote: `sent` when it has a spent one, `never-sent` when it has none. */
+export type MoveGuard = 'sent' | 'never-sent';
+
+export interface Move {
+  readonly from: PayoutState;
+  readonly to: PayoutState;
+  readonly guard?: MoveGuard;
+  readonly by: string;
+}
+
+/**
+ * Every move that a payout may make (design 4). The ledger's script is given this very table and refuses and counts
+ * whatever is not in it. `held` by a breach of an assertion is the one exception, see `mayMove`.
+ */
+export const MOVES: readonly Move[] = [
+  { from: 'ready', to: 'armed', by: 'a quote in our currencies and amount with enough life left' },
+  { from: 'ready', to: 'held', by: 'a limit, a suspected duplicate, the cost, or quotes that fail too often' },
+  { from: 'ready', to: 'rejected', by: 'the quote was refused for good' },
+  { from: 'ready', to: 'cancelled', by: 'cancel' },
+  { from: 'armed', to: 'accepted', by: 'the service made the payment' },
+  { from: 'armed', to: 'quoted', by: 'refused, may come again' },
+  { from: 'armed', to: 'ready', by: 'no byte of the request left' },
+  { from: 'armed', to: 'rejected', by: 'refused for good' },
+  { from: 'armed', to: 'unknown', by: 'anything but a definite answer' },
+  { from: 'quoted', to: 'armed', by: 'again with the same quote while it lives' },
+  { from: 'quoted', to: 'unknown', by: 'the quote ended, or the run was paused or cancelled' },
+  { from: 'quoted', to: 'accepted', by: 'a look-up found the payment' },
+  { from: 'unknown', to: 'accepted', by: 'a look-up found the payment' },
+  { from: 'unknown', to: 'ready', by: 'the quote is proven dead' },
+  { from: 'unknown', to: 'cancelled', by: 'the quote is proven dead and the run was cancelled' },
+  { from: 'unknown', to: 'held', by: 'nothing can prove the quote dead, or too many quotes, or too long' },
+  { from: 'rejected', to: 'accepted', guard: 'sent', by: 'a look-up found the payment after all' },
+  { from: 'held', to: 'ready', guard: 'never-sent', by: 'a person allows it' },
+  { from: 'held', to: 'cancelled', guard: 'never-sent', by: 'a person drops it' },
+  { from: 'held', to: 'accepted', guard: 'sent', by: 'a person or a look-up found the payment' },
+  { from: 'held', to: 'rejected', guard: 'sent', by: 'two people settle that it was not paid' },
+  { from: 'accepted', to: 'completed', by: "the service's state" },
+  { from: 'accepted', to: 'failed', by: "the service's state" },
+  { from: 'accepted', to: 'returned', by: "the service's state" },
+  { from: 'completed', to: 'returned', by: "the service's state" },
+];
+
+/**
+ * Whether the table lets a payout go from one state to another. `sent` tells whether it has a spent quote. A breach of
+ * an assertion of faults.md may hold a payout from any state.
+ */
+export function mayMove(move: { from: PayoutState; to: PayoutState; sent: boolean; breach?: boolean }): boolean {
+  if (move.breach === true) return move.to === 'held' && move.from !== 'held';
+  const row = MOVES.find(({ from, to }) => from === move.from && to === move.to);
+  if (row === undefined) return false;
+  return row.guard === undefined || (row.guard === 'sent') === move.sent;
+}
+
+/** What the report says of a row (design 12), in the order in which reports and pages name them. */
+export const OUTCOMES = [
+  'waiting',
+  'unknown',
+  'pending',
+  'paid',
+  'failed',
+  'returned',
+  'rejected',
+  'held',
+  'cancelled',
+  'refused',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+const OUTCOME_OF_STATE: Readonly<Record<PayoutState | 'refused', Outcome>> = {
+  ready: 'waiting',
+  armed: 'unknown',
+  quoted: 'unknown',
+  unknown: 'unknown',
+  held: 'held',
+  accepted: 'pending',
+  rejected: 'rejected',
+  cancelled: 'cancelled',
+  completed: 'paid',
+  failed: 'failed',
+  returned: 'returned',
+  refused: 'refused',
+};
+
+/** The outcome that stands for a payout's state; a row that intake refused has the state `refused`. */
+export function outcomeOf(state: PayoutState | 'refused'): Outcome {
+  return OUTCOME_OF_STATE[state];
+}
+
+/** States of a payout that keep its run from being finished. */
+export const OPEN_STATES: readonly PayoutState[] = ['ready', 'armed', 'quoted', 'unknown'];
+
+/** States in which the service has made the payment. */
+export const PAYMENT_STATES: readonly PayoutState[] = ['accepted', 'completed', 'failed', 'returned'];
+
+/** States in which a payout's reference may be used again (design 6); `rejected` only once it is confirmed. */
+export const FREE_STATES: readonly PayoutState[] = ['rejected', 'cancelled', 'failed', 'returned'];
+
+export const RUN_STATES = ['recording', 'awaiting-approval', 'paying', 'paused', 'finished', 'cancelled'] as const;
+export type RunState = (typeof RUN_STATES)[number];
+
+/** Every move that a run may make (design 4). A paused run whose last open payout is settled is finished too. */
+export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
+  recording: ['awaiting-approval', 'paying', 'cancelled'],
+  'awaiting-approval': ['paying', 'cancelled'],
+  paying: ['paused', 'finished', 'cancelled'],
+  paused: ['paying', 'finished', 'cancelled'],
+  finished: [],
+  cancelled: [],
+};
+
+/** Payment requests for one quote, quotes for one payout, and the time that a payout may go on being tried (design 3, 4). */
+export const ARMINGS_PER_QUOTE_MAX = 5;
+export const QUOTES_PER_PAYOUT_MAX = 5;
+export const PAYOUT_TRIED_MS_MAX = 24 * 60 * 60 * 1000;
+
+/** One step of a payout's history. */
+export interface HistoryEntry {
+  /** Redis's time in milliseconds since 1970. */
+  readonly at: number;
+  readonly to: PayoutState;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** A payout as the ledger holds it. Times are milliseconds since 1970. */
+export interface Payout {
+  readonly runId: string;
+  readonly line: number;
+  readonly row: PayoutRow;
+  /** First 16 bytes of the SHA-256 of the row's fields, in hexadecimal. */
+  readonly rowHash: string;
+  /** Grows by one with each write. */
+  readonly version: number;
+  readonly state: PayoutState;
+  /** The spent quote, or null: a payout without one was never sent, or its earlier quotes are proven dead. */
+  readonly quoteId: string | null;
+  readonly quoteExpiresAt: number | null;
+  /** Payment requests armed over all quotes; for the present quote; quotes spent, the present one included. */
+  readonly attempts: number;
+  readonly armings: number;
+  readonly quotes: number;
+  /** The ledger's arming counter at the last arming; 0 before it. */
+  readonly armingCounter: number;
+  /** The process that armed last, and when; fingerprint of the credentials it sent with. */
+  readonly armedBy: string | null;
+  readonly armedAt: number | null;
+  readonly credentials: string | null;
+  /** The `Date` of the first not-found answer that counts towards a proof of death. */
+  readonly notFoundAt: number | null;
+  /** Whether a 2xx status line was seen for a payment request of the present quote. */
+  readonly seen2xx: boolean;
+  /** Quote requests that failed in a row. */
+  readonly quoteFailures: number;
+  /** Look-ups of the present quote that did not settle it. */
+  readonly lookUps: number;
+  readonly paymentId: string | null;
+  /** The service's own word for the payment's state. */
+  readonly paymentState: string | null;
+  readonly sourceAmount: Money | null;
+  readonly destinationAmount: Money | null;
+  /** Plain decimal. */
+  readonly rate: string | null;
+  /** Fees and taxes as the service named them, one entry a currency. */
+  readonly fees: readonly Money[];
+  readonly reasonCode: string | null;
+  readonly reason: string | null;
+  readonly quotedAt: number | null;
+  readonly sentAt: number | null;
+  readonly settledAt: number | null;
+  readonly history: readonly HistoryEntry[];
+}
+
+/** A payout's id: run id, `-`, line. */
+export function payoutId(payout: { runId: string; line: number }): string {
+  return `${payout.runId}-${payout.line}`;
+}
