@@ -267,3 +267,33 @@ export interface Payout {
 export function payoutId(payout: { runId: string; line: number }): string {
   return `${payout.runId}-${payout.line}`;
 }
+
+/** A run as the ledger holds it. Times are milliseconds since 1970. */
+export interface Run {
+  readonly id: string;
+  readonly state: RunState;
+  /** Why the run is paused; null when it is not. */
+  readonly pauseReason: string | null;
+  readonly fileName: string;
+  /** SHA-256 of the payout file's bytes, in hexadecimal. */
+  readonly fileSha256: string;
+  /** Data rows in the file, those that intake refused included. */
+  readonly rows: number;
+  /** The file's own totals as intake added them up, refused rows included where they could be read; one entry a currency. */
+  readonly fileTotals: readonly Money[];
+  readonly createdAt: number;
+  readonly createdBy: string;
+  readonly finishedAt: number | null;
+  /** Payouts (and refused rows) per state, as the moves counted them. */
+  readonly counts: Readonly<Record<PayoutState | 'refused', number>>;
+  /** The file's amounts per currency and outcome, as the moves counted them. */
+  readonly amounts: ReadonlyMap<string, Readonly<Record<Outcome, bigint>>>;
+  /** Grows with each move of one of its payouts or of the run itself. */
+  readonly changes: number;
+  /** Value of `changes` when the last report was written, and that report's number; 0 and 0 before the first. */
+  readonly reportedChanges: number;
+  readonly reportVersion: number;
+  /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
+  readonly deadQuotes: number;
+  readonly deadQuotesFound: number | null;
+}
