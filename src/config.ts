@@ -128,10 +128,10 @@ const schema = z.object({
   PAYRUN_WINDOW: integer(1, 10_000).default(200),
   PAYRUN_REQUEST_TIMEOUT: duration().default(45 * SECOND_MS),
   PAYRUN_ARM_DEADLINE: duration().default(2 * SECOND_MS),
-  PAYRUN_QUOTE_GRACE: duration().default(5 * MINUTE_MS),
-  PAYRUN_NOT_FOUND_GAP: duration().default(30 * SECOND_MS),
-  PAYRUN_TRACK_EVERY: duration().default(30 * SECOND_MS),
-  PAYRUN_TRACK_RATE: integer(1, 100_000).default(5),
+  PAYRUN_QUOTE_GRACE: duration().optional(),
+  PAYRUN_NOT_FOUND_GAP: duration().optional(),
+  PAYRUN_TRACK_EVERY: duration().optional(),
+  PAYRUN_TRACK_RATE: integer(1, 100_000).optional(),
   PAYRUN_WATCH_RETURNS: duration().default(10 * DAY_MS),
   PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off']).default('shared'),
   PAYRUN_TOKEN_MARGIN: duration().default(60 * SECOND_MS),
@@ -272,7 +272,22 @@ function dataDirOf(settings: Settings, hasService: boolean, problems: string[]):
   return resolve(dataDir ?? '.payrun');
 }
 
+/** Defaults that depend on whether the service is a real one or the sandbox that payrun starts (design 8). */
+const SERVICE_DEFAULTS = {
+  quoteGraceMs: 5 * MINUTE_MS,
+  notFoundGapMs: 30 * SECOND_MS,
+  trackEveryMs: 30 * SECOND_MS,
+  trackRatePerSecond: 5,
+};
+const SANDBOX_DEFAULTS = {
+  quoteGraceMs: SECOND_MS,
+  notFoundGapMs: SECOND_MS,
+  trackEveryMs: SECOND_MS,
+  trackRatePerSecond: 2000,
+};
+
 function configOf(settings: Settings, service: ServiceSettings | undefined, dataDir: string): Config {
+  const defaults = service === undefined ? SANDBOX_DEFAULTS : SERVICE_DEFAULTS;
   return {
     redisUrl: settings.REDIS_URL,
     service,
@@ -285,10 +300,10 @@ function configOf(settings: Settings, service: ServiceSettings | undefined, data
     window: settings.PAYRUN_WINDOW,
     requestTimeoutMs: settings.PAYRUN_REQUEST_TIMEOUT,
     armDeadlineMs: settings.PAYRUN_ARM_DEADLINE,
-    quoteGraceMs: settings.PAYRUN_QUOTE_GRACE,
-    notFoundGapMs: settings.PAYRUN_NOT_FOUND_GAP,
-    trackEveryMs: settings.PAYRUN_TRACK_EVERY,
-    trackRatePerSecond: settings.PAYRUN_TRACK_RATE,
+    quoteGraceMs: settings.PAYRUN_QUOTE_GRACE ?? defaults.quoteGraceMs,
+    notFoundGapMs: settings.PAYRUN_NOT_FOUND_GAP ?? defaults.notFoundGapMs,
+    trackEveryMs: settings.PAYRUN_TRACK_EVERY ?? defaults.trackEveryMs,
+    trackRatePerSecond: settings.PAYRUN_TRACK_RATE ?? defaults.trackRatePerSecond,
     watchReturnsMs: settings.PAYRUN_WATCH_RETURNS,
     tokenCache: settings.PAYRUN_TOKEN_CACHE,
     tokenMarginMs: settings.PAYRUN_TOKEN_MARGIN,

@@ -242,6 +242,8 @@ export interface Payout {
   readonly notFoundAt: number | null;
   /** Whether a 2xx status line was seen for a payment request of the present quote. */
   readonly seen2xx: boolean;
+  /** A rejected payout whose last look-up, after its quote's end and grace, found nothing. */
+  readonly rejectionConfirmed: boolean;
   /** Quote requests that failed in a row. */
   readonly quoteFailures: number;
   /** Look-ups of the present quote that did not settle it. */

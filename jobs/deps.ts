@@ -1,0 +1,15 @@
+import type { App } from '../src/app.ts';
+import type { PayDeps } from '../src/pay/deps.ts';
+import type { Gate } from './gate.ts';
+import type { JobQueues } from './open.ts';
+
+/** What processors work with. */
+export interface JobDeps {
+  readonly app: App<JobQueues>;
+  readonly pay: PayDeps;
+  /** Payouts in work at a time, and look-ups. */
+  readonly payGate: Gate;
+  readonly lookGate: Gate;
+  /** Aborted when the worker stops: nothing new is begun. */
+  readonly stopping: AbortSignal;
+}

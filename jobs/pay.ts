@@ -1,0 +1,25 @@
+import { type PayResult, payPayout } from '../src/pay/pay-payout.ts';
+import type { JobPayload } from './catalog.ts';
+import type { JobDeps } from './deps.ts';
+
+/** Pays the payouts of a slice, several at a time, and wakes the feed when the window has room. */
+export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<'pay'>): Promise<void> {
+  const { app, stopping } = deps;
+  const run = await app.ledger.runs.read(runId);
+  if (run === undefined) return;
+  const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  const { fileSha256 } = run;
+  const results = await Promise.all(
+    lines.map((line) =>
+      deps.payGate(async (): Promise<PayResult> => {
+        if (stopping.aborted) return 'left';
+        return await payPayout(deps.pay, { runId, line, fileSha256 }, stopping);
+      }),
+    ),
+  );
+  app.at('C12');
+  const isPutOff = from === to && results[0] === 'deferred';
+  if (results.includes('left') || isPutOff) return;
+  const { out, more } = await app.ledger.slices.end(runId, { from, to, stamp });
+  if (more && out <= app.config.window / 2) await app.wake(runId);
+}

@@ -1,0 +1,77 @@
+import type { DuePayout } from '../src/ledger/slices.ts';
+import { finishRun } from '../src/runs/finish.ts';
+import type { JobDeps } from './deps.ts';
+import { payJob } from './feed.ts';
+import { reportJob } from './report.ts';
+
+/** How often the sweeper looks (design 7). */
+export const SWEEP_EVERY_MS = 2000;
+
+const LOOK_UPS_PER_SWEEP = 2000;
+const LINES_PER_JOB = 25;
+
+/** Gives a job to whatever is due and has none, and ends runs that have nothing open any more. */
+export async function sweep(deps: JobDeps): Promise<void> {
+  const { app } = deps;
+  for (const runId of await app.ledger.runs.live()) {
+    if (deps.stopping.aborted) return;
+    await sweepRun(deps, runId);
+  }
+  const track = Math.ceil((app.config.trackRatePerSecond * SWEEP_EVERY_MS) / 1000);
+  await wakeDue(deps, await app.ledger.slices.takeDue({ look: LOOK_UPS_PER_SWEEP, track }));
+  for (const runId of await app.ledger.runs.takeWatch(app.config.watchReturnsMs)) {
+    await app.jobs.add('watch', [{ id: `watch-${runId}`, payload: { runId } }]);
+  }
+}
+
+async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
+  if (await finishRun(app.ledger, runId)) {
+    await app.jobs.add('report', [reportJob(runId)]);
+    return;
+  }
+  const slices = await app.ledger.slices.take(runId, app.config.window);
+  await app.jobs.add(
+    'pay',
+    slices.map((slice) => payJob(runId, slice)),
+  );
+  await app.wake(runId);
+}
+
+async function wakeDue({ app }: JobDeps, due: readonly DuePayout[]): Promise<void> {
+  const quoted = due.filter(({ state }) => state === 'quoted');
+  await app.jobs.add(
+    'pay',
+    quoted.map(({ runId, line }) => payJob(runId, { from: line, to: line, stamp: '' })),
+  );
+  await wakeLines(
+    app,
+    'track',
+    due.filter(({ state }) => state === 'accepted'),
+  );
+  await wakeLines(
+    app,
+    'look-up',
+    due.filter(({ state }) => state !== 'accepted' && state !== 'quoted'),
+  );
+}
+
+async function wakeLines(app: JobDeps['app'], name: 'track' | 'look-up', due: readonly DuePayout[]): Promise<void> {
+  const linesOfRuns = new Map<string, number[]>();
+  for (const { runId, line } of due) {
+    const lines = linesOfRuns.get(runId);
+    if (lines === undefined) linesOfRuns.set(runId, [line]);
+    else lines.push(line);
+  }
+  for (const [runId, lines] of linesOfRuns) {
+    await app.jobs.add(
+      name,
+      inPieces(lines).map((piece) => ({ id: `${name}-${runId}-${piece.join('-')}`, payload: { runId, lines: piece } })),
+    );
+  }
+}
+
+function inPieces(lines: readonly number[]): number[][] {
+  const pieces: number[][] = [];
+  for (let from = 0; from < lines.length; from += LINES_PER_JOB) pieces.push(lines.slice(from, from + LINES_PER_JOB));
+  return pieces;
+}

@@ -1,0 +1,102 @@
+import { type Job, Worker } from 'bullmq';
+import type { App } from '../src/app.ts';
+import { IntentLogFault } from '../src/ledger/intent-log.ts';
+import type { PayDeps } from '../src/pay/deps.ts';
+import { CATALOG, JOB_NAMES, type JobName } from './catalog.ts';
+import type { JobDeps } from './deps.ts';
+import { feed } from './feed.ts';
+import { openGate } from './gate.ts';
+import { lookUp } from './look-up.ts';
+import type { JobQueues } from './open.ts';
+import { pay } from './pay.ts';
+import { report } from './report.ts';
+import { SWEEP_EVERY_MS, sweep } from './sweep.ts';
+import { track, watch } from './track.ts';
+
+const LOCK_MS = 8000;
+const STALLED_EVERY_MS = 4000;
+const STALLED_MAX = 1000;
+const LOOK_UPS_AT_A_TIME = 64;
+
+export interface PayWorker {
+  /**
+   * Begins nothing new, lets what is in flight end for at most `withinMs`, and leaves the rest safe: what was sent
+   * without an answer is looked up by whoever comes next.
+   */
+  stop(withinMs: number): Promise<void>;
+}
+
+/**
+ * Works on all jobs until it is stopped. `onFatal` is told of a fault after which this process must not go on: its disk
+ * no longer tells whether an intent line is there.
+ */
+export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (error: Error) => void): PayWorker {
+  const stopping = new AbortController();
+  const deps: JobDeps = {
+    app,
+    pay: payDeps,
+    payGate: openGate(app.config.concurrency),
+    lookGate: openGate(LOOK_UPS_AT_A_TIME),
+    stopping: stopping.signal,
+  };
+  const workers = JOB_NAMES.map((name) => openWorker(deps, name, onFatal));
+  const ticking = tick(deps);
+  return {
+    async stop(withinMs) {
+      stopping.abort();
+      const closed = Promise.all(workers.map((worker) => worker.close())).then(() => true);
+      const isClosed = await Promise.race([closed, app.clock.sleep(withinMs).then(() => false)]);
+      if (!isClosed) await Promise.all(workers.map((worker) => worker.close(true)));
+      await ticking;
+    },
+  };
+}
+
+/** Adds a sweep for each period; processes that tick at once add the same one. */
+async function tick({ app, stopping }: JobDeps): Promise<void> {
+  while (!stopping.aborted) {
+    const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
+    try {
+      await app.jobs.add('sweep', [{ id: `sweep-${period}`, payload: { period } }]);
+    } catch (error) {
+      app.log.warn('no sweep could be asked for', { error });
+    }
+    await app.clock.sleep(SWEEP_EVERY_MS, stopping);
+  }
+}
+
+function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => void): Worker {
+  const { app } = deps;
+  const worker = new Worker(name, async (job) => await process(deps, name, job), {
+    connection: app.jobs.redis,
+    prefix: app.jobs.prefix,
+    concurrency: CATALOG[name].atATime,
+    lockDuration: LOCK_MS,
+    stalledInterval: STALLED_EVERY_MS,
+    maxStalledCount: STALLED_MAX,
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  });
+  worker.on('error', (error) => app.log.warn('a worker has a fault', { job: name, error }));
+  worker.on('stalled', () => app.log.warn('a job was given to another worker', { job: name }));
+  worker.on('failed', (_job, error) => {
+    app.log.warn('a job failed', { job: name, error });
+    if (error instanceof IntentLogFault && error.poisoned) onFatal(error);
+  });
+  return worker;
+}
+
+const PROCESSORS: { readonly [Name in JobName]: (deps: JobDeps, data: unknown) => Promise<void> } = {
+  feed: (deps, data) => feed(deps, CATALOG.feed.payload.parse(data)),
+  pay: (deps, data) => pay(deps, CATALOG.pay.payload.parse(data)),
+  'look-up': (deps, data) => lookUp(deps, CATALOG['look-up'].payload.parse(data)),
+  track: (deps, data) => track(deps, CATALOG.track.payload.parse(data)),
+  watch: (deps, data) => watch(deps, CATALOG.watch.payload.parse(data)),
+  report: (deps, data) => report(deps, CATALOG.report.payload.parse(data)),
+  sweep: (deps) => sweep(deps),
+};
+
+/** A processor returns nothing: a result that cannot be written as JSON would turn a success into a retry. */
+async function process(deps: JobDeps, name: JobName, job: Job): Promise<void> {
+  await PROCESSORS[name](deps, job.data);
+}

@@ -1,0 +1,203 @@
+import type { Redis } from 'ioredis';
+import type { Clock, Random } from './clock.ts';
+import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
+import { bindDataDir, openDataDir } from './ledger/data-dir.ts';
+import { openIntentLog } from './ledger/intent-log.ts';
+import { ledgerKeys } from './ledger/keys.ts';
+import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { ensureSeason } from './ledger/season.ts';
+import { openTokenStore } from './ledger/token-store.ts';
+import type { Log } from './log.ts';
+import type { At } from './pay/crash-point.ts';
+import type { PayDeps } from './pay/deps.ts';
+import { openPace } from './pay/pace.ts';
+import { openSharedBrake } from './pay/shared-brake.ts';
+import { connectRedis, type RedisAddress } from './redis/connect.ts';
+import { requireDurability } from './redis/durability.ts';
+import { openPrivateRedis } from './redis/private-redis.ts';
+import { openService } from './service/client.ts';
+import { VERSION } from './version.ts';
+
+/** What wakes the workers, and is closed with the app. */
+export interface Jobs {
+  wake(runId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The service that a run is paid through. */
+export interface ServiceChoice {
+  readonly settings: ServiceSettings;
+  /** Whether it is the sandbox that payrun started itself: no money moves, its capabilities are known. */
+  readonly isSandbox: boolean;
+}
+
+export interface AppOptions<J extends Jobs> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly at: At;
+  /** Told, in words for people, of what takes its time. */
+  readonly report: (line: string) => void;
+  readonly openJobs: (redis: Redis, prefix: string) => J;
+}
+
+export interface App<J extends Jobs = Jobs> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly at: At;
+  readonly ledger: Ledger;
+  readonly dataDirId: string;
+  /** The service as the ledger knows it. */
+  readonly serviceName: string;
+  readonly capabilities: ReadonlySet<string>;
+  readonly overrides: readonly string[];
+  readonly jobs: J;
+  readonly wake: (runId: string) => Promise<void>;
+  /** Opens what paying needs; closed with the app. Throws a Refusal when the service's settings are not the ledger's. */
+  readonly openPay: (service: ServiceChoice) => Promise<PayDeps>;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens everything in order, and closes it in reverse. */
+export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<App<J>> {
+  const { config, clock, random, log, at } = options;
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (let release = closing.pop(); release !== undefined; release = closing.pop()) await release();
+  };
+  const connect = async (address: RedisAddress, kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
+    const redis = await connectRedis(address, {
+      name: 'payrun',
+      kind,
+      ...(kind === 'arming' ? { commandTimeoutMs: config.armDeadlineMs } : {}),
+      onError: (error) => log.warn('the connection to Redis has a fault', { error }),
+    });
+    closing.push(async () => redis.disconnect());
+    return redis;
+  };
+  try {
+    const serviceName = nameOf(config.service);
+    const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined });
+    const address = await openAddress(options, closing);
+    const redis = await connect(address, 'commands');
+    const findings = await requireDurability(redis, config.redisDurability);
+    const overrides = findings.map(({ setting }) => `redis ${setting}`);
+    const capabilities = capabilitiesOf(config);
+    const safety = safetyOf(config, capabilities, overrides);
+    const arming = await connect(address, 'arming');
+    const ledger = openLedger({ redis, arming }, config.prefix);
+    const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
+    const dataDir = await bindDataDir(folder, await ledger.head.open({ ...claim, insist: false }));
+    const jobs = options.openJobs(await connect(address, 'jobs'), `${config.prefix}:bull`);
+    closing.push(() => jobs.close());
+    const app = { config, clock, random, log, at, ledger, dataDirId: dataDir.id, serviceName, capabilities, overrides };
+    const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
+      await ledger.head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
+      return openPayDeps(app, { redis, service, closing });
+    };
+    return { ...app, jobs, wake: (runId) => jobs.wake(runId), openPay, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The service as ledgers and reports name it. */
+export function nameOf(service: ServiceSettings | undefined): string {
+  return service === undefined ? 'sandbox' : `${service.url} ${service.environment} ${service.tenantId}`;
+}
+
+async function openAddress(options: AppOptions<Jobs>, closing: (() => Promise<unknown>)[]): Promise<RedisAddress> {
+  const { config, clock, report } = options;
+  if (config.redisUrl !== undefined) return { url: config.redisUrl };
+  const server = await openPrivateRedis(config.dataDir, { clock, report });
+  closing.push(() => server.close());
+  return { socket: server.socket };
+}
+
+/** Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. */
+function capabilitiesOf(config: Config): ReadonlySet<string> {
+  return new Set(config.service === undefined ? CAPABILITIES : config.assume);
+}
+
+function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
+  return [
+    `arm deadline ${config.armDeadlineMs} ms`,
+    `quote grace ${config.quoteGraceMs} ms`,
+    `not-found gap ${config.notFoundGapMs} ms`,
+    `capabilities ${[...capabilities].toSorted().join('+') || 'none'}`,
+    `overrides ${[...overrides].toSorted().join('+') || 'none'}`,
+  ].join(', ');
+}
+
+interface PayParts {
+  readonly redis: Redis;
+  readonly service: ServiceChoice;
+  readonly closing: (() => Promise<unknown>)[];
+}
+
+function openPayDeps(
+  app: Omit<App, 'jobs' | 'wake' | 'openPay' | 'close'>,
+  { redis, service, closing }: PayParts,
+): PayDeps {
+  const { config, clock, random, log, at, ledger, dataDirId } = app;
+  const keys = ledgerKeys(config.prefix);
+  const brake = openSharedBrake(ledger.head, { clock, log });
+  const client = openService({
+    settings: service.settings,
+    ...(service.isSandbox ? { addressName: 'sandbox' } : {}),
+    tokenStore: config.tokenCache === 'off' ? null : openTokenStore(redis, { token: keys.token, lock: keys.tokenLock }),
+    tokenMarginMs: config.tokenMarginMs,
+    brake,
+    requestTimeoutMs: config.requestTimeoutMs,
+    concurrency: config.concurrency,
+    clock,
+    random,
+    log,
+    userAgent: `payrun/${VERSION}`,
+  });
+  closing.push(() => client.close());
+  const intents = openIntentLog(config.dataDir, { clock, random });
+  closing.push(() => intents.close());
+  const season = {
+    head: ledger.head,
+    dataDir: config.dataDir,
+    dataDirId,
+    armDeadlineMs: config.armDeadlineMs,
+    clock,
+    log,
+  };
+  let opening: Promise<boolean> | undefined;
+  return {
+    payouts: {
+      ...ledger.payouts,
+      async read(place) {
+        const reading = await ledger.payouts.read(place);
+        brake.learn(reading.waitMs);
+        return reading;
+      },
+    },
+    runs: ledger.runs,
+    head: ledger.head,
+    intents,
+    service: client,
+    pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
+    trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
+    ensureSeason: () => {
+      opening ??= ensureSeason(season).finally(() => {
+        opening = undefined;
+      });
+      return opening;
+    },
+    clock,
+    random,
+    log,
+    at,
+    owner: random.bytes(5).toString('hex'),
+    dataDirId,
+    rules: { ...config, capabilities: app.capabilities },
+  };
+}

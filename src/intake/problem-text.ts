@@ -1,0 +1,43 @@
+import { formatAmount } from '../money.ts';
+import type { CheckedFile } from './check-file.ts';
+import type { Problem } from './problems.ts';
+import { escapeUnseen } from './shown-value.ts';
+
+const DESCRIBED_PROBLEMS_MAX = 20;
+
+/** What `validate --json`, and a refused `run` or `submit`, print (design 12). */
+export function problemsDocument(checked: CheckedFile): object {
+  return {
+    file: checked.name,
+    rows: checked.rows,
+    valid: checked.valid,
+    totals: checked.totals.map((total) => ({ currency: total.currency, file: formatAmount(total) })),
+    problems: checked.problems,
+    problemsTotal: checked.problemsTotal,
+  };
+}
+
+/** Problems and warnings for a terminal: the first 20 with line, column, code, value, message and remedy. Empty without any. */
+export function describeProblems(checked: CheckedFile): string {
+  const problems = checked.problems.slice(0, DESCRIBED_PROBLEMS_MAX);
+  const warnings = checked.warnings.slice(0, DESCRIBED_PROBLEMS_MAX - problems.length);
+  const left = checked.problemsTotal - problems.length;
+  return [
+    ...(checked.problemsTotal === 0 ? [] : [headline(checked)]),
+    ...problems.map(describe),
+    ...(left === 0 ? [] : [`and ${left} more`]),
+    ...warnings.map(describe),
+  ].join('\n');
+}
+
+function headline({ name, rows, valid, problemsTotal, fileRefused }: CheckedFile): string {
+  const count = problemsTotal === 1 ? '1 problem' : `${problemsTotal} problems`;
+  const verdict = fileRefused ? 'The file is refused as a whole.' : `${rows - valid} of ${rows} rows are refused.`;
+  return `${escapeUnseen(name)}: ${count}. ${verdict}`;
+}
+
+function describe({ line, column, code, value, message, remedy }: Problem): string {
+  const place = [line === null ? 'file' : `line ${line}`, ...(column === null ? [] : [column])].join(', ');
+  const cell = value === null || value === '' ? '' : ` "${value}"`;
+  return `${place}: ${code}${cell}\n  ${message}\n  ${remedy}`;
+}

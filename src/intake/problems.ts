@@ -1,0 +1,274 @@
+import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from './columns.ts';
+import { showValue } from './shown-value.ts';
+
+/** What a problem does: refuses the whole file, refuses its row, or only warns. */
+export type Verdict = 'file' | 'row' | 'warning';
+
+export interface ProblemKind {
+  readonly verdict: Verdict;
+  /** Sentences in which {name} stands for a fact of the case; `found` says what exactly was seen. */
+  readonly message: string;
+  readonly remedy: string;
+}
+
+const CSV_UTF8 = 'In a spreadsheet choose "Save as" and the file type "CSV UTF-8 (comma delimited)".';
+const FORMAT_AS_TEXT = 'Format the column as text in the spreadsheet, enter the value again and export the file again.';
+
+const KINDS = {
+  E_EMPTY: {
+    verdict: 'file',
+    message: 'The file is empty.',
+    remedy: 'Export the payouts again: a payout file has a header line and one line for each payout.',
+  },
+  E_NO_ROWS: {
+    verdict: 'file',
+    message: 'The file has a header line but no payouts.',
+    remedy: 'Export the payouts again: each payout is one line below the header.',
+  },
+  E_TYPE: {
+    verdict: 'file',
+    message: 'The file is {found}, whatever its name says, and not a CSV file.',
+    remedy: `Hand in the CSV file itself, neither packed nor renamed. ${CSV_UTF8}`,
+  },
+  E_ENCODING: {
+    verdict: 'file',
+    message: 'The text of the file is not UTF-8: {found}.',
+    remedy: CSV_UTF8,
+  },
+  E_NEWLINE: {
+    verdict: 'file',
+    message: 'The line ends of the file cannot be trusted: {found}.',
+    remedy: 'Export the file again so that all lines end alike, with LF or with CR LF. Do not join files by hand.',
+  },
+  E_DELIMITER: {
+    verdict: 'file',
+    message: 'The columns are separated by {found}, not by commas.',
+    remedy: 'Export the file again with a comma between the columns.',
+  },
+  E_HEADER: {
+    verdict: 'file',
+    message: 'The header line is wrong: {found}.',
+    remedy:
+      'The first line names the columns exactly, in any order. ' +
+      `Required: ${REQUIRED_COLUMNS.join(', ')}. Optional: ${OPTIONAL_COLUMNS.join(', ')}.`,
+  },
+  E_HEADER_DUP: {
+    verdict: 'file',
+    message: 'The column stands {found} times in the header line.',
+    remedy: 'Leave only one column of this name.',
+  },
+  E_COLUMNS: {
+    verdict: 'file',
+    message: 'The line has {found} cells where the header line has {expected}.',
+    remedy: 'Look for a missing or extra comma; a cell that has a comma in it must stand in double quotes.',
+  },
+  E_QUOTE: {
+    verdict: 'file',
+    message: 'The double quotes do not fit: {found}.',
+    remedy:
+      'Put the whole cell in double quotes and write each double quote inside it twice. ' +
+      'Leave out tricks such as ="00123": numbers stand as they are.',
+  },
+  E_BLANK_ROW: {
+    verdict: 'file',
+    message: 'A blank line stands in the middle of the file.',
+    remedy: 'Remove the blank line, and look whether rows are missing there.',
+  },
+  E_TRUNCATED: {
+    verdict: 'file',
+    message: 'The last line has no line end, so the file may have been cut off and its last cell may be incomplete.',
+    remedy: 'Compare the last row with its source and export the file again; a complete file ends with a line end.',
+  },
+  E_RECORD_SIZE: {
+    verdict: 'file',
+    message: 'The row is longer than {limit} bytes.',
+    remedy: 'Look for a cell with far too much text in it.',
+  },
+  E_TOO_MANY_ROWS: {
+    verdict: 'file',
+    message: 'The file has more than {limit} rows.',
+    remedy: 'Split it into several files.',
+  },
+  E_FILE_SIZE: {
+    verdict: 'file',
+    message: 'The file has more than {limit} bytes.',
+    remedy: 'Split it into several files.',
+  },
+  E_EMPTY_ROW: {
+    verdict: 'row',
+    message: 'The row has no values at all, and rows with values follow it.',
+    remedy: 'Remove the row, or fill it in.',
+  },
+  /** A NUL character is no text at all and refuses the file (bad-input case 14). */
+  E_CONTROL: {
+    verdict: 'row',
+    message: 'The cell holds a character that cannot be seen: {found}.',
+    remedy: 'Delete the cell and type its value again; copied text often brings such characters along.',
+  },
+  E_REPLACEMENT_CHAR: {
+    verdict: 'row',
+    message: 'The cell holds the sign for a lost character (U+FFFD): the text was damaged before the file was made.',
+    remedy: 'Enter the value again from its source.',
+  },
+  E_SPACE: {
+    verdict: 'row',
+    message: 'The cell has a blank at its beginning or end.',
+    remedy: 'Remove the blanks around the value; there are none after the commas either.',
+  },
+  E_QUOTE_CHAR: {
+    verdict: 'row',
+    message: 'The value begins or ends with a quotation mark or an apostrophe.',
+    remedy: 'Remove it; only plain double quotes around a whole cell are left out of its value.',
+  },
+  E_FORMULA: {
+    verdict: 'row',
+    message: 'The cell looks like a formula of a spreadsheet.',
+    remedy: 'Put the value itself in the cell, without = + - or @ before it.',
+  },
+  E_EXCEL_ERROR: {
+    verdict: 'row',
+    message: 'The cell holds an error of a spreadsheet instead of a value.',
+    remedy: 'Correct the formula (or widen the column) in the spreadsheet and export the file again.',
+  },
+  E_PLACEHOLDER: {
+    verdict: 'row',
+    message: 'The cell holds a word that stands for no value.',
+    remedy: 'Enter the value, or leave the cell empty if the column is optional.',
+  },
+  E_SCIENTIFIC: {
+    verdict: 'row',
+    message: 'The value is written with an exponent: a spreadsheet has changed it and digits may be lost.',
+    remedy: FORMAT_AS_TEXT,
+  },
+  E_REFERENCE: {
+    verdict: 'row',
+    message: 'The reference {found}.',
+    remedy: 'Use 1 to 36 of A-Z, a-z, 0-9, blank and . _ / # - and begin with a letter or digit.',
+  },
+  E_DUP_REF: {
+    verdict: 'row',
+    message:
+      'The reference is also that of line {other}. Capital letters, blanks, full stops at the end and characters ' +
+      'that cannot be seen make no difference.',
+    remedy: 'If it is the same payout, remove one of the rows; if not, give each payout its own reference.',
+  },
+  E_BENEFICIARY: {
+    verdict: 'row',
+    message: 'The beneficiary identity id {found}.',
+    remedy:
+      'Copy the id of the beneficiary from the payments service, such as 7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f. ' +
+      'If this is a line of totals, remove it.',
+  },
+  E_ORIGINATOR: {
+    verdict: 'row',
+    message: 'The originator identity id {found}.',
+    remedy: 'Copy the id of the originator from the payments service, or leave the cell empty to pay for yourself.',
+  },
+  E_AMOUNT: {
+    verdict: 'row',
+    message: 'The amount {found}.',
+    remedy: 'Write it as 1234.56: digits and one decimal point, nothing else.',
+  },
+  E_AMOUNT_SCALE: {
+    verdict: 'row',
+    message: 'The amount has more decimals than {currency} has, which is {digits}.',
+    remedy: 'Check whether the point was meant to separate thousands; otherwise round the amount in your own books.',
+  },
+  E_AMOUNT_RANGE: {
+    verdict: 'row',
+    message: 'The amount is not between 1 and 100,000,000.',
+    remedy: 'Correct the amount, or split a payout that is larger.',
+  },
+  E_AMOUNT_TYPE: {
+    verdict: 'row',
+    message: 'The amount type {found}.',
+    remedy: 'Write SOURCE_AMOUNT or DESTINATION_AMOUNT; an empty cell means SOURCE_AMOUNT.',
+  },
+  E_CURRENCY: {
+    verdict: 'row',
+    message: 'The currency {found}.',
+    remedy: 'Write the code of a currency in use in three capital letters, such as USD.',
+  },
+  E_COUNTRY: {
+    verdict: 'row',
+    message: 'The country {found}.',
+    remedy: 'Write the code of the country in two capital letters, such as MX, or leave the cell empty.',
+  },
+  E_CATEGORY: {
+    verdict: 'row',
+    message: 'The category {found}.',
+    remedy: 'Use a category that the payments service knows, such as BANK, or leave the cell empty.',
+  },
+  E_PURPOSE_CODE: {
+    verdict: 'row',
+    message: 'The purpose code {found}.',
+    remedy: 'Use 1 to 35 of A-Z, a-z, 0-9, _ and - or leave the cell empty.',
+  },
+  E_SOURCE_OF_CASH: {
+    verdict: 'row',
+    message: 'The source of cash {found}.',
+    remedy:
+      'Use one of the 16 codes of the payments service in capital letters, such as COMP, or leave the cell empty.',
+  },
+  W_MOJIBAKE: {
+    verdict: 'warning',
+    message: 'The text looks as if it had been read in the wrong encoding before the file was made.',
+    remedy: 'Check the value; if it is wrong, export the file again as CSV UTF-8.',
+  },
+  W_LONG_NUMBER: {
+    verdict: 'warning',
+    message: 'The reference is a long number that ends in zeros: spreadsheets keep only the first 15 digits.',
+    remedy: 'Compare it with its source.',
+  },
+  W_ROWS_IGNORED: {
+    verdict: 'warning',
+    message: '{found} lines without values at the end of the file were left out.',
+    remedy: 'Nothing needs to be done.',
+  },
+} as const satisfies Record<string, ProblemKind>;
+
+/** Stable codes: E_ refuses, W_ warns. */
+export type ProblemCode = keyof typeof KINDS;
+
+/** The one table of what can be wrong with a payout file (bad-input.md). */
+export const PROBLEM_KINDS: Readonly<Record<ProblemCode, ProblemKind>> = KINDS;
+
+export interface Problem {
+  readonly code: ProblemCode;
+  /** The physical line on which the row begins; null when the problem is the whole file's. */
+  readonly line: number | null;
+  readonly column: string | null;
+  /** What the cell holds, cut, masked and escaped; null when there is no cell. */
+  readonly value: string | null;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** What fills the {name}s of a message. */
+export type Facts = Readonly<Record<string, string | number>>;
+
+export interface ProblemPlace {
+  readonly line?: number | null;
+  readonly column?: string;
+  /** The cell as it stands in the file. */
+  readonly value?: string;
+  readonly facts?: Facts;
+}
+
+/** A problem with its sentences filled in and its value masked. */
+export function problemOf(code: ProblemCode, { line, column, value, facts }: ProblemPlace): Problem {
+  const kind = PROBLEM_KINDS[code];
+  return {
+    code,
+    line: line ?? null,
+    column: column ?? null,
+    value: value === undefined ? null : detached(showValue(column ?? null, value)),
+    message: detached(kind.message.replace(/\{([a-z]+)\}/g, (_, name: string) => String(facts?.[name] ?? '?'))),
+    remedy: kind.remedy,
+  };
+}
+
+/** A copy that shares no memory with the piece of the file that its text was cut from. */
+function detached(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8');
+}

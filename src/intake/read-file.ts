@@ -1,0 +1,81 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { PayoutRow, RefusedRow } from '../payout.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import type { CheckedFile } from './check-file.ts';
+import { openPayoutSource, type PayoutSource } from './payout-source.ts';
+import { openDuplicateCursor } from './references.ts';
+import { type CheckedRow, duplicateProblem } from './row.ts';
+import { readCheckedRows } from './rows.ts';
+
+const BATCH_ROWS = 500;
+/** Longest piece of a refused row's cell that is kept for the report. */
+const KEPT_CELL_CHARACTERS_MAX = 256;
+
+/**
+ * The rows of a checked file in file order, 500 at a time: valid ones as payouts, the others as refused rows. Throws a
+ * Refusal (exit 3) before the last batch when the bytes are not those that were checked, and at once for a file whose
+ * structure was refused.
+ */
+export async function* readPayoutFile(
+  path: string,
+  checked: CheckedFile,
+): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {
+  yield* readPayoutSource(await openPayoutSource(path), checked);
+}
+
+/** The same for bytes from anywhere. */
+export async function* readPayoutSource(
+  source: PayoutSource,
+  checked: CheckedFile,
+): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {
+  if (checked.fileRefused) {
+    throw new Refusal(`The payout file ${checked.name} was refused.`, {
+      exitCode: EXIT.fileRefused,
+      remedy: 'Correct the file and hand it in again.',
+    });
+  }
+  const sha256 = createHash('sha256');
+  const otherLineOf = openDuplicateCursor(checked.duplicates);
+  let batch: (PayoutRow | RefusedRow)[] = [];
+  for await (const rows of readCheckedRows(hashed(source.chunks(), sha256), checked.limits)) {
+    for (const row of rows) {
+      if (batch.length === BATCH_ROWS) {
+        yield batch;
+        batch = [];
+      }
+      batch.push(rowOf(row, otherLineOf(row.line)));
+    }
+  }
+  if (sha256.digest('hex') !== checked.sha256) {
+    throw new Refusal(`The payout file ${checked.name} changed while it was read.`, {
+      exitCode: EXIT.fileRefused,
+      remedy: 'Hand it in again when nothing writes to it any more.',
+    });
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* hashed(chunks: AsyncIterable<Buffer>, sha256: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    sha256.update(chunk);
+    yield chunk;
+  }
+}
+
+function rowOf(checked: CheckedRow, other: number | undefined): PayoutRow | RefusedRow {
+  const problem = checked.problems[0] ?? (other === undefined ? undefined : duplicateProblem(checked, other));
+  if (checked.row !== null && problem === undefined) return checked.row;
+  if (problem === undefined) throw new Error(`line ${checked.line} is refused without a problem`);
+  const cells = checked.columns.map((column, at) => [column, keptCell(checked.cells[at] ?? '')] as const);
+  return {
+    line: checked.line,
+    cells: Object.fromEntries(cells),
+    amount: checked.amount,
+    code: problem.code,
+    message: problem.message,
+  };
+}
+
+function keptCell(cell: string): string {
+  return cell.length <= KEPT_CELL_CHARACTERS_MAX ? cell : `${cell.slice(0, KEPT_CELL_CHARACTERS_MAX - 1)}…`;
+}

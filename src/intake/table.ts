@@ -1,0 +1,91 @@
+import { openEmptyLines } from './empty-lines.ts';
+import { blankFirstLine, type Header, isSeparatorHint, readHeader } from './header.ts';
+import { type Problem, problemOf } from './problems.ts';
+import type { FileRecord } from './records.ts';
+import { type CheckedRow, checkRow, refusedRow } from './row.ts';
+
+export interface RowListener {
+  row(checked: CheckedRow): void;
+  /** A problem of the file's structure that is no row's: the file is refused. */
+  damage(problem: Problem): void;
+  warning(problem: Problem): void;
+}
+
+/** Makes rows of records: the first is the header, and lines without values at the end are none. Tells in file order. */
+export interface Table {
+  read(record: FileRecord): void;
+  /** The file has ended; `cutShortLine` is the line of a last record without a line end. */
+  end(cutShortLine: number | undefined): void;
+  /** Tells damage after which nothing more is told. */
+  stop(damage: Problem): void;
+  isStopped(): boolean;
+}
+
+export function openTable(limits: { rowsMax: number }, listener: RowListener): Table {
+  const emptyLines = openEmptyLines();
+  let header: Header | undefined;
+  let hasBlankFirstLine = false;
+  let rows = 0;
+  let isStopped = false;
+
+  function stop(damage: Problem): void {
+    isStopped = true;
+    listener.damage(damage);
+  }
+
+  function readFirst(record: FileRecord): void {
+    const { line, cells } = record;
+    if (cells.length === 1 && cells[0]?.trim() === '') {
+      hasBlankFirstLine = true;
+      return;
+    }
+    if (line === 1 && isSeparatorHint(cells)) return;
+    const read = hasBlankFirstLine ? [blankFirstLine()] : readHeader(record);
+    if (Array.isArray(read)) for (const problem of read) stop(problem);
+    else header = read;
+  }
+
+  function readNext(record: FileRecord, known: Header): void {
+    const { line, cells } = record;
+    const isBlank = cells.length === 1 && cells[0] === '';
+    const isEmpty = isBlank || (cells.length === known.columns.length && cells.every((cell) => cell === ''));
+    if (rows + emptyLines.count() >= limits.rowsMax) {
+      stop(problemOf('E_TOO_MANY_ROWS', { line, facts: { limit: limits.rowsMax } }));
+    } else if (isEmpty) {
+      emptyLines.keep({ line, isBlank, cells });
+    } else {
+      if (emptyLines.count() > 0) tellEmptyLines(known);
+      tellRow(checkRow(record, known));
+    }
+  }
+
+  function tellEmptyLines(known: Header): void {
+    for (const empty of emptyLines.take()) {
+      if (empty.isBlank) listener.damage(problemOf('E_BLANK_ROW', { line: empty.line }));
+      else tellRow(refusedRow(empty, known, [problemOf('E_EMPTY_ROW', { line: empty.line })]));
+    }
+  }
+
+  function tellRow(checked: CheckedRow): void {
+    rows++;
+    listener.row(checked);
+  }
+
+  return {
+    read(record) {
+      if (isStopped) return;
+      if (header === undefined) readFirst(record);
+      else readNext(record, header);
+    },
+    end(cutShortLine) {
+      if (isStopped) return;
+      if (header === undefined) stop(problemOf('E_EMPTY', {}));
+      else if (rows === 0) stop(problemOf('E_NO_ROWS', {}));
+      else if (cutShortLine !== undefined) stop(problemOf('E_TRUNCATED', { line: cutShortLine }));
+      const ignored = emptyLines.count();
+      if (ignored > 0) listener.warning(problemOf('W_ROWS_IGNORED', { facts: { found: ignored } }));
+    },
+    stop,
+    isStopped: () => isStopped,
+  };
+}

@@ -1,0 +1,167 @@
+import type { Redis } from 'ioredis';
+import { EXIT, Refusal } from '../refusal.ts';
+import type { LedgerKeys } from './keys.ts';
+import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
+import { COMPARE_LINES, DISPROVE, HALT, HOLD, OPEN_HEAD, READ_SEASON, TAKE_PACE } from './scripts/head.ts';
+
+/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
+export const SCHEMA_VERSION = 1;
+
+export interface Season {
+  readonly open: boolean;
+  /** The server's `run_id` and `master_replid`. */
+  readonly server: string;
+  /** Data directories that have yet to compare their intent logs. */
+  readonly missing: readonly string[];
+}
+
+export interface HeadFacts {
+  readonly instance: string;
+  readonly service: string;
+  readonly halt: string | null;
+  readonly releaseBy: string | null;
+  readonly armings: number;
+  readonly refusedMoves: number;
+  readonly disproved: readonly string[];
+}
+
+/** What a process says of itself when it opens the ledger. */
+export interface HeadClaim {
+  /** The ledger that the data directory belongs to; empty for a new directory. */
+  readonly knownInstance: string;
+  readonly newInstance: string;
+  readonly service: string;
+  /** What the safety rule depends on, as text. */
+  readonly safety: string;
+  /** Whether the process pays, and so must have the ledger's safety settings. */
+  readonly insist: boolean;
+}
+
+export interface Head {
+  /** Opens the ledger or makes it; throws a Refusal (exit 2) when it is not the one that this process may use. */
+  open(claim: HeadClaim): Promise<string>;
+  read(): Promise<HeadFacts>;
+  /** Accepts this process's safety settings for the ledger. */
+  adoptSafety(safety: string): Promise<void>;
+  season(): Promise<Season>;
+  compare(part: {
+    dataDirId: string;
+    server: string;
+    last: boolean;
+    json: string;
+  }): Promise<{ result: string; restored: number }>;
+  halt(actor: string, reason: string): Promise<void>;
+  release(actor: string): Promise<'proposed' | 'released' | 'same-person' | 'not-halted'>;
+  disprove(capability: string, evidence: string): Promise<void>;
+  /** Makes all workers and all operations wait. */
+  hold(ms: number): Promise<void>;
+  waitMs(): Promise<number>;
+  /** Takes places of a shared pace; milliseconds until the first of them. */
+  takePace(what: string, places: { count: number; perSecond: number }): Promise<number>;
+  /** True for one process in each period. */
+  takeTurn(what: string, periodMs: number): Promise<boolean>;
+}
+
+/** The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers. */
+export function openHead(redis: Redis, keys: LedgerKeys): Head {
+  const { prefix } = keys;
+  const scripts = {
+    open: script(OPEN_HEAD),
+    season: script(READ_SEASON),
+    compare: script(COMPARE_LINES),
+    halt: script(HALT),
+    disprove: script(DISPROVE),
+    hold: script(HOLD),
+    pace: script(TAKE_PACE),
+  };
+  const run = (name: keyof typeof scripts, ...args: (string | number)[]): Promise<unknown> =>
+    runScript(redis, scripts[name], { prefix, args });
+
+  return {
+    async open({ knownInstance, newInstance, service, safety, insist }) {
+      const reply = await run('open', knownInstance, newInstance, SCHEMA_VERSION, service, safety, insist ? '1' : '0');
+      const [result = '', instance = '', found = ''] = textsOf(reply);
+      if (result === 'made' || result === 'opened') return instance;
+      throw refuseHead(result, { found, service, safety });
+    },
+    async read() {
+      const fields = await redis.hgetall(keys.head);
+      return {
+        instance: fields['instance'] ?? '',
+        service: fields['service'] ?? '',
+        halt: fields['halt'] ?? null,
+        releaseBy: fields['releaseBy'] ?? null,
+        armings: integerOf(fields['armings'] ?? '0'),
+        refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
+        disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
+      };
+    },
+    async adoptSafety(safety) {
+      if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
+    },
+    async season() {
+      const [open, server, missing] = listOf(await run('season'));
+      return { open: integerOf(open) === 1, server: textOf(server), missing: textsOf(missing) };
+    },
+    async compare({ dataDirId, server, last, json }) {
+      const [result, restored] = listOf(await run('compare', dataDirId, server, last ? '1' : '0', json));
+      return { result: textOf(result), restored: integerOf(restored) };
+    },
+    async halt(actor, reason) {
+      await run('halt', 'halt', actor, reason);
+    },
+    async release(actor) {
+      const word = textOf(await run('halt', 'release', actor, ''));
+      if (word === 'proposed' || word === 'released' || word === 'same-person') return word;
+      return 'not-halted';
+    },
+    async disprove(capability, evidence) {
+      await run('disprove', capability, evidence);
+    },
+    async hold(ms) {
+      await run('hold', Math.max(1, Math.ceil(ms)));
+    },
+    waitMs: async () => Math.max(0, await redis.pttl(keys.wait)),
+    async takePace(what, { count, perSecond }) {
+      const microseconds = await run('pace', what, count, Math.round(1_000_000 / perSecond));
+      return integerOf(microseconds) / 1000;
+    },
+    async takeTurn(what, periodMs) {
+      return (await redis.set(keys.turn(what), '1', 'PX', periodMs, 'NX')) === 'OK';
+    },
+  };
+}
+
+function refuseHead(result: string, about: { found: string; service: string; safety: string }): Refusal {
+  switch (result) {
+    case 'gone':
+      return usageRefusal(
+        'The data directory belongs to a ledger that this Redis does not hold.',
+        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written.',
+      );
+    case 'other-instance':
+      return usageRefusal(
+        'The data directory belongs to another ledger than the one in this Redis.',
+        'Use the data directory and the Redis that belong together; nothing was written.',
+      );
+    case 'newer':
+      return usageRefusal(
+        `The ledger was written by a newer payrun (layout ${about.found}, this one knows ${SCHEMA_VERSION}).`,
+        'Use the newer payrun.',
+      );
+    case 'other-service':
+      return usageRefusal(
+        `The ledger belongs to another service: ${about.found}. This process is set to ${about.service}.`,
+        'Use another PAYRUN_DATA_DIR and Redis for another service; ledgers are never shared between services.',
+      );
+    default:
+      return usageRefusal(
+        `The ledger was opened with other safety settings.\n  ledger:       ${about.found}\n  this process: ${about.safety}`,
+        'Start every process with the same settings, or change the ledger\'s with "payrun settings adopt" while no worker runs.',
+      );
+  }
+}
+
+function usageRefusal(message: string, remedy: string): Refusal {
+  return new Refusal(message, { exitCode: EXIT.usage, remedy });
+}

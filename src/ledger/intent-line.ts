@@ -1,0 +1,59 @@
+import { crc32 } from 'node:zlib';
+import { z } from 'zod';
+
+/** One arming as the intent log keeps it: enough to know that a payment request may have been sent, and for what. */
+export interface IntentLine {
+  readonly runId: string;
+  readonly line: number;
+  readonly fileSha256: string;
+  readonly referenceHash: string;
+  readonly attempt: number;
+  readonly quoteId: string;
+  readonly quoteExpiresAt: number | null;
+  readonly bodyHash: string;
+  readonly armingCounter: number;
+  readonly owner: string;
+  readonly armedAt: number;
+  readonly credentials: string;
+}
+
+const schema = z.strictObject({
+  runId: z.string().min(1),
+  line: z.int().positive(),
+  fileSha256: z.string(),
+  referenceHash: z.string(),
+  attempt: z.int().positive(),
+  quoteId: z.string().min(1),
+  quoteExpiresAt: z.int().nullable(),
+  bodyHash: z.string(),
+  armingCounter: z.int().positive(),
+  owner: z.string(),
+  armedAt: z.int(),
+  credentials: z.string(),
+});
+
+/** A line of the log: a line end first, so that a torn line before it cannot swallow it; length; checksum; JSON. */
+export function writeIntentLine(line: IntentLine): string {
+  const json = JSON.stringify(line);
+  return `\n${Buffer.byteLength(json)} ${crc32(json).toString(16).padStart(8, '0')} ${json}`;
+}
+
+/** A file's lines, and whether a line other than its last is damaged. The last may be torn: nothing was sent for it. */
+export function readIntentLines(text: string): { lines: IntentLine[]; damaged: boolean } {
+  const parts = text.split('\n').filter((part) => part !== '');
+  const read = parts.map(readIntentLine);
+  return {
+    lines: read.filter((line): line is IntentLine => line !== undefined),
+    damaged: read.slice(0, -1).includes(undefined),
+  };
+}
+
+function readIntentLine(part: string): IntentLine | undefined {
+  const match = /^([0-9]+) ([0-9a-f]{8}) (.*)$/.exec(part);
+  const json = match?.[3];
+  if (match === null || json === undefined) return undefined;
+  if (Buffer.byteLength(json) !== Number.parseInt(match[1] ?? '', 10)) return undefined;
+  if (crc32(json) !== Number.parseInt(match[2] ?? '', 16)) return undefined;
+  const parsed = schema.safeParse(JSON.parse(json));
+  return parsed.success ? parsed.data : undefined;
+}

@@ -1,0 +1,121 @@
+import { type FileHandle, mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock, Random } from '../clock.ts';
+import { type IntentLine, readIntentLines, writeIntentLine } from './intent-line.ts';
+
+/** The line is not known to be on disk: nothing may be sent for it. */
+export class IntentLogFault extends Error {
+  override readonly name = 'IntentLogFault';
+  /** True when the disk's state is unknown (a failed sync): the process must arm nothing more. */
+  readonly poisoned: boolean;
+
+  constructor(message: string, options: { poisoned: boolean; cause: unknown }) {
+    super(message, { cause: options.cause });
+    this.poisoned = options.poisoned;
+  }
+}
+
+export interface IntentLog {
+  /** Resolves when the line is synced to disk; throws an IntentLogFault when that is not certain. */
+  append(line: IntentLine): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The folder of the intent logs below a data directory. */
+export function intentsFolder(dataDir: string): string {
+  return join(dataDir, 'intents');
+}
+
+/**
+ * This process's own log of its armings (design 3 rule 2, design 6): append-only, mode 600, a new file for each process
+ * and after each failed write. Lines that come while a sync is under way share the next one.
+ */
+export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Random }): IntentLog {
+  const folder = intentsFolder(dataDir);
+  let file: FileHandle | undefined;
+  let poisoned: IntentLogFault | undefined;
+  let waiting: { text: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let writing: Promise<void> | undefined;
+
+  async function openFile(): Promise<FileHandle> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const name = `${deps.clock.now()}-${process.pid}-${deps.random.bytes(4).toString('hex')}.log`;
+    const handle = await open(join(folder, name), 'ax', 0o600);
+    await handle.sync();
+    await syncFolder(folder);
+    return handle;
+  }
+
+  async function writeText(text: string): Promise<void> {
+    if (poisoned !== undefined) throw poisoned;
+    try {
+      file ??= await openFile();
+      const bytes = Buffer.from(text);
+      const { bytesWritten } = await file.write(bytes);
+      if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
+    } catch (cause) {
+      await file?.close().catch(() => {});
+      file = undefined;
+      throw new IntentLogFault('the intent log could not be written', { poisoned: false, cause });
+    }
+    try {
+      await file.datasync();
+    } catch (cause) {
+      poisoned = new IntentLogFault('the intent log could not be synced', { poisoned: true, cause });
+      throw poisoned;
+    }
+  }
+
+  async function writeWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        await writeText(batch.map(({ text }) => text).join(''));
+        for (const line of batch) line.resolve();
+      } catch (error) {
+        for (const line of batch) line.reject(error);
+      }
+    }
+    writing = undefined;
+  }
+
+  return {
+    append: (line) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ text: writeIntentLine(line), resolve, reject });
+        writing ??= Promise.resolve().then(writeWaiting);
+      }),
+    async close() {
+      await writing;
+      await file?.close();
+      file = undefined;
+    },
+  };
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * All lines of a data directory's logs by rising arming counter, and the files in which a line other than the last is
+ * damaged: as long as there is one, the season stays closed.
+ */
+export async function readIntentLogs(dataDir: string): Promise<{ lines: IntentLine[]; damagedFiles: string[] }> {
+  const folder = intentsFolder(dataDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const lines: IntentLine[] = [];
+  const damagedFiles: string[] = [];
+  for (const name of (await readdir(folder)).filter((entry) => entry.endsWith('.log')).toSorted()) {
+    const read = readIntentLines(await readFile(join(folder, name), 'utf8'));
+    for (const line of read.lines) lines.push(line);
+    if (read.damaged) damagedFiles.push(join(folder, name));
+  }
+  return { lines: lines.toSorted((a, b) => a.armingCounter - b.armingCounter), damagedFiles };
+}

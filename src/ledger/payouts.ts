@@ -1,0 +1,206 @@
+import type { Redis } from 'ioredis';
+import type { Payout, PayoutState } from '../payout.ts';
+import { openBatch } from './batch.ts';
+import { readRecord } from './record.ts';
+import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
+import { ARM } from './scripts/arm.ts';
+import { DEFER } from './scripts/feed.ts';
+import { MOVE } from './scripts/move.ts';
+import { READ } from './scripts/read.ts';
+
+const ITEMS_PER_CALL_MAX = 500;
+const REPLICA_ACKNOWLEDGES_MS_MAX = 1000;
+
+export interface PayoutPlace {
+  readonly runId: string;
+  readonly line: number;
+}
+
+/** A payout, and what stood beside it in the ledger at the moment of reading. */
+export interface PayoutReading {
+  readonly payout: Payout | undefined;
+  /** Milliseconds that the service asked everybody to wait. */
+  readonly waitMs: number;
+  readonly halt: string | null;
+  /** Capabilities that were seen not to hold. */
+  readonly disproved: readonly string[];
+  /** Redis's time, milliseconds since 1970. */
+  readonly now: number;
+}
+
+export interface Arming extends PayoutPlace {
+  readonly version: number;
+  readonly rowHash: string;
+  readonly quoteId: string;
+  readonly quoteExpiresAt: number | null;
+  readonly owner: string;
+  readonly dataDirId: string;
+  readonly credentials: string;
+  /** When the sweeper looks at the payout if nobody settles it, in milliseconds from now. */
+  readonly dueMs: number;
+  /** Further fields of the record (record.ts). */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Why a payout was not armed. */
+export const ARM_REFUSALS = [
+  'season',
+  'halted',
+  'wait',
+  'run',
+  'changed',
+  'row',
+  'armings',
+  'quotes',
+  'quote-taken',
+  'not-replicated',
+] as const;
+export type ArmRefusal = (typeof ARM_REFUSALS)[number];
+
+export type ArmAnswer =
+  | { readonly armed: true; readonly version: number; readonly counter: number; readonly armedAt: number }
+  | { readonly armed: false; readonly refusal: ArmRefusal };
+
+/** One move of a payout, or a note about it when `to` is left out. */
+export interface PayoutMove extends PayoutPlace {
+  readonly to?: PayoutState;
+  /** The version that the decision was made on. A fact (design 3, rule 7) leaves it out. */
+  readonly version?: number;
+  /** The quote that the payout must have. */
+  readonly quoteId?: string;
+  readonly breach?: boolean;
+  readonly cancelledIfRunIs?: boolean;
+  /** Why the payout's quote is dropped: no byte of a request left, or it is proven dead. */
+  readonly dropQuote?: 'not-sent' | 'proven-dead';
+  /** When it is due next, in milliseconds from now; left out: not due. */
+  readonly dueMs?: number;
+  readonly actor: string;
+  readonly reason: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly without?: readonly string[];
+}
+
+export type MoveResult = 'moved' | 'there' | 'changed' | 'other-quote' | 'forbidden' | 'missing';
+
+export interface MoveAnswer {
+  readonly result: MoveResult;
+  readonly version: number;
+  readonly state: string;
+}
+
+export interface Payouts {
+  read(place: PayoutPlace): Promise<PayoutReading>;
+  /** Arms the payout, or says why not. An error means that nobody knows: the caller must not send (rule 2). */
+  arm(arming: Arming): Promise<ArmAnswer>;
+  move(move: PayoutMove): Promise<MoveAnswer>;
+  /** Puts off a payout that stays ready; gives the quote failures in a row, undefined if it is not ready any more. */
+  defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<number | undefined>;
+}
+
+/**
+ * The payouts of the ledger. Reads, armings and moves of one turn of the event loop are one call each. `arming` is a
+ * connection that never queues and never sends a command again.
+ */
+export function openPayouts(connections: { redis: Redis; arming: Redis }, prefix: string): Payouts {
+  const { redis, arming } = connections;
+  const armScript = script(ARM);
+  const moveScript = script(MOVE);
+  const readScript = script(READ);
+  const deferScript = script(DEFER);
+
+  async function readAll(places: readonly PayoutPlace[]): Promise<PayoutReading[]> {
+    const args = places.flatMap(({ runId, line }) => [runId, line]);
+    const [wait, halt, disproved, now, records] = listOf(await runScript(redis, readScript, { prefix, args }));
+    const beside = {
+      waitMs: integerOf(wait),
+      halt: textOf(halt) === '' ? null : textOf(halt),
+      disproved: textOf(disproved).split(',').filter(Boolean),
+      now: integerOf(now),
+    };
+    const replies = listOf(records);
+    return places.map(({ runId, line }, index) => {
+      const record = readRecord(replies[index], { runId, line });
+      return { ...beside, payout: record !== undefined && 'row' in record ? record : undefined };
+    });
+  }
+
+  async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
+    const json = JSON.stringify(armings.map(armArgument));
+    const [replicas, answers] = listOf(await runScript(arming, armScript, { prefix, args: [json] }));
+    if (integerOf(replicas) > 0) {
+      const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
+      if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));
+    }
+    return listOf(answers).map(armAnswer);
+  }
+
+  async function moveAll(moves: readonly PayoutMove[]): Promise<MoveAnswer[]> {
+    const json = JSON.stringify(moves.map(moveArgument));
+    return listOf(await runScript(redis, moveScript, { prefix, args: [json] })).map(moveAnswer);
+  }
+
+  return {
+    read: openBatch(ITEMS_PER_CALL_MAX, readAll),
+    arm: openBatch(ITEMS_PER_CALL_MAX, armAll),
+    move: openBatch(ITEMS_PER_CALL_MAX, moveAll),
+    async defer({ runId, line }, { ms, quoteFailed }) {
+      const args = [runId, line, Math.ceil(ms), quoteFailed ? '1' : '0'];
+      const reply = await runScript(redis, deferScript, { prefix, args });
+      return reply === '' ? undefined : integerOf(reply);
+    },
+  };
+}
+
+function armArgument(arming: Arming): Record<string, unknown> {
+  return {
+    r: arming.runId,
+    l: arming.line,
+    v: arming.version,
+    h: arming.rowHash,
+    q: arming.quoteId,
+    x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),
+    o: arming.owner,
+    d: arming.dataDirId,
+    c: arming.credentials,
+    e: Math.ceil(arming.dueMs),
+    f: arming.fields,
+  };
+}
+
+function armAnswer(reply: unknown): ArmAnswer {
+  const [result, version, counter, armedAt] = listOf(reply);
+  if (result === 'armed') {
+    return { armed: true, version: integerOf(version), counter: integerOf(counter), armedAt: integerOf(armedAt) };
+  }
+  const refusal = ARM_REFUSALS.find((known) => known === result);
+  if (refusal === undefined) throw new LedgerFault('the arming script gave an unknown answer');
+  return { armed: false, refusal };
+}
+
+function moveArgument(move: PayoutMove): Record<string, unknown> {
+  return {
+    r: move.runId,
+    l: move.line,
+    v: move.version,
+    q: move.quoteId,
+    t: move.to,
+    b: move.breach,
+    k: move.cancelledIfRunIs,
+    u: move.dropQuote === 'not-sent' ? true : undefined,
+    z: move.dropQuote === 'proven-dead' ? true : undefined,
+    e: move.dueMs === undefined ? undefined : Math.ceil(move.dueMs),
+    a: move.actor,
+    y: move.reason,
+    f: move.fields,
+    x: move.without,
+  };
+}
+
+const MOVE_RESULTS: readonly MoveResult[] = ['moved', 'there', 'changed', 'other-quote', 'forbidden', 'missing'];
+
+function moveAnswer(reply: unknown): MoveAnswer {
+  const [word, version, state] = listOf(reply);
+  const result = MOVE_RESULTS.find((known) => known === word);
+  if (result === undefined) throw new LedgerFault('the move script gave an unknown answer');
+  return { result, version: integerOf(version), state: textOf(state) };
+}

@@ -1,0 +1,220 @@
+import { digitsOf, type Money } from '../money.ts';
+import {
+  AMOUNT_TYPES,
+  type HistoryEntry,
+  PAYOUT_STATES,
+  type Payout,
+  type PayoutRow,
+  type PayoutState,
+  type RefusedRow,
+  SOURCES_OF_CASH,
+} from '../payout.ts';
+import { LedgerFault, textsOf } from './script.ts';
+
+/*
+ * A payout's record: a hash of short fields, each under 64 bytes where it can be, so that Redis keeps it as a listpack.
+ *
+ *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
+ *   rh row hash · s state · v version · h<version> one step of the history (to|time|actor|reason)
+ *   q quote · x its expiry · at attempts · ar armings of this quote · qn quotes · ct arming counter
+ *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
+ *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
+ *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
+ *   cells code msg   a row that intake refused
+ */
+
+/** The fields of a valid row as they are recorded. */
+export function rowFields(row: PayoutRow, rowHash: string): Record<string, string> {
+  const cells = {
+    org: row.originatorIdentityId,
+    sco: row.sourceCountry,
+    dco: row.destinationCountry,
+    poc: row.payoutCategory,
+    pic: row.payinCategory,
+    pur: row.purposeCode,
+    soc: row.sourceOfCash,
+  };
+  return {
+    ref: row.reference,
+    ben: row.beneficiaryIdentityId,
+    amt: row.amount.minor.toString(),
+    typ: row.amountType === 'SOURCE_AMOUNT' ? 'S' : 'D',
+    src: row.sourceCurrency,
+    dst: row.destinationCurrency,
+    rh: rowHash,
+    ...Object.fromEntries(Object.entries(cells).filter((entry): entry is [string, string] => entry[1] !== null)),
+  };
+}
+
+/** The fields of a row that intake refused. */
+export function refusedFields(row: RefusedRow): Record<string, string> {
+  const amount: Record<string, string> =
+    row.amount === null
+      ? {}
+      : { amt: row.amount.minor.toString(), typ: 'S', src: row.amount.currency, dst: row.amount.currency };
+  return { ...amount, cells: JSON.stringify(row.cells), code: row.code, msg: row.message };
+}
+
+/** A record that was restored from an intent log and lacks its row until its file is recorded again. */
+export interface RowlessPayout {
+  readonly runId: string;
+  readonly line: number;
+  readonly rowless: true;
+}
+
+/**
+ * Reads a record as Redis gives it: names and values, one after the other. Undefined for a record that is not there.
+ * Throws a LedgerFault for a damaged one.
+ */
+export function readRecord(
+  reply: unknown,
+  place: { runId: string; line: number },
+): Payout | RefusedRow | RowlessPayout | undefined {
+  const flat = textsOf(reply);
+  if (flat.length === 0) return undefined;
+  const fields = new Map<string, string>();
+  for (let index = 0; index < flat.length; index += 2) fields.set(flat[index] ?? '', flat[index + 1] ?? '');
+  if (fields.get('s') === 'refused') return readRefused(fields, place.line);
+  if (!fields.has('rh')) return { ...place, rowless: true };
+  return readPayout(fields, place);
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+function readRefused(fields: Fields, line: number): RefusedRow {
+  const cells: unknown = JSON.parse(fields.get('cells') ?? '{}');
+  return {
+    line,
+    cells: Object.fromEntries(Object.entries(cells ?? {}).map(([column, cell]) => [column, String(cell)])),
+    amount: fields.has('amt') ? money(fields, 'amt', need(fields, 'src')) : null,
+    code: fields.get('code') ?? '',
+    message: fields.get('msg') ?? '',
+  };
+}
+
+function readRow(fields: Fields, line: number): PayoutRow {
+  const amountType = AMOUNT_TYPES[fields.get('typ') === 'S' ? 0 : 1];
+  const sourceCurrency = need(fields, 'src');
+  const destinationCurrency = need(fields, 'dst');
+  const currency = amountType === 'SOURCE_AMOUNT' ? sourceCurrency : destinationCurrency;
+  const amount = money(fields, 'amt', currency);
+  if (amount === null) throw new LedgerFault(`the record of line ${line} has no amount`);
+  return {
+    line,
+    reference: need(fields, 'ref'),
+    beneficiaryIdentityId: need(fields, 'ben'),
+    originatorIdentityId: optional(fields, 'org'),
+    amount,
+    amountType,
+    sourceCurrency,
+    destinationCurrency,
+    sourceCountry: optional(fields, 'sco'),
+    destinationCountry: optional(fields, 'dco'),
+    payoutCategory: optional(fields, 'poc'),
+    payinCategory: optional(fields, 'pic'),
+    purposeCode: optional(fields, 'pur'),
+    sourceOfCash: SOURCES_OF_CASH.find((value) => value === fields.get('soc')) ?? null,
+  };
+}
+
+function readPayout(fields: Fields, { runId, line }: { runId: string; line: number }): Payout {
+  const state = stateOf(need(fields, 's'));
+  const row = readRow(fields, line);
+  const quoteId = optional(fields, 'q');
+  const armedAt = integer(fields, 'aa');
+  const hasPayment = ['accepted', 'completed', 'failed', 'returned'].includes(state);
+  return {
+    runId,
+    line,
+    row,
+    rowHash: need(fields, 'rh'),
+    version: count(fields, 'v'),
+    state,
+    quoteId,
+    quoteExpiresAt: integer(fields, 'x'),
+    attempts: count(fields, 'at'),
+    armings: count(fields, 'ar'),
+    quotes: count(fields, 'qn'),
+    armingCounter: count(fields, 'ct'),
+    armedBy: optional(fields, 'by'),
+    armedAt,
+    credentials: optional(fields, 'cf'),
+    notFoundAt: integer(fields, 'nf'),
+    seen2xx: fields.has('z2'),
+    rejectionConfirmed: fields.has('ok'),
+    quoteFailures: count(fields, 'qf'),
+    lookUps: count(fields, 'lu'),
+    paymentId: fields.get('pid') ?? (hasPayment ? quoteId : null),
+    paymentState: optional(fields, 'ps'),
+    sourceAmount: money(fields, 'sam', row.sourceCurrency),
+    destinationAmount: money(fields, 'dam', row.destinationCurrency),
+    rate: optional(fields, 'rt'),
+    fees: readFees(fields.get('fe') ?? ''),
+    reasonCode: optional(fields, 'rc'),
+    reason: optional(fields, 'rs'),
+    quotedAt: integer(fields, 'qa'),
+    sentAt: quoteId === null ? null : armedAt,
+    settledAt: integer(fields, 'st'),
+    history: readHistory(fields),
+  };
+}
+
+function readHistory(fields: Fields): HistoryEntry[] {
+  const steps: { version: number; entry: HistoryEntry }[] = [];
+  for (const [name, value] of fields) {
+    if (!/^h[0-9]+$/.test(name)) continue;
+    const [to = '', at = '', actor = '', ...reason] = value.split('|');
+    const entry = { to: stateOf(to), at: Number.parseInt(at, 10), actor, reason: reason.join('|') };
+    steps.push({ version: Number.parseInt(name.slice(1), 10), entry });
+  }
+  return steps.toSorted((a, b) => a.version - b.version).map(({ entry }) => entry);
+}
+
+function readFees(text: string): Money[] {
+  if (text === '') return [];
+  return text.split(',').map((fee) => {
+    const [minor = '', currency = ''] = fee.split(' ');
+    return { minor: BigInt(minor), currency };
+  });
+}
+
+/** Fees as the record keeps them. */
+export function feesField(fees: readonly Money[]): string {
+  return fees.map(({ minor, currency }) => `${minor} ${currency}`).join(',');
+}
+
+function stateOf(text: string): PayoutState {
+  const state = PAYOUT_STATES.find((known) => known === text);
+  if (state === undefined) throw new LedgerFault(`a record has the unknown state ${JSON.stringify(text)}`);
+  return state;
+}
+
+function need(fields: Fields, name: string): string {
+  const value = fields.get(name);
+  if (value === undefined) throw new LedgerFault(`a record lacks its field ${name}`);
+  return value;
+}
+
+function optional(fields: Fields, name: string): string | null {
+  return fields.get(name) ?? null;
+}
+
+function count(fields: Fields, name: string): number {
+  return integer(fields, name) ?? 0;
+}
+
+function integer(fields: Fields, name: string): number | null {
+  const value = fields.get(name);
+  if (value === undefined || value === '') return null;
+  const number = Number.parseInt(value, 10);
+  if (!Number.isSafeInteger(number)) throw new LedgerFault(`a record's field ${name} is no integer`);
+  return number;
+}
+
+function money(fields: Fields, name: string, currency: string): Money | null {
+  const value = fields.get(name);
+  if (value === undefined) return null;
+  if (digitsOf(currency) === undefined || !/^[0-9]+$/.test(value))
+    throw new LedgerFault(`a record's ${name} is no amount`);
+  return { minor: BigInt(value), currency };
+}

@@ -1,0 +1,91 @@
+import { MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
+import { LUA_KEYS } from '../keys.ts';
+
+function luaTable(entries: readonly (readonly [string, string])[]): string {
+  return `{ ${entries.map(([key, value]) => `['${key}'] = ${value}`).join(', ')} }`;
+}
+
+const outcomes = luaTable([...PAYOUT_STATES, 'refused' as const].map((state) => [state, `'${outcomeOf(state)}'`]));
+const moves = luaTable(MOVES.map(({ from, to, guard }) => [`${from}>${to}`, `'${guard ?? 'any'}'`]));
+const runMoves = luaTable(
+  Object.entries(RUN_MOVES).flatMap(([from, tos]) => tos.map((to) => [`${from}>${to}`, 'true'] as const)),
+);
+
+/**
+ * What several scripts share: key names, the tables of moves (made from src/payout.ts), Redis's time, and `applyMove`,
+ * the only code that writes a payout's state.
+ */
+export const LUA_COMMON = `${LUA_KEYS}
+local OUTCOME = ${outcomes}
+local MOVES = ${moves}
+local RUN_MOVES = ${runMoves}
+local SETTLED = { completed = true, failed = true, returned = true, rejected = true, cancelled = true }
+
+local function text(n) return string.format('%.0f', n) end
+
+local function now()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- A payout as moves need it, or nil.
+local function load(run, line)
+  local key = payoutKey(run, line)
+  local f = redis.call('HMGET', key, 's', 'v', 'q', 'amt', 'typ', 'src', 'dst', 'rh', 'ct')
+  if not f[1] then return nil end
+  return { run = run, line = line, key = key, state = f[1], version = tonumber(f[2]), quote = f[3], amount = f[4],
+    currency = (f[5] == 'S') and f[6] or f[7], rowHash = f[8], counter = tonumber(f[9] or '0') }
+end
+
+-- Whether the table of moves lets p go to a state; a breach may hold anything.
+local function mayMove(p, to, breach)
+  if breach then return to == 'held' and p.state ~= 'held' end
+  local guard = MOVES[p.state .. '>' .. to]
+  if not guard then return false end
+  if guard == 'sent' then return p.quote ~= false end
+  if guard == 'never-sent' then return p.quote == false end
+  return true
+end
+
+local function count(p, state, sign)
+  local run = runKey(p.run)
+  redis.call('HINCRBY', run, 'n:' .. state, sign .. '1')
+  if p.amount then redis.call('HINCRBY', run, 'm:' .. p.currency .. ':' .. OUTCOME[state], sign .. p.amount) end
+end
+
+local function setDue(p, to, at, afterMs)
+  local id = p.run .. '-' .. p.line
+  if to == 'ready' then
+    redis.call('ZREM', DUE, id)
+    redis.call('ZADD', slicesKey(p.run), text(at + (afterMs or 0)), p.line .. '-' .. p.line)
+  elseif afterMs then
+    redis.call('ZADD', DUE, text(at + afterMs), id)
+  else
+    redis.call('ZREM', DUE, id)
+  end
+end
+
+-- Writes the move: state, version, history, indexes, counters, due time. The caller has checked that it may be made.
+local function applyMove(p, to, m)
+  local version = p.version + 1
+  redis.call('SETBIT', indexKey(p.run, p.state), p.line, 0)
+  redis.call('SETBIT', indexKey(p.run, to), p.line, 1)
+  count(p, p.state, '-')
+  count(p, to, '')
+  redis.call('HINCRBY', runKey(p.run), 'changes', 1)
+  redis.call('HSET', p.key, 's', to, 'v', version,
+    'h' .. version, to .. '|' .. text(m.at) .. '|' .. m.actor .. '|' .. m.reason)
+  if SETTLED[to] then redis.call('HSET', p.key, 'st', text(m.at)) end
+  setDue(p, to, m.at, m.due)
+  p.version = version
+  return version
+end
+
+-- The server's own word on which server it is, and whether anybody replicates it.
+local function serverNow()
+  local server = redis.call('INFO', 'server')
+  local replication = redis.call('INFO', 'replication')
+  return string.match(server, 'run_id:(%w+)') .. ' ' .. string.match(replication, 'master_replid:(%w+)'),
+    tonumber(string.match(replication, 'connected_slaves:(%d+)') or '0')
+end
+`;

@@ -1,0 +1,100 @@
+import { LUA_COMMON } from './common.ts';
+
+/**
+ * Puts slices of a run that is being paid into the window.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] cursor that the caller saw; ARGV[3] cursor after these slices; ARGV[4] ms until the sweeper
+ *         looks at them; ARGV[5...] slices
+ * Returns the time to look again, or '' when the run or the cursor is another.
+ */
+export const FEED = `${LUA_COMMON}
+local rk = runKey(ARGV[1])
+local f = redis.call('HMGET', rk, 'state', 'cursor')
+if f[1] ~= 'paying' or (f[2] or '0') ~= ARGV[2] then return '' end
+local stamp = text(now() + tonumber(ARGV[4]))
+for i = 5, #ARGV do redis.call('ZADD', slicesKey(ARGV[1]), stamp, ARGV[i]) end
+redis.call('HSET', rk, 'cursor', ARGV[3])
+return stamp
+`;
+
+/**
+ * Ends a slice, unless it was given out anew since.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] slice; ARGV[3] the time to look again under which it was given out
+ * Returns [slices of the run that are left, 1 if there is more to feed].
+ */
+export const END_SLICE = `${LUA_COMMON}
+local slices = slicesKey(ARGV[1])
+if redis.call('ZSCORE', slices, ARGV[2]) == ARGV[3] then redis.call('ZREM', slices, ARGV[2]) end
+local f = redis.call('HMGET', runKey(ARGV[1]), 'cursor', 'lastLine')
+return { redis.call('ZCARD', slices), tonumber(f[1] or '0') <= tonumber(f[2] or '0') and 1 or 0 }
+`;
+
+/**
+ * Takes the slices of a run that want a job, and puts the feed back to its start when payouts are ready that no slice
+ * holds: whatever was lost is found again.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] most slices; ARGV[3] ms until the sweeper looks at them again
+ * Returns [stamp, slices].
+ */
+export const TAKE_SLICES = `${LUA_COMMON}
+local run = ARGV[1]
+local rk = runKey(run)
+if redis.call('HGET', rk, 'state') ~= 'paying' then return { '', {} } end
+local at = now()
+local slices = redis.call('ZRANGEBYSCORE', slicesKey(run), '-inf', text(at), 'LIMIT', 0, ARGV[2])
+local stamp = text(at + tonumber(ARGV[3]))
+for _, slice in ipairs(slices) do redis.call('ZADD', slicesKey(run), stamp, slice) end
+local f = redis.call('HMGET', rk, 'n:ready', 'cursor', 'lastLine')
+if tonumber(f[1] or '0') > 0 and tonumber(f[2] or '0') > tonumber(f[3] or '0')
+  and redis.call('ZCARD', slicesKey(run)) == 0 then redis.call('HSET', rk, 'cursor', '0') end
+return { stamp, slices }
+`;
+
+/**
+ * Takes payouts that are due and puts them off, so that nobody else takes them meanwhile.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] most payouts that are to be looked up or paid; ARGV[2] most payouts that are to be tracked; ARGV[3] ms to put
+ *         them off
+ * Returns run id, line and state of each, one after the other.
+ */
+export const TAKE_DUE = `${LUA_COMMON}
+local at = now()
+local most = { look = tonumber(ARGV[1]), track = tonumber(ARGV[2]) }
+local taken = {}
+local due = redis.call('ZRANGEBYSCORE', DUE, '-inf', text(at), 'LIMIT', 0, most.look + most.track + 1000)
+for _, id in ipairs(due) do
+  local run, line = string.match(id, '^(.*)%-(%d+)$')
+  local state = redis.call('HGET', payoutKey(run, line), 's')
+  local kind = state == 'accepted' and 'track' or 'look'
+  if not state then
+    redis.call('ZREM', DUE, id)
+  elseif most[kind] > 0 then
+    most[kind] = most[kind] - 1
+    redis.call('ZADD', DUE, text(at + tonumber(ARGV[3])), id)
+    taken[#taken + 1] = run
+    taken[#taken + 1] = line
+    taken[#taken + 1] = state
+  end
+end
+return taken
+`;
+
+/**
+ * Puts off a payout that stays ready, because its quote failed or has to wait.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] line; ARGV[3] ms to put it off; ARGV[4] '1' if a quote request failed
+ * Returns how many quote requests have failed in a row, or '' if the payout is not ready any more.
+ */
+export const DEFER = `${LUA_COMMON}
+local p = load(ARGV[1], ARGV[2])
+if not p or p.state ~= 'ready' then return '' end
+setDue(p, 'ready', now(), tonumber(ARGV[3]))
+if ARGV[4] == '1' then return redis.call('HINCRBY', p.key, 'qf', 1) end
+return tonumber(redis.call('HGET', p.key, 'qf') or '0')
+`;

@@ -1,0 +1,62 @@
+import { LUA_COMMON } from './common.ts';
+
+/**
+ * Moves payouts, or notes something about them without moving them. Arming is a script of its own.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] JSON array of { r run, l line, v version or nil, q quote id that the payout must have or nil, t to (nil: a
+ *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, u true to drop the quote
+ *         because no byte of a request for it left, z true to drop it because it is proven dead, e due after ms or nil,
+ *         a actor, y reason, f fields to set, x names of fields to delete }
+ * Returns for each ['moved', version, state], or [refusal, version, state].
+ *
+ * Invariant: only moves of the table are made; anything else is refused and counted in the head.
+ */
+export const MOVE = `${LUA_COMMON}
+local at = now()
+
+local function dropQuote(e, p)
+  if e.z then redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. p.quote) end
+  if e.u then
+    redis.call('HDEL', quotesKey(p.quote), p.quote)
+    redis.call('HINCRBY', p.key, 'qn', -1)
+    redis.call('HINCRBY', p.key, 'at', -1)
+  end
+  redis.call('HDEL', p.key, 'q', 'x', 'sam', 'dam', 'rt', 'fe', 'qa', 'nf', 'z2', 'lu', 'ar')
+end
+
+local function write(e, p)
+  if e.f then for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end end
+  if e.x then for _, name in ipairs(e.x) do redis.call('HDEL', p.key, name) end end
+end
+
+local answers = {}
+for i, e in ipairs(cjson.decode(ARGV[1])) do
+  local p = load(e.r, e.l)
+  local to = e.t
+  if to == 'ready' and e.k and redis.call('HGET', runKey(e.r), 'state') == 'cancelled' then to = 'cancelled' end
+  if not p then
+    answers[i] = { 'missing', 0, '' }
+  elseif e.v and p.version ~= e.v then
+    answers[i] = { 'changed', p.version, p.state }
+  elseif e.q and p.quote ~= e.q then
+    answers[i] = { 'other-quote', p.version, p.state }
+  elseif not to then
+    write(e, p)
+    redis.call('HSET', p.key, 'v', p.version + 1)
+    if e.f and e.f.ps then redis.call('HINCRBY', runKey(p.run), 'changes', 1) end
+    setDue(p, p.state, at, e.e)
+    answers[i] = { 'moved', p.version + 1, p.state }
+  elseif p.state == to then
+    answers[i] = { 'there', p.version, p.state }
+  elseif not mayMove(p, to, e.b) then
+    redis.call('HINCRBY', HEAD, 'refusedMoves', 1)
+    answers[i] = { 'forbidden', p.version, p.state }
+  else
+    if p.quote and (e.u or e.z) then dropQuote(e, p) end
+    write(e, p)
+    answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, due = e.e }), to }
+  end
+end
+return answers
+`;

@@ -1,0 +1,61 @@
+import { FREE_STATES } from '../../payout.ts';
+import { LUA_COMMON } from './common.ts';
+
+/**
+ * Records rows of a run that is being recorded.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] JSON array of { l line, s state (ready or refused), f fields, a amount in minor units or nil,
+ *         c currency or nil, h hash of the folded reference or nil }
+ * Returns 'recorded', or 'closed' when the run is not being recorded any more.
+ *
+ * Invariant: a record that is there stays as it is, so recording may be run again; only a record that was restored
+ * from an intent log, which lacks its row, is given the row. A reference that an earlier payout has not given free
+ * (design 6) makes the new payout held, with a link to the earlier one.
+ */
+export const RECORD = `${LUA_COMMON}
+local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
+local run = ARGV[1]
+local rk = runKey(run)
+if redis.call('HGET', rk, 'state') ~= 'recording' then return 'closed' end
+local at = now()
+
+local function holder(hash, own)
+  local earlier = redis.call('HGET', referencesKey(hash), hash)
+  if not earlier or earlier == own then return nil end
+  local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
+  local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
+  if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
+  return earlier
+end
+
+local function setFields(key, fields)
+  for name, value in pairs(fields) do redis.call('HSET', key, name, value) end
+end
+
+for _, row in ipairs(cjson.decode(ARGV[2])) do
+  local key = payoutKey(run, row.l)
+  local there = redis.call('HMGET', key, 's', 'rh')
+  if there[1] and not there[2] and row.s == 'ready' then
+    setFields(key, row.f)
+    redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
+  elseif not there[1] then
+    local state = row.s
+    setFields(key, row.f)
+    if row.h then
+      local earlier = holder(row.h, run .. '-' .. row.l)
+      if earlier then
+        state = 'held'
+        redis.call('HSET', key, 'rc', 'E_DUP_HISTORY', 'rs', 'the reference was used by payout ' .. earlier)
+      else
+        redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
+      end
+    end
+    redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '|' .. text(at) .. '|intake|')
+    redis.call('SETBIT', indexKey(run, state), row.l, 1)
+    redis.call('HINCRBY', rk, 'n:' .. state, 1)
+    if row.a then redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
+  end
+end
+return 'recorded'
+`;

@@ -1,0 +1,94 @@
+import { OPEN_STATES } from '../../payout.ts';
+import { LUA_COMMON } from './common.ts';
+
+/**
+ * Claims a file's content for a run: the first one who comes makes the run, everybody else learns its id.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields
+ * Returns [run id, 'new' | 'known', state].
+ */
+export const CLAIM_RUN = `${LUA_COMMON}
+local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
+if known then
+  redis.call('HSETNX', FILES, ARGV[1], known)
+  redis.call('HSETNX', CONTENTS, ARGV[2], known)
+  if redis.call('HEXISTS', runKey(known), 'rows') == 0 then
+    for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSETNX', runKey(known), name, value) end
+  end
+  return { known, 'known', redis.call('HGET', runKey(known), 'state') or '' }
+end
+local run = ARGV[3]
+if redis.call('EXISTS', runKey(run)) == 1 then return { run, 'taken', '' } end
+local at = now()
+redis.call('HSET', FILES, ARGV[1], run)
+redis.call('HSET', CONTENTS, ARGV[2], run)
+for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSET', runKey(run), name, value) end
+redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', text(at), 'changes', 1)
+redis.call('ZADD', RUNS, text(at), run)
+redis.call('SADD', UNSETTLED, run)
+return { run, 'new', 'recording' }
+`;
+
+/**
+ * Moves a run along the table of runs.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason
+ * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted', state].
+ *
+ * Invariant: a run is finished only when none of its payouts is ready, armed, quoted or unknown.
+ */
+export const MOVE_RUN = `${LUA_COMMON}
+local run, to, actor, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local rk = runKey(run)
+local from = redis.call('HGET', rk, 'state')
+if not from then return { 'missing', '' } end
+if from == to then return { 'there', from } end
+if not RUN_MOVES[from .. '>' .. to] then return { 'forbidden', from } end
+if to == 'paying' and from == 'paused' and redis.call('HEXISTS', HEAD, 'halt') == 1 then return { 'halted', from } end
+if to == 'finished' then
+  for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do
+    if tonumber(redis.call('HGET', rk, 'n:' .. state) or '0') > 0 then return { 'open', from } end
+  end
+end
+local at = text(now())
+redis.call('HSET', rk, 'state', to)
+redis.call('HINCRBY', rk, 'changes', 1)
+redis.call('HDEL', rk, 'pauseReason')
+if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
+if to == 'finished' or to == 'cancelled' then redis.call('HSET', rk, 'finishedAt', at) end
+if to == 'finished' then
+  redis.call('SREM', LIVE, run)
+  redis.call('ZADD', WATCH, at, run)
+else
+  redis.call('SADD', LIVE, run)
+end
+redis.call('XADD', eventsKey(run), '*', 'event', to, 'actor', actor, 'reason', reason)
+return { 'moved', to }
+`;
+
+/**
+ * Takes the runs whose completed payments are to be looked at for returns, and puts each off for a day. A run that is
+ * over for longer than ARGV[1] ms and has no accepted payment left is settled and forgotten here.
+ *
+ * KEYS[1] prefix; ARGV[1] ms
+ * Returns run ids.
+ */
+export const TAKE_WATCH = `${LUA_COMMON}
+local at = now()
+local due = {}
+for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT', 0, 100)) do
+  local f = redis.call('HMGET', runKey(run), 'finishedAt', 'n:accepted')
+  local isOld = at - tonumber(f[1] or '0') > tonumber(ARGV[1])
+  if isOld and tonumber(f[2] or '0') <= 0 then
+    redis.call('ZREM', WATCH, run)
+    redis.call('SREM', UNSETTLED, run)
+  else
+    redis.call('ZADD', WATCH, text(at + 86400000), run)
+    if redis.call('HGET', runKey(run), 'watched') then due[#due + 1] = run end
+    redis.call('HSET', runKey(run), 'watched', '1')
+  end
+end
+return due
+`;

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { hashReference } from '../intake/reference-hash.ts';
+import { hashRow } from '../intake/row-hash.ts';
+import { IntentLogFault } from '../ledger/intent-log.ts';
+import type { ArmAnswer, ArmRefusal } from '../ledger/payouts.ts';
+import type { Payout } from '../payout.ts';
+import { type Answer, notSent } from '../service/answer.ts';
+import { paymentBody } from '../service/bodies.ts';
+import type { PayDeps } from './deps.ts';
+import { holdBreach, named, placeOf } from './facts.ts';
+import type { StepResult } from './pay-payout.ts';
+import { settleAnswer } from './settle-answer.ts';
+import { pauseRun } from './stop.ts';
+
+/** How long after its request's time-out an armed payout is looked at by the sweeper. */
+const ARMED_DUE_MARGIN_MS = 5000;
+const ARM_AGAIN_MS = 1000;
+
+export interface QuoteToPay {
+  readonly quote: { readonly quoteId: string; readonly expiresAt: number | null };
+  /** Monotonic milliseconds: the payout's place in the pace. */
+  readonly startAt: number;
+  /** Monotonic milliseconds after which the quote has too little life left; undefined when that cannot be told. */
+  readonly endsAt: number | undefined;
+  /** What the quote says, as fields of the record. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** SHA-256 of the payout file. */
+  readonly fileSha256: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The dangerous act, in the order that makes it safe (design 3, rules 2 and 3): arm in the ledger, write the intent line
+ * and sync it, send one payment request before the arm deadline, write down what came of it.
+ */
+export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay): Promise<StepResult> {
+  await deps.service.ready();
+  await deps.clock.sleep(toPay.startAt - deps.clock.monotonic(), toPay.signal);
+  if (toPay.signal.aborted) return 'left';
+  if (toPay.endsAt !== undefined && deps.clock.monotonic() > toPay.endsAt) return 'again';
+  deps.at('C3');
+  const sendBefore = deps.clock.monotonic() + deps.rules.armDeadlineMs;
+  const armed = await arm(deps, payout, toPay);
+  if (armed === undefined) return 'left';
+  if (!armed.armed) return await readRefusal(deps, payout, armed.refusal);
+  deps.at('C4');
+  const body = paymentBody(payout.row, toPay.quote.quoteId);
+  const isWritten = await writeIntent(deps, payout, { toPay, armed, body });
+  if (!isWritten) return 'left';
+  deps.at('C6');
+  const answer = await send(deps, body, sendBefore);
+  deps.at('C10');
+  return await settleAnswer(deps, payout, { answer, quote: toPay.quote, version: armed.version });
+}
+
+async function send(deps: PayDeps, body: string, sendBefore: number): Promise<Answer> {
+  if (deps.clock.monotonic() >= sendBefore) return notSent('deadline');
+  return await deps.service.createPayment(body, { sendBefore });
+}
+
+/** Undefined when nobody knows whether it is armed: the reply was lost, and nothing is sent (C14). */
+async function arm(deps: PayDeps, payout: Payout, { quote, fields }: QuoteToPay): Promise<ArmAnswer | undefined> {
+  try {
+    return await deps.payouts.arm({
+      ...placeOf(payout),
+      version: payout.version,
+      rowHash: hashRow(payout.row),
+      quoteId: quote.quoteId,
+      quoteExpiresAt: quote.expiresAt,
+      owner: deps.owner,
+      dataDirId: deps.dataDirId,
+      credentials: deps.service.fingerprint,
+      dueMs: deps.rules.armDeadlineMs + deps.rules.requestTimeoutMs + ARMED_DUE_MARGIN_MS,
+      fields,
+    });
+  } catch (error) {
+    deps.log.warn('no answer to an arming: nothing is sent', { ...named(payout), error });
+    return undefined;
+  }
+}
+
+const REFUSAL_RESULTS: Readonly<Record<Exclude<ArmRefusal, 'season' | 'row' | 'quotes' | 'quote-taken'>, StepResult>> =
+  {
+    halted: 'left',
+    run: 'left',
+    wait: 'again',
+    changed: 'again',
+    armings: 'again',
+    'not-replicated': 'left',
+  };
+
+async function readRefusal(deps: PayDeps, payout: Payout, refusal: ArmRefusal): Promise<StepResult> {
+  if (refusal === 'season') return (await deps.ensureSeason()) ? 'again' : 'left';
+  if (refusal === 'row') {
+    await holdBreach(deps, payout, 'the row is not the one that was recorded');
+    return 'done';
+  }
+  if (refusal === 'quotes') {
+    await holdTried(deps, payout);
+    return 'done';
+  }
+  if (refusal === 'quote-taken') {
+    const failures = await deps.payouts.defer(placeOf(payout), { ms: ARM_AGAIN_MS, quoteFailed: true });
+    return failures === undefined ? 'again' : 'deferred';
+  }
+  if (payout.state === 'quoted' && (refusal === 'run' || refusal === 'halted')) return await endQuoted(deps, payout);
+  return REFUSAL_RESULTS[refusal];
+}
+
+async function holdTried(deps: PayDeps, payout: Payout): Promise<void> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: 'held',
+    version: payout.version,
+    actor: deps.owner,
+    reason: 'E_TRIED',
+    fields: { rc: 'E_TRIED', rs: 'as many quotes as are allowed were tried' },
+  });
+}
+
+/** A spent quote in a run that is not being paid any more is looked up from now on (design 4). */
+async function endQuoted(deps: PayDeps, payout: Payout): Promise<StepResult> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: 'unknown',
+    version: payout.version,
+    dueMs: 0,
+    actor: deps.owner,
+    reason: 'the run was paused or cancelled',
+  });
+  return 'done';
+}
+
+interface Intent {
+  readonly toPay: QuoteToPay;
+  readonly armed: Extract<ArmAnswer, { armed: true }>;
+  readonly body: string;
+}
+
+/** False when the line is not certainly on disk: the payout is ready again, and the run pauses. */
+async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body }: Intent): Promise<boolean> {
+  try {
+    await deps.intents.append({
+      ...placeOf(payout),
+      fileSha256: toPay.fileSha256,
+      referenceHash: hashReference(payout.row.reference),
+      attempt: payout.attempts + 1,
+      quoteId: toPay.quote.quoteId,
+      quoteExpiresAt: toPay.quote.expiresAt,
+      bodyHash: createHash('sha256').update(body).digest('hex'),
+      armingCounter: armed.counter,
+      owner: deps.owner,
+      armedAt: armed.armedAt,
+      credentials: deps.service.fingerprint,
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof IntentLogFault)) throw error;
+    deps.log.error('the intent log failed: nothing is sent', { ...named(payout), error: error.cause });
+    if (error.poisoned) throw error;
+    await settleAnswer(deps, payout, {
+      answer: notSent('intent log'),
+      quote: toPay.quote,
+      version: armed.version,
+    });
+    await pauseRun(deps, payout.runId, {
+      code: 'E_INTENT_LOG',
+      reason: 'the intent log could not be written; is the disk full?',
+    });
+    return false;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Clock, Random } from '../clock.ts';
+import type { Head } from '../ledger/head.ts';
+import type { IntentLog } from '../ledger/intent-log.ts';
+import type { Payouts } from '../ledger/payouts.ts';
+import type { Runs } from '../ledger/runs.ts';
+import type { Log } from '../log.ts';
+import type { Service } from '../service/client.ts';
+import type { At } from './crash-point.ts';
+
+/** A shared pace: resolves to the moment, in monotonic milliseconds, at which the next request may start. */
+export interface Pace {
+  take(): Promise<number>;
+}
+
+/** What the steps of a payout need. */
+export interface PayDeps {
+  readonly payouts: Payouts;
+  readonly runs: Pick<Runs, 'move' | 'read'>;
+  readonly head: Pick<Head, 'halt' | 'disprove'>;
+  readonly intents: IntentLog;
+  readonly service: Service;
+  /** Payment requests, and look-ups of accepted payments. */
+  readonly pace: Pace;
+  readonly trackPace: Pace;
+  /** True once arming is allowed on this Redis (design 3, rule 4). */
+  readonly ensureSeason: () => Promise<boolean>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly at: At;
+  /** This process, as armings name it. */
+  readonly owner: string;
+  readonly dataDirId: string;
+  readonly rules: PayRules;
+}
+
+export interface PayRules {
+  readonly armDeadlineMs: number;
+  readonly requestTimeoutMs: number;
+  readonly quoteGraceMs: number;
+  readonly notFoundGapMs: number;
+  readonly trackEveryMs: number;
+  readonly payoutCategory: string;
+  readonly payinCategory: string;
+  /** Capabilities of the service that are verified, given or assumed. */
+  readonly capabilities: ReadonlySet<string>;
+}

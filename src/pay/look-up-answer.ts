@@ -1,0 +1,31 @@
+import type { Payout } from '../payout.ts';
+import type { Answer } from '../service/answer.ts';
+import { type PaymentReply, parseErrors, parsePayment } from '../service/replies.ts';
+import { differenceFrom } from './payment-answer.ts';
+
+/** What a look-up says (design 3 rule 6, design 5). */
+export type LookUpReading =
+  | { readonly kind: 'found'; readonly payment: PaymentReply }
+  | { readonly kind: 'breach'; readonly evidence: string }
+  /** A well-formed "not found", with the answer's `Date`. */
+  | { readonly kind: 'not-found'; readonly date: number | null }
+  | { readonly kind: 'nothing'; readonly reason: string };
+
+/** Reads the answer to a look-up of a payout's payment under `paymentId`. */
+export function readLookUpAnswer(answer: Answer, payout: Payout, paymentId: string): LookUpReading {
+  if (answer.kind !== 'answered') return { kind: 'nothing', reason: answer.reason };
+  const { status, json, date } = answer;
+  if (status === 404 && parseErrors(json).length > 0) return { kind: 'not-found', date };
+  const payment = status === 200 ? parsePayment(json) : undefined;
+  if (payment === undefined) return { kind: 'nothing', reason: `HTTP_${status}` };
+  if (payment.paymentId !== paymentId) return { kind: 'nothing', reason: 'another payment was answered' };
+  if (payment.paymentState === null || payment.paymentState === 'QUOTED') {
+    return { kind: 'nothing', reason: 'the answer shows no state of a payment' };
+  }
+  const evidence = differenceFrom(payment, payout.row);
+  if (evidence !== undefined) return { kind: 'breach', evidence };
+  if ((payment.internalId ?? payout.row.reference) !== payout.row.reference) {
+    return { kind: 'nothing', reason: 'the payment shows another reference' };
+  }
+  return { kind: 'found', payment };
+}

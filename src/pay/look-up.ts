@@ -1,0 +1,167 @@
+import type { PayoutPlace, PayoutReading } from '../ledger/payouts.ts';
+import type { Payout } from '../payout.ts';
+import type { PayDeps } from './deps.ts';
+import { LOOK_DAILY_MS, nextLookUpMs } from './due.ts';
+import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
+import { readLookUpAnswer } from './look-up-answer.ts';
+import { isLeftArmed } from './next-step.ts';
+import { doubt } from './pay-payout.ts';
+import { canBeProvenDead, type DeathRules, judgeNotFound, triedEnough } from './proof-of-death.ts';
+
+/**
+ * Looks up the payment of a payout whose request may have been sent, and moves the payout as far as the answer proves
+ * anything (design 3, rules 5 to 8).
+ */
+export async function lookUpPayout(deps: PayDeps, place: PayoutPlace): Promise<void> {
+  const reading = await deps.payouts.read(place);
+  const { payout } = reading;
+  if (payout === undefined || payout.quoteId === null) return;
+  if (payout.state === 'armed') {
+    const { armDeadlineMs, requestTimeoutMs } = deps.rules;
+    const isOwnLeft = reading.now - (payout.armedAt ?? 0) > armDeadlineMs + requestTimeoutMs;
+    if (!isOwnLeft && !isLeftArmed(payout, { now: reading.now, armDeadlineMs, owner: deps.owner })) return;
+    await doubt(deps, payout, 'armed by a process that did not come back');
+    return;
+  }
+  if (payout.state !== 'unknown' && payout.state !== 'held' && payout.state !== 'rejected') return;
+  await lookUpQuote(deps, payout, { reading, quoteId: payout.quoteId });
+}
+
+async function lookUpQuote(
+  deps: PayDeps,
+  payout: Payout,
+  at: { reading: PayoutReading; quoteId: string },
+): Promise<void> {
+  const answer = await deps.service.readPayment(at.quoteId);
+  const found = readLookUpAnswer(answer, payout, at.quoteId);
+  deps.log.debug('a payment was looked up', { ...named(payout), class: found.kind });
+  switch (found.kind) {
+    case 'found':
+      await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment });
+      return;
+    case 'breach':
+      if (payout.state !== 'held') await holdBreach(deps, payout, `the payment shows ${found.evidence}`);
+      return;
+    case 'not-found':
+      await readNotFound(deps, payout, { ...at, date: found.date });
+      return;
+    case 'nothing':
+      if (payout.state === 'unknown') await goOnLooking(deps, payout, { ...at, reason: found.reason });
+      else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
+  }
+}
+
+interface NotFound {
+  readonly reading: PayoutReading;
+  readonly quoteId: string;
+  readonly date: number | null;
+}
+
+async function readNotFound(deps: PayDeps, payout: Payout, { reading, quoteId, date }: NotFound): Promise<void> {
+  const rules = deathRules(deps, reading);
+  if (payout.state === 'rejected') {
+    const isOver = date !== null && date > (payout.quoteExpiresAt ?? Number.POSITIVE_INFINITY) + rules.quoteGraceMs;
+    if (isOver) await note(deps, payout, { fields: { ok: '1' } });
+    else await note(deps, payout, { dueMs: nextLookUpMs(payout, { now: reading.now, ...rules }) });
+    return;
+  }
+  if (payout.state === 'held') {
+    await note(deps, payout, { dueMs: LOOK_DAILY_MS });
+    return;
+  }
+  switch (judgeNotFound(payout, date, rules)) {
+    case 'dead':
+      await buryQuote(deps, payout, { reading, quoteId });
+      return;
+    case 'first':
+      await note(deps, payout, {
+        dueMs: nextLookUpMs({ ...payout, notFoundAt: date }, { now: reading.now, ...rules }),
+        fields: { nf: String(date) },
+      });
+      return;
+    case 'early':
+    case 'never':
+      await goOnLooking(deps, payout, { reading, reason: 'not found' });
+  }
+}
+
+function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
+  const { quoteGraceMs, notFoundGapMs } = deps.rules;
+  const capabilities = new Set([...deps.rules.capabilities].filter((name) => !reading.disproved.includes(name)));
+  return { quoteGraceMs, notFoundGapMs, capabilities, credentials: deps.service.fingerprint };
+}
+
+/** The quote is proven dead: the payout is ready for a new one, unless it was tried often or long enough. */
+async function buryQuote(
+  deps: PayDeps,
+  payout: Payout,
+  { reading, quoteId }: { reading: PayoutReading; quoteId: string },
+): Promise<void> {
+  const enough = triedEnough(payout, reading.now);
+  if (enough !== undefined) {
+    await hold(deps, payout, { code: 'E_TRIED', reason: `${enough}; the last quote is proven dead` });
+    return;
+  }
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: 'ready',
+    cancelledIfRunIs: true,
+    version: payout.version,
+    quoteId,
+    dropQuote: 'proven-dead',
+    dueMs: 0,
+    actor: deps.owner,
+    reason: 'the quote is proven dead',
+  });
+  deps.at('C13');
+}
+
+/** Stays unknown, until nothing more can be learned by asking: then a person decides. */
+async function goOnLooking(
+  deps: PayDeps,
+  payout: Payout,
+  { reading, reason }: { reading: PayoutReading; reason: string },
+): Promise<void> {
+  const rules = deathRules(deps, reading);
+  const end = payout.quoteExpiresAt ?? (payout.armedAt ?? 0) + deps.rules.requestTimeoutMs;
+  const isOver = reading.now > end + rules.quoteGraceMs + rules.notFoundGapMs;
+  if (isOver && !canBeProvenDead(payout, rules)) {
+    await hold(deps, payout, {
+      code: 'E_NOT_PROVABLE',
+      reason: `nothing can prove that it was not paid; the last look-up: ${reason}`,
+    });
+    return;
+  }
+  const enough = triedEnough({ ...payout, quotes: 0 }, reading.now);
+  if (enough !== undefined) {
+    await hold(deps, payout, {
+      code: 'E_TRIED',
+      reason: `${enough} and is still unknown; the last look-up: ${reason}`,
+    });
+    return;
+  }
+  await note(deps, payout, {
+    dueMs: nextLookUpMs(payout, { now: reading.now, ...rules }),
+    fields: { lu: String(payout.lookUps + 1) },
+  });
+}
+
+async function hold(deps: PayDeps, payout: Payout, { code, reason }: { code: string; reason: string }): Promise<void> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: 'held',
+    version: payout.version,
+    dueMs: LOOK_DAILY_MS,
+    actor: deps.owner,
+    reason: code,
+    fields: { rc: code, rs: reason },
+  });
+}
+
+async function note(
+  deps: PayDeps,
+  payout: Payout,
+  what: { dueMs?: number; fields?: Record<string, string> },
+): Promise<void> {
+  await deps.payouts.move({ ...placeOf(payout), version: payout.version, actor: deps.owner, reason: '', ...what });
+}

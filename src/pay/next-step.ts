@@ -1,0 +1,50 @@
+import type { PayoutReading } from '../ledger/payouts.ts';
+import { ARMINGS_PER_QUOTE_MAX, type Payout } from '../payout.ts';
+
+/** A quote with less life left than this is not armed: its payment request would come too late. */
+export const QUOTE_LIFE_MS_MIN = 500;
+
+/** What a worker does with a payout that it was woken for. */
+export type NextStep =
+  | { readonly kind: 'nothing' }
+  /** Everything is halted. */
+  | { readonly kind: 'stop' }
+  /** The service asked everybody to wait. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'quote'; readonly payout: Payout }
+  | { readonly kind: 'arm-again'; readonly payout: Payout; readonly quoteId: string }
+  /** Nobody knows any more what came of its payment request. */
+  | { readonly kind: 'doubt'; readonly payout: Payout; readonly reason: string };
+
+/** Decides by the payout's state alone; whether it may really be armed is the ledger's to say. */
+export function nextStep(reading: PayoutReading, self: { owner: string; armDeadlineMs: number }): NextStep {
+  const { payout, now } = reading;
+  if (payout === undefined) return { kind: 'nothing' };
+  if (payout.state === 'armed') {
+    return isLeftArmed(payout, { now, ...self })
+      ? { kind: 'doubt', payout, reason: 'armed by a process that did not come back' }
+      : { kind: 'nothing' };
+  }
+  if (payout.state !== 'ready' && payout.state !== 'quoted') return { kind: 'nothing' };
+  if (payout.state === 'quoted' && !mayBeArmedAgain(payout, now)) {
+    return { kind: 'doubt', payout, reason: 'the quote ended or was armed often enough' };
+  }
+  if (reading.halt !== null) return { kind: 'stop' };
+  if (reading.waitMs > 0) return { kind: 'wait', ms: reading.waitMs };
+  return payout.state === 'quoted' && payout.quoteId !== null
+    ? { kind: 'arm-again', payout, quoteId: payout.quoteId }
+    : { kind: 'quote', payout };
+}
+
+function mayBeArmedAgain(payout: Payout, now: number): boolean {
+  return (
+    payout.quoteExpiresAt !== null &&
+    now < payout.quoteExpiresAt - QUOTE_LIFE_MS_MIN &&
+    payout.armings < ARMINGS_PER_QUOTE_MAX
+  );
+}
+
+/** Whether a payout stays armed for longer than its armer could still be about to send (design 3, rule 5). */
+export function isLeftArmed(payout: Payout, self: { owner: string; armDeadlineMs: number; now: number }): boolean {
+  return payout.armedBy !== self.owner && self.now - (payout.armedAt ?? 0) > self.armDeadlineMs;
+}

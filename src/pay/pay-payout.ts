@@ -1,0 +1,180 @@
+import type { PayoutPlace } from '../ledger/payouts.ts';
+import { feesField } from '../ledger/record.ts';
+import type { Payout } from '../payout.ts';
+import { quoteBody } from '../service/bodies.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { armAndPay } from './arm-and-pay.ts';
+import type { PayDeps } from './deps.ts';
+import { nextQuoteMs, QUOTE_FAILURES_MAX } from './due.ts';
+import { placeOf } from './facts.ts';
+import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
+import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
+import { pauseRun } from './stop.ts';
+
+/** A quote is asked for this long before the payout's place in the pace, so that it is fresh when its time comes. */
+const QUOTE_LEAD_MS = 1000;
+const STEPS_MAX = 20;
+
+/**
+ * What became of a payout in the hands of a worker. `done`: it wants nothing more from this job. `deferred`: it is ready
+ * and has its own time to come back. `left`: it is as it was; somebody has to come back for it.
+ */
+export type PayResult = 'done' | 'deferred' | 'left';
+
+/** A payout that is to be paid, and the file that asks for it. */
+export interface PayOrder extends PayoutPlace {
+  readonly fileSha256: string;
+}
+
+/** How one step ended: with a result, or `again` when the payout is to be looked at once more at once. */
+export type StepResult = PayResult | 'again';
+
+/**
+ * Takes a payout as far as it will go now: quote, arm, pay, write down what came of it. Safe to run twice, by several
+ * processes at once, and to be ended at any point.
+ */
+export async function payPayout(deps: PayDeps, order: PayOrder, signal: AbortSignal): Promise<PayResult> {
+  for (let step = 0; step < STEPS_MAX; step++) {
+    const result = await takeStepWithToken(deps, order, signal);
+    if (result !== 'again') return result;
+    if (signal.aborted) return 'left';
+  }
+  return 'left';
+}
+
+/** Without a token nothing was armed: the payout is as it was. */
+async function takeStepWithToken(deps: PayDeps, order: PayOrder, signal: AbortSignal): Promise<StepResult> {
+  try {
+    return await takeStep(deps, order, signal);
+  } catch (error) {
+    if (error instanceof TokenRefused) {
+      await pauseRun(deps, order.runId, { code: error.code, reason: error.message });
+      return 'left';
+    }
+    if (!(error instanceof TokenUnavailable)) throw error;
+    if (error.certificate) await pauseRun(deps, order.runId, { code: 'E_CERTIFICATE', reason: error.message });
+    deps.log.warn('no access token for now', { run: order.runId, reason: error.reason });
+    return 'left';
+  }
+}
+
+async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Promise<StepResult> {
+  const reading = await deps.payouts.read(order);
+  const step = nextStep(reading, { owner: deps.owner, armDeadlineMs: deps.rules.armDeadlineMs });
+  switch (step.kind) {
+    case 'nothing':
+      return 'done';
+    case 'stop':
+      return 'left';
+    case 'wait':
+      await deps.clock.sleep(step.ms, signal);
+      return 'again';
+    case 'doubt':
+      await doubt(deps, step.payout, step.reason);
+      return 'done';
+    case 'quote':
+      return await quotePayout(deps, step.payout, { ...order, signal });
+    case 'arm-again': {
+      const startAt = await deps.pace.take();
+      const quote = { quoteId: step.quoteId, expiresAt: step.payout.quoteExpiresAt };
+      return await armAndPay(deps, step.payout, {
+        quote,
+        startAt,
+        endsAt: undefined,
+        fields: {},
+        fileSha256: order.fileSha256,
+        signal,
+      });
+    }
+  }
+}
+
+/** Nobody knows what came of its payment request: it is looked up from now on (design 3, rules 5 and 6). */
+export async function doubt(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: 'unknown',
+    version: payout.version,
+    dueMs: 0,
+    actor: deps.owner,
+    reason,
+  });
+}
+
+async function quotePayout(
+  deps: PayDeps,
+  payout: Payout,
+  { fileSha256, signal }: { fileSha256: string; signal: AbortSignal },
+): Promise<StepResult> {
+  const startAt = await deps.pace.take();
+  await deps.clock.sleep(startAt - QUOTE_LEAD_MS - deps.clock.monotonic(), signal);
+  if (signal.aborted) return 'left';
+  deps.at('C1');
+  const answer = await deps.service.quote(quoteBody(payout.row, deps.rules));
+  const answeredAt = deps.clock.monotonic();
+  deps.at('C2');
+  const reading = readQuoteAnswer(answer, payout.row);
+  switch (reading.kind) {
+    case 'usable': {
+      const { lifeMs } = reading.quote;
+      if (lifeMs !== null && lifeMs < QUOTE_LIFE_MS_MIN)
+        return await quoteAgain(deps, payout, 'the quote is too short-lived');
+      const endsAt = lifeMs === null ? undefined : answeredAt + lifeMs - QUOTE_LIFE_MS_MIN;
+      return await armAndPay(deps, payout, {
+        quote: reading.quote,
+        startAt,
+        endsAt,
+        fields: quoteFields(deps, reading.quote),
+        fileSha256,
+        signal,
+      });
+    }
+    case 'held':
+    case 'rejected':
+      return await settleUnsent(deps, payout, reading);
+    case 'pause':
+      await pauseRun(deps, payout.runId, reading);
+      return 'left';
+    case 'again':
+      return await quoteAgain(deps, payout, reading.reason);
+  }
+}
+
+async function settleUnsent(
+  deps: PayDeps,
+  payout: Payout,
+  why: { kind: 'held' | 'rejected'; code: string; reason: string },
+): Promise<StepResult> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: why.kind,
+    version: payout.version,
+    actor: deps.owner,
+    reason: why.code,
+    fields: { rc: why.code, rs: why.reason },
+  });
+  return 'done';
+}
+
+async function quoteAgain(deps: PayDeps, payout: Payout, reason: string): Promise<StepResult> {
+  const ms = nextQuoteMs(payout.quoteFailures + 1, deps.random);
+  const failures = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: true });
+  if (failures === undefined) return 'again';
+  if (failures < QUOTE_FAILURES_MAX) return 'deferred';
+  return await settleUnsent(deps, payout, {
+    kind: 'held',
+    code: 'E_NO_QUOTE',
+    reason: `no usable quote in ${QUOTE_FAILURES_MAX} tries; the last: ${reason}`,
+  });
+}
+
+function quoteFields(deps: PayDeps, quote: UsableQuote): Record<string, string> {
+  const { sourceAmount, destinationAmount, rate, fees } = quote;
+  return {
+    qa: String(deps.clock.now()),
+    ...(sourceAmount === null ? {} : { sam: sourceAmount.minor.toString() }),
+    ...(destinationAmount === null ? {} : { dam: destinationAmount.minor.toString() }),
+    ...(rate === null ? {} : { rt: rate }),
+    ...(fees.length === 0 ? {} : { fe: feesField(fees) }),
+  };
+}

@@ -1,0 +1,24 @@
+import { parseErrors } from '../service/replies.ts';
+
+/** How the service put a refusal. */
+export interface RefusedAs {
+  /** The service's code, or `HTTP_<status>` when its body names none. */
+  readonly code: string;
+  readonly reason: string;
+  /** Whether the answer had an error body that we could read. */
+  readonly isExplained: boolean;
+  /** Concerns all payouts of the run: no balance or a limit (402), no permission (403), a wrong configuration (CFG_). */
+  readonly isRunWide: boolean;
+}
+
+/** Reads a refusal of any shape (service-facts section 7). `request` names the request for people. */
+export function readRefused(answer: { status: number; json: unknown }, request: string): RefusedAs {
+  const [error] = parseErrors(answer.json);
+  const code = error?.code ?? `HTTP_${answer.status}`;
+  return {
+    code,
+    reason: error?.title ?? `the service answered ${answer.status} to a ${request} request`,
+    isExplained: error !== undefined,
+    isRunWide: answer.status === 402 || answer.status === 403 || code.startsWith('CFG_'),
+  };
+}

@@ -1,0 +1,141 @@
+import type { Payout } from '../payout.ts';
+import type { Answer } from '../service/answer.ts';
+import type { PayDeps } from './deps.ts';
+import { nextQuoteMs } from './due.ts';
+import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
+import { readLookUpAnswer } from './look-up-answer.ts';
+import type { StepResult } from './pay-payout.ts';
+import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
+import { pauseRun } from './stop.ts';
+
+const QUOTED_AGAIN_MS = 1000;
+const FIRST_LOOK_UP_MS = 500;
+/** Seen as the quote failures that a payout has after a request that did not leave: a wait of one to two seconds. */
+const NOT_SENT_BACK_OFF = 3;
+
+/** An answered payment request: the payout as it was before its arming, and what was armed. */
+export interface SentRequest {
+  readonly answer: Answer;
+  readonly quote: { readonly quoteId: string; readonly expiresAt: number | null };
+  /** The payout's version since it was armed. */
+  readonly version: number;
+}
+
+/** Writes down what came of a payment request (design 5, `POST /v2/payments`). */
+export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequest): Promise<StepResult> {
+  const isAgain = payout.state === 'quoted';
+  const reading = readPaymentAnswer(sent.answer, {
+    row: payout.row,
+    quoteExpiresAt: sent.quote.expiresAt,
+    armings: isAgain ? payout.armings + 1 : 1,
+  });
+  deps.log.debug('a payment request was answered', { ...named(payout), class: reading.kind });
+  switch (reading.kind) {
+    case 'accepted':
+      await acceptPayment(deps, payout, { quoteId: sent.quote.quoteId, payment: reading.payment });
+      return 'done';
+    case 'breach':
+      await holdBreach(deps, payout, `the payment shows ${reading.evidence}`);
+      return 'done';
+    case 'not-sent':
+      return await putBack(deps, payout, { sent, reading, isAgain });
+    case 'again':
+      await moveSent(deps, payout, { sent, to: 'quoted', dueMs: QUOTED_AGAIN_MS, reason: reading.reason });
+      return reading.status === 401 ? 'again' : 'done';
+    case 'run-wide':
+      await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason: reading.code });
+      await pauseRun(deps, payout.runId, reading);
+      return 'done';
+    case 'final':
+      await rejectIfNotFound(deps, payout, { sent, code: reading.code, reason: reading.reason });
+      return 'done';
+    case 'unknown':
+      await moveSent(deps, payout, {
+        sent,
+        to: 'unknown',
+        dueMs: FIRST_LOOK_UP_MS,
+        reason: reading.reason,
+        fields: reading.seen2xx ? { z2: '1' } : {},
+      });
+      return 'done';
+  }
+}
+
+interface SentMove {
+  readonly sent: SentRequest;
+  readonly to: 'quoted' | 'unknown' | 'rejected';
+  readonly dueMs: number;
+  readonly reason: string;
+  readonly fields?: Record<string, string>;
+}
+
+async function moveSent(deps: PayDeps, payout: Payout, { sent, to, dueMs, reason, fields }: SentMove): Promise<void> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to,
+    version: sent.version,
+    quoteId: sent.quote.quoteId,
+    dueMs,
+    actor: deps.owner,
+    reason,
+    fields: fields ?? {},
+  });
+}
+
+/**
+ * No byte of this request left. A payout that was never sent is ready again without the quote; one whose quote an
+ * earlier request spent keeps it (design 3, rule 6).
+ */
+async function putBack(
+  deps: PayDeps,
+  payout: Payout,
+  why: { sent: SentRequest; reading: Extract<PaymentReading, { kind: 'not-sent' }>; isAgain: boolean },
+): Promise<StepResult> {
+  const { sent, reading, isAgain } = why;
+  const isOurs = reading.reason === 'deadline' || reading.reason === 'no token';
+  const dueMs = isOurs ? 0 : nextQuoteMs(NOT_SENT_BACK_OFF, deps.random);
+  if (isAgain) {
+    await moveSent(deps, payout, { sent, to: 'quoted', dueMs, reason: `not sent: ${reading.reason}` });
+  } else {
+    await deps.payouts.move({
+      ...placeOf(payout),
+      to: 'ready',
+      cancelledIfRunIs: true,
+      version: sent.version,
+      quoteId: sent.quote.quoteId,
+      dropQuote: 'not-sent',
+      dueMs,
+      actor: deps.owner,
+      reason: `not sent: ${reading.reason}`,
+    });
+    deps.at('C13');
+  }
+  if (reading.certificate) {
+    await pauseRun(deps, payout.runId, { code: 'E_CERTIFICATE', reason: "the service's certificate does not verify" });
+  }
+  return isAgain ? 'done' : 'deferred';
+}
+
+async function rejectIfNotFound(
+  deps: PayDeps,
+  payout: Payout,
+  refusal: { sent: SentRequest; code: string; reason: string },
+): Promise<void> {
+  const { sent, code, reason } = refusal;
+  const { quoteId, expiresAt } = sent.quote;
+  const reading = readLookUpAnswer(await deps.service.readPayment(quoteId), payout, quoteId);
+  if (reading.kind === 'found') {
+    await acceptPayment(deps, payout, { quoteId, payment: reading.payment });
+    return;
+  }
+  const lastLookMs = (expiresAt ?? deps.clock.now()) + deps.rules.quoteGraceMs - deps.clock.now();
+  await (reading.kind === 'not-found'
+    ? moveSent(deps, payout, {
+        sent,
+        to: 'rejected',
+        dueMs: Math.max(0, lastLookMs),
+        reason: code,
+        fields: { rc: code, rs: reason },
+      })
+    : moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason: code }));
+}

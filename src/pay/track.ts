@@ -1,0 +1,54 @@
+import type { PayoutMove, PayoutPlace } from '../ledger/payouts.ts';
+import type { Payout, PayoutState } from '../payout.ts';
+import type { PaymentReply } from '../service/replies.ts';
+import type { PayDeps } from './deps.ts';
+import { holdBreach, paymentFields, placeOf } from './facts.ts';
+import { readLookUpAnswer } from './look-up-answer.ts';
+
+/**
+ * What the service's states mean for a payout (service-facts section 4). A state that is not here leaves the payout
+ * accepted and is shown as it is.
+ */
+const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([
+  ['COMPLETED', 'completed'],
+  ['FAILED', 'failed'],
+  ['DECLINED', 'failed'],
+  ['RETURNED', 'returned'],
+]);
+
+/** Follows an accepted payment towards its end, or looks whether a completed one came back. */
+export async function trackPayout(deps: PayDeps, place: PayoutPlace): Promise<void> {
+  const { payout } = await deps.payouts.read(place);
+  if (payout === undefined || payout.paymentId === null) return;
+  if (payout.state !== 'accepted' && payout.state !== 'completed') return;
+  await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic());
+  const answer = await deps.service.readPayment(payout.paymentId);
+  const reading = readLookUpAnswer(answer, payout, payout.paymentId);
+  if (reading.kind === 'breach') {
+    await holdBreach(deps, payout, `the payment shows ${reading.evidence}`);
+    return;
+  }
+  const move = reading.kind === 'found' ? moveOf(payout, reading.payment) : {};
+  const isAccepted = payout.state === 'accepted';
+  if (move.to === undefined && !isAccepted) return;
+  await deps.payouts.move({
+    ...placeOf(payout),
+    version: payout.version,
+    actor: deps.owner,
+    reason: '',
+    ...(move.to === undefined ? { dueMs: deps.rules.trackEveryMs } : {}),
+    ...move,
+  });
+}
+
+/** What a payment's state moves its payout to; a state that is only news to us is noted without a move. */
+function moveOf(payout: Payout, payment: PaymentReply): Partial<PayoutMove> {
+  const shown = payment.paymentState ?? '';
+  const to = FINAL_STATES.get(shown);
+  if (to === undefined || (payout.state === 'completed' && to !== 'returned')) {
+    return shown === payout.paymentState ? {} : { fields: { ps: shown } };
+  }
+  const [error] = payment.errors;
+  const why = error === undefined ? {} : { rc: error.code ?? '', rs: error.title ?? '' };
+  return { to, reason: shown, fields: { ...paymentFields(payment, payout), ...why } };
+}

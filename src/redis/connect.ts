@@ -1,0 +1,192 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis, type RedisOptions } from 'ioredis';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
+
+const CONNECT_MS_MAX = 10_000;
+const COMMAND_MS_MAX = 30_000;
+const ARMING_COMMAND_MS_MAX = 2_000;
+const RECONNECT_STEP_MS = 50;
+const RECONNECT_MS_MAX = 2_000;
+const REQUEST_RETRIES_MAX = 20;
+const DEFAULT_PORT = 6379;
+
+/** A `redis://`, `rediss://` or `unix://` address, or the path of a unix socket. */
+export type RedisAddress = { readonly url: string } | { readonly socket: string };
+
+/**
+ * What a connection is for (engine-notes 23).
+ * - `commands`: reading and producing; commands wait out a short loss.
+ * - `arming`: fails fast; a command whose reply is lost is never sent again by the client, none waits for a connection.
+ * - `jobs`: BullMQ workers, whose blocking commands wait for as long as it takes.
+ */
+export type ConnectionKind = 'commands' | 'arming' | 'jobs';
+
+export interface ConnectOptions {
+  /** Shown by `CLIENT LIST`. */
+  readonly name: string;
+  readonly kind: ConnectionKind;
+  /** How long a command may wait for its reply; not for `jobs`. Default: 2 s for `arming`, 30 s for `commands`. */
+  readonly commandTimeoutMs?: number;
+  /** Told of each error once the connection has been made: losses, failed reconnects. */
+  readonly onError?: (error: Error) => void;
+}
+
+const BEHAVIOUR: Readonly<Record<ConnectionKind, RedisOptions>> = {
+  commands: { maxRetriesPerRequest: REQUEST_RETRIES_MAX, commandTimeout: COMMAND_MS_MAX },
+  arming: {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    commandTimeout: ARMING_COMMAND_MS_MAX,
+  },
+  jobs: { maxRetriesPerRequest: null },
+};
+
+/** Remedies by what the failure's code or text begins with or holds; the first that fits. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/NOAUTH|WRONGPASS|invalid password/i, 'Correct the user and password in REDIS_URL.'],
+  [/NOPERM/, 'Give the user of REDIS_URL the commands that payrun needs.'],
+  [/LOADING/, 'The server is still loading its data: try again when it is done.'],
+  [/DB index|cluster mode/i, 'Correct the database number in REDIS_URL.'],
+  [/CERT|self.signed|SSL|TLS|altnames/i, 'Make its certificate trusted (NODE_EXTRA_CA_CERTS), or correct REDIS_URL.'],
+];
+const REMEDY_OTHERWISE =
+  'Start that server or correct REDIS_URL; with REDIS_URL unset, payrun starts a private Redis of its own.';
+
+/**
+ * A connection that has answered a ping. It reconnects in the background after a loss, whatever its kind. Throws a
+ * Refusal: exit 69 when the server cannot be reached within 10 s or lets us not in, exit 2 when the address is wrong;
+ * neither shows a password.
+ */
+export async function connectRedis(address: RedisAddress, options: ConnectOptions): Promise<Redis> {
+  const { endpoint, shown } = readAddress(address);
+  const redis = new Redis({
+    ...endpoint,
+    ...BEHAVIOUR[options.kind],
+    ...(options.commandTimeoutMs === undefined || options.kind === 'jobs'
+      ? {}
+      : { commandTimeout: options.commandTimeoutMs }),
+    connectionName: options.name,
+    lazyConnect: true,
+    disableClientInfo: true,
+    connectTimeout: CONNECT_MS_MAX,
+    retryStrategy: (attempt) => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MS_MAX),
+    // After a failover the old master stays connected as a replica and refuses every write until one reconnects.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+  let connected = false;
+  let lastError: Error | undefined;
+  redis.on('error', (error: Error) => {
+    lastError = withoutCommand(error);
+    if (connected) options.onError?.(lastError);
+  });
+  try {
+    await within(CONNECT_MS_MAX, () => greet(redis));
+    if (lastError !== undefined) throw lastError;
+    connected = true;
+    return redis;
+  } catch (error) {
+    redis.disconnect();
+    throw refuseConnection(shown, lastError ?? error);
+  }
+}
+
+async function greet(redis: Redis): Promise<void> {
+  await redis.connect();
+  await redis.ping();
+}
+
+async function within(limitMs: number, work: () => Promise<void>): Promise<void> {
+  const done = new AbortController();
+  const late = delay(limitMs, undefined, { signal: done.signal }).then(() => {
+    throw new Error(`no answer within ${limitMs} ms`);
+  });
+  try {
+    await Promise.race([work(), late]);
+  } finally {
+    done.abort();
+  }
+}
+
+/** A refused AUTH comes with its command, and so with the password. */
+function withoutCommand(error: Error): Error {
+  return 'command' in error ? new Error(error.message) : error;
+}
+
+function refuseConnection(shown: string, cause: unknown): Refusal {
+  const code = codeOf(cause);
+  const text = cause instanceof Error && cause.message !== '' ? cause.message : (code ?? 'no answer');
+  return new Refusal(`Redis at ${shown} cannot be used: ${text}`, {
+    exitCode: EXIT.unavailable,
+    remedy: REMEDIES.find(([sign]) => sign.test(`${code} ${text}`))?.[1] ?? REMEDY_OTHERWISE,
+    cause,
+  });
+}
+
+interface ReadAddress {
+  readonly endpoint: RedisOptions;
+  /** Without user and password. */
+  readonly shown: string;
+}
+
+function readAddress(address: RedisAddress): ReadAddress {
+  if ('socket' in address) return { endpoint: { path: address.socket }, shown: address.socket };
+  const url = URL.canParse(address.url) ? new URL(address.url) : undefined;
+  if (url === undefined) throw refuseAddress('is no address');
+  const unknown = [...url.searchParams.keys()].find((name) => name !== 'db');
+  if (unknown !== undefined) throw refuseAddress(`has ?${unknown}, of which only ?db= is known`);
+  switch (url.protocol) {
+    case 'unix:':
+      return readSocketAddress(url);
+    case 'redis:':
+    case 'rediss:':
+      return readNetworkAddress(url);
+    default:
+      throw refuseAddress(`begins with ${url.protocol}`);
+  }
+}
+
+function readSocketAddress(url: URL): ReadAddress {
+  const path = decode(url.pathname);
+  if (url.host !== '' || !path.startsWith('/')) throw refuseAddress('has no absolute path after unix://');
+  const db = readDatabase(url.searchParams.get('db') ?? '0');
+  return { endpoint: { path, db }, shown: `unix://${path}${db === 0 ? '' : `?db=${db}`}` };
+}
+
+function readNetworkAddress(url: URL): ReadAddress {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (host === '') throw refuseAddress('names no host');
+  const port = url.port === '' ? DEFAULT_PORT : Number.parseInt(url.port, 10);
+  const db = readDatabase(url.searchParams.get('db') ?? (url.pathname.slice(1) || '0'));
+  return {
+    endpoint: {
+      host,
+      port,
+      db,
+      ...(url.username === '' ? {} : { username: decode(url.username) }),
+      ...(url.password === '' ? {} : { password: decode(url.password) }),
+      ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+    },
+    shown: `${url.protocol}//${url.hostname}:${port}/${db}`,
+  };
+}
+
+function readDatabase(text: string): number {
+  if (!/^[0-9]{1,4}$/.test(text)) throw refuseAddress('has a database that is no number');
+  return Number.parseInt(text, 10);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuseAddress('holds a % that begins no escape; write %25');
+  }
+}
+
+function refuseAddress(problem: string): Refusal {
+  return new Refusal(`REDIS_URL ${problem}`, {
+    exitCode: EXIT.usage,
+    remedy: 'Write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/to/socket?db=0.',
+  });
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
+
+/** Systems take at most 104 to 108 bytes with the byte that ends them. */
+const SOCKET_PATH_BYTES_MAX = 100;
+const OTHERS_MODE = 0o077;
+
+/** Where the private Redis of a data directory has its things (design 9, "The private Redis"). */
+export interface PrivatePlace {
+  readonly dataDir: string;
+  /** The server's own folder, mode 700. */
+  readonly redisDir: string;
+  /** In a folder of mode 700. */
+  readonly socket: string;
+  readonly pidFile: string;
+  readonly lockFile: string;
+  readonly logFile: string;
+}
+
+/**
+ * The place, its folders made. The socket lies in the system's temporary directory where its path would be too long for
+ * one; that folder's name follows from the data directory, so that every process finds it. Throws a Refusal (exit 69) for
+ * folders that are not ours alone or cannot be made.
+ */
+export function preparePlace(dataDir: string): PrivatePlace {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const real = realpathSync(dataDir);
+    const redisDir = join(real, 'redis');
+    makeOwn(redisDir);
+    return {
+      dataDir: real,
+      redisDir,
+      socket: placeSocket(real, redisDir),
+      pidFile: join(real, 'redis.pid'),
+      lockFile: join(real, 'redis.lock'),
+      logFile: join(real, 'redis.log'),
+    };
+  } catch (error) {
+    if (error instanceof Refusal || codeOf(error) === undefined) throw error;
+    throw new Refusal(`No private Redis can be kept in ${dataDir}: ${codeOf(error)}`, {
+      exitCode: EXIT.unavailable,
+      remedy: 'Give a data directory that this user may write to (PAYRUN_DATA_DIR), or set REDIS_URL.',
+      cause: error,
+    });
+  }
+}
+
+/** The process id that the server wrote into its file; undefined when there is none. */
+export function readPid(place: PrivatePlace): string | undefined {
+  try {
+    return readFileSync(place.pidFile, 'utf8').trim();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function placeSocket(dataDir: string, redisDir: string): string {
+  const near = join(redisDir, 'redis.sock');
+  if (Buffer.byteLength(near) <= SOCKET_PATH_BYTES_MAX) return near;
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const far = join(tmpdir(), `payrun-${name}`);
+  makeOwn(far);
+  return join(far, 'redis.sock');
+}
+
+/** A folder that nobody else may look into. One that someone else made first, a link included, is refused. */
+function makeOwn(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+  const stat = lstatSync(path);
+  const ours = stat.isDirectory() && stat.uid === process.getuid?.();
+  if (ours && (stat.mode & OTHERS_MODE) === 0) return;
+  throw new Refusal(`The folder ${path} of the private Redis is not this user's alone`, {
+    exitCode: EXIT.unavailable,
+    remedy: ours ? `Run: chmod 700 ${path}` : 'Remove it, or run as the user that it belongs to.',
+  });
+}

@@ -1,0 +1,202 @@
+import { Redis } from 'ioredis';
+import type { Clock } from '../clock.ts';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { infoFields } from './durability.ts';
+import { type PrivatePlace, preparePlace, readPid } from './private-place.ts';
+import { type Launch, launchServer, refuseStart, refusesData } from './private-server.ts';
+import { joinServer, leaveServer, newUser, USERS_DATABASE } from './private-users.ts';
+import { findRedisServer, type RedisServer } from './redis-server.ts';
+
+const START_MS_MAX = 15_000;
+const LOADING_MS_MAX = 10 * 60_000;
+const POLL_MS_MIN = 10;
+const POLL_MS_MAX = 250;
+const COMMAND_MS_MAX = 5_000;
+const REVIVE_MS = 1_000;
+
+/** The Redis that payrun runs for a data directory when it is given none. */
+export interface PrivateRedis {
+  /** Path of its unix socket; the same after the server had to be started again. */
+  readonly socket: string;
+  /** Ends this use of it; the last user's close ends the server. May be called twice. */
+  close(): Promise<void>;
+}
+
+export interface PrivateRedisOptions {
+  /** Told, in words for people, of what takes its time or goes wrong. */
+  readonly report: (line: string) => void;
+  readonly clock: Clock;
+  /** Where a fetched server is kept; see `findRedisServer`. */
+  readonly cacheDir?: string;
+}
+
+/** A connection to the server on which this use of it is written down; its end tells that the server went away. */
+interface Seat {
+  readonly redis: Redis;
+  readonly runId: string;
+}
+
+interface Opening {
+  readonly place: PrivatePlace;
+  readonly user: string;
+  readonly options: PrivateRedisOptions;
+  readonly stopped: AbortSignal;
+}
+
+/**
+ * The private Redis of a data directory (design 9): the one that is running, or one started under the directory's lock.
+ * If it vanishes while it is in use, it is started again. Throws a Refusal (exit 69) with the end of the server's log when
+ * it neither starts nor answers, and names what mends damaged data.
+ */
+export async function openPrivateRedis(dataDir: string, options: PrivateRedisOptions): Promise<PrivateRedis> {
+  const place = preparePlace(dataDir);
+  const stop = new AbortController();
+  const opening: Opening = { place, user: newUser(), options, stopped: stop.signal };
+  let seat = await takeSeat(opening);
+  let reviving = Promise.resolve();
+  let closing: Promise<void> | undefined;
+
+  const watch = (): void => {
+    seat.redis.once('end', () => {
+      if (!stop.signal.aborted) reviving = revive();
+    });
+  };
+  const revive = async (): Promise<void> => {
+    options.report('The private Redis went away; it is being started again.');
+    const revived = await takeSeatAgain(opening);
+    if (revived === undefined) return;
+    seat = revived;
+    watch();
+  };
+  const leave = async (): Promise<void> => {
+    stop.abort();
+    await reviving;
+    // Without a seat, because the server went away just now, this use is still written down in what it restores.
+    const last = seat.redis.status === 'ready' ? seat : await knock(opening);
+    if (typeof last === 'object') await leaveSeat(last, opening);
+  };
+  watch();
+  return {
+    socket: place.socket,
+    close: () => (closing ??= leave()),
+  };
+}
+
+/** Tries until it has a seat, for a full disk may be cleared while we wait; undefined once this use has ended. */
+async function takeSeatAgain(opening: Opening): Promise<Seat | undefined> {
+  const { clock, report } = opening.options;
+  let reported = '';
+  while (!opening.stopped.aborted) {
+    try {
+      return await takeSeat(opening);
+    } catch (error) {
+      const problem = error instanceof Refusal ? `${error.message}\n${error.remedy}` : String(error);
+      if (problem !== reported && !opening.stopped.aborted) report(problem);
+      reported = problem;
+    }
+    await clock.sleep(REVIVE_MS, opening.stopped);
+  }
+  return undefined;
+}
+
+/** Ends early once this use has ended, but not over a server that we started and that nobody else may know of. */
+async function takeSeat(opening: Opening): Promise<Seat> {
+  const { place, options, stopped } = opening;
+  const { clock } = options;
+  const began = clock.monotonic();
+  let server: RedisServer | undefined;
+  let launch: Launch | undefined;
+  const going = (): boolean => !stopped.aborted || launch?.state() === 'running';
+  for (let pauseMs = POLL_MS_MIN; going(); pauseMs = Math.min(2 * pauseMs, POLL_MS_MAX)) {
+    const answer = await knock(opening);
+    if (typeof answer === 'object') return answer;
+    if (answer === 'absent' && launch?.state() !== 'running') {
+      server ??= await findRedisServer(options.cacheDir, options.report);
+      if (launch?.state() === 'failed') throw refuseLaunch(place, launch, server);
+      launch = await launchServer(place, server);
+    }
+    if (clock.monotonic() - began > (answer === 'loading' ? LOADING_MS_MAX : START_MS_MAX)) {
+      throw refuseStart(place, `does not answer on ${place.socket}`);
+    }
+    await clock.sleep(pauseMs);
+  }
+  throw new Error('the private Redis was closed while it was being started');
+}
+
+function refuseLaunch(place: PrivatePlace, launch: Launch, server: RedisServer): Refusal {
+  if (refusesData(launch.logged())) return refuseStart(place, 'refuses its data: they are damaged', server);
+  return refuseStart(place, 'does not start');
+}
+
+/**
+ * A seat, if the server of this place answers and stays: `absent` when nothing answers, `loading` when it is still reading
+ * its data, `leaving` when its last user has left; then it is ended once more, for that user may have died over it.
+ */
+async function knock(opening: Opening): Promise<Seat | 'absent' | 'loading' | 'leaving'> {
+  const redis = connectWatch(opening.place);
+  let refused: unknown;
+  redis.on('error', (error) => {
+    refused = error;
+  });
+  try {
+    await redis.connect();
+    const info = infoFields(await redis.info());
+    const runId = info.get('run_id') ?? '';
+    // Something else that answers there is not ours to talk to (engine-notes 24).
+    if (info.get('process_id') !== readPid(opening.place)) return drop(redis, 'absent');
+    if (info.get('loading') !== '0') return drop(redis, 'loading');
+    if (await joinServer(redis, opening.user, runId)) return { redis, runId };
+    await shutDown(redis, opening.options.clock);
+    return drop(redis, 'leaving');
+  } catch {
+    redis.disconnect();
+    if (codeOf(refused) !== 'EACCES') return 'absent';
+    throw new Refusal(`The private Redis at ${opening.place.socket} belongs to another user`, {
+      exitCode: EXIT.unavailable,
+      remedy: 'Run as that user, or give a data directory of your own (PAYRUN_DATA_DIR).',
+      cause: refused,
+    });
+  }
+}
+
+function drop<const T>(redis: Redis, answer: T): T {
+  redis.disconnect();
+  return answer;
+}
+
+function connectWatch(place: PrivatePlace): Redis {
+  return new Redis({
+    path: place.socket,
+    db: USERS_DATABASE,
+    connectionName: 'payrun-private',
+    lazyConnect: true,
+    disableClientInfo: true,
+    enableReadyCheck: false,
+    retryStrategy: null,
+    connectTimeout: COMMAND_MS_MAX,
+    commandTimeout: COMMAND_MS_MAX,
+  });
+}
+
+async function leaveSeat({ redis, runId }: Seat, { user, options }: Opening): Promise<void> {
+  try {
+    if (await leaveServer(redis, user, runId)) await shutDown(redis, options.clock);
+  } catch (error) {
+    // A server that vanished meanwhile needs no leave; the next one finds this user's process gone.
+    options.report(`The private Redis could not be told that it is no longer needed: ${String(error)}`);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Ends the server and waits until it is gone; its log is synced before. */
+async function shutDown(redis: Redis, clock: Clock): Promise<void> {
+  const waited = new AbortController();
+  const ended = new Promise((resolve) => {
+    redis.once('end', resolve);
+  });
+  // No reply comes when all goes well, only the end of the connection.
+  redis.shutdown('NOSAVE').catch(() => {});
+  await Promise.race([ended, clock.sleep(COMMAND_MS_MAX, waited.signal)]);
+  waited.abort();
+}

@@ -1,0 +1,47 @@
+import { stringify } from 'csv-stringify/sync';
+import type { Payout, RefusedRow } from '../payout.ts';
+import { textCell } from './cells.ts';
+import { isRefused, REPORT_COLUMNS, type ReportColumn, reportRow } from './row.ts';
+import type { ReportSource } from './source.ts';
+
+/** RFC 4180 ends lines with CRLF; cells hold no line end, so a line of the report is a row of the file. */
+const FORMAT = { record_delimiter: '\r\n' };
+
+/** Columns of a payout that carry somebody else's words: the payer's, the service's, a person's. */
+const PAYOUT_TEXT: readonly ReportColumn[] = [
+  'reference',
+  'quoteId',
+  'paymentId',
+  'paymentState',
+  'reasonCode',
+  'reason',
+];
+
+const IS_PAYOUT_TEXT = REPORT_COLUMNS.map((column) => PAYOUT_TEXT.includes(column));
+
+/** The header line of the report's CSV. */
+export function csvHeader(): string {
+  return stringify([REPORT_COLUMNS], FORMAT);
+}
+
+/** The CSV lines of a batch of rows. Every cell of a refused row is text; amounts, rates and times of payouts are exact. */
+export function csvLines(batch: readonly (Payout | RefusedRow)[]): string {
+  return stringify(batch.map(csvRecord), FORMAT);
+}
+
+function csvRecord(row: Payout | RefusedRow): (string | number | null)[] {
+  const cells = reportRow(row);
+  const refused = isRefused(row);
+  return REPORT_COLUMNS.map((column, index) => {
+    const cell = cells[column];
+    return typeof cell === 'string' && (refused || IS_PAYOUT_TEXT[index] === true) ? textCell(cell) : cell;
+  });
+}
+
+/** The report as CSV, streamed: header, then one line a row in file order (design 12; RFC 4180, UTF-8, CRLF). */
+export async function* reportCsv(source: ReportSource): AsyncGenerator<string, void> {
+  yield csvHeader();
+  for await (const batch of source.rows) {
+    if (batch.length > 0) yield csvLines(batch);
+  }
+}

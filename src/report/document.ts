@@ -1,0 +1,126 @@
+import { rfc3339 } from '../clock.ts';
+import { formatAmount } from '../money.ts';
+import type { Outcome, Run, RunState } from '../payout.ts';
+import type { BookingEntry } from './booking.ts';
+import type { ReportFacts } from './source.ts';
+import type { ReportSummary } from './summary.ts';
+import { type FileTotal, fileTotals, outcomeCounts, perOutcome } from './totals.ts';
+
+/** A currency's total in the file and per outcome, as decimals with the currency's digits. */
+export type TotalDocument = { currency: string; file: string } & Record<Outcome, string>;
+
+/** What `run`, `submit`, `status`, `watch` and `list` print with `--json` (design 12). */
+export interface RunDocument {
+  runId: string;
+  state: RunState;
+  sandbox: boolean;
+  file: { name: string; sha256: string; rows: number };
+  outcomes: Record<Outcome, number>;
+  totals: TotalDocument[];
+  reports: string[];
+}
+
+/** What a report says of its run before anything is counted. */
+export interface FactsDocument extends Pick<RunDocument, 'runId' | 'state' | 'sandbox' | 'file' | 'reports'> {
+  service: string;
+  environment: string;
+  capabilities: Record<string, boolean>;
+  overrides: string[];
+  /** Quotes proven dead, and how many of them a last look-up found after all; null before that look-up. */
+  deadQuotes: { proven: number; found: number | null };
+  auditHead: string | null;
+  version: string;
+  createdAt: string;
+}
+
+/** One currency of the booking, as decimals with the currency's digits. */
+export interface BookingDocument {
+  currency: string;
+  debited: string;
+  debitedPayments: number;
+  fees: string;
+  returned: string;
+  returnedPayments: number;
+  returnedFees: string;
+}
+
+/** What a report counted from the rows. `money` is false too when payments do not tie. */
+export interface CountsDocument extends Pick<RunDocument, 'outcomes' | 'totals'> {
+  booking: BookingDocument[];
+  paymentsWithoutAmount: number;
+  conservation: { rows: boolean; money: boolean };
+  faults: string[];
+}
+
+/** A run as JSON (design 12), from its counters: exact between moves, and read without its rows. */
+export function runDocument(
+  run: Run,
+  { sandbox, reports }: { sandbox: boolean; reports: readonly string[] },
+): RunDocument {
+  return {
+    runId: run.id,
+    state: run.state,
+    sandbox,
+    file: { name: run.fileName, sha256: run.fileSha256, rows: run.rows },
+    outcomes: outcomeCounts((state) => run.counts[state]),
+    totals: fileTotals(run.fileTotals, run.amounts).map(totalDocument),
+    reports: [...reports],
+  };
+}
+
+/** A report's `--format summary` as JSON (design 12): the run's document, counted from the rows, and the report's own facts. */
+export function summaryJson(summary: ReportSummary): RunDocument & FactsDocument & CountsDocument {
+  const { runId, state, sandbox, file, ...facts } = factsDocument(summary.facts);
+  const { outcomes, totals, ...counts } = countsDocument(summary);
+  return { runId, state, sandbox, file, outcomes, totals, ...facts, ...counts };
+}
+
+export function factsDocument(facts: ReportFacts): FactsDocument {
+  const { run } = facts;
+  return {
+    runId: run.id,
+    state: run.state,
+    sandbox: facts.sandbox,
+    file: { name: run.fileName, sha256: run.fileSha256, rows: run.rows },
+    reports: [...(facts.reports ?? [])],
+    service: facts.service,
+    environment: facts.environment,
+    capabilities: { ...facts.capabilities },
+    overrides: [...facts.overrides],
+    deadQuotes: { proven: run.deadQuotes, found: run.deadQuotesFound },
+    auditHead: facts.auditHead,
+    version: facts.version,
+    createdAt: rfc3339(facts.createdAt),
+  };
+}
+
+export function countsDocument({ outcomes, totals, booking, conservation }: ReportSummary): CountsDocument {
+  return {
+    outcomes: { ...outcomes },
+    totals: totals.map(totalDocument),
+    booking: booking.entries.map(bookingDocument),
+    paymentsWithoutAmount: booking.withoutAmount,
+    conservation: { rows: conservation.rows, money: conservation.money && conservation.payments },
+    faults: [...conservation.faults],
+  };
+}
+
+function totalDocument({ currency, file, outcomes }: FileTotal): TotalDocument {
+  return {
+    currency,
+    file: formatAmount({ minor: file, currency }),
+    ...perOutcome((outcome) => formatAmount({ minor: outcomes[outcome], currency })),
+  };
+}
+
+function bookingDocument({ currency, ...entry }: BookingEntry): BookingDocument {
+  return {
+    currency,
+    debited: formatAmount({ minor: entry.debited, currency }),
+    debitedPayments: entry.debitedPayments,
+    fees: formatAmount({ minor: entry.fees, currency }),
+    returned: formatAmount({ minor: entry.returned, currency }),
+    returnedPayments: entry.returnedPayments,
+    returnedFees: formatAmount({ minor: entry.returnedFees, currency }),
+  };
+}

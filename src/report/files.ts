@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../refusal.ts';
+import { csvHeader, csvLines } from './csv.ts';
+import { jsonHead, jsonRows, jsonTail } from './json.ts';
+import type { ReportSource } from './source.ts';
+import { concludeSummary } from './summary.ts';
+import { openTally } from './tally.ts';
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+export interface ReportTarget {
+  readonly folder: string;
+  readonly runId: string;
+  /** The number that the report shall have, from 1. */
+  readonly version: number;
+}
+
+/** A report's two files under one naming. */
+interface Pair {
+  readonly csv: string;
+  readonly json: string;
+}
+
+/**
+ * Writes `<run id>.v<version>.csv` and `.json` (design 12) and returns their paths, CSV first. Both come from one reading
+ * of the source; they appear whole, synced, under their names or not at all, readable by their owner only; what a crash left of an
+ * earlier try is replaced. A version that is there with the same content is left as it is; one with other content is never
+ * overwritten: the report gets the next free number instead. Throws what the file system says, leaving no half file.
+ * Two processes must not write one version of one run at once.
+ */
+export async function writeReportFiles(
+  makeSource: () => Promise<ReportSource>,
+  target: ReportTarget,
+): Promise<string[]> {
+  await mkdir(target.folder, { recursive: true, mode: FOLDER_MODE });
+  const wanted = pairOf(target);
+  const parts: Pair = { csv: partName(target, 'csv'), json: partName(target, 'json') };
+  try {
+    await writeParts(await makeSource(), parts);
+    const taken = !((await fits(parts.csv, wanted.csv)) && (await fits(parts.json, wanted.json)));
+    const pair = taken ? pairOf({ ...target, version: await nextVersion(target) }) : wanted;
+    await place(parts.csv, pair.csv);
+    await place(parts.json, pair.json);
+    await syncFolder(target.folder);
+    return [pair.csv, pair.json];
+  } finally {
+    await rm(parts.csv, { force: true });
+    await rm(parts.json, { force: true });
+  }
+}
+
+function pairOf({ folder, runId, version }: ReportTarget): Pair {
+  const base = join(folder, `${runId}.v${version}`);
+  return { csv: `${base}.csv`, json: `${base}.json` };
+}
+
+function partName({ folder, runId, version }: ReportTarget, format: keyof Pair): string {
+  return join(folder, `.${runId}.v${version}.${format}.part`);
+}
+
+async function writeParts(source: ReportSource, parts: Pair): Promise<void> {
+  await using csv = await openPart(parts.csv);
+  await using json = await openPart(parts.json);
+  const tally = openTally();
+  let first = true;
+  await csv.appendFile(csvHeader());
+  await json.appendFile(jsonHead(source));
+  for await (const batch of source.rows) {
+    if (batch.length === 0) continue;
+    tally.add(batch);
+    await csv.appendFile(csvLines(batch));
+    await json.appendFile(jsonRows(batch, { first }));
+    first = false;
+  }
+  await json.appendFile(jsonTail(await concludeSummary(source, tally.result())));
+  await csv.sync();
+  await json.sync();
+}
+
+/** A new file of our own; whatever had its name is gone. */
+async function openPart(path: string): Promise<FileHandle> {
+  await rm(path, { force: true });
+  return open(path, 'wx', FILE_MODE);
+}
+
+/** Whether the part may have the name: nobody has it, or a file with the same content. */
+async function fits(part: string, path: string): Promise<boolean> {
+  const size = await sizeOf(path);
+  if (size === undefined) return true;
+  return size === (await sizeOf(part)) && (await digestOf(path)) === (await digestOf(part));
+}
+
+async function place(part: string, path: string): Promise<void> {
+  if ((await sizeOf(path)) === undefined) await rename(part, path);
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function digestOf(path: string): Promise<string> {
+  const digest = createHash('sha256');
+  const chunks: AsyncIterable<Buffer> = createReadStream(path);
+  for await (const chunk of chunks) digest.update(chunk);
+  return digest.digest('hex');
+}
+
+/** One above the highest version of the run that has a file in the folder. */
+async function nextVersion({ folder, runId }: ReportTarget): Promise<number> {
+  const prefix = `${runId}.v`;
+  const names = (await readdir(folder)).filter((name) => name.startsWith(prefix));
+  return 1 + names.reduce((highest, name) => Math.max(highest, versionIn(name.slice(prefix.length))), 0);
+}
+
+function versionIn(rest: string): number {
+  const match = /^([0-9]{1,9})\.(?:csv|json)$/.exec(rest);
+  return match === null ? 0 : Number.parseInt(match[1] ?? '', 10);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,141 @@
+import { rfc3339 } from '../clock.ts';
+import { formatAmount } from '../money.ts';
+import { OUTCOMES } from '../payout.ts';
+import type { Booking, BookingEntry } from './booking.ts';
+import { escapeControls } from './cells.ts';
+import type { ReportFacts } from './source.ts';
+import type { ReportSummary } from './summary.ts';
+import { type FileTotal, sumOutcomes } from './totals.ts';
+
+const CURRENCIES_A_TABLE = 4;
+const FAULTS_SHOWN_MAX = 10;
+
+/**
+ * The summary for a terminal: what is wrong first, then the run, rows and money per outcome beside the file's own, what to
+ * book, and under what assumptions it was paid. Lines end with LF; nothing in it can steer a terminal.
+ */
+export function summaryText(summary: ReportSummary): string {
+  const parts = [
+    alarmLines(summary),
+    runLines(summary.facts),
+    ...outcomeTables(summary),
+    bookingLines(summary.booking),
+    trustLines(summary.facts),
+  ];
+  return parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.map((line) => escapeControls(line).trimEnd()).join('\n')}\n`)
+    .join('\n');
+}
+
+function alarmLines({ ties, conservation, facts }: ReportSummary): string[] {
+  const { deadQuotes, deadQuotesFound } = facts.run;
+  const lines: string[] = [];
+  if (!ties) {
+    lines.push('!!! THIS REPORT DOES NOT TIE: do not book from it');
+    lines.push(...conservation.faults.slice(0, FAULTS_SHOWN_MAX).map((fault) => `!!! ${fault}`));
+    const unseen = conservation.faults.length - FAULTS_SHOWN_MAX;
+    if (unseen > 0) lines.push(`!!! and ${unseen} more`);
+  }
+  if (deadQuotesFound !== null && deadQuotesFound > 0) {
+    lines.push(
+      `!!! PAYMENTS FOUND FOR ${deadQuotesFound} OF ${deadQuotes} QUOTES PROVEN DEAD: look for double payments`,
+    );
+  }
+  if (facts.sandbox) lines.push('sandbox: no money moved');
+  return lines;
+}
+
+function runLines({ run, ...facts }: ReportFacts): string[] {
+  const reason = run.pauseReason === null ? '' : `: ${run.pauseReason}`;
+  return table(
+    [
+      ['run', `${run.id}, ${run.state}${reason}`],
+      ['file', `${run.fileName}, ${run.rows} rows`],
+      ['sha256', run.fileSha256],
+      ['service', `${facts.service}, ${facts.environment}`],
+      ['made', `${rfc3339(facts.createdAt)} by payrun ${facts.version}`],
+    ],
+    { rightFrom: 2 },
+  );
+}
+
+/** Rows and money per outcome; a run in many currencies gets several tables. */
+function outcomeTables({ facts, outcomes, totals }: ReportSummary): string[][] {
+  const rowsTotal = OUTCOMES.reduce((sum, outcome) => sum + outcomes[outcome], 0);
+  const groups = Array.from({ length: Math.max(1, Math.ceil(totals.length / CURRENCIES_A_TABLE)) }, (_, index) =>
+    totals.slice(index * CURRENCIES_A_TABLE, (index + 1) * CURRENCIES_A_TABLE),
+  );
+  return groups.map((group) =>
+    table(
+      [
+        ['outcome', 'rows', ...group.map(({ currency }) => currency)],
+        ...OUTCOMES.map((outcome) => [
+          outcome,
+          String(outcomes[outcome]),
+          ...group.map((total) => amountText(total.outcomes[outcome], total)),
+        ]),
+        ['total', String(rowsTotal), ...group.map((total) => amountText(sumOutcomes(total.outcomes), total))],
+        ['in the file', String(facts.run.rows), ...group.map((total) => amountText(total.file, total))],
+      ],
+      { rightFrom: 1 },
+    ),
+  );
+}
+
+function bookingLines({ entries, withoutAmount }: Booking): string[] {
+  if (entries.length === 0 && withoutAmount === 0) return ['debited: nothing'];
+  const lines = table(
+    [
+      ['for booking', 'payments', 'debited', 'fees', 'returned', 'amount', 'fees'],
+      ...entries.map((entry) => bookingCells(entry)),
+    ],
+    { rightFrom: 1 },
+  );
+  if (withoutAmount > 0) lines.push(`payments not counted because their source amount is not known: ${withoutAmount}`);
+  return lines;
+}
+
+function bookingCells(entry: BookingEntry): string[] {
+  return [
+    entry.currency,
+    String(entry.debitedPayments),
+    amountText(entry.debited, entry),
+    amountText(entry.fees, entry),
+    String(entry.returnedPayments),
+    amountText(entry.returned, entry),
+    amountText(entry.returnedFees, entry),
+  ];
+}
+
+function trustLines(facts: ReportFacts): string[] {
+  const { deadQuotes, deadQuotesFound } = facts.run;
+  const found = deadQuotesFound === null ? 'not looked up once more yet' : `${deadQuotesFound} of ${deadQuotes} found`;
+  const capabilities = Object.entries(facts.capabilities).map(([name, holds]) => `${name} ${holds ? 'yes' : 'NO'}`);
+  return table(
+    [
+      ['quotes proven dead', `${deadQuotes}, ${found}`],
+      ['capabilities', capabilities.join(', ') || 'none known'],
+      ['overrides', facts.overrides.join(', ') || 'none'],
+      ['audit log', facts.auditHead ?? 'empty'],
+    ],
+    { rightFrom: 2 },
+  );
+}
+
+function amountText(minor: bigint, { currency }: Pick<FileTotal, 'currency'>): string {
+  return formatAmount({ minor, currency });
+}
+
+/** Lines with columns two blanks apart; those from `rightFrom` on are aligned on the right. */
+function table(rows: readonly (readonly string[])[], { rightFrom }: { rightFrom: number }): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, index) => (index < rightFrom ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
+      .join('  '),
+  );
+}

@@ -1,0 +1,40 @@
+import type { Outcome } from '../payout.ts';
+import type { Booking } from './booking.ts';
+import { type Conservation, reconcile } from './reconciliation.ts';
+import type { ReportFacts, ReportSource } from './source.ts';
+import { openTally, type Tally } from './tally.ts';
+import { type FileTotal, fileTotals, outcomeCounts } from './totals.ts';
+
+/** A report without its rows; every count and amount comes from the rows. */
+export interface ReportSummary {
+  readonly facts: ReportFacts;
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  readonly totals: readonly FileTotal[];
+  readonly booking: Booking;
+  readonly conservation: Conservation;
+  /** False: the report must not be trusted, and whoever made it exits 1 (design 9). */
+  readonly ties: boolean;
+}
+
+/** Reads all rows of the source once, counts outcomes and money anew, and checks that everything ties (design 3, rule 10). */
+export async function summarise(source: ReportSource): Promise<ReportSummary> {
+  const tally = openTally();
+  for await (const batch of source.rows) tally.add(batch);
+  return concludeSummary(source, tally.result());
+}
+
+/** The summary of a source whose rows have been counted. */
+export async function concludeSummary(source: ReportSource, tally: Tally): Promise<ReportSummary> {
+  const { rows: _rows, changesNow, ...facts } = source;
+  const { run } = facts;
+  const moved = changesNow !== undefined && (await changesNow()) !== run.changes;
+  const conservation = reconcile(run, tally, { moved });
+  return {
+    facts,
+    outcomes: outcomeCounts((state) => tally.states.get(state) ?? 0),
+    totals: fileTotals(run.fileTotals, tally.amounts),
+    booking: tally.booking,
+    conservation,
+    ties: conservation.rows && conservation.money && conservation.payments,
+  };
+}

@@ -1,0 +1,112 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import { PAYOUT_STATES, type Payout, type Run } from '../payout.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { readRun } from './submit.ts';
+
+export interface ControlDeps {
+  readonly ledger: Ledger;
+  readonly wake: (runId: string) => Promise<void>;
+}
+
+export interface Control {
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. */
+export async function pauseRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  return await moveRun(deps, runId, { to: 'paused', ...control });
+}
+
+/** Lets a paused run go on. Refused while everything is halted. */
+export async function resumeRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  const run = await moveRun(deps, runId, { to: 'paying', ...control });
+  await deps.wake(runId);
+  return run;
+}
+
+/**
+ * Cancels a run: what was never sent is cancelled; what may have been sent is looked up until it is known, and cancelled
+ * once it is proven that it can never be paid.
+ */
+export async function cancelRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  await moveRun(deps, runId, { to: 'cancelled', ...control });
+  await cancelReady(deps.ledger, runId, control.actor);
+  return await readRun(deps, runId);
+}
+
+async function moveRun(
+  deps: ControlDeps,
+  runId: string,
+  move: Control & { to: 'paused' | 'paying' | 'cancelled' },
+): Promise<Run> {
+  const before = await readRun(deps, runId);
+  if (move.to === 'paying' && before.state !== 'paused' && before.state !== 'paying') {
+    throw refuseMove(runId, before.state, move.to);
+  }
+  const { result, state } = await deps.ledger.runs.move(runId, move);
+  if (result === 'halted') {
+    throw new Refusal('Everything is halted.', {
+      exitCode: EXIT.usage,
+      remedy: 'Two people release the halt first: "payrun release --as NAME", then the same by another NAME.',
+    });
+  }
+  if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
+  return await readRun(deps, runId);
+}
+
+const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as const;
+
+function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusal {
+  return new Refusal(`Run ${runId} is ${from}; it cannot be ${WORDS[to]}.`, {
+    exitCode: EXIT.usage,
+    remedy: `See "payrun status ${runId}".`,
+  });
+}
+
+/** Cancels the ready payouts of a cancelled run; may be run again after a crash. */
+export async function cancelReady(ledger: Ledger, runId: string, actor: string): Promise<void> {
+  for await (const lines of ledger.runs.linesIn(runId, { state: 'ready' })) {
+    await Promise.all(
+      lines.map((line) =>
+        ledger.payouts.move({ runId, line, to: 'cancelled', actor, reason: 'the run was cancelled' }),
+      ),
+    );
+  }
+}
+
+/** Cancels one payout of a run that was never sent: ready or held. */
+export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
+  const { result, state } = await deps.ledger.payouts.move({
+    runId: payout.runId,
+    line: payout.line,
+    to: 'cancelled',
+    version: payout.version,
+    actor: control.actor,
+    reason: control.reason,
+  });
+  if (result === 'moved' || result === 'there') return;
+  throw new Refusal(
+    `The payout of ${payout.row.reference} is ${state}; only one that was never sent can be cancelled.`,
+    {
+      exitCode: EXIT.usage,
+      remedy: `See "payrun show ${payout.runId} ${payout.row.reference}"; if it has just changed, try again.`,
+    },
+  );
+}
+
+/** The payouts of a run that carry a reference; undefined when there is none. */
+export async function findPayout(ledger: Ledger, runId: string, reference: string): Promise<Payout | undefined> {
+  for await (const batch of ledger.runs.rows(runId)) {
+    for (const row of batch) if ('row' in row && row.row.reference === reference) return row;
+  }
+  return undefined;
+}
+
+/** Whether nothing of the run is open any more: it is finished, or cancelled with nothing left to learn. */
+export function isOver(run: Run): boolean {
+  if (run.state === 'finished') return true;
+  return run.state === 'cancelled' && PAYOUT_STATES.every((state) => !OPEN.has(state) || run.counts[state] === 0);
+}
+
+const OPEN: ReadonlySet<string> = new Set(['ready', 'armed', 'quoted', 'unknown']);

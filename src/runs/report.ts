@@ -1,0 +1,98 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { CAPABILITIES } from '../config.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { At } from '../pay/crash-point.ts';
+import type { Run } from '../payout.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { writeReportFiles } from '../report/files.ts';
+import type { ReportSource } from '../report/source.ts';
+import { type ReportSummary, summarise } from '../report/summary.ts';
+import { VERSION } from '../version.ts';
+import { readRun } from './submit.ts';
+
+export interface ReportDeps {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly at: At;
+  readonly config: { readonly reportDir: string; readonly service: { readonly environment: string } | undefined };
+  readonly serviceName: string;
+  readonly capabilities: ReadonlySet<string>;
+  readonly overrides: readonly string[];
+}
+
+export interface WrittenReport {
+  readonly summary: ReportSummary;
+  /** Paths of the newest version's files. */
+  readonly paths: readonly string[];
+}
+
+/** What a report of the run is made from: the ledger, read while the report is made. */
+export async function reportSource(deps: ReportDeps, runId: string): Promise<ReportSource> {
+  const run = await readRun(deps, runId);
+  if (run.state === 'recording') {
+    throw new Refusal(`Run ${runId} is still being recorded.`, {
+      exitCode: EXIT.usage,
+      remedy: 'If its recording was interrupted, submit the same file again: it is carried on.',
+    });
+  }
+  const { disproved } = await deps.ledger.head.read();
+  return {
+    run,
+    rows: deps.ledger.runs.rows(runId),
+    service: deps.serviceName,
+    sandbox: deps.config.service === undefined,
+    environment: deps.config.service?.environment ?? 'test',
+    capabilities: Object.fromEntries(
+      CAPABILITIES.map((name) => [name, deps.capabilities.has(name) && !disproved.includes(name)]),
+    ),
+    overrides: deps.overrides,
+    auditHead: null,
+    version: VERSION,
+    createdAt: deps.clock.now(),
+    reports: await reportPaths(deps.config.reportDir, run),
+    changesNow: async () => (await readRun(deps, runId)).changes,
+  };
+}
+
+/** Adds a run's rows up, as its report does. */
+export async function summariseRun(deps: ReportDeps, runId: string): Promise<ReportSummary> {
+  return await summarise(await reportSource(deps, runId));
+}
+
+/**
+ * Writes the run's next report to a folder, unless nothing changed since the last one that lies there. Gives the summary
+ * and the paths of the newest version.
+ */
+export async function writeReport(
+  deps: ReportDeps,
+  runId: string,
+  folder = deps.config.reportDir,
+): Promise<WrittenReport> {
+  const run = await readRun(deps, runId);
+  const there = await reportPaths(folder, run);
+  if (there.length > 0 && run.reportedChanges === run.changes)
+    return { summary: await summariseRun(deps, runId), paths: there };
+  deps.at('C17');
+  const version = run.reportVersion + 1;
+  const paths = await writeReportFiles(() => reportSource(deps, runId), { folder, runId, version });
+  const written = Number.parseInt(/\.v([0-9]+)\.csv$/.exec(paths[0] ?? '')?.[1] ?? String(version), 10);
+  await deps.ledger.runs.note(runId, { reportedChanges: String(run.changes), reportVersion: String(written) });
+  return { summary: await summariseRun(deps, runId), paths };
+}
+
+/** The files of the run's newest report that lie in a folder. */
+export async function reportPaths(folder: string, run: Run): Promise<string[]> {
+  if (run.reportVersion === 0) return [];
+  const paths = ['csv', 'json'].map((ending) => join(folder, `${run.id}.v${run.reportVersion}.${ending}`));
+  const found = await Promise.all(
+    paths.map((path) =>
+      access(path).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return paths.filter((_, index) => found[index]);
+}

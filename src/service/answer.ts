@@ -1,0 +1,107 @@
+import { codeOf } from '../refusal.ts';
+
+/** What came of one request to the service. Nothing is concluded from it here; the caller decides (design 5). */
+export type Answer =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      /** The `Date` header in milliseconds since 1970; null when it is missing, doubled or not in the form of RFC 9110. */
+      readonly date: number | null;
+      /** The `Retry-After` header as it stands. */
+      readonly retryAfter: string | null;
+      /** The parsed body; undefined when it is empty or is not JSON. */
+      readonly json: unknown;
+      /** What the service calls this exchange, for its support desk. */
+      readonly requestId: string | null;
+    }
+  /** No byte of the request left this process. */
+  | { readonly kind: 'not-sent'; readonly reason: string; readonly certificate: boolean }
+  /** The request may have arrived; `status` is set when a status line was seen before the loss. */
+  | { readonly kind: 'lost'; readonly reason: string; readonly status: number | null };
+
+/** Response headers by lower-case name; a repeated one is an array. */
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const HEADER_TEXT_MAX = 64;
+
+/** The answer of a response that was read to its end. */
+export function answerOf(status: number, headers: ResponseHeaders, body: Buffer): Answer {
+  const date = headers['date'];
+  return {
+    kind: 'answered',
+    status,
+    date: typeof date === 'string' ? httpDate(date) : null,
+    retryAfter: headerText(headers['retry-after']),
+    json: parseJson(body),
+    requestId: headerText(headers['x-request-id']) ?? headerText(headers['x-correlation-id']),
+  };
+}
+
+/** An answer for a request of which no byte left. */
+export function notSent(reason: string, certificate = false): Answer {
+  return { kind: 'not-sent', reason, certificate };
+}
+
+/**
+ * Milliseconds since 1970 of an HTTP date in its one current form, IMF-fixdate (RFC 9110 section 5.6.7); null for
+ * anything else, so that no clever parser ever dates an answer that proves a quote dead.
+ */
+export function httpDate(text: string): number | null {
+  const epochMs = Date.parse(text);
+  return !Number.isNaN(epochMs) && new Date(epochMs).toUTCString() === text ? epochMs : null;
+}
+
+function headerText(value: string | readonly string[] | undefined): string | null {
+  const text = typeof value === 'string' ? value : value?.[0];
+  return text === undefined ? null : text.replace(/[^\x20-\x7e]/g, '').slice(0, HEADER_TEXT_MAX);
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  try {
+    const json: unknown = JSON.parse(body.toString('utf8'));
+    return json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** OpenSSL's and Node's words for a certificate that does not verify (`tls` documentation, X509 certificate error codes). */
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_TLS_CERT_ALTNAME_FORMAT',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_GET_CRL',
+  'UNABLE_TO_DECRYPT_CERT_SIGNATURE',
+  'UNABLE_TO_DECRYPT_CRL_SIGNATURE',
+  'UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+  'CRL_SIGNATURE_FAILURE',
+  'CERT_NOT_YET_VALID',
+  'CERT_HAS_EXPIRED',
+  'CRL_NOT_YET_VALID',
+  'CRL_HAS_EXPIRED',
+  'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+  'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_REVOKED',
+  'INVALID_CA',
+  'PATH_LENGTH_EXCEEDED',
+  'INVALID_PURPOSE',
+  'CERT_UNTRUSTED',
+  'CERT_REJECTED',
+  'HOSTNAME_MISMATCH',
+]);
+
+/** Why an exchange failed, as a short code for reports and logs; never the error's message. */
+export function failureOf(error: unknown): { readonly reason: string; readonly certificate: boolean } {
+  const code = codeOf(error) ?? 'failed';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return { reason: 'connect time-out', certificate: false };
+  if (CERTIFICATE_CODES.has(code)) return { reason: `TLS ${code}`, certificate: true };
+  const tls = code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS');
+  return { reason: tls ? `TLS ${code}` : code, certificate: false };
+}

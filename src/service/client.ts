@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto';
+import { Pool } from 'undici';
+import type { Clock, Random } from '../clock.ts';
+import type { ServiceSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { type Answer, notSent } from './answer.ts';
+import { type Brake, retryAfterMs } from './brake.ts';
+import { type ExchangeLimits, exchange } from './exchange.ts';
+import { openTokens, type TokenStore, type Tokens } from './token.ts';
+import { openSeal } from './token-seal.ts';
+
+export interface ServiceOptions {
+  readonly settings: ServiceSettings;
+  /** Stands for the address in the fingerprint where the address changes from start to start (a sandbox's port). */
+  readonly addressName?: string;
+  /**
+   * Where all processes share one access token. Null (PAYRUN_TOKEN_CACHE=off) keeps it in this process's memory, and
+   * there only until its end: the interface page advises clients against more (section 5).
+   */
+  readonly tokenStore: TokenStore | null;
+  readonly tokenMarginMs: number;
+  readonly brake: Brake;
+  readonly requestTimeoutMs: number;
+  /** Payment requests in flight at most; the caller keeps to it, so that none waits in here. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly userAgent: string;
+}
+
+export interface PaymentSending {
+  /** The request leaves before this moment of `clock.monotonic()`, or never. */
+  readonly sendBefore: number;
+  /** Runs immediately before the first byte leaves. */
+  readonly onSent?: () => void;
+}
+
+/**
+ * The payments service. Whatever comes of a request is an Answer. Every operation but `createPayment` waits while the
+ * brake is on, fetches a token if need be (throws TokenRefused or TokenUnavailable, and what the token store throws) and
+ * meets a 401 with one new token and one more try.
+ */
+export interface Service {
+  /** Of the credentials: 16 hexadecimal digits over address, tenant and client id. */
+  readonly fingerprint: string;
+  /** Makes sure that this process holds a token good for a payment request; to be called before arming. */
+  ready(): Promise<void>;
+  /** `body` from quoteBody. */
+  quote(body: string): Promise<Answer>;
+  /** Sends `body`, from paymentBody, at most once. Never waits for a token and never throws. */
+  createPayment(body: string, sending: PaymentSending): Promise<Answer>;
+  readPayment(paymentId: string): Promise<Answer>;
+  listIdentities(type: 'BENEFICIARY' | 'ORIGINATOR', nickName?: string): Promise<Answer>;
+  testToken(): Promise<Answer>;
+  /** Waits for what is in flight; what begins afterwards is `not-sent`. */
+  close(): Promise<void>;
+}
+
+interface Call {
+  /** For the log. */
+  readonly operation: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body: string | null;
+  readonly token?: string;
+}
+
+const CONNECT_MS_MAX = 5 * 1000;
+/** Shorter than servers keep an idle connection open, so that few requests meet one that is being closed. */
+const KEEP_ALIVE_MS = 4 * 1000;
+/** One token request: time to send it, and time for the answer. */
+const TOKEN_SEND_MS = 5 * 1000;
+const TOKEN_ANSWER_MS = 10 * 1000;
+/** Those who waited out a pause start again spread over this long. */
+const RESTART_SPREAD_MS = 250;
+
+/** First 16 hexadecimal digits of the SHA-256 of the credentials' address, tenant and client id (design 3, rule 8). */
+export function fingerprintOf(settings: ServiceSettings, addressName?: string): string {
+  const credentials = JSON.stringify([addressName ?? settings.url, settings.tenantId, settings.clientId]);
+  return createHash('sha256').update(credentials).digest('hex').slice(0, 16);
+}
+
+/** Opens the client of the payments service (design 8). Nothing is sent before the first call. */
+export function openService(options: ServiceOptions): Service {
+  const { settings, clock, random, brake, concurrency, requestTimeoutMs } = options;
+  const closing = new AbortController();
+  const wire = openWire(options);
+  // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
+  const payments = openPool(settings.url, concurrency);
+  const others = openPool(settings.url, concurrency);
+  const tokens: Tokens = openTokens({
+    ask: () => wire.send(others, tokenCall(settings), within(TOKEN_SEND_MS, TOKEN_ANSWER_MS)),
+    store: options.tokenStore,
+    seal: openSeal(settings, random),
+    marginMs: options.tokenMarginMs,
+    unbraked,
+    signal: closing.signal,
+    clock,
+    random,
+    log: options.log,
+  });
+
+  function within(sendMs: number, timeoutMs: number): ExchangeLimits {
+    return { clock, sendBefore: clock.monotonic() + sendMs, timeoutMs };
+  }
+
+  async function unbraked(): Promise<void> {
+    for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs()) {
+      await clock.sleep(ms + random.fraction() * RESTART_SPREAD_MS, closing.signal);
+    }
+  }
+
+  async function ask(call: Call): Promise<Answer> {
+    const first = await askOnce(call);
+    return isUnauthorized(first) ? askOnce(call) : first;
+  }
+
+  async function askOnce(call: Call): Promise<Answer> {
+    await unbraked();
+    if (closing.signal.aborted) return notSent('closed');
+    const token = await tokens.fresh();
+    await unbraked();
+    return bear(token, await wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs)));
+  }
+
+  function bear(token: string, answer: Answer): Answer {
+    if (isUnauthorized(answer)) tokens.refused(token);
+    return answer;
+  }
+
+  return {
+    fingerprint: fingerprintOf(settings, options.addressName),
+    async ready() {
+      await tokens.fresh();
+    },
+    quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
+    async createPayment(body, sending) {
+      const token = tokens.current();
+      if (token === undefined) return notSent('no token');
+      const call: Call = { operation: 'payment', method: 'POST', path: '/v2/payments', body, token };
+      return bear(token, await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs }));
+    },
+    readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
+    listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),
+    testToken: () => ask(readCall('token test', '/v2/oauth/token/test')),
+    async close() {
+      closing.abort();
+      await wire.close();
+      await Promise.all([payments.destroy(), others.destroy()]);
+    },
+  };
+}
+
+interface Wire {
+  /** One exchange; a 429 puts the brake on for everybody. */
+  send(pool: Pool, call: Call, limits: ExchangeLimits): Promise<Answer>;
+  /** Sends nothing more and waits for what is in flight. */
+  close(): Promise<void>;
+}
+
+function openWire({ settings, userAgent, brake, clock, log }: ServiceOptions): Wire {
+  const base = new URL(settings.url).pathname.replace(/\/+$/, '');
+  const inFlight = new Set<Promise<Answer>>();
+  let closed = false;
+
+  function note(operation: string, answer: Answer, ms: number): void {
+    const status = answer.kind === 'not-sent' ? null : answer.status;
+    const reason = answer.kind === 'answered' ? null : answer.reason;
+    log.debug('service call', {
+      operation,
+      class: answer.kind,
+      ms: Math.round(ms),
+      ...(status === null ? {} : { status }),
+      ...(reason === null ? {} : { reason }),
+    });
+    if (answer.kind !== 'answered' || answer.status !== 429) return;
+    const pauseMs = retryAfterMs(answer.retryAfter, answer.date, clock.now());
+    brake.hold(pauseMs);
+    log.warn('the service asks everybody to wait', { operation, ms: pauseMs });
+  }
+
+  return {
+    async send(pool, call, limits) {
+      if (closed) return notSent('closed');
+      const started = clock.monotonic();
+      const { method, path, body, token } = call;
+      const headers = {
+        'user-agent': userAgent,
+        accept: 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+      };
+      const sending = exchange(pool, { method, path: `${base}${path}`, headers, body }, limits);
+      inFlight.add(sending);
+      const answer = await sending;
+      inFlight.delete(sending);
+      note(call.operation, answer, clock.monotonic() - started);
+      return answer;
+    },
+    async close() {
+      closed = true;
+      await Promise.all(inFlight);
+    },
+  };
+}
+
+/** HTTP/1.1 with one request in flight per connection; undici follows no redirect and retries nothing by itself. */
+function openPool(url: string, connections: number): Pool {
+  return new Pool(new URL(url).origin, {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Named, so that no environment variable can switch the check of certificates off.
+    connect: { timeout: CONNECT_MS_MAX, rejectUnauthorized: true },
+  });
+}
+
+function isUnauthorized(answer: Answer): boolean {
+  return answer.kind === 'answered' && answer.status === 401;
+}
+
+function tokenCall(settings: ServiceSettings): Call {
+  const body = JSON.stringify({
+    grant_type: 'client_credentials',
+    client_id: settings.clientId,
+    client_secret: settings.clientSecret,
+    audience: settings.audience,
+  });
+  return { operation: 'token', method: 'POST', path: '/v2/oauth/token', body };
+}
+
+function readCall(operation: string, path: string): Call {
+  return { operation, method: 'GET', path, body: null };
+}
+
+function identitiesQuery(type: string, nickName: string | undefined): string {
+  const name = nickName === undefined ? '' : `&nickName=${encodeURIComponent(nickName)}`;
+  return `?identityType=${encodeURIComponent(type)}${name}`;
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { describeProblems, problemsDocument } from '../../src/intake/problem-text.ts';
+import { PROBLEM_KINDS } from '../../src/intake/problems.ts';
+import { check, file, line } from './payout-text.ts';
+
+describe('problems as text', () => {
+  test('name line, column, code, value, message and remedy', async () => {
+    const checked = await check(file(line({ reference: 'INV-1' }), line({ reference: 'INV-2', amount: '$5' })));
+    expect(describeProblems(checked).split('\n')).toEqual([
+      'test.csv: 1 problem. 1 of 2 rows are refused.',
+      'line 3, amount: E_AMOUNT "$5"',
+      '  The amount has more in it than a number, such as the sign or code of a currency.',
+      '  Write it as 1234.56: digits and one decimal point, nothing else.',
+    ]);
+  });
+
+  test('show the first 20 and say how many more there are', async () => {
+    const rows = Array.from({ length: 1030 }, (_, at) => line({ reference: `INV-${at}`, amount: 'x' }));
+    const text = describeProblems(await check(file(...rows)));
+    expect(text.match(/E_AMOUNT/g)).toHaveLength(20);
+    expect(text).toContain('\nand 1010 more');
+  });
+
+  test('say nothing about a file without problems', async () => {
+    expect(describeProblems(await check(file(line({ reference: 'INV-1' }))))).toBe('');
+  });
+
+  test('say when the whole file is refused, and escape its name', async () => {
+    const checked = await check(file('x'));
+    expect(describeProblems({ ...checked, name: 'a\u001B[2J.csv' })).toContain(
+      'a\\u{1b}[2J.csv: 1 problem. The file is refused',
+    );
+  });
+});
+
+describe('problems as JSON', () => {
+  test('are the document of design 12', async () => {
+    const checked = await check(file(line({ reference: 'INV-1', amount: '1234.5' }), line({ reference: '' })));
+    expect(JSON.parse(JSON.stringify(problemsDocument(checked)))).toEqual({
+      file: 'test.csv',
+      rows: 2,
+      valid: 1,
+      totals: [{ currency: 'USD', file: '1334.50' }],
+      problems: [
+        {
+          code: 'E_REFERENCE',
+          line: 3,
+          column: 'reference',
+          value: '',
+          message: 'The reference is missing.',
+          remedy: PROBLEM_KINDS.E_REFERENCE.remedy,
+        },
+      ],
+      problemsTotal: 1,
+    });
+  });
+});
+
+describe('the table of problems', () => {
+  test.each(Object.entries(PROBLEM_KINDS))('%s is told in whole sentences', (code, { verdict, message, remedy }) => {
+    expect(code).toMatch(verdict === 'warning' ? /^W_[A-Z_0-9]+$/ : /^E_[A-Z_0-9]+$/);
+    expect(message).toMatch(/^[A-Z{].*\.$/);
+    expect(remedy).toMatch(/^[A-Z].*\.$/);
+  });
+});

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { foldReference, openReferenceTable } from '../../src/intake/references.ts';
+import { hashRow } from '../../src/intake/row-hash.ts';
+import type { PayoutRow } from '../../src/payout.ts';
+import { check, file, HEADER, line, UUID, UUID_2 } from './payout-text.ts';
+
+const row: PayoutRow = {
+  line: 2,
+  reference: 'INV-1',
+  beneficiaryIdentityId: UUID,
+  originatorIdentityId: null,
+  amount: { minor: 10_000n, currency: 'USD' },
+  amountType: 'SOURCE_AMOUNT',
+  sourceCurrency: 'USD',
+  destinationCurrency: 'MXN',
+  sourceCountry: null,
+  destinationCountry: null,
+  payoutCategory: null,
+  payinCategory: null,
+  purposeCode: null,
+  sourceOfCash: null,
+};
+
+const changes: Partial<PayoutRow>[] = [
+  { reference: 'INV-2' },
+  { beneficiaryIdentityId: UUID_2 },
+  { originatorIdentityId: UUID_2 },
+  { amount: { minor: 10_001n, currency: 'USD' } },
+  { amount: { minor: 10_000n, currency: 'MXN' } },
+  { amountType: 'DESTINATION_AMOUNT' },
+  { sourceCurrency: 'EUR' },
+  { destinationCurrency: 'USD' },
+  { sourceCountry: 'US' },
+  { destinationCountry: 'US' },
+  { payoutCategory: 'BANK' },
+  { payinCategory: 'BANK' },
+  { purposeCode: 'COMP' },
+  { sourceOfCash: 'COMP' },
+];
+
+describe('the hash of a row', () => {
+  test('is 32 hexadecimal digits and stays what it is from one version to the next', () => {
+    const text = `["INV-1","${UUID}",null,"10000","USD","SOURCE_AMOUNT","USD","MXN",null,null,null,null,null,null]`;
+    expect(hashRow(row)).toBe(createHash('sha256').update(text).digest('hex').slice(0, 32));
+  });
+
+  test('changes with each field but the line', () => {
+    const hashes = [row, ...changes.map((change) => ({ ...row, ...change }))].map(hashRow);
+    expect(new Set(hashes).size).toBe(changes.length + 1);
+    expect(hashRow({ ...row, line: 99 })).toBe(hashRow(row));
+  });
+});
+
+describe('the hash of the content', () => {
+  const rowText = fc.record({
+    reference: fc.integer({ min: 1, max: 9999 }).map((number) => `INV-${number}`),
+    amount: fc.constantFrom('1', '2.50', '100000', 'x', '1.234'),
+    purposeCode: fc.constantFrom('', 'OTHR', '!'),
+  });
+
+  test('#82 is the same in another order of rows, with other line ends or a byte order mark, where the bytes differ', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(rowText, { minLength: 2, maxLength: 8, selector: ({ reference }) => reference }),
+        fc.boolean(),
+        fc.boolean(),
+        async (rows, hasMark, hasReturns) => {
+          const lines = rows.map((cells) => line(cells));
+          const same = file(...lines.toReversed()).replaceAll('\n', hasReturns ? '\r\n' : '\n');
+          const [one, other] = await Promise.all([check(file(...lines)), check(`${hasMark ? '\uFEFF' : ''}${same}`)]);
+          expect(other.contentHash).toBe(one.contentHash);
+          expect(other.totals).toEqual(one.totals);
+          expect(other.sha256).not.toBe(one.sha256);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('is the same in another order of columns and however an amount or an id is written', async () => {
+    const one = await check(file(line({ reference: 'INV-1' }), line({ reference: 'INV-2', amount: 'x' })));
+    const text = file(
+      line({ reference: 'INV-1', amount: '100', beneficiaryIdentityId: UUID.toUpperCase() }),
+      line({ reference: 'INV-2', amount: 'x' }),
+    );
+    const turned = text
+      .split('\n')
+      .map((each) => each.split(',').toReversed().join(','))
+      .join('\n');
+    expect((await check(turned)).contentHash).toBe(one.contentHash);
+  });
+
+  test('is another one with a row more, a row less, a row twice or another value', async () => {
+    const [first, second] = [line({ reference: 'INV-1' }), line({ reference: 'INV-2' })];
+    const texts = [
+      file(first),
+      file(second),
+      file(first, second),
+      file(first, first),
+      file(first, first, first),
+      file(first.replace('100.00', '100.01')),
+      file(first.replace('100.00', 'x')),
+      file(first.replace('100.00', 'y')),
+      `${HEADER}\n`,
+    ];
+    const hashes = await Promise.all(texts.map(async (text) => (await check(text)).contentHash));
+    expect(new Set(hashes).size).toBe(texts.length);
+  });
+
+  test('sha256 is that of the bytes, also of a file that is refused', async () => {
+    for (const text of [file(line({ reference: 'INV-1' })), 'no header\nx\n', `${HEADER}\n"`]) {
+      expect((await check(text)).sha256).toBe(createHash('sha256').update(text).digest('hex'));
+    }
+  });
+});
+
+describe('repeated references', () => {
+  test('are found among many, each with another line that has the same', () => {
+    const references = openReferenceTable();
+    for (let at = 1; at <= 20_000; at++) references.add(`INV-${at % 19_990}`, at + 1);
+    const { lines, others } = references.duplicates();
+    const firsts = Array.from({ length: 10 }, (_, at) => at + 2);
+    expect([...lines]).toEqual([...firsts, ...firsts.map((first) => first + 19_990)]);
+    for (const [at, own] of lines.entries()) expect(Math.abs((others[at] ?? 0) - own)).toBe(19_990);
+  });
+
+  test('fold to the same text only by what people overlook', () => {
+    const folded = (reference: string): string => foldReference(reference);
+    for (const same of ['inv-1', 'I N V-1', 'INV-1...', 'ＩＮＶ-１', 'INV\u200D-1', ' INV-1\u00A0']) {
+      expect(folded(same)).toBe(folded('INV-1'));
+    }
+    expect(folded('Cafe\u0301')).toBe(folded('CAFÉ'));
+    for (const other of ['INV-2', 'INV_1', 'INV1', '.INV-1', 'INV-1-']) expect(folded(other)).not.toBe(folded('INV-1'));
+  });
+});

@@ -1,0 +1,45 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { reportCsv } from '../../src/report/csv.ts';
+import { reportJson } from '../../src/report/json.ts';
+import type { ReportSource } from '../../src/report/source.ts';
+import { payment, type Row, runOf, sourceOf, uuid } from './rows.ts';
+
+const ROWS = 200_000;
+const BATCH = 500;
+const GROWTH_BYTES_MAX = 24 * 1024 * 1024;
+
+setFlagsFromString('--expose-gc');
+
+function heapBytes(): number {
+  runInNewContext('gc()');
+  return process.memoryUsage().heapUsed;
+}
+
+async function* manyRows(): AsyncGenerator<readonly Row[]> {
+  for (let start = 0; start < ROWS; start += BATCH) {
+    yield Array.from({ length: BATCH }, (_, index) => {
+      const line = start + index + 2;
+      return payment(line, 'completed', { paymentId: uuid(line) });
+    });
+  }
+}
+
+test.each<{ name: string; report: (source: ReportSource) => AsyncIterable<string> }>([
+  { name: 'CSV', report: reportCsv },
+  { name: 'JSON', report: reportJson },
+])('the $name of 200,000 rows does not pile up in memory', async ({ name, report }) => {
+  const run = runOf([payment(2, 'completed')]);
+  let pieces = 0;
+  let early = 0;
+  let late = 0;
+  for await (const piece of report(sourceOf([], { run, rows: manyRows() }))) {
+    expect(piece.length).toBeLessThan(1_000_000);
+    pieces += 1;
+    if (pieces === 20) early = heapBytes();
+    if (pieces === ROWS / BATCH) late = heapBytes();
+  }
+  expect(pieces).toBe(ROWS / BATCH + (name === 'CSV' ? 1 : 2));
+  expect(late - early).toBeLessThan(GROWTH_BYTES_MAX);
+});

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { sandboxCommand } from '../../src/cli/sandbox.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { BENEFICIARY, openDesk, openSandbox, QUOTE, send, temporaryFolder, tokenBody } from './desk.ts';
+
+const printed: string[] = [];
+
+/** Runs `payrun sandbox …` in this process; what it prints on standard output is in `printed`. */
+async function payrunSandbox(...words: string[]): Promise<void> {
+  vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  await sandboxCommand().parseAsync(words, { from: 'user' });
+}
+
+afterEach(() => {
+  printed.length = 0;
+});
+
+test('credential create prints id, secret and tenant, which a running sandbox takes', async () => {
+  const folder = await temporaryFolder();
+  const sandbox = await openSandbox({ folder });
+  await payrunSandbox('credential', 'create', 'demo', '--folder', folder, '--json');
+  const made = JSON.parse(printed.join(''));
+  expect(made).toEqual({
+    tenantId: sandbox.tenantId,
+    environment: 'test',
+    clientId: expect.any(String),
+    clientSecret: expect.any(String),
+  });
+  const ask = () => send(`${sandbox.url('test')}/v2/oauth/token`, { method: 'POST', body: tokenBody(made) });
+  expect((await ask()).status).toBe(200);
+
+  await payrunSandbox('credential', 'revoke', made.clientId, '--folder', folder);
+  expect((await ask()).status).toBe(401);
+  await expect(payrunSandbox('credential', 'revoke', made.clientId, '--folder', folder)).rejects.toThrow(Refusal);
+});
+
+test('credential create without --json prints the same for people', async () => {
+  const folder = join(await temporaryFolder(), 'made-by-the-command');
+  await payrunSandbox('credential', 'create', 'demo', '--folder', folder, '--environment', 'prod');
+  expect(printed.map((line) => line.replace(/\s.*$/, ''))).toEqual(['client', 'client', 'tenant']);
+});
+
+test('identity add registers identities for a running sandbox', async () => {
+  const folder = await temporaryFolder();
+  const desk = await openDesk({ folder });
+  const id = '33333333-3333-4333-8333-333333333333';
+  await payrunSandbox('identity', 'add', '--type', 'BENEFICIARY', '--folder', folder, id, BENEFICIARY);
+  expect((await desk.pay({ quoteId: await desk.quoteId(), beneficiaryIdentityId: id })).status).toBe(201);
+});
+
+test('it serves until it is told to stop, and shows addresses and tenant', async () => {
+  const folder = await temporaryFolder();
+  const words = ['--port', '0', '--prod-port', '0', '--folder', folder, '--any-identity', '--set', 'quoteLifeMs=60000'];
+  const running = payrunSandbox(...words);
+  onTestFinished(async () => {
+    process.emit('SIGTERM');
+    await running;
+  });
+  await vi.waitUntil(() => printed.length === 3);
+  const [url, prod, tenant] = printed.map((line) => line.split(/\s+/)[1] ?? '');
+  expect(url).not.toBe(prod);
+
+  await payrunSandbox('credential', 'create', 'demo', '--folder', folder, '--json');
+  const made = JSON.parse(printed.at(-1) ?? '');
+  expect(made.tenantId).toBe(tenant);
+  const granted = await send(`${url}/v2/oauth/token`, { method: 'POST', body: tokenBody(made) });
+  const token: string = granted.json.access_token;
+  const quoted = await send(`${url}/v2/quotes/quote-collection`, { method: 'POST', token, body: QUOTE });
+  const [{ quoteId, createdAt, expiresAt }] = quoted.json.quotes;
+  expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBe(60_000);
+  const body = { quoteId, beneficiaryIdentityId: BENEFICIARY };
+  expect((await send(`${url}/v2/payments`, { method: 'POST', token, body })).status).toBe(201);
+
+  process.emit('SIGTERM');
+  await running;
+  await openSandbox({ folder });
+});
+
+test.each([
+  [['--port', 'x']],
+  [['--port', '70000']],
+  [['--set', 'nothing=1']],
+  [['identity', 'add', '--type', 'FRIEND', BENEFICIARY]],
+  [['identity', 'add', '--type', 'BENEFICIARY', 'no-uuid']],
+  [['credential', 'create', 'demo', '--environment', 'staging']],
+])('%j is refused', async (words) => {
+  const folder = await temporaryFolder();
+  await expect(payrunSandbox(...words, '--folder', folder)).rejects.toThrow(Refusal);
+});
