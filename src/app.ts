@@ -58,6 +58,8 @@ export interface App<J extends Jobs = Jobs> {
   readonly wake: (runId: string) => Promise<void>;
   /** Opens what paying needs; closed with the app. Throws a Refusal when the service's settings are not the ledger's. */
   readonly openPay: (service: ServiceChoice) => Promise<PayDeps>;
+  /** Adds something to be released by `close`, before all that was opened earlier. */
+  readonly onClose: (release: () => Promise<void>) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -98,7 +100,14 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       await ledger.head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
       return openPayDeps(app, { redis, service, closing });
     };
-    return { ...app, jobs, wake: (runId) => jobs.wake(runId), openPay, close };
+    return {
+      ...app,
+      jobs,
+      wake: (runId) => jobs.wake(runId),
+      openPay,
+      onClose: (release) => closing.push(release),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -140,7 +149,7 @@ interface PayParts {
 }
 
 function openPayDeps(
-  app: Omit<App, 'jobs' | 'wake' | 'openPay' | 'close'>,
+  app: Omit<App, 'jobs' | 'wake' | 'openPay' | 'onClose' | 'close'>,
   { redis, service, closing }: PayParts,
 ): PayDeps {
   const { config, clock, random, log, at, ledger, dataDirId } = app;

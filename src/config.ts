@@ -1,20 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { duration } from './duration.ts';
 import { EXIT, Refusal } from './refusal.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const UNIT_MS: ReadonlyMap<string, number> = new Map([
-  ['ms', 1],
-  ['s', SECOND_MS],
-  ['m', MINUTE_MS],
-  ['h', HOUR_MS],
-  ['d', DAY_MS],
-]);
-
 /** What production may rely on about the service (design 8). */
 export const CAPABILITIES = [
   'payment-id-is-quote-id',
@@ -23,6 +16,8 @@ export const CAPABILITIES = [
   'payment-visible-in-time',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 export type Environment = 'test' | 'prod';
 
@@ -65,19 +60,8 @@ export interface Config {
   readonly payinCategory: string;
   readonly rememberMs: number;
   readonly redisDurability: 'required' | 'overridden';
-  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-}
-
-function duration(): z.ZodType<number, string> {
-  return z.string().transform((text, context) => {
-    const match = /^([0-9]{1,9})(ms|s|m|h|d)$/.exec(text);
-    const unitMs = UNIT_MS.get(match?.[2] ?? '');
-    if (match === null || unitMs === undefined) {
-      context.addIssue(`"${text}" is no duration; write an integer with ms, s, m, h or d, for example 45s`);
-      return z.NEVER;
-    }
-    return Number.parseInt(match[1] ?? '', 10) * unitMs;
-  });
+  /** Undefined lets the command decide: info for what runs on its own, errors only for what a person waits for. */
+  readonly logLevel: LogLevel | undefined;
 }
 
 function integer(min: number, max: number): z.ZodType<number, string> {
@@ -126,21 +110,21 @@ const schema = z.object({
   PAYRUN_RATE: integer(1, 100_000).optional(),
   PAYRUN_SLICE: z.union([z.literal('auto').transform(() => undefined), integer(1, 1000)]).optional(),
   PAYRUN_WINDOW: integer(1, 10_000).default(200),
-  PAYRUN_REQUEST_TIMEOUT: duration().default(45 * SECOND_MS),
-  PAYRUN_ARM_DEADLINE: duration().default(2 * SECOND_MS),
-  PAYRUN_QUOTE_GRACE: duration().optional(),
-  PAYRUN_NOT_FOUND_GAP: duration().optional(),
-  PAYRUN_TRACK_EVERY: duration().optional(),
+  PAYRUN_REQUEST_TIMEOUT: duration.default(45 * SECOND_MS),
+  PAYRUN_ARM_DEADLINE: duration.default(2 * SECOND_MS),
+  PAYRUN_QUOTE_GRACE: duration.optional(),
+  PAYRUN_NOT_FOUND_GAP: duration.optional(),
+  PAYRUN_TRACK_EVERY: duration.optional(),
   PAYRUN_TRACK_RATE: integer(1, 100_000).optional(),
-  PAYRUN_WATCH_RETURNS: duration().default(10 * DAY_MS),
+  PAYRUN_WATCH_RETURNS: duration.default(10 * DAY_MS),
   PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off']).default('shared'),
-  PAYRUN_TOKEN_MARGIN: duration().default(60 * SECOND_MS),
+  PAYRUN_TOKEN_MARGIN: duration.default(60 * SECOND_MS),
   PAYRUN_ASSUME: capabilityList.default([]),
   PAYRUN_CAPABILITIES_FILE: text.optional(),
   PAYRUN_PAYOUT_CATEGORY: z.string().min(1).max(128).default('BANK'),
   PAYRUN_PAYIN_CATEGORY: z.string().min(1).max(128).default('PRE_FUNDING'),
   PAYRUN_REPORT_DIR: text.optional(),
-  PAYRUN_REMEMBER: duration().default(400 * DAY_MS),
+  PAYRUN_REMEMBER: duration.default(400 * DAY_MS),
   PAYRUN_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]*\{[A-Za-z0-9_-]+\}$/, 'must hold one hash tag in braces, for example {payrun}')
@@ -150,7 +134,7 @@ const schema = z.object({
   PAYRUN_CONFIG: z
     .never('this version knows no approval, limits or notifications yet, and will not ignore them')
     .optional(),
-  PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
 });
 type Settings = z.infer<typeof schema>;
 

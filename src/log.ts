@@ -1,5 +1,5 @@
 import { destination, type Logger as PinoLogger, pino } from 'pino';
-import type { Config } from './config.ts';
+import type { LogLevel } from './config.ts';
 
 /**
  * The fields that a log line may carry. Nothing else reaches the log: no names, no amounts, no ids of people, no
@@ -32,7 +32,7 @@ export interface Log {
 }
 
 /** Structured logs on standard error, one JSON object a line. */
-export function openLog(level: Config['logLevel']): Log {
+export function openLog(level: LogLevel): Log {
   const logger: PinoLogger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
   return {
     debug: (message, fields) => logger.debug(written(fields), message),

@@ -23,8 +23,7 @@ export async function* readPayoutFile(
   yield* readPayoutSource(await openPayoutSource(path), checked);
 }
 
-/** The same for bytes from anywhere. */
-export async function* readPayoutSource(
+async function* readPayoutSource(
   source: PayoutSource,
   checked: CheckedFile,
 ): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {

@@ -24,7 +24,7 @@ export interface DuplicateLines {
   readonly others: Uint32Array;
 }
 
-/** Remembers references by a 128-bit hash and the first line that had each: 21 bytes a slot, at most half of them used. */
+/** Remembers references by a 128-bit hash and the first line that had each: 21 bytes a slot, at most three in four used. */
 export interface ReferenceTable {
   add(reference: string, line: number): void;
   duplicates(): DuplicateLines;
@@ -72,7 +72,7 @@ export function openReferenceTable(): ReferenceTable {
       slots.keys.set(key, slot * WORDS);
       slots.lines[slot] = line;
       used++;
-      if (used * 2 > slots.size) slots = doubled(slots);
+      if (used * 4 > slots.size * 3) slots = doubled(slots);
     },
     duplicates() {
       const sorted = BigUint64Array.from(pairs).toSorted();

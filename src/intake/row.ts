@@ -35,18 +35,18 @@ export function checkRow(record: FileRecord, header: Header): CheckedRow {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   let isAmountSound = true;
-  for (const [at, column] of columns.entries()) {
+  columns.forEach((column, at) => {
     const value = cells[at] ?? '';
     values.set(column, value);
     const fault = faultOf(column, value);
     if (fault !== undefined) {
       problems.push(problemOf(fault.code, { ...fault, line, column, value }));
       if (column === 'amount') isAmountSound = false;
-      continue;
+      return;
     }
     const warning = cellWarning(column, value);
     if (warning !== undefined) warnings.push(problemOf(warning, { line, column, value }));
-  }
+  });
   const amount = isAmountSound ? readAmount(values, line, problems) : null;
   const row = amount === null || problems.length > 0 ? null : payoutRow(line, amount, values);
   return { line, columns, cells, row, amount, problems, warnings };

@@ -22,8 +22,8 @@ export interface Fee {
 export interface QuoteReply {
   /** UUID in lower case. */
   readonly quoteId: string;
-  /** ACTIVE, EXPIRED, or a word that we do not know. */
-  readonly status: string;
+  /** ACTIVE, EXPIRED, or a word that we do not know; null when it is not shown. */
+  readonly status: string | null;
   readonly sourceCurrency: string | null;
   readonly destinationCurrency: string | null;
   /** Decimal text. */
@@ -177,7 +177,7 @@ export function parseToken(json: unknown): TokenReply | undefined {
 const quoteSchema = z
   .object({
     quoteId: uuid,
-    quoteStatus: word,
+    quoteStatus: shown(word),
     sourceCurrency: optional(currency),
     destinationCurrency: optional(currency),
     sourceAmount: optional(decimal),
@@ -195,7 +195,13 @@ const quoteSchema = z
       fees: [...fees, ...taxes],
     }),
   );
-const collectionSchema = z.object({ quotes: z.array(z.unknown()) });
+/** The page says only that the reply contains a quote object: the collection of service-facts section 2, or one quote. */
+const collectionSchema = z.union([
+  z.object({ quotes: z.array(z.unknown()) }),
+  z.object({ quote: z.unknown() }).transform(({ quote }) => ({ quotes: [quote] })),
+  z.looseObject({ quoteId: z.string() }).transform((quote) => ({ quotes: [quote] })),
+  z.array(z.unknown()).transform((quotes) => ({ quotes })),
+]);
 
 /**
  * The quotes of a quote collection (service-facts section 2), unreadable ones left out; undefined when the reply is no

@@ -76,8 +76,8 @@ export class TokenUnavailable extends Error {
 /** How long one renewal goes on trying; pauses that the service asked for are not counted. */
 export const RENEWAL_MS_MAX = 60 * 1000;
 /** A token that says nothing readable about its end is good for this long; a longer life than the other is not believed. */
-export const UNSTATED_LIFE_MS = 60 * 1000;
-export const LIFE_MS_MAX = 24 * 60 * 60 * 1000;
+const UNSTATED_LIFE_MS = 60 * 1000;
+const LIFE_MS_MAX = 24 * 60 * 60 * 1000;
 /** Longer than one token request can take, so that a second one is asked for only when the first asker is dead. */
 const LOCK_MS = 20 * 1000;
 /** Token requests of one process are at least this far apart, so that tokens refused in a row become no storm. */

@@ -233,8 +233,10 @@ function verdictOf(checked: CheckedFile): string {
   return checked.warnings.length > 0 ? 'W' : 'OK';
 }
 
+const CASES = FILES.map(([number, title, content, verdict, code]) => ({ number, title, content, verdict, code }));
+
 describe('each case of bad input gets its verdict and its code', () => {
-  test.each(FILES)('#%i %s', async (_number, _title, content, verdict, code) => {
+  test.each(CASES)('#$number $title', async ({ content, verdict, code }) => {
     const checked = await check(content);
     const told = verdict === 'W' ? checked.warnings : checked.problems;
     expect({ verdict: verdictOf(checked), code: told[0]?.code }).toEqual({ verdict, code });
@@ -243,13 +245,15 @@ describe('each case of bad input gets its verdict and its code', () => {
 });
 
 describe('the same is told however the file is cut into pieces', () => {
-  const short = FILES.filter(([, , content]) => Buffer.byteLength(content) < 4000);
-  test.each(short)('#%i %s', async (_number, _title, content) => {
-    const whole = await check(content);
-    for (const pieceBytes of [1, 2, 3, 7, 64]) {
-      expect(await checkPayoutSource(sourceOf(content, pieceBytes))).toEqual(whole);
-    }
-  });
+  test.each(CASES.filter(({ content }) => Buffer.byteLength(content) < 4000))(
+    '#$number $title',
+    async ({ content }) => {
+      const whole = await check(content);
+      for (const pieceBytes of [1, 2, 3, 7, 64]) {
+        expect(await checkPayoutSource(sourceOf(content, pieceBytes))).toEqual(whole);
+      }
+    },
+  );
 });
 
 describe('limits', () => {
@@ -403,23 +407,10 @@ describe('what a problem tells', () => {
 });
 
 describe('#85 strings that break other programs', () => {
-  const strings = [
-    ...["' OR 1=1 --", '<script>alert(1)</script>', '../../etc/passwd', '${jndi:ldap://x}', '%s%n%x', '\\', '`id`'],
-    ...[
-      '__proto__',
-      'constructor',
-      'hasOwnProperty',
-      '🏳️‍🌈',
-      'ﷺ',
-      'Ω≈ç√∫',
-      '社會科學院',
-      '\u0301',
-      'ﬁ',
-      '1/0',
-      'con.csv',
-    ],
-    ...['\u00A0', '\u2800', 'nil', '0'.repeat(300), 'A'.repeat(60_000), '̡̗', 'İ', 'ß', '{}', '$&', '{found}'],
-  ];
+  const words =
+    "' OR 1=1 --|<script>alert(1)</script>|../../etc/passwd|${jndi:ldap://x}|%s%n%x|\\\\|`id`|__proto__|constructor";
+  const texts = 'hasOwnProperty|🏳️‍🌈|ﷺ|Ω≈ç√∫|社會科學院|\u0301|ﬁ|1/0|con.csv|\u00A0|\u2800|nil|̡̗|İ|ß|{}|$&|{found}';
+  const strings = `${words}|${texts}`.split('|').concat('0'.repeat(300), 'A'.repeat(60_000));
   test.each(COLUMNS)('do no harm in %s: the row is taken as it is or refused', async (column) => {
     for (const text of strings) {
       const quoted = `"${text.replaceAll('"', '""')}"`;

@@ -9,7 +9,7 @@ import type { AnswerHandler, ReceivedRequest } from '../support/answering-server
 
 export const CLIENT_SECRET = 'canary-client-secret-7d1f';
 
-export const FREE_BRAKE: Brake = { remainingMs: () => 0, hold: () => {} };
+const FREE_BRAKE: Brake = { remainingMs: () => 0, hold: () => {} };
 
 export function testSettings(url: string, overrides: Partial<ServiceSettings> = {}): ServiceSettings {
   return {

@@ -98,9 +98,12 @@ function numbered(prefix: string, number: number, digits: number): string {
   return `${prefix}-2026-${String(number).padStart(digits, '0')}`;
 }
 
+function quoted(value: string): string {
+  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+}
+
 function csvOf(columns: readonly (keyof SampleRow)[], rows: readonly SampleRow[]): string {
-  const cell = (value: string): string => (/[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  const lines = rows.map((row) => columns.map((column) => cell(row[column] ?? '')).join(','));
+  const lines = rows.map((row) => columns.map((column) => quoted(row[column] ?? '')).join(','));
   return [columns.join(','), ...lines, ''].join('\n');
 }
 

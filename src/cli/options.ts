@@ -1,0 +1,10 @@
+import type { z } from 'zod';
+import { EXIT, Refusal } from '../refusal.ts';
+
+/** A command's options as its schema says; a Refusal (exit 2) that names what is wrong. */
+export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `--${issue.path.join('.')} ${issue.message}`);
+  throw new Refusal(problems.join('\n'), { exitCode: EXIT.usage, remedy: 'See --help for what the command takes.' });
+}

@@ -1,0 +1,63 @@
+import type { App, ServiceChoice } from '../app.ts';
+import type { PayDeps } from '../pay/deps.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { startOwnSandbox } from './sandbox-service.ts';
+
+const SANDBOX_POLL_MS = 250;
+
+/**
+ * The service to pay through: the one that is configured, or else payrun's own sandbox. While another process runs that
+ * sandbox, `isOver` is asked again and again whether there is still anything to do; undefined when there is not.
+ */
+export async function openPayService(
+  app: App,
+  wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
+): Promise<PayDeps | undefined> {
+  const service = app.config.service === undefined ? await awaitSandbox(app, wait) : configured(app);
+  if (service === undefined) return undefined;
+  const deps = await app.openPay(service);
+  await requireToken(deps);
+  return deps;
+}
+
+function configured({ config }: App): ServiceChoice | undefined {
+  return config.service === undefined ? undefined : { settings: config.service, isSandbox: false };
+}
+
+async function awaitSandbox(
+  app: App,
+  wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
+): Promise<ServiceChoice | undefined> {
+  while (!wait.signal.aborted && !(await wait.isOver())) {
+    const own = await startOwnSandbox(app.config.dataDir, app);
+    if (own !== undefined) {
+      app.onClose(() => own.sandbox.close());
+      return own.service;
+    }
+    await app.clock.sleep(SANDBOX_POLL_MS, wait.signal);
+  }
+  return undefined;
+}
+
+/** Asks for a token at once, so that wrong credentials and a service that is away are told before anything is tried. */
+async function requireToken({ service }: PayDeps): Promise<void> {
+  try {
+    await service.ready();
+  } catch (error) {
+    if (error instanceof TokenRefused) {
+      throw new Refusal(error.message, {
+        exitCode: EXIT.usage,
+        remedy:
+          'Check PAYRUN_CLIENT_ID, PAYRUN_CLIENT_SECRET, PAYRUN_TENANT_ID and PAYRUN_ENVIRONMENT. Nothing was sent.',
+        cause: error,
+      });
+    }
+    if (!(error instanceof TokenUnavailable)) throw error;
+    throw new Refusal(`The payments service cannot be reached: ${error.message}`, {
+      exitCode: EXIT.unavailable,
+      remedy: 'Check PAYRUN_SERVICE_URL and the network, then start the same command again: it carries on.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../clock.ts';
+import { formatAmount } from '../money.ts';
+import type { Run } from '../payout.ts';
+
+const PLAIN_EVERY_MS = 5000;
+const MINUTE_S = 60;
+
+/** Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere. */
+export interface Progress {
+  show(run: Run): void;
+  /** Ends the line. */
+  end(): void;
+}
+
+export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress {
+  const startedAt = clock.monotonic();
+  let doneAtStart: number | undefined;
+  let shownAt = Number.NEGATIVE_INFINITY;
+  let isOpen = false;
+  return {
+    show(run) {
+      const done = rowsDone(run);
+      doneAtStart ??= done;
+      const seconds = (clock.monotonic() - startedAt) / 1000;
+      const line = progressLine(run, { done, perSecond: seconds > 0 ? (done - doneAtStart) / seconds : 0 });
+      if (stream.isTTY) {
+        stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, stream.columns - 1))}`);
+        isOpen = true;
+      } else if (clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
+        shownAt = clock.monotonic();
+        stream.write(`${line}\n`);
+      }
+    },
+    end() {
+      if (isOpen) stream.write('\n');
+      isOpen = false;
+    },
+  };
+}
+
+/** Rows for which the service made a payment, or that will not be paid. */
+export function rowsDone(run: Run): number {
+  const { ready, armed, quoted, unknown } = run.counts;
+  return run.rows - ready - armed - quoted - unknown;
+}
+
+/** Rows, rate, time left and money of a run in one line; `perSecond` is rows. */
+export function progressLine(run: Run, { done, perSecond }: { done: number; perSecond: number }): string {
+  const left = run.rows - done;
+  return [
+    `${run.state} ${done}/${run.rows} rows`,
+    ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
+    ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
+    ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
+    ...(run.counts.held > 0 ? [`${run.counts.held} held`] : []),
+    ...run.fileTotals.map((total) => moneyText(run, total.currency)),
+  ].join(' · ');
+}
+
+function moneyText(run: Run, currency: string): string {
+  const amounts = run.amounts.get(currency);
+  const minor = (amounts?.paid ?? 0n) + (amounts?.pending ?? 0n);
+  return `${currency} ${formatAmount({ minor, currency })}`;
+}
+
+function timeText(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  return whole < MINUTE_S ? `${whole} s` : `${Math.ceil(whole / MINUTE_S)} min`;
+}

@@ -1,0 +1,135 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { JobQueues } from '../../jobs/open.ts';
+import { startWorker } from '../../jobs/worker.ts';
+import type { App } from '../app.ts';
+import { duration } from '../duration.ts';
+import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
+import type { PayDeps } from '../pay/deps.ts';
+import type { Run } from '../payout.ts';
+import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { summaryText } from '../report/summary-text.ts';
+import { isOver } from '../runs/control.ts';
+import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
+import { writeReport } from '../runs/report.ts';
+import { readRun, submitRun } from '../runs/submit.ts';
+import { exitCodeOf } from './exit-code.ts';
+import { actorOf, withApp } from './open.ts';
+import { parseOptions } from './options.ts';
+import { openPatience } from './patience.ts';
+import { openPayService } from './pay-service.ts';
+import { documentOf, print, printJson, say } from './print.ts';
+import { openProgress, type Progress } from './progress.ts';
+import { onStop } from './stop.ts';
+
+const LOOK_EVERY_MS = 200;
+/** What is in flight when the command ends may end within this; the rest is looked up by whoever comes next. */
+const STOP_MS = 8000;
+
+const schema = z.object({
+  reportDir: z.string().optional(),
+  skipInvalid: z.boolean(),
+  wait: duration,
+  as: z.string().min(1).optional(),
+  json: z.boolean(),
+  default: z.string().optional(),
+});
+type RunOptions = z.infer<typeof schema>;
+
+/** `payrun run FILE`: submit, pay, track and report in one process. */
+export function runCommand(end: (code: ExitCode) => void): Command {
+  return new Command('run')
+    .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
+    .argument('[file]', 'the payout file')
+    .option('--report-dir <dir>', 'where the report is written')
+    .option('--skip-invalid', 'pay the valid rows although others are refused', false)
+    .option('--wait <duration>', 'how long to wait for payouts of which nobody knows whether they were paid', '15m')
+    .option('--as <name>', 'who hands the file in')
+    .option('--json', 'print the run as JSON', false)
+    .option('--default <file>', 'the payout file when none is named')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  payrun run payouts.csv\n  payrun run payouts.csv --skip-invalid --report-dir out',
+    )
+    .action(async (file: string | undefined, raw: unknown) => {
+      const options = parseOptions(schema, raw);
+      end(await runFile(file ?? options.default, options));
+    });
+}
+
+async function runFile(file: string | undefined, options: RunOptions): Promise<ExitCode> {
+  if (file === undefined) {
+    throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
+  }
+  return await withApp({ logLevel: 'error' }, async (app) => {
+    const { skipInvalid } = options;
+    const submitted = await submitRun(app, { path: file, actor: actorOf(options.as), skipInvalid });
+    if (submitted.kind === 'refused') {
+      say(describeProblems(submitted.checked));
+      if (options.json) printJson(problemsDocument(submitted.checked));
+      return EXIT.fileRefused;
+    }
+    const { run, isNew } = submitted;
+    say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
+    const wasInterrupted = await payRun(app, run, options);
+    const code = await concludeRun(app, run.id, options);
+    return wasInterrupted ? EXIT.interrupted : code;
+  });
+}
+
+async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptions): Promise<ExitCode> {
+  const { summary, paths } = await writeReport(app, runId, options.reportDir);
+  const run = await readRun(app, runId);
+  if (options.json) printJson({ ...(await documentOf(app, run)), reports: paths });
+  else print([summaryText(summary), ...paths.map((path) => `report ${path}`)].join('\n'));
+  return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
+}
+
+/** Works until nothing more can be done for the run now. True when a signal ended it before. */
+async function payRun(app: App<JobQueues>, { id }: Run, options: RunOptions): Promise<boolean> {
+  const stop = onStop();
+  const progress = openProgress(app.clock, process.stderr);
+  const isSettled = async (): Promise<boolean> => {
+    const run = await readRun(app, id);
+    return isOver(run) && run.counts.accepted === 0;
+  };
+  try {
+    if (await isSettled()) return false;
+    const deps = await openPayService(app, { signal: stop.signal, isOver: isSettled });
+    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: options.wait, stop: stop.signal, progress });
+    return stop.signal.aborted;
+  } finally {
+    progress.end();
+    stop.release();
+  }
+}
+
+interface Work {
+  readonly runId: string;
+  readonly waitMs: number;
+  readonly stop: AbortSignal;
+  readonly progress: Progress;
+}
+
+async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<void> {
+  const fault = new AbortController();
+  await deps.ensureSeason();
+  const worker = startWorker(app, deps, (error) => fault.abort(error));
+  const ended = AbortSignal.any([work.stop, fault.signal]);
+  try {
+    await app.wake(work.runId);
+    const patience = openPatience(app.clock, work.waitMs);
+    while (!ended.aborted) {
+      await finishRun(app.ledger, work.runId);
+      const run = await readRun(app, work.runId);
+      work.progress.show(run);
+      if (patience.isOver(run) || (await app.ledger.head.read()).halt !== null) break;
+      await app.clock.sleep(LOOK_EVERY_MS, ended);
+    }
+  } finally {
+    await worker.stop(STOP_MS);
+  }
+  fault.signal.throwIfAborted();
+  const run = await readRun(app, work.runId);
+  if (run.state === 'finished') await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
+}

@@ -1,0 +1,24 @@
+/** Ends at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
+export interface Stop {
+  readonly signal: AbortSignal;
+  /** Lets signals do again what they do by themselves. */
+  release(): void;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const INTERRUPTED = 130;
+
+export function onStop(): Stop {
+  const stopping = new AbortController();
+  const stop = (): void => {
+    if (stopping.signal.aborted) process.exit(INTERRUPTED);
+    stopping.abort();
+  };
+  for (const name of SIGNALS) process.on(name, stop);
+  return {
+    signal: stopping.signal,
+    release() {
+      for (const name of SIGNALS) process.off(name, stop);
+    },
+  };
+}
