@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Job, Worker } from 'bullmq';
 import type { App } from '../src/app.ts';
 import { IntentLogFault } from '../src/ledger/intent-log.ts';
@@ -32,6 +33,8 @@ export interface PayWorker {
  */
 export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (error: Error) => void): PayWorker {
   const stopping = new AbortController();
+  // Each payout that waits listens to it.
+  setMaxListeners(0, stopping.signal);
   const deps: JobDeps = {
     app,
     pay: payDeps,
@@ -45,7 +48,9 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
     async stop(withinMs) {
       stopping.abort();
       const closed = Promise.all(workers.map((worker) => worker.close())).then(() => true);
-      const isClosed = await Promise.race([closed, app.clock.sleep(withinMs).then(() => false)]);
+      const waiting = new AbortController();
+      const isClosed = await Promise.race([closed, app.clock.sleep(withinMs, waiting.signal).then(() => false)]);
+      waiting.abort();
       if (!isClosed) await Promise.all(workers.map((worker) => worker.close(true)));
       await ticking;
     },

@@ -23,8 +23,9 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
+    if (ms <= 0) return;
     try {
-      await delay(Math.max(0, ms), undefined, signal === undefined ? {} : { signal });
+      await delay(ms, undefined, signal === undefined ? {} : { signal });
     } catch (error) {
       if (signal?.aborted !== true) throw error;
     }
