@@ -7,7 +7,6 @@ import type { ReportFacts } from './source.ts';
 import type { ReportSummary } from './summary.ts';
 import { type FileTotal, sumOutcomes } from './totals.ts';
 
-const CURRENCIES_A_TABLE = 4;
 const FAULTS_SHOWN_MAX = 10;
 
 /**
@@ -18,7 +17,7 @@ export function summaryText(summary: ReportSummary): string {
   const parts = [
     alarmLines(summary),
     runLines(summary.facts),
-    ...outcomeTables(summary),
+    outcomeTable(summary),
     bookingLines(summary.booking),
     trustLines(summary.facts),
   ];
@@ -60,26 +59,22 @@ function runLines({ run, ...facts }: ReportFacts): string[] {
   );
 }
 
-/** Rows and money per outcome; a run in many currencies gets several tables. */
-function outcomeTables({ facts, outcomes, totals }: ReportSummary): string[][] {
+/** One line for the rows, then one a currency: what came of the money, and whether it is the file's. */
+function outcomeTable({ facts, outcomes, totals }: ReportSummary): string[] {
+  const shown = OUTCOMES.filter((outcome) => outcomes[outcome] > 0);
   const rowsTotal = OUTCOMES.reduce((sum, outcome) => sum + outcomes[outcome], 0);
-  const groups = Array.from({ length: Math.max(1, Math.ceil(totals.length / CURRENCIES_A_TABLE)) }, (_, index) =>
-    totals.slice(index * CURRENCIES_A_TABLE, (index + 1) * CURRENCIES_A_TABLE),
-  );
-  return groups.map((group) =>
-    table(
-      [
-        ['outcome', 'rows', ...group.map(({ currency }) => currency)],
-        ...OUTCOMES.map((outcome) => [
-          outcome,
-          String(outcomes[outcome]),
-          ...group.map((total) => amountText(total.outcomes[outcome], total)),
-        ]),
-        ['total', String(rowsTotal), ...group.map((total) => amountText(sumOutcomes(total.outcomes), total))],
-        ['in the file', String(facts.run.rows), ...group.map((total) => amountText(total.file, total))],
-      ],
-      { rightFrom: 1 },
-    ),
+  return table(
+    [
+      ['', ...shown, 'total', 'in the file'],
+      ['rows', ...shown.map((outcome) => String(outcomes[outcome])), String(rowsTotal), String(facts.run.rows)],
+      ...totals.map((total) => [
+        total.currency,
+        ...shown.map((outcome) => amountText(total.outcomes[outcome], total)),
+        amountText(sumOutcomes(total.outcomes), total),
+        amountText(total.file, total),
+      ]),
+    ],
+    { rightFrom: 1 },
   );
 }
 
