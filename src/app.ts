@@ -37,6 +37,11 @@ export interface AppOptions<J extends Jobs> {
   readonly random: Random;
   readonly log: Log;
   readonly at: At;
+  /**
+   * The process looks or steers, and never pays: any Redis will do, its data directory is bound to nothing, and where no
+   * service is configured it takes the ledger's.
+   */
+  readonly looks?: boolean;
   /** Told, in words for people, of what takes its time. */
   readonly report: (line: string) => void;
   readonly openJobs: (redis: Redis, prefix: string) => J;
@@ -54,6 +59,8 @@ export interface App<J extends Jobs = Jobs> {
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
   readonly overrides: readonly string[];
+  /** What the safety rule depends on, as this process is set. */
+  readonly safety: string;
   readonly jobs: J;
   readonly wake: (runId: string) => Promise<void>;
   /** Opens what paying needs; closed with the app. Throws a Refusal when the service's settings are not the ledger's. */
@@ -65,7 +72,7 @@ export interface App<J extends Jobs = Jobs> {
 
 /** Opens everything in order, and closes it in reverse. */
 export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<App<J>> {
-  const { config, clock, random, log, at } = options;
+  const { config, clock, random, log, at, looks = false } = options;
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (let release = closing.pop(); release !== undefined; release = closing.pop()) await release();
@@ -81,21 +88,23 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     return redis;
   };
   try {
-    const serviceName = nameOf(config.service);
-    const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined });
+    const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined && !looks });
     const address = await openAddress(options, closing);
     const redis = await connect(address, 'commands');
-    const findings = await requireDurability(redis, config.redisDurability);
+    const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
     const overrides = findings.map(({ setting }) => `redis ${setting}`);
     const capabilities = capabilitiesOf(config);
     const safety = safetyOf(config, capabilities, overrides);
     const arming = await connect(address, 'arming');
     const ledger = openLedger({ redis, arming }, config.prefix);
+    const serviceName = await claimedService(options, ledger);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
-    const dataDir = await bindDataDir(folder, await ledger.head.open({ ...claim, insist: false }));
+    const instance = await ledger.head.open({ ...claim, insist: false });
+    const dataDir = looks ? folder : await bindDataDir(folder, instance);
     const jobs = options.openJobs(await connect(address, 'jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
-    const app = { config, clock, random, log, at, ledger, dataDirId: dataDir.id, serviceName, capabilities, overrides };
+    const facts = { dataDirId: dataDir.id, serviceName, capabilities, overrides, safety };
+    const app = { config, clock, random, log, at, ledger, ...facts };
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
       await ledger.head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
       return openPayDeps(app, { redis, service, closing });
@@ -119,6 +128,11 @@ export function nameOf(service: ServiceSettings | undefined): string {
   return service === undefined ? 'sandbox' : `${service.url} ${service.environment} ${service.tenantId}`;
 }
 
+async function claimedService({ config, looks }: AppOptions<Jobs>, { head }: Ledger): Promise<string> {
+  if (looks !== true || config.service !== undefined) return nameOf(config.service);
+  return (await head.read()).service || nameOf(undefined);
+}
+
 async function openAddress(options: AppOptions<Jobs>, closing: (() => Promise<unknown>)[]): Promise<RedisAddress> {
   const { config, clock, report } = options;
   if (config.redisUrl !== undefined) return { url: config.redisUrl };
@@ -128,11 +142,12 @@ async function openAddress(options: AppOptions<Jobs>, closing: (() => Promise<un
 }
 
 /** Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. */
-function capabilitiesOf(config: Config): ReadonlySet<string> {
+export function capabilitiesOf(config: Config): ReadonlySet<string> {
   return new Set(config.service === undefined ? CAPABILITIES : config.assume);
 }
 
-function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
+/** What the safety rule depends on, as the ledger keeps it: entries separated by commas. */
+export function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
   return [
     `arm deadline ${config.armDeadlineMs} ms`,
     `quote grace ${config.quoteGraceMs} ms`,

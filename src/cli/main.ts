@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { CommanderError } from 'commander';
-import { EXIT, Refusal } from '../refusal.ts';
+import { explain } from './explain.ts';
+import { say } from './print.ts';
 import { openProgram } from './program.ts';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -13,16 +13,7 @@ try {
     process.exitCode = code;
   }).parseAsync();
 } catch (error) {
-  process.exitCode = explain(error);
-}
-
-function explain(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  if (error instanceof Refusal) {
-    process.stderr.write(`${error.message}\n${error.remedy}\n`);
-    return error.exitCode;
-  }
-  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`This is a defect of payrun, not of your file. Please report it with these lines:\n${trace}\n`);
-  return EXIT.defect;
+  const { text, exitCode } = explain(error);
+  if (text !== null) say(text);
+  process.exitCode = exitCode;
 }

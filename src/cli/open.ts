@@ -8,9 +8,15 @@ import { goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { say } from './print.ts';
 
+export interface OpenOptions {
+  readonly logLevel: LogLevel;
+  /** The command looks or steers, and never pays (app.ts). */
+  readonly looks?: boolean;
+}
+
 /** Opens the app for one command, and closes it however the command ends. */
 export async function withApp(
-  options: { logLevel: LogLevel },
+  options: OpenOptions,
   command: (app: App<JobQueues>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const config = readConfig();
@@ -22,26 +28,44 @@ export async function withApp(
   }
 }
 
-async function openCommandApp(config: Config, { logLevel }: { logLevel: LogLevel }): Promise<App<JobQueues>> {
+async function openCommandApp(config: Config, { logLevel, looks = false }: OpenOptions): Promise<App<JobQueues>> {
   return await openApp({
     config,
     clock: systemClock,
     random: systemRandom,
     log: openLog(config.logLevel ?? logLevel),
     at: goOn,
+    looks,
     report: say,
     openJobs: openQueues,
   });
 }
 
-/** Who acts: the name that was given, else the user of the operating system. */
-export function actorOf(name: string | undefined): string {
-  return name ?? userInfo().username;
+/** Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. */
+export async function withLedger(command: (app: App<JobQueues>) => Promise<ExitCode>): Promise<ExitCode> {
+  return await withApp({ logLevel: 'error', looks: true }, command);
 }
 
-/** Refuses a command that needs a service and was given neither one nor `--sandbox` (design 9). */
-export function requireService(config: Config, options: { sandbox?: boolean | undefined }): void {
-  if (config.service !== undefined || options.sandbox === true) return;
+/** Who acts: the name that was given, else the user of the operating system. */
+export function actorOf(name: string | undefined): string {
+  if (name !== undefined) return name;
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run as a user that has no name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** Refuses a command that needs a service and was given neither one nor `--sandbox` (design 9), or both. */
+export function requireService(config: Config, options: { sandbox: boolean }): void {
+  if (config.service !== undefined && options.sandbox) {
+    throw new Refusal(`The payments service ${config.service.url} is configured, and --sandbox asks for another.`, {
+      exitCode: EXIT.usage,
+      remedy: 'Leave --sandbox out, or unset the five service settings (see the README) to use the simulated service.',
+    });
+  }
+  if (config.service !== undefined || options.sandbox) return;
   throw new Refusal('No payments service is configured.', {
     exitCode: EXIT.usage,
     remedy: 'Set the five service settings (see the README), or give --sandbox to use the simulated service.',

@@ -1,21 +1,41 @@
+import { pipeline } from 'node:stream/promises';
 import { type App, nameOf } from '../app.ts';
-import { formatAmount } from '../money.ts';
+import { rfc3339 } from '../clock.ts';
+import { escapeUnseen } from '../intake/shown-value.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
+import { codeOf } from '../refusal.ts';
 import { type RunDocument, runDocument } from '../report/document.ts';
+import { jsonText } from '../report/json.ts';
 import { reportPaths } from '../runs/report.ts';
+import { columns } from './columns.ts';
 
 /** Data, on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Data as one line of JSON that is safe on a terminal. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value));
+  print(jsonText(value));
+}
+
+/** Data that is too much for one text. Ends early, without a fault, when whoever reads it has seen enough. */
+export async function printAll(chunks: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(chunks, process.stdout, { end: false });
+  } catch (error) {
+    if (codeOf(error) !== 'EPIPE') throw error;
+  }
 }
 
 /** Progress and remarks, on standard error. */
 export function say(text: string): void {
   process.stderr.write(`${text}\n`);
+}
+
+/** Text of several lines with nothing in it that steers a terminal. */
+export function safeText(text: string): string {
+  return text.split('\n').map(escapeUnseen).join('\n');
 }
 
 /** A run as `run`, `submit`, `status`, `watch` and `list` give it with `--json`. */
@@ -24,14 +44,45 @@ export async function documentOf(app: Pick<App, 'config' | 'serviceName'>, run: 
   return runDocument(run, { sandbox: isSandbox, reports: await reportPaths(app.config.reportDir, run) });
 }
 
-/** A run for a terminal: state, outcomes, money, reports. */
-export function describeRun(document: RunDocument, run: Run): string {
-  const outcomes = OUTCOMES.filter((outcome) => document.outcomes[outcome] > 0);
-  return [
-    `run ${document.runId}: ${document.state}${run.pauseReason === null ? '' : ` (${run.pauseReason})`}`,
-    `file ${document.file.name}, ${document.file.rows} rows${document.sandbox ? ' · sandbox: no money moved' : ''}`,
-    `rows: ${outcomes.map((outcome) => `${document.outcomes[outcome]} ${outcome}`).join(', ') || 'none yet'}`,
-    ...run.fileTotals.map((total) => `  ${total.currency} ${formatAmount(total)}`),
-    ...document.reports.map((path) => `report ${path}`),
-  ].join('\n');
+/** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
+export async function printRun(
+  app: Pick<App, 'config' | 'serviceName'>,
+  run: Run,
+  { json }: { json: boolean },
+): Promise<void> {
+  const document = await documentOf(app, run);
+  if (json) printJson(document);
+  else print(describeRun(document, run));
+}
+
+function describeRun(document: RunDocument, run: Run): string {
+  const facts = columns([
+    ['run', document.runId],
+    ['state', stateText(run)],
+    ['file', `${document.file.name}, ${document.file.rows} rows`],
+    ['sha256', document.file.sha256],
+    ['submitted', `${rfc3339(run.createdAt)} by ${run.createdBy}`],
+    ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
+    ...document.reports.map((path) => ['report', path]),
+    ...(document.sandbox ? [['service', 'sandbox: no money moved']] : []),
+  ]);
+  return `${facts}\n\n${outcomeTable(document)}`;
+}
+
+/** A run's state, and why it is paused. */
+export function stateText({ state, pauseReason }: Run): string {
+  return pauseReason === null ? state : `${state}: ${pauseReason}`;
+}
+
+/** A line for the rows and one for each currency, with a column for each outcome that occurs. */
+function outcomeTable({ file, outcomes, totals }: RunDocument): string {
+  const shown = OUTCOMES.filter((outcome) => outcomes[outcome] > 0);
+  return columns(
+    [
+      ['', 'in the file', ...shown],
+      ['rows', String(file.rows), ...shown.map((outcome) => String(outcomes[outcome]))],
+      ...totals.map((total) => [total.currency, total.file, ...shown.map((outcome) => total[outcome])]),
+    ],
+    { rightFrom: 1 },
+  );
 }

@@ -15,22 +15,20 @@ import { writeReport } from '../runs/report.ts';
 import { readRun, submitRun } from '../runs/submit.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { actorOf, withApp } from './open.ts';
-import { parseOptions } from './options.ts';
+import { parseOptions, personName } from './options.ts';
 import { openPatience } from './patience.ts';
 import { openPayService } from './pay-service.ts';
 import { documentOf, print, printJson, say } from './print.ts';
 import { openProgress, type Progress } from './progress.ts';
-import { onStop } from './stop.ts';
+import { onStop, STOP_MS } from './stop.ts';
 
 const LOOK_EVERY_MS = 200;
-/** What is in flight when the command ends may end within this; the rest is looked up by whoever comes next. */
-const STOP_MS = 8000;
 
 const schema = z.object({
   reportDir: z.string().optional(),
   skipInvalid: z.boolean(),
   wait: duration,
-  as: z.string().min(1).optional(),
+  as: personName.optional(),
   json: z.boolean(),
   default: z.string().optional(),
 });

@@ -5,6 +5,9 @@ export interface Stop {
   release(): void;
 }
 
+/** What is in flight when a command ends may end within this; the rest is looked up by whoever comes next. */
+export const STOP_MS = 8000;
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const INTERRUPTED = 130;
 

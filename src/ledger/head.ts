@@ -18,6 +18,7 @@ export interface Season {
 export interface HeadFacts {
   readonly instance: string;
   readonly service: string;
+  readonly safety: string;
   readonly halt: string | null;
   readonly releaseBy: string | null;
   readonly armings: number;
@@ -89,6 +90,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
       return {
         instance: fields['instance'] ?? '',
         service: fields['service'] ?? '',
+        safety: fields['safety'] ?? '',
         halt: fields['halt'] ?? null,
         releaseBy: fields['releaseBy'] ?? null,
         armings: integerOf(fields['armings'] ?? '0'),

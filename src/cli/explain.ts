@@ -1,0 +1,74 @@
+import { CommanderError } from 'commander';
+import { IntentLogFault } from '../ledger/intent-log.ts';
+import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { safeText } from './print.ts';
+
+/** What a person is told of an error that ended a command, and the command's exit code (design 9). */
+export interface Explanation {
+  /** Null when it has been told already. */
+  readonly text: string | null;
+  readonly exitCode: ExitCode;
+}
+
+/** A stack trace is part of the text only where the error can be nothing but a defect of ours. */
+export function explain(error: unknown): Explanation {
+  if (error instanceof CommanderError) {
+    return { text: null, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
+  }
+  const refusal = refusalOf(error);
+  if (refusal !== undefined) {
+    return { text: safeText(`${refusal.message}\n${refusal.remedy}`), exitCode: refusal.exitCode };
+  }
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    text: safeText(`This is a defect of payrun, not of your file. Please report it with these lines:\n${trace}`),
+    exitCode: EXIT.defect,
+  };
+}
+
+function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (error instanceof IntentLogFault) {
+    return new Refusal(`The disk of the data directory failed: ${error.message} (${codeOf(error.cause) ?? 'error'}).`, {
+      exitCode: EXIT.defect,
+      remedy: 'Nothing more was sent. Mend the disk, then start the same command again: it carries on.',
+    });
+  }
+  if (!(error instanceof Error)) return undefined;
+  return isRedisLoss(error) ? refuseRedis(error) : systemRefusal(error);
+}
+
+/** What ioredis says when the server went away or does not answer, and what a server says that cannot work now. */
+function isRedisLoss({ name, message }: Error): boolean {
+  if (name === 'MaxRetriesPerRequestError') return true;
+  if (name === 'ReplyError') return /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOREPLICAS|CLUSTERDOWN)/.test(message);
+  return /^(Command timed out|Connection is closed\.?|Stream isn't writeable)/.test(message);
+}
+
+function refuseRedis(error: Error): Refusal {
+  return new Refusal(`Redis went away or cannot work: ${error.message}`, {
+    exitCode: EXIT.unavailable,
+    remedy: 'See "payrun doctor". When Redis is back, start the same command again: it carries on.',
+    cause: error,
+  });
+}
+
+const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'Give this user the right to it, or name another place.'],
+  ['EPERM', 'Give this user the right to it, or name another place.'],
+  ['EROFS', 'Name a place that can be written.'],
+  ['ENOENT', 'Check the path.'],
+  ['ENOTDIR', 'Check the path: a part of it is no folder.'],
+  ['EISDIR', 'Name a file, not a folder.'],
+  ['EEXIST', 'Name another place, or remove what is there.'],
+  ['ENOSPC', 'Make room on the disk, then start the same command again.'],
+  ['EDQUOT', 'Make room on the disk, then start the same command again.'],
+  ['EMFILE', 'Raise the number of open files (ulimit -n).'],
+]);
+
+/** A file or folder that the system does not let us use as we were told to. */
+function systemRefusal(error: Error): Refusal | undefined {
+  const remedy = 'syscall' in error ? SYSTEM_REMEDIES.get(codeOf(error) ?? '') : undefined;
+  if (remedy === undefined) return undefined;
+  return new Refusal(`The system refused: ${error.message}`, { exitCode: EXIT.usage, remedy, cause: error });
+}

@@ -1,0 +1,505 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CAPABILITIES, type Config, type EnvironmentVariables, readConfig, SETTING_NAMES } from '../src/config.ts';
+import { Refusal } from '../src/refusal.ts';
+
+const SECRET = 'canary-secret-90b1';
+const SERVICE = {
+  PAYRUN_SERVICE_URL: 'https://payments.example.com',
+  PAYRUN_CLIENT_ID: 'client-7',
+  PAYRUN_CLIENT_SECRET: SECRET,
+  PAYRUN_TENANT_ID: 'acme',
+  PAYRUN_ENVIRONMENT: 'test',
+  PAYRUN_DATA_DIR: '/var/lib/payrun',
+};
+const PROD = { ...SERVICE, PAYRUN_ENVIRONMENT: 'prod', PAYRUN_CONFIRM_PROD: 'acme' };
+const FIVE = Object.keys(SERVICE).filter((name) => name !== 'PAYRUN_DATA_DIR');
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'payrun-config-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** A file with this text, as NAME_FILE names one. */
+function fileWith(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The refusal that these settings get. */
+function refusalOf(environment: EnvironmentVariables): Refusal {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  throw new Error('the settings were taken');
+}
+
+/** The lines of the refusal's message that name a problem. */
+function problemsOf(environment: EnvironmentVariables): string[] {
+  return refusalOf(environment)
+    .message.split('\n')
+    .slice(1)
+    .map((line) => line.trim());
+}
+
+describe('without any setting', () => {
+  test('payrun pays through the sandbox, with the defaults of the README', () => {
+    expect(readConfig({})).toEqual({
+      redisUrl: undefined,
+      service: undefined,
+      dataDir: resolve('.payrun'),
+      reportDir: resolve('.payrun/reports'),
+      prefix: '{payrun}',
+      concurrency: 64,
+      ratePerSecond: undefined,
+      slice: undefined,
+      window: 200,
+      requestTimeoutMs: 45_000,
+      armDeadlineMs: 2000,
+      quoteGraceMs: 1000,
+      notFoundGapMs: 1000,
+      trackEveryMs: 1000,
+      trackRatePerSecond: 2000,
+      watchReturnsMs: 864_000_000,
+      tokenCache: 'shared',
+      tokenMarginMs: 60_000,
+      assume: [],
+      capabilitiesFile: undefined,
+      payoutCategory: 'BANK',
+      payinCategory: 'PRE_FUNDING',
+      rememberMs: 34_560_000_000,
+      redisDurability: 'required',
+      logLevel: undefined,
+    });
+  });
+
+  test('what is none of its business is left alone', () => {
+    expect(readConfig({ PATH: '/bin', HOME: '/root', REDIS: 'x', PAYRUN: 'x', payrun_rate: 'x' })).toEqual(
+      readConfig({}),
+    );
+    expect(readConfig({ PAYRUN_RATE: undefined, PAYRUN_NO_SUCH: undefined })).toEqual(readConfig({}));
+  });
+
+  test('nobody can change the object afterwards', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+});
+
+test('with a service the grace, the gap and the tracking are those of a real one', () => {
+  expect(readConfig(SERVICE)).toMatchObject({
+    service: {
+      url: 'https://payments.example.com',
+      clientId: 'client-7',
+      clientSecret: SECRET,
+      tenantId: 'acme',
+      environment: 'test',
+      audience: 'urn:servicexcurrent-test:acme',
+    },
+    dataDir: '/var/lib/payrun',
+    reportDir: '/var/lib/payrun/reports',
+    quoteGraceMs: 300_000,
+    notFoundGapMs: 30_000,
+    trackEveryMs: 30_000,
+    trackRatePerSecond: 5,
+  });
+});
+
+describe('a good value is taken', () => {
+  test.each<[name: string, value: string, field: keyof Config, expected: unknown]>([
+    ['REDIS_URL', 'redis://redis:6379/1', 'redisUrl', 'redis://redis:6379/1'],
+    ['REDIS_URL', 'rediss://u:p@redis:6380', 'redisUrl', 'rediss://u:p@redis:6380'],
+    ['REDIS_URL', 'unix:///run/redis.sock', 'redisUrl', 'unix:///run/redis.sock'],
+    ['PAYRUN_DATA_DIR', 'elsewhere', 'dataDir', resolve('elsewhere')],
+    ['PAYRUN_CONCURRENCY', '1', 'concurrency', 1],
+    ['PAYRUN_CONCURRENCY', '10000', 'concurrency', 10_000],
+    ['PAYRUN_RATE', '5', 'ratePerSecond', 5],
+    ['PAYRUN_SLICE', 'auto', 'slice', undefined],
+    ['PAYRUN_SLICE', '50', 'slice', 50],
+    ['PAYRUN_WINDOW', '1', 'window', 1],
+    ['PAYRUN_REQUEST_TIMEOUT', '2m', 'requestTimeoutMs', 120_000],
+    ['PAYRUN_ARM_DEADLINE', '1500ms', 'armDeadlineMs', 1500],
+    ['PAYRUN_QUOTE_GRACE', '10m', 'quoteGraceMs', 600_000],
+    ['PAYRUN_NOT_FOUND_GAP', '1m', 'notFoundGapMs', 60_000],
+    ['PAYRUN_TRACK_EVERY', '10s', 'trackEveryMs', 10_000],
+    ['PAYRUN_TRACK_RATE', '50', 'trackRatePerSecond', 50],
+    ['PAYRUN_WATCH_RETURNS', '30d', 'watchReturnsMs', 2_592_000_000],
+    ['PAYRUN_TOKEN_CACHE', 'off', 'tokenCache', 'off'],
+    ['PAYRUN_TOKEN_MARGIN', '30s', 'tokenMarginMs', 30_000],
+    [
+      'PAYRUN_ASSUME',
+      'expired-quote-refused, payment-id-is-quote-id',
+      'assume',
+      ['expired-quote-refused', 'payment-id-is-quote-id'],
+    ],
+    ['PAYRUN_ASSUME', CAPABILITIES.join(','), 'assume', CAPABILITIES],
+    ['PAYRUN_CAPABILITIES_FILE', '/etc/payrun/capabilities.json', 'capabilitiesFile', '/etc/payrun/capabilities.json'],
+    ['PAYRUN_PAYOUT_CATEGORY', 'WALLET', 'payoutCategory', 'WALLET'],
+    ['PAYRUN_PAYIN_CATEGORY', 'ACH', 'payinCategory', 'ACH'],
+    ['PAYRUN_REPORT_DIR', '/srv/reports', 'reportDir', '/srv/reports'],
+    ['PAYRUN_REMEMBER', '1000d', 'rememberMs', 86_400_000_000],
+    ['PAYRUN_PREFIX', 'team-a{payrun_2}', 'prefix', 'team-a{payrun_2}'],
+    ['PAYRUN_REDIS_DURABILITY', 'overridden', 'redisDurability', 'overridden'],
+    ['PAYRUN_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
+    ['PAYRUN_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ])('%s=%s', (name, value, field, expected) => {
+    expect(readConfig({ [name]: value })[field]).toEqual(expected);
+  });
+});
+
+describe('a bad value is refused by the name of its setting, and the message says what would be right', () => {
+  const DURATION = ['', '0', '5', '5 s', '-1s', '1.5s', 'soon', '1w'];
+  const INTEGER = ['', '0', '-1', '1.5', '1e3', '0x10', ' 5', '5 ', 'many', '999999999', '9999999999999'];
+  const BAD: Record<string, readonly string[]> = {
+    REDIS_URL: ['', 'redis', 'localhost:6379', 'http://redis:6379', '/run/redis.sock'],
+    PAYRUN_DATA_DIR: [''],
+    PAYRUN_CONCURRENCY: [...INTEGER, '10001'],
+    PAYRUN_RATE: [...INTEGER, '100001'],
+    PAYRUN_SLICE: [...INTEGER, '1001', 'AUTO'],
+    PAYRUN_WINDOW: [...INTEGER, '10001'],
+    PAYRUN_REQUEST_TIMEOUT: DURATION,
+    PAYRUN_ARM_DEADLINE: DURATION,
+    PAYRUN_QUOTE_GRACE: DURATION,
+    PAYRUN_NOT_FOUND_GAP: DURATION,
+    PAYRUN_TRACK_EVERY: DURATION,
+    PAYRUN_TRACK_RATE: INTEGER,
+    PAYRUN_WATCH_RETURNS: DURATION,
+    PAYRUN_TOKEN_CACHE: ['', 'SHARED', 'on', 'true'],
+    PAYRUN_TOKEN_MARGIN: DURATION,
+    PAYRUN_ASSUME: ['', 'everything', 'expired-quote-refused,', 'expired-quote-refused;one-payment-per-quote'],
+    PAYRUN_CAPABILITIES_FILE: [''],
+    PAYRUN_PAYOUT_CATEGORY: ['', 'x'.repeat(129)],
+    PAYRUN_PAYIN_CATEGORY: ['', 'x'.repeat(129)],
+    PAYRUN_REPORT_DIR: [''],
+    PAYRUN_REMEMBER: DURATION,
+    PAYRUN_PREFIX: ['', 'payrun', '{}', '{a}{b}', '{pay run}', '{payrun', '{payrun}x', 'a:{payrun}', '{pay*run}'],
+    PAYRUN_REDIS_DURABILITY: ['', 'none', 'Overridden'],
+    PAYRUN_LOG_LEVEL: ['', 'INFO', 'verbose', '30'],
+  };
+
+  test.each(Object.entries(BAD).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
+    '%s=%j',
+    (name, value) => {
+      const refusal = refusalOf({ [name]: value });
+      expect(refusal.exitCode).toBe(2);
+      expect(refusal.remedy).toContain('README');
+      expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: .{10,}`))]);
+    },
+  );
+
+  test.each(FIVE)('%s may not be empty', (name) => {
+    expect(problemsOf({ ...SERVICE, [name]: '' })).toContainEqual(
+      expect.stringMatching(new RegExp(`^${name}: .{10,}`)),
+    );
+  });
+
+  test('PAYRUN_SLICE, which also takes a word, says what it takes', () => {
+    expect(problemsOf({ PAYRUN_SLICE: '0' })).toEqual([expect.stringMatching(/^PAYRUN_SLICE: .*auto.*1000/)]);
+  });
+
+  // Node ends a timer of more than 2^31 - 1 ms at once: the wait before a season opens would be none.
+  test.each([
+    ['PAYRUN_ARM_DEADLINE', '0s'],
+    ['PAYRUN_ARM_DEADLINE', '13d'],
+    ['PAYRUN_REQUEST_TIMEOUT', '0ms'],
+  ])('%s=%s, with which nothing can be sent safely', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringContaining(name)]);
+  });
+});
+
+describe('PAYRUN_CONFIG', () => {
+  test.each(['/etc/payrun.json', '', '{}'])('is refused rather than ignored (%j), with the reason', (value) => {
+    expect(problemsOf({ PAYRUN_CONFIG: value })).toEqual([
+      expect.stringMatching(/^PAYRUN_CONFIG: this version knows no approval, limits or notifications/),
+    ]);
+  });
+
+  test('is refused as a file too', () => {
+    expect(problemsOf({ PAYRUN_CONFIG_FILE: fileWith('config', '{}') })).toEqual([
+      expect.stringMatching(/^PAYRUN_CONFIG: this version/),
+    ]);
+  });
+});
+
+describe('NAME_FILE', () => {
+  test('gives each setting its value from a file, without the line end', () => {
+    const values: Record<string, string> = { ...SERVICE, REDIS_URL: 'redis://r', PAYRUN_RATE: '7' };
+    const files = Object.entries(values).map(([name, value], index) => {
+      return [`${name}_FILE`, fileWith(name, value + ['', '\n', '\r\n'][index % 3])] as const;
+    });
+    expect(readConfig(Object.fromEntries(files))).toEqual(readConfig(values));
+  });
+
+  test('takes no more than one line end away', () => {
+    const file = fileWith('padded', ` ${SECRET} \n\n`);
+    expect(
+      readConfig({ ...SERVICE, PAYRUN_CLIENT_SECRET: undefined, PAYRUN_CLIENT_SECRET_FILE: file }).service,
+    ).toMatchObject({
+      clientSecret: ` ${SECRET} \n`,
+    });
+  });
+
+  test.each(['PAYRUN_RATE', 'REDIS_URL', 'PAYRUN_CLIENT_SECRET', 'PAYRUN_CAPABILITIES_FILE'])(
+    '%s and its file are not taken together, even if they agree',
+    (name) => {
+      const value = name === 'REDIS_URL' ? 'redis://r' : '7';
+      expect(problemsOf({ [name]: value, [`${name}_FILE`]: fileWith('twice', value) })).toContainEqual(
+        expect.stringMatching(new RegExp(`^${name}: set twice, also as ${name}_FILE`)),
+      );
+    },
+  );
+
+  test('that cannot be read is named, once', () => {
+    expect(problemsOf({ PAYRUN_RATE_FILE: join(folder, 'absent') })).toEqual([
+      expect.stringMatching(/^PAYRUN_RATE_FILE: the file .* cannot be read/),
+    ]);
+  });
+
+  test('that holds a bad value is a bad value of the setting', () => {
+    expect(problemsOf({ PAYRUN_RATE_FILE: fileWith('rate', 'many\n') })).toEqual([
+      expect.stringMatching(/^PAYRUN_RATE: /),
+    ]);
+  });
+
+  test('a capabilities file is a setting of its own, and no PAYRUN_CAPABILITIES', () => {
+    expect(readConfig({ PAYRUN_CAPABILITIES_FILE: 'c.json' }).capabilitiesFile).toBe('c.json');
+    expect(readConfig({ PAYRUN_CAPABILITIES_FILE_FILE: fileWith('named', 'c.json') }).capabilitiesFile).toBe('c.json');
+    expect(problemsOf({ PAYRUN_CAPABILITIES: 'c.json' })).toEqual(['PAYRUN_CAPABILITIES: no such setting']);
+  });
+});
+
+describe('an unknown name is a problem', () => {
+  test.each(['PAYRUN_RATES', 'PAYRUN_', 'PAYRUN_FILE', 'PAYRUN_rate', 'PAYRUN_RATE_FILE_FILE', 'PAYRUN_REDIS_URL'])(
+    '%s',
+    (name) => {
+      expect(problemsOf({ [name]: '1' })).toEqual([`${name}: no such setting`]);
+    },
+  );
+});
+
+describe('all problems are told together', () => {
+  test('of values, names and files', () => {
+    const problems = problemsOf({
+      PAYRUN_RATE: 'many',
+      PAYRUN_WINDOW: '0',
+      PAYRUN_NO_SUCH: '1',
+      PAYRUN_CONFIG: 'x',
+      PAYRUN_SLICE_FILE: join(folder, 'absent'),
+      REDIS_URL: 'redis',
+    });
+    for (const name of [
+      'PAYRUN_RATE',
+      'PAYRUN_WINDOW',
+      'PAYRUN_NO_SUCH',
+      'PAYRUN_CONFIG',
+      'PAYRUN_SLICE_FILE',
+      'REDIS_URL',
+    ]) {
+      expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^${name}: `)));
+    }
+  });
+
+  test('of the service, its address and the data directory', () => {
+    const problems = problemsOf({
+      ...PROD,
+      PAYRUN_SERVICE_URL: 'http://user@payments.example.com',
+      PAYRUN_CONFIRM_PROD: 'other',
+      PAYRUN_ASSUME: 'expired-quote-refused',
+      PAYRUN_DATA_DIR: 'relative',
+      PAYRUN_NO_SUCH: '1',
+    });
+    expect(problems.map((problem) => problem.split(':')[0]).toSorted()).toEqual([
+      'PAYRUN_ASSUME',
+      'PAYRUN_CONFIRM_PROD',
+      'PAYRUN_DATA_DIR',
+      'PAYRUN_NO_SUCH',
+      'PAYRUN_SERVICE_URL',
+      'PAYRUN_SERVICE_URL',
+    ]);
+  });
+
+  test('of a value and of the service at once', () => {
+    const problems = problemsOf({ PAYRUN_RATE: 'many', PAYRUN_TENANT_ID: 'acme' });
+    expect(problems).toContainEqual(expect.stringMatching(/^PAYRUN_RATE: /));
+    expect(problems).toContainEqual(expect.stringMatching(/PAYRUN_SERVICE_URL.*: missing/));
+  });
+
+  test('one problem is one line, and the heading says that it is one', () => {
+    expect(refusalOf({ PAYRUN_RATE: 'many' }).message).toMatch(/^A setting is wrong:\n {2}PAYRUN_RATE: .*$/);
+    expect(refusalOf({ PAYRUN_RATE: 'many', PAYRUN_WINDOW: '0' }).message).toMatch(/^Some settings are wrong:\n/);
+  });
+});
+
+describe('the service settings', () => {
+  const partly = Array.from({ length: 2 ** FIVE.length - 2 }, (_value, index) => {
+    return FIVE.filter((_name, bit) => ((index + 1) & (1 << bit)) !== 0);
+  });
+
+  test.each(partly.map((names) => [names.join(' '), names] as const))(
+    'only %s set: the missing ones are named',
+    (_title, names) => {
+      const some = Object.fromEntries(Object.entries(SERVICE).filter(([name]) => names.includes(name)));
+      const problem = problemsOf({ ...some, PAYRUN_DATA_DIR: '/var/lib/payrun' }).find((line) =>
+        line.includes('missing'),
+      );
+      const missing = (problem?.split(': missing')[0] ?? '').split(', ').toSorted();
+      expect(missing).toEqual(FIVE.filter((name) => !names.includes(name)).toSorted());
+    },
+  );
+
+  test('the environment is test or prod', () => {
+    expect(problemsOf({ ...SERVICE, PAYRUN_ENVIRONMENT: 'production' })).toEqual([
+      'PAYRUN_ENVIRONMENT: must be one of: test, prod',
+    ]);
+  });
+
+  test('the audience follows environment and tenant, unless it is set', () => {
+    expect(readConfig(PROD).service?.audience).toBe('urn:servicexcurrent-prod:acme');
+    expect(readConfig({ ...PROD, PAYRUN_AUDIENCE: 'urn:other' }).service?.audience).toBe('urn:other');
+  });
+
+  test.each(['https://payments.example.com/', 'https://payments.example.com//'])(
+    '%s loses the slashes at its end',
+    (url) => {
+      expect(readConfig({ ...SERVICE, PAYRUN_SERVICE_URL: url }).service?.url).toBe('https://payments.example.com');
+    },
+  );
+
+  test('a path in the address stays', () => {
+    const url = 'https://gateway.example.com/payments/';
+    expect(readConfig({ ...SERVICE, PAYRUN_SERVICE_URL: url }).service?.url).toBe(
+      'https://gateway.example.com/payments',
+    );
+  });
+
+  test.each([
+    'ftp://payments.example.com',
+    'payments.example.com',
+    'https://',
+    'https://user@payments.example.com',
+    `https://user:${SECRET}@payments.example.com`,
+    'https://payments.example.com?x=1',
+    'https://payments.example.com#x',
+  ])('%s is no address of a service', (url) => {
+    const refusal = refusalOf({ ...SERVICE, PAYRUN_SERVICE_URL: url });
+    expect(refusal.message).toContain('PAYRUN_SERVICE_URL: must be');
+    expect(refusal.message).not.toContain(SECRET);
+  });
+});
+
+describe('http', () => {
+  test.each(['http://localhost:8080', 'http://127.0.0.1:8080', 'http://127.9.9.9', 'http://[::1]:8080'])(
+    '%s is loopback and taken in test',
+    (url) => {
+      expect(readConfig({ ...SERVICE, PAYRUN_SERVICE_URL: url }).service?.url).toBe(url);
+    },
+  );
+
+  test.each([
+    'http://payments.example.com',
+    'http://localhost.example.com',
+    'http://127.0.0.1.example.com',
+    'http://10.0.0.1',
+    'http://0.0.0.0',
+    'http://[::ffff:10.0.0.1]',
+  ])('%s is not, and refused', (url) => {
+    expect(problemsOf({ ...SERVICE, PAYRUN_SERVICE_URL: url })).toEqual([expect.stringContaining('PAYRUN_HTTP_HOST')]);
+  });
+
+  test('is taken for the host that PAYRUN_HTTP_HOST names, and for no other', () => {
+    const settings = { ...SERVICE, PAYRUN_SERVICE_URL: 'http://sandbox:8080', PAYRUN_HTTP_HOST: 'sandbox' };
+    expect(readConfig(settings).service?.url).toBe('http://sandbox:8080');
+    expect(problemsOf({ ...settings, PAYRUN_HTTP_HOST: 'sandbox2' })).toHaveLength(1);
+  });
+
+  test.each([
+    { PAYRUN_SERVICE_URL: 'http://localhost' },
+    { PAYRUN_SERVICE_URL: 'http://sandbox', PAYRUN_HTTP_HOST: 'sandbox' },
+  ])('is never taken in prod: %o', (address) => {
+    expect(problemsOf({ ...PROD, ...address })).toEqual(['PAYRUN_SERVICE_URL: prod takes https only']);
+  });
+});
+
+describe('prod', () => {
+  test('is paid in only when PAYRUN_CONFIRM_PROD repeats the tenant id', () => {
+    expect(readConfig(PROD).service?.environment).toBe('prod');
+    for (const PAYRUN_CONFIRM_PROD of [undefined, 'Acme', 'acme ', 'yes']) {
+      expect(problemsOf({ ...PROD, PAYRUN_CONFIRM_PROD })).toEqual([expect.stringMatching(/^PAYRUN_CONFIRM_PROD: /)]);
+    }
+  });
+
+  test('takes no capability as given', () => {
+    expect(readConfig({ ...SERVICE, PAYRUN_ASSUME: 'expired-quote-refused' }).assume).toEqual([
+      'expired-quote-refused',
+    ]);
+    expect(problemsOf({ ...PROD, PAYRUN_ASSUME: 'expired-quote-refused' })).toEqual([
+      expect.stringMatching(/^PAYRUN_ASSUME: /),
+    ]);
+  });
+});
+
+describe('the data directory', () => {
+  test.each([undefined, '.payrun', './x', '~/payrun'])('%s is not enough with a service', (PAYRUN_DATA_DIR) => {
+    expect(problemsOf({ ...SERVICE, PAYRUN_DATA_DIR })).toEqual([
+      expect.stringMatching(/^PAYRUN_DATA_DIR: .*absolute/),
+    ]);
+  });
+
+  test('holds the reports, unless they have a folder of their own', () => {
+    expect(readConfig({ PAYRUN_DATA_DIR: '/srv/a' }).reportDir).toBe('/srv/a/reports');
+    expect(readConfig({ PAYRUN_DATA_DIR: '/srv/a', PAYRUN_REPORT_DIR: 'b' }).reportDir).toBe(resolve('b'));
+  });
+});
+
+describe('a secret is in no message', () => {
+  test('whatever else is wrong', () => {
+    const redis = `redis//user:${SECRET}@host`;
+    const { message, remedy } = refusalOf({ ...SERVICE, REDIS_URL: redis, PAYRUN_RATE: 'many', PAYRUN_X: SECRET });
+    expect(message + remedy).not.toContain(SECRET);
+  });
+
+  test('when it is set twice, alone, or in a file', () => {
+    const file = fileWith('secret', SECRET);
+    for (const environment of [
+      { ...SERVICE, PAYRUN_CLIENT_SECRET_FILE: file },
+      { PAYRUN_CLIENT_SECRET: SECRET },
+      { PAYRUN_CLIENT_SECRET_FILE: file },
+      { ...PROD, PAYRUN_CONFIRM_PROD: SECRET },
+      { ...SERVICE, PAYRUN_ENVIRONMENT: SECRET },
+    ]) {
+      expect(refusalOf(environment).message).not.toContain(SECRET);
+    }
+  });
+
+  test('when it stands where the name of its file belongs', () => {
+    const { message } = refusalOf({ ...SERVICE, PAYRUN_CLIENT_SECRET: undefined, PAYRUN_CLIENT_SECRET_FILE: SECRET });
+    expect(message).toContain('PAYRUN_CLIENT_SECRET_FILE');
+    expect(message).not.toContain(SECRET);
+  });
+});
+
+describe('the README', () => {
+  function namesInReadme(): string[] {
+    return [...new Set(readFileSync('README.md', 'utf8').match(/\b(?:PAYRUN_[A-Z_]+|REDIS_URL)\b/g))];
+  }
+
+  test('names every setting in full', () => {
+    expect(existsSync('README.md'), 'there is no README.md').toBe(true);
+    const named = namesInReadme();
+    const lacking = SETTING_NAMES.filter((name) => !named.includes(name));
+    expect(lacking, `README.md lacks ${lacking.join(', ')}`).toEqual([]);
+  });
+
+  test('names no setting that there is not', () => {
+    const known = new Set(SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]));
+    expect(namesInReadme().filter((name) => !known.has(name))).toEqual([]);
+  });
+});

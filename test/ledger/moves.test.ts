@@ -1,0 +1,292 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { MOVES, mayMove, PAYOUT_STATES, type PayoutState } from '../../src/payout.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import {
+  armPayout,
+  claimRun,
+  connectArming,
+  countersOf,
+  dumpOf,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  readPayout,
+  recordOf,
+  recount,
+  sendTo,
+  type TestLedger,
+} from './test-ledger.ts';
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+});
+
+const PAIRS = PAYOUT_STATES.flatMap((from) => PAYOUT_STATES.map((to) => ({ from, to })));
+
+/** Puts a fresh payout into a state by hand, also one that no way leads to, with its index and counters. */
+async function plant(runId: string, { line, state, sent }: { line: number; state: PayoutState; sent: boolean }) {
+  const { keys, prefix, redis } = desk;
+  await redis
+    .multi()
+    .hset(`${prefix}:p:${runId}:${line}`, { s: state, ...(sent ? { q: `quote-${line}`, qn: '1' } : {}) })
+    .setbit(keys.index(runId, 'ready'), line, 0)
+    .setbit(keys.index(runId, state), line, 1)
+    .hincrby(keys.run(runId), 'n:ready', -1)
+    .hincrby(keys.run(runId), `n:${state}`, 1)
+    .exec();
+}
+
+describe.each([
+  { sent: false, breach: false },
+  { sent: true, breach: false },
+  { sent: false, breach: true },
+  { sent: true, breach: true },
+])('with sent $sent and breach $breach', ({ sent, breach }) => {
+  test('the ledger makes exactly the moves of the table, for every pair of states', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(PAIRS.length));
+    await Promise.all(PAIRS.map(({ from }, index) => plant(runId, { line: index + 2, state: from, sent })));
+    const answers = await Promise.all(
+      PAIRS.map(({ to }, index) =>
+        movePayout(desk.ledger, { runId, line: index + 2 }, { to, ...(breach ? { breach } : {}) }),
+      ),
+    );
+    for (const [index, { from, to }] of PAIRS.entries()) {
+      const allowed = mayMove({ from, to, sent, breach });
+      const expected = allowed ? 'moved' : from === to ? 'there' : 'forbidden';
+      expect([from, to, answers[index]?.result]).toEqual([from, to, expected]);
+      expect((await readPayout(desk.ledger, { runId, line: index + 2 })).state).toBe(allowed ? to : from);
+    }
+    const refused = answers.filter(({ result }) => result === 'forbidden').length;
+    expect((await desk.ledger.head.read()).refusedMoves).toBe(refused);
+  });
+});
+
+describe('a refused move', () => {
+  const refusals = PAIRS.filter(({ from, to }) => from !== to && !mayMove({ from, to, sent: true }));
+
+  test('is counted and changes nothing', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(refusals.length));
+    await Promise.all(
+      refusals.map(({ from }, index) => plant(runId, { line: index + 2, state: from, sent: true })),
+    );
+    const before = await dumpOf(desk);
+    await Promise.all(
+      refusals.map(({ to }, index) =>
+        movePayout(
+          desk.ledger,
+          { runId, line: index + 2 },
+          { to, dueMs: 5, dropQuote: 'proven-dead', fields: { rc: 'X' }, without: ['ref'] },
+        ),
+      ),
+    );
+    const after = await dumpOf(desk);
+    expect(after.get(desk.keys.head)).not.toBe(before.get(desk.keys.head));
+    before.delete(desk.keys.head);
+    after.delete(desk.keys.head);
+    expect(after).toEqual(before);
+    expect((await desk.ledger.head.read()).refusedMoves).toBe(refusals.length);
+  });
+
+  test('for another version, another quote or a payout that is not there changes nothing, not even the count', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    const armed = await armPayout(desk.ledger, place);
+    const before = await dumpOf(desk);
+    const stale = await movePayout(desk.ledger, place, { to: 'accepted', version: armed.version - 1 });
+    const other = await movePayout(desk.ledger, place, { to: 'accepted', quoteId: 'another' });
+    const missing = await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted' });
+    expect([stale.result, other.result, missing.result]).toEqual(['changed', 'other-quote', 'missing']);
+    expect([stale.version, stale.state]).toEqual([armed.version, 'armed']);
+    expect(await dumpOf(desk)).toEqual(before);
+  });
+});
+
+describe('a breach', () => {
+  test.each(['quoted', 'unknown', 'accepted', 'rejected', 'completed', 'failed', 'returned'] as const)(
+    'holds a payout that is %s, with its evidence and its quote',
+    async (state) => {
+      const runId = await payingRun(desk.ledger, freshRows(1));
+      const place = { runId, line: 2 };
+      const { quoteId } = await sendTo(desk.ledger, place, state);
+      await movePayout(desk.ledger, place, { to: 'held', breach: true, fields: { rc: 'E_BREACH', rs: 'evidence' } });
+      const held = await readPayout(desk.ledger, place);
+      expect(held).toMatchObject({ state: 'held', quoteId, reasonCode: 'E_BREACH', reason: 'evidence' });
+      expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+    },
+  );
+
+  test.each(PAYOUT_STATES.filter((to) => to !== 'held'))('never brings a payout to %s', async (to) => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await movePayout(desk.ledger, place, { to: 'held' });
+    expect((await movePayout(desk.ledger, place, { to, breach: true })).result).toBe('forbidden');
+  });
+});
+
+describe('a fact', () => {
+  test.each(['quoted', 'unknown', 'held', 'rejected'] as const)(
+    'beats the doubt of a payout that is %s, whatever its version',
+    async (state) => {
+      const runId = await payingRun(desk.ledger, freshRows(1));
+      const place = { runId, line: 2 };
+      const { quoteId } = await sendTo(desk.ledger, place, state);
+      const quote = quoteId === null ? {} : { quoteId };
+      expect((await movePayout(desk.ledger, place, { to: 'accepted', ...quote })).result).toBe('moved');
+      expect((await readPayout(desk.ledger, place)).paymentId).toBe(quoteId);
+    },
+  );
+});
+
+describe('a note', () => {
+  test('writes and deletes fields, grows the version and leaves the state and the history', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    const before = await sendTo(desk.ledger, place, 'unknown');
+    await movePayout(desk.ledger, place, { version: before.version, fields: { nf: '17', lu: '1' }, dueMs: 5 });
+    const noted = await readPayout(desk.ledger, place);
+    expect(noted).toEqual({ ...before, version: before.version + 1, notFoundAt: 17, lookUps: 1 });
+    await movePayout(desk.ledger, place, { without: ['nf'], dueMs: 5 });
+    expect(await readPayout(desk.ledger, place)).toEqual({ ...noted, version: noted.version + 1, notFoundAt: null });
+  });
+
+  test('on an older version is refused', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    const { version } = await sendTo(desk.ledger, place, 'unknown');
+    const results = await Promise.all(
+      ['1', '2'].map((lu) => movePayout(desk.ledger, place, { version, fields: { lu }, dueMs: 5 })),
+    );
+    expect(results.map(({ result }) => result)).toEqual(['moved', 'changed']);
+    expect((await readPayout(desk.ledger, place)).lookUps).toBe(1);
+  });
+});
+
+describe('a dropped quote', () => {
+  test('of which no byte left is free for any payout and counts as no attempt', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    const armed = await armPayout(desk.ledger, { runId, line: 2 }, { quoteId: 'quote-1' });
+    await movePayout(desk.ledger, armed, { to: 'ready', version: armed.version, dropQuote: 'not-sent' });
+    const ready = await readPayout(desk.ledger, armed);
+    expect(ready).toMatchObject({ state: 'ready', quoteId: null, attempts: 0, quotes: 0, armings: 0, sentAt: null });
+    expect((await armPayout(desk.ledger, { runId, line: 3 }, { quoteId: 'quote-1' })).quoteId).toBe('quote-1');
+    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([]);
+  });
+
+  test('that is proven dead is remembered, and free for nobody', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    const place = { runId, line: 2 };
+    await armPayout(desk.ledger, place, { quoteId: 'quote-1' });
+    await movePayout(desk.ledger, place, { to: 'unknown' });
+    await movePayout(desk.ledger, place, { to: 'ready', quoteId: 'quote-1', dropQuote: 'proven-dead', dueMs: 0 });
+    expect(await readPayout(desk.ledger, place)).toMatchObject({ quoteId: null, attempts: 1, quotes: 1, armings: 0 });
+    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([{ line: 2, quoteId: 'quote-1' }]);
+    expect((await desk.ledger.runs.read(runId))?.deadQuotes).toBe(1);
+    for (const line of [2, 3]) {
+      await expect(armPayout(desk.ledger, { runId, line }, { quoteId: 'quote-1' })).rejects.toThrow('quote-taken');
+    }
+  });
+
+  test('takes with it what belonged to it', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    const fields = { sam: '100', dam: '1800', rt: '18', fe: '5 USD', qa: '17' };
+    await armPayout(desk.ledger, place, { fields });
+    await movePayout(desk.ledger, place, { to: 'unknown', fields: { nf: '1', z2: '1', lu: '3' } });
+    await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
+    expect(await readPayout(desk.ledger, place)).toMatchObject({
+      quoteExpiresAt: null,
+      sourceAmount: null,
+      destinationAmount: null,
+      rate: null,
+      fees: [],
+      quotedAt: null,
+      notFoundAt: null,
+      seen2xx: false,
+      lookUps: 0,
+    });
+  });
+});
+
+describe('in a cancelled run', () => {
+  test('a payout whose quote is proven dead is cancelled', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await sendTo(desk.ledger, place, 'unknown');
+    await desk.ledger.runs.move(runId, { to: 'cancelled', actor: 'anna', reason: '' });
+    await movePayout(desk.ledger, place, { to: 'ready', cancelledIfRunIs: true, dropQuote: 'proven-dead' });
+    expect(await readPayout(desk.ledger, place)).toMatchObject({ state: 'cancelled', quoteId: null });
+  });
+
+  test('a payout of whose request no byte left does not stay armed', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const armed = await armPayout(desk.ledger, { runId, line: 2 });
+    await desk.ledger.runs.move(runId, { to: 'cancelled', actor: 'anna', reason: '' });
+    const answer = await movePayout(desk.ledger, armed, {
+      to: 'ready',
+      cancelledIfRunIs: true,
+      version: armed.version,
+      dropQuote: 'not-sent',
+    });
+    expect(answer.result).toBe('moved');
+    expect(await readPayout(desk.ledger, armed)).toMatchObject({ quoteId: null, attempts: 0 });
+    expect((await desk.ledger.head.read()).refusedMoves).toBe(0);
+  });
+});
+
+describe('the history', () => {
+  test('has each move with time, actor and reason, in the order in which they were made', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await armPayout(desk.ledger, place);
+    await desk.ledger.payouts.move({ ...place, to: 'unknown', actor: 'worker-1', reason: 'reset | by peer' });
+    const { history, armedAt } = await readPayout(desk.ledger, place);
+    expect(history.map(({ to, actor, reason }) => [to, actor, reason])).toEqual([
+      ['ready', 'intake', ''],
+      ['armed', 'worker-1', ''],
+      ['unknown', 'worker-1', 'reset | by peer'],
+    ]);
+    expect(history[1]?.at).toBe(armedAt);
+    expect(history.map(({ at }) => at)).toEqual(history.map(({ at }) => at).toSorted((a, b) => a - b));
+  });
+
+  test('comes back whatever a person is called', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await desk.ledger.payouts.move({ ...place, to: 'held', actor: 'Anna | Treasury', reason: 'too much' });
+    const { history } = await readPayout(desk.ledger, place);
+    expect(history.at(-1)).toMatchObject({ actor: 'Anna | Treasury', reason: 'too much' });
+  });
+
+  test('shows when a payout was settled', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    expect((await readPayout(desk.ledger, { runId, line: 2 })).settledAt).toBeNull();
+    const { settledAt, history } = await sendTo(desk.ledger, { runId, line: 2 }, 'completed');
+    expect(settledAt).toBe(history.at(-1)?.at);
+  });
+});
+
+test('the table that the tests compare with is not empty, and arming is in it', () => {
+  expect(MOVES.filter(({ to }) => to === 'armed').map(({ from }) => from)).toEqual(['ready', 'quoted']);
+});
+
+test('a payout of a run that is being recorded can be read and held, and is counted', async () => {
+  const rows = freshRows(3);
+  const runId = await claimRun(desk.ledger, rows);
+  await desk.ledger.runs.record(runId, rows.map(recordOf));
+  await movePayout(desk.ledger, { runId, line: 3 }, { to: 'held' });
+  expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+});

@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { onTestFinished } from 'vitest';
+import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
+import { CAPABILITIES } from '../../src/config.ts';
+import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashRow } from '../../src/intake/row-hash.ts';
+import { type IntentLog, openIntentLog } from '../../src/ledger/intent-log.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { rowFields } from '../../src/ledger/record.ts';
+import { openTokenStore } from '../../src/ledger/token-store.ts';
+import { silentLog } from '../../src/log.ts';
+import { type At, goOn } from '../../src/pay/crash-point.ts';
+import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
+import { lookUpPayout } from '../../src/pay/look-up.ts';
+import { openPace } from '../../src/pay/pace.ts';
+import { type PayResult, payPayout } from '../../src/pay/pay-payout.ts';
+import { openSharedBrake } from '../../src/pay/shared-brake.ts';
+import type { Payout, PayoutRow, Run, RunState } from '../../src/payout.ts';
+import { connectRedis } from '../../src/redis/connect.ts';
+import { openService } from '../../src/service/client.ts';
+import type { TokenStore } from '../../src/service/token.ts';
+import { openSeal } from '../../src/service/token-seal.ts';
+import { freshPrefix, type TestRedis } from './redis.ts';
+import { type ScriptedService, startScriptedService } from './scripted-service.ts';
+
+export const GRACE_MS = 1000;
+export const GAP_MS = 1000;
+const FILE_SHA256 = 'f'.repeat(64);
+
+export const RIG_ROW: PayoutRow = {
+  line: 2,
+  reference: 'INV-1',
+  beneficiaryIdentityId: '11111111-2222-4333-8444-555555555555',
+  originatorIdentityId: null,
+  amount: { minor: 12_345n, currency: 'USD' },
+  amountType: 'SOURCE_AMOUNT',
+  sourceCurrency: 'USD',
+  destinationCurrency: 'MXN',
+  sourceCountry: null,
+  destinationCountry: null,
+  payoutCategory: null,
+  payinCategory: null,
+  purposeCode: null,
+  sourceOfCash: null,
+};
+
+/** What tells one process of the rig from another. */
+export interface ProcessOptions {
+  readonly at?: At;
+  readonly clock?: Clock;
+  readonly rules?: Partial<PayRules>;
+  /** Base address; the scripted service unless told. The fingerprint of the credentials is the same for all. */
+  readonly url?: string;
+  readonly clientId?: string;
+  readonly intents?: IntentLog;
+  /** Where its armings go, when not straight to the Redis. */
+  readonly armingSocket?: string;
+  /** A token at hand, so that none has to be asked for. */
+  readonly hasToken?: boolean;
+}
+
+export interface PayRig {
+  readonly service: ScriptedService;
+  readonly ledger: Ledger;
+  readonly redis: Redis;
+  readonly prefix: string;
+  readonly dataDir: string;
+  readonly runId: string;
+  /** A process that works on the run: its own owner, service client, intent log and connection for armings. */
+  process(options?: ProcessOptions): Promise<PayDeps>;
+  pay(deps: PayDeps, line?: number, signal?: AbortSignal): Promise<PayResult>;
+  lookUp(deps: PayDeps, line?: number): Promise<void>;
+  payout(line?: number): Promise<Payout>;
+  run(): Promise<Run>;
+  moveRun(to: RunState): Promise<void>;
+  /** The payout's fields as they stand in Redis. */
+  record(line?: number): Promise<Record<string, string>>;
+  /** Milliseconds until the payout is due; undefined when it is not. */
+  dueMs(line?: number): Promise<number | undefined>;
+  /** Pays and looks up, while the service's time passes, until nothing of the payout is open. */
+  goOn(deps: PayDeps, line?: number): Promise<Payout>;
+}
+
+/** A run of these rows (lines from 2 on) that is being paid, on a ledger of its own, and a service. */
+export async function openRig(
+  testRedis: TestRedis,
+  rows: readonly Partial<PayoutRow>[] = [{}],
+): Promise<PayRig> {
+  const { redis, socket } = testRedis;
+  const prefix = freshPrefix();
+  const service = await startScriptedService();
+  const dataDir = await mkdtemp(join(tmpdir(), 'payrun-pay-'));
+  onTestFinished(async () => {
+    await service.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const ledger = openLedger({ redis, arming: redis }, prefix);
+  const claim = { knownInstance: '', newInstance: randomUUID(), service: 'test', safety: 'test', insist: true };
+  await ledger.head.open(claim);
+  const runId = await recordRun(ledger, rows);
+  const place = (line = 2): { runId: string; line: number } => ({ runId, line });
+
+  async function readPayout(line?: number): Promise<Payout> {
+    const { payout } = await ledger.payouts.read(place(line));
+    if (payout === undefined) throw new Error('no such payout');
+    return payout;
+  }
+
+  const rig: PayRig = {
+    service,
+    ledger,
+    redis,
+    prefix,
+    dataDir,
+    runId,
+    process: (options = {}) => openProcess({ redis, socket, prefix, dataDir, service }, options),
+    pay: (deps, line, signal = new AbortController().signal) =>
+      payPayout(deps, { ...place(line), fileSha256: FILE_SHA256 }, signal),
+    lookUp: (deps, line) => lookUpPayout(deps, place(line)),
+    payout: readPayout,
+    async run() {
+      const run = await ledger.runs.read(runId);
+      if (run === undefined) throw new Error('no such run');
+      return run;
+    },
+    async moveRun(to) {
+      await ledger.runs.move(runId, { to, actor: 'test', reason: 'a test' });
+    },
+    record: (line = 2) => redis.hgetall(`${prefix}:p:${runId}:${line}`),
+    async dueMs(line = 2) {
+      const score = await redis.zscore(`${prefix}:due`, `${runId}-${line}`);
+      return score === null ? undefined : Number.parseInt(score, 10) - Date.now();
+    },
+    async goOn(deps, line) {
+      for (let step = 0; step < 60; step++) {
+        const { state } = await readPayout(line);
+        if (state === 'ready' || state === 'quoted') await rig.pay(deps, line);
+        else if (state === 'armed' || state === 'unknown') await rig.lookUp(deps, line);
+        else return await readPayout(line);
+        service.passTime(5000);
+      }
+      throw new Error('the payout is open still');
+    },
+  };
+  return rig;
+}
+
+async function recordRun({ runs }: Ledger, changes: readonly Partial<PayoutRow>[]): Promise<string> {
+  const rows = changes.map((change, index) => ({
+    ...RIG_ROW,
+    line: index + 2,
+    reference: `INV-${index + 1}`,
+    ...change,
+  }));
+  const { id } = await runs.claim({
+    id: `r${randomUUID().slice(0, 8)}`,
+    fileName: 'test.csv',
+    fileSha256: FILE_SHA256,
+    contentHash: FILE_SHA256,
+    rows: rows.length,
+    fileTotals: [],
+    createdBy: 'test',
+  });
+  await runs.record(
+    id,
+    rows.map((row) => ({
+      line: row.line,
+      state: 'ready',
+      fields: rowFields(row, hashRow(row)),
+      amount: row.amount,
+      referenceHash: hashReference(row.reference),
+    })),
+  );
+  await runs.note(id, { lastLine: String(rows.length + 1) });
+  await runs.move(id, { to: 'paying', actor: 'test', reason: 'submitted' });
+  return id;
+}
+
+interface RigParts {
+  readonly redis: Redis;
+  readonly socket: string;
+  readonly prefix: string;
+  readonly dataDir: string;
+  readonly service: ScriptedService;
+}
+
+async function openProcess(parts: RigParts, options: ProcessOptions): Promise<PayDeps> {
+  const { redis, prefix, dataDir } = parts;
+  const { clock = systemClock, at = goOn } = options;
+  const log = silentLog;
+  const arming = await connectRedis({ socket: options.armingSocket ?? parts.socket }, { name: 'test', kind: 'arming' });
+  onTestFinished(() => arming.disconnect());
+  const ledger = openLedger({ redis, arming }, prefix);
+  const rules: PayRules = {
+    armDeadlineMs: 2000,
+    requestTimeoutMs: 5000,
+    quoteGraceMs: GRACE_MS,
+    notFoundGapMs: GAP_MS,
+    trackEveryMs: 1000,
+    payoutCategory: 'BANK',
+    payinCategory: 'PRE_FUNDING',
+    capabilities: new Set(CAPABILITIES),
+    ...options.rules,
+  };
+  const brake = openSharedBrake(ledger.head, { clock, log });
+  const settings = {
+    url: options.url ?? parts.service.server.url,
+    clientId: options.clientId ?? 'client-1',
+    clientSecret: 'secret-1',
+    tenantId: 'tenant-1',
+    environment: 'test' as const,
+    audience: 'urn:servicexcurrent-test:tenant-1',
+  };
+  const keys = ledgerKeys(prefix);
+  const service = openService({
+    settings,
+    addressName: 'service',
+    tokenStore: options.hasToken
+      ? heldToken(openSeal(settings, systemRandom))
+      : openTokenStore(redis, { token: keys.token, lock: keys.tokenLock }),
+    tokenMarginMs: 60_000,
+    brake,
+    requestTimeoutMs: rules.requestTimeoutMs,
+    concurrency: 8,
+    clock,
+    random: systemRandom,
+    log,
+    userAgent: 'payrun/test',
+  });
+  const intents = options.intents ?? openIntentLog(dataDir, { clock, random: systemRandom });
+  onTestFinished(async () => {
+    await service.close();
+    await intents.close();
+  });
+  return {
+    payouts: {
+      ...ledger.payouts,
+      async read(place) {
+        const reading = await ledger.payouts.read(place);
+        brake.learn(reading.waitMs);
+        return reading;
+      },
+    },
+    runs: ledger.runs,
+    head: ledger.head,
+    intents,
+    service,
+    pace: openPace(ledger.head, clock, { what: 'pay', perSecond: undefined }),
+    trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: undefined }),
+    ensureSeason: async () => (await ledger.head.season()).open,
+    clock,
+    random: systemRandom,
+    log,
+    at,
+    owner: systemRandom.bytes(5).toString('hex'),
+    dataDirId: 'dir-1',
+    rules,
+  };
+}
+
+function heldToken(seal: ReturnType<typeof openSeal>): TokenStore {
+  return {
+    read: async () => seal.seal({ token: 'held', freshUntil: Date.now() + 3_600_000, endsAt: Date.now() + 3_600_000 }),
+    write: async () => {},
+    lock: async () => true,
+    unlock: async () => {},
+  };
+}
