@@ -15,6 +15,7 @@ import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
+import { readCapabilitiesFile } from './service/capabilities-file.ts';
 import { openService } from './service/client.ts';
 import { VERSION } from './version.ts';
 
@@ -93,7 +94,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const redis = await connect(address, 'commands');
     const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
     const overrides = findings.map(({ setting }) => `redis ${setting}`);
-    const capabilities = capabilitiesOf(config);
+    const capabilities = await capabilitiesOf(config);
     const safety = safetyOf(config, capabilities, overrides);
     const arming = await connect(address, 'arming');
     const ledger = openLedger({ redis, arming }, config.prefix);
@@ -142,12 +143,13 @@ async function openAddress(options: AppOptions<Jobs>, closing: (() => Promise<un
 }
 
 /** Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. */
-export function capabilitiesOf(config: Config): ReadonlySet<string> {
-  return new Set(config.service === undefined ? CAPABILITIES : config.assume);
+async function capabilitiesOf({ service, capabilitiesFile, assume }: Config): Promise<ReadonlySet<string>> {
+  if (service === undefined) return new Set(CAPABILITIES);
+  const found = capabilitiesFile === undefined ? [] : await readCapabilitiesFile(capabilitiesFile, service);
+  return new Set([...assume, ...found]);
 }
 
-/** What the safety rule depends on, as the ledger keeps it: entries separated by commas. */
-export function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
+function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
   return [
     `arm deadline ${config.armDeadlineMs} ms`,
     `quote grace ${config.quoteGraceMs} ms`,

@@ -14,10 +14,7 @@ export function columns(rows: readonly (readonly string[])[], options: { rightFr
 }
 
 /** One such line for columns whose widths are known before; a longer cell moves what follows. */
-export function columnsLine(
-  row: readonly string[],
-  layout: { widths: readonly number[]; rightFrom?: number },
-): string {
+export function columnsLine(row: readonly string[], layout: { widths: readonly number[]; rightFrom?: number }): string {
   return line(row.map(escapeUnseen), { rightFrom: Number.POSITIVE_INFINITY, ...layout });
 }
 

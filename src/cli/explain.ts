@@ -41,7 +41,8 @@ function refusalOf(error: unknown): Refusal | undefined {
 /** What ioredis says when the server went away or does not answer, and what a server says that cannot work now. */
 function isRedisLoss({ name, message }: Error): boolean {
   if (name === 'MaxRetriesPerRequestError') return true;
-  if (name === 'ReplyError') return /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOREPLICAS|CLUSTERDOWN)/.test(message);
+  if (name === 'ReplyError')
+    return /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOREPLICAS|CLUSTERDOWN)/.test(message);
   return /^(Command timed out|Connection is closed\.?|Stream isn't writeable)/.test(message);
 }
 

@@ -57,7 +57,7 @@ export interface RunMoveAnswer {
 
 export interface Runs {
   claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' }>;
-  record(runId: string, rows: readonly RowRecord[]): Promise<'recorded' | 'closed'>;
+  record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<'recorded' | 'closed'>;
   move(runId: string, move: { to: RunState; actor: string; reason: string }): Promise<RunMoveAnswer>;
   read(runId: string): Promise<Run | undefined>;
   /** Ids, the newest first. */
@@ -102,8 +102,8 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
       const [id = '', result] = textsOf(await runScript(redis, claimScript, { prefix, args }));
       return { id, result: result === 'new' || result === 'known' ? result : 'taken' };
     },
-    async record(runId, rows) {
-      const args = [runId, JSON.stringify(rows.map(recordArgument))];
+    async record(runId, rows, rememberMs) {
+      const args = [runId, rememberMs, JSON.stringify(rows.map(recordArgument))];
       return (await runScript(redis, recordScript, { prefix, args })) === 'recorded' ? 'recorded' : 'closed';
     },
     async move(runId, { to, actor, reason }) {

@@ -16,6 +16,7 @@ const BATCHES_IN_FLIGHT_MAX = 4;
 
 export interface SubmitDeps {
   readonly ledger: Pick<Ledger, 'runs'>;
+  readonly config: { readonly rememberMs: number };
   readonly clock: Clock;
   readonly random: Random;
   readonly at: At;
@@ -91,7 +92,7 @@ async function recordRun(
     lastLine = batch.at(-1)?.line ?? lastLine;
     if (inFlight.size >= BATCHES_IN_FLIGHT_MAX) await Promise.race(inFlight);
     const recording: Promise<unknown> = runs
-      .record(runId, batch.map(recordOf))
+      .record(runId, batch.map(recordOf), deps.config.rememberMs)
       .finally(() => inFlight.delete(recording));
     inFlight.add(recording);
     deps.at('C16');

@@ -5,7 +5,7 @@ import { LUA_COMMON } from './common.ts';
  * Records rows of a run that is being recorded.
  *
  * KEYS[1] prefix
- * ARGV[1] run id; ARGV[2] JSON array of { l line, s state (ready or refused), f fields, a amount in minor units or nil,
+ * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or refused), f fields, a amount in minor units or nil,
  *         c currency or nil, h hash of the folded reference or nil }
  * Returns 'recorded', or 'closed' when the run is not being recorded any more.
  *
@@ -26,6 +26,8 @@ local function holder(hash, own)
   local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
   local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
   if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
+  local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or at)
+  if at - usedAt > tonumber(ARGV[2]) then return nil end
   return earlier
 end
 
@@ -33,7 +35,7 @@ local function setFields(key, fields)
   for name, value in pairs(fields) do redis.call('HSET', key, name, value) end
 end
 
-for _, row in ipairs(cjson.decode(ARGV[2])) do
+for _, row in ipairs(cjson.decode(ARGV[3])) do
   local key = payoutKey(run, row.l)
   local there = redis.call('HMGET', key, 's', 'rh')
   if there[1] and not there[2] and row.s == 'ready' then

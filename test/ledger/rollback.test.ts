@@ -1,0 +1,403 @@
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openApp } from '../../src/app.ts';
+import { systemClock, systemRandom } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { hashReference } from '../../src/intake/reference-hash.ts';
+import type { IntentLine } from '../../src/ledger/intent-line.ts';
+import { openIntentLog } from '../../src/ledger/intent-log.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { ensureSeason } from '../../src/ledger/season.ts';
+import { silentLog } from '../../src/log.ts';
+import { goOn } from '../../src/pay/crash-point.ts';
+import type { Payout } from '../../src/payout.ts';
+import { type Submitted, submitRun } from '../../src/runs/submit.ts';
+import { file, line } from '../intake/payout-text.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import {
+  allRows,
+  armPayout,
+  connectArming,
+  countersOf,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  readPayout,
+  recount,
+  type TestLedger,
+} from './test-ledger.ts';
+
+const DEADLINE_MS = 20;
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+let folder: string;
+let copy: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+  folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));
+  copy = join(folder, 'copy');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Copies Redis's files. Nothing is being written, and what was acknowledged is in them (`appendfsync always`). */
+function takeCopy(): void {
+  cpSync(join(dirname(server.socket), 'appendonlydir'), copy, { recursive: true });
+}
+
+/** Ends Redis as a crash does, puts the copy in the place of its files and starts it again. */
+async function restoreCopy(): Promise<void> {
+  const { pid } = server;
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => isRunning(pid)).toBe(false);
+  const files = join(dirname(server.socket), 'appendonlydir');
+  rmSync(files, { recursive: true });
+  cpSync(copy, files, { recursive: true });
+  await server.restart();
+  await expect.poll(() => arming.ping().catch(() => 'lost')).toBe('PONG');
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function seasonOf(dataDirId = 'dir-a'): Promise<boolean> {
+  const dataDir = join(folder, dataDirId);
+  const { head } = desk.ledger;
+  return ensureSeason({
+    head,
+    dataDir,
+    dataDirId,
+    armDeadlineMs: DEADLINE_MS,
+    clock: systemClock,
+    log: silentLog,
+  });
+}
+
+/** Arms payouts and writes their intent lines, as a worker of that data directory does. */
+async function armWithLines(runId: string, lines: readonly number[], dataDirId = 'dir-a'): Promise<Payout[]> {
+  const log = openIntentLog(join(folder, dataDirId), { clock: systemClock, random: systemRandom });
+  const armed: Payout[] = [];
+  for (const at of lines) {
+    const payout = await armPayout(desk.ledger, { runId, line: at }, { dataDirId });
+    armed.push(payout);
+    await log.append(lineOf(payout, (await desk.ledger.runs.read(runId))?.fileSha256 ?? ''));
+  }
+  await log.close();
+  return armed;
+}
+
+function lineOf(payout: Payout, fileSha256: string): IntentLine {
+  return {
+    runId: payout.runId,
+    line: payout.line,
+    fileSha256,
+    referenceHash: hashReference(payout.row.reference),
+    attempt: payout.attempts,
+    quoteId: payout.quoteId ?? '',
+    quoteExpiresAt: payout.quoteExpiresAt,
+    bodyHash: 'body',
+    armingCounter: payout.armingCounter,
+    owner: payout.armedBy ?? '',
+    armedAt: payout.armedAt ?? 0,
+    credentials: payout.credentials ?? '',
+  };
+}
+
+async function releaseByTwo(ledger: Ledger): Promise<void> {
+  expect(await ledger.head.release('anna')).toBe('proposed');
+  expect(await ledger.head.release('ben')).toBe('released');
+}
+
+function submit(text: string): Promise<Submitted> {
+  const path = join(folder, `payouts-${systemRandom.uuid()}.csv`);
+  writeFileSync(path, text);
+  const deps = { ledger: desk.ledger, clock: systemClock, random: systemRandom, at: goOn, wake: async () => {} };
+  return submitRun(deps, { path, actor: 'anna', skipInvalid: false });
+}
+
+async function submittedRun(text: string): Promise<{ id: string; isNew: boolean; state: string }> {
+  const submitted = await submit(text);
+  if (submitted.kind !== 'submitted') throw new Error('the file was refused');
+  return { id: submitted.run.id, state: submitted.run.state, isNew: submitted.isNew };
+}
+
+/** Payouts of a reference that a worker would pay, in any run. */
+async function payable(reference: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const runId of await desk.ledger.runs.list()) {
+    for (const row of await allRows(desk.ledger, runId)) {
+      if ('row' in row && row.row.reference === reference && row.state === 'ready') found.push(`${runId}-${row.line}`);
+    }
+  }
+  return found;
+}
+
+const FILE = file(...['r-1', 'r-2', 'r-3'].map((reference) => line({ reference })));
+
+describe('a Redis that was restored from an older copy', () => {
+  test('gets back as unknown what it lost, with its quotes, counters and attempts', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(5));
+    await armWithLines(runId, [2]);
+    takeCopy();
+    const lost = await armWithLines(runId, [3, 4]);
+    await restoreCopy();
+    expect(await readPayout(desk.ledger, { runId, line: 3 })).toMatchObject({ state: 'ready', quoteId: null });
+    expect(await seasonOf()).toBe(true);
+    for (const before of lost) {
+      const { quoteId, quoteExpiresAt, armingCounter, attempts, quotes, armedBy, armedAt, credentials, row } = before;
+      expect(await readPayout(desk.ledger, before)).toMatchObject({
+        ...{ quoteId, quoteExpiresAt, armingCounter, attempts, quotes, armedBy, armedAt, credentials, row },
+        state: 'unknown',
+      });
+    }
+    expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+    expect((await desk.ledger.head.read()).armings).toBe(lost.at(-1)?.armingCounter);
+    const due = await desk.ledger.slices.takeDue({ look: 10, track: 10 });
+    expect(due.filter((payout) => payout.runId === runId).map((payout) => payout.line)).toEqual([3, 4]);
+  });
+
+  test('leaves alone what it still knows: lines at or below its counters', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(5));
+    const [armed, paid, again] = await armWithLines(runId, [2, 3, 4]);
+    if (armed === undefined || paid === undefined || again === undefined) throw new Error('not armed');
+    await movePayout(desk.ledger, paid, { to: 'accepted' });
+    await movePayout(desk.ledger, again, { to: 'unknown' });
+    await movePayout(desk.ledger, again, { to: 'ready', dropQuote: 'proven-dead' });
+    const before = await allRows(desk.ledger, runId);
+    takeCopy();
+    await restoreCopy();
+    expect(await seasonOf()).toBe(true);
+    expect(await allRows(desk.ledger, runId)).toEqual(before);
+    expect(await desk.ledger.head.read()).toMatchObject({ halt: null, armings: 3 });
+    expect((await desk.ledger.runs.read(runId))?.state).toBe('paying');
+  });
+
+  test('is halted, its runs are paused, and only two people let them go on', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(3));
+    const idle = await payingRun(desk.ledger, freshRows(1));
+    takeCopy();
+    await armWithLines(runId, [2]);
+    await restoreCopy();
+    await seasonOf();
+    expect((await desk.ledger.head.read()).halt).toContain('1 payouts');
+    for (const id of [runId, idle]) expect((await desk.ledger.runs.read(id))?.state).toBe('paused');
+    await expect(armPayout(desk.ledger, { runId, line: 3 })).rejects.toThrow('halted');
+    const move = { to: 'paying', actor: 'anna', reason: '' } as const;
+    expect((await desk.ledger.runs.move(runId, move)).result).toBe('halted');
+    await releaseByTwo(desk.ledger);
+    expect((await desk.ledger.runs.move(runId, move)).result).toBe('moved');
+    await armPayout(desk.ledger, { runId, line: 3 });
+  });
+
+  test('shows in each run that it was changed, so that no earlier report passes for the newest', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(3));
+    const idle = await payingRun(desk.ledger, freshRows(1));
+    takeCopy();
+    const { changes } = (await desk.ledger.runs.read(idle)) ?? { changes: 0 };
+    await armWithLines(runId, [2]);
+    await restoreCopy();
+    await seasonOf();
+    expect((await desk.ledger.runs.read(idle))?.changes).toBeGreaterThan(changes);
+  });
+
+  test('never lets another payout have a quote that it lost', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(3));
+    takeCopy();
+    const [lost] = await armWithLines(runId, [2]);
+    await restoreCopy();
+    await seasonOf();
+    await releaseByTwo(desk.ledger);
+    await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
+    const taken = armPayout(desk.ledger, { runId, line: 3 }, { quoteId: lost?.quoteId ?? '' });
+    await expect(taken).rejects.toThrow('quote-taken');
+  });
+
+  test('takes the latest of several lost attempts of a payout', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    takeCopy();
+    await armWithLines(runId, [2]);
+    await movePayout(desk.ledger, place, { to: 'unknown' });
+    await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
+    const [second] = await armWithLines(runId, [2]);
+    await restoreCopy();
+    await seasonOf();
+    const { state, quoteId, attempts, quotes, armingCounter } = await readPayout(desk.ledger, place);
+    expect([state, quoteId, attempts, quotes, armingCounter]).toEqual([
+      'unknown',
+      second?.quoteId,
+      2,
+      2,
+      second?.armingCounter,
+    ]);
+  });
+
+  test('counts a quote once although its second arming was lost', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await armWithLines(runId, [2]);
+    await movePayout(desk.ledger, place, { to: 'quoted', dueMs: 0 });
+    takeCopy();
+    await armWithLines(runId, [2]);
+    await restoreCopy();
+    await seasonOf();
+    expect(await readPayout(desk.ledger, place)).toMatchObject({ state: 'unknown', quotes: 1, attempts: 2 });
+  });
+
+  test('waits for each directory that armed, and restores the lines of all before it opens', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(5));
+    await armWithLines(runId, [2], 'dir-a');
+    await armWithLines(runId, [3], 'dir-b');
+    takeCopy();
+    await armWithLines(runId, [4], 'dir-b');
+    await restoreCopy();
+    expect(await seasonOf('dir-a')).toBe(false);
+    expect((await desk.ledger.head.season()).missing).toEqual(['dir-b']);
+    await expect(armPayout(desk.ledger, { runId, line: 5 })).rejects.toThrow('season');
+    expect(await seasonOf('dir-b')).toBe(true);
+    expect((await readPayout(desk.ledger, { runId, line: 4 })).state).toBe('unknown');
+    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+  });
+
+  test('waits also for a directory whose first arming it lost', async () => {
+    const ours = await openWorker('dir-a');
+    const theirs = await openWorker('dir-b');
+    const runId = await payingRun(desk.ledger, freshRows(5));
+    await armWithLines(runId, [2], ours);
+    takeCopy();
+    await armWithLines(runId, [3], theirs);
+    await restoreCopy();
+    expect(await seasonOf(ours)).toBe(false);
+    await expect(armPayout(desk.ledger, { runId, line: 3 }, { dataDirId: ours })).rejects.toThrow('season');
+  });
+});
+
+/** Opens and closes the app as a worker with a data directory of its own does; gives the directory's id. */
+async function openWorker(name: string): Promise<string> {
+  const config = readConfig({
+    REDIS_URL: server.url,
+    PAYRUN_DATA_DIR: join(folder, `${name}-data`),
+    PAYRUN_PREFIX: desk.prefix,
+    PAYRUN_SERVICE_URL: 'https://service.example',
+    PAYRUN_CLIENT_ID: 'id',
+    PAYRUN_CLIENT_SECRET: 'secret',
+    PAYRUN_TENANT_ID: 'tenant',
+    PAYRUN_ENVIRONMENT: 'test',
+  });
+  await desk.redis.hset(desk.keys.head, 'service', 'https://service.example test tenant');
+  const app = await openApp({
+    config,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+    at: goOn,
+    report: () => {},
+    openJobs: () => ({ wake: async () => {}, close: async () => {} }),
+  });
+  await app.close();
+  return app.dataDirId;
+}
+
+describe('a Redis that was restored from before the submit', () => {
+  test('gets the run back as a stub that the same file fills, and pays nothing twice', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    const [lost] = await armWithLines(id, [3]);
+    await restoreCopy();
+    expect(await desk.ledger.runs.read(id)).toBeUndefined();
+    expect(await seasonOf()).toBe(true);
+    expect(await desk.ledger.runs.read(id)).toMatchObject({ state: 'recording' });
+    expect((await desk.ledger.payouts.read({ runId: id, line: 3 })).payout).toBeUndefined();
+    const again = await submittedRun(FILE);
+    expect([again.id, again.isNew]).toEqual([id, false]);
+    expect((await allRows(desk.ledger, id)).map((row) => ('row' in row ? row.state : ''))).toEqual([
+      'ready',
+      'unknown',
+      'ready',
+    ]);
+    expect(await readPayout(desk.ledger, { runId: id, line: 3 })).toMatchObject({
+      quoteId: lost?.quoteId,
+      row: { reference: 'r-2' },
+    });
+    expect(await countersOf(desk.ledger, id)).toEqual(await recount(desk.ledger, id));
+    expect(await desk.ledger.runs.read(id)).toMatchObject({ rows: 3, createdBy: 'anna', fileName: /csv/ });
+  });
+
+  test('brings the run back paused when its file is handed in while everything is halted', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    await armWithLines(id, [3]);
+    await restoreCopy();
+    await seasonOf();
+    expect(await submittedRun(FILE)).toMatchObject({ id, state: 'paused' });
+  });
+
+  test('remembers the reference of a restored payout, once its file was handed in again', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    await armWithLines(id, [3]);
+    await restoreCopy();
+    await seasonOf();
+    await submittedRun(FILE);
+    await submittedRun(file(line({ reference: 'r-2' })));
+    expect(await payable('r-2')).toEqual([]);
+  });
+
+  test('remembers the reference of a restored payout, before its file was handed in again', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    await armWithLines(id, [3]);
+    await restoreCopy();
+    await seasonOf();
+    await submittedRun(file(line({ reference: 'r-2' })));
+    expect(await payable('r-2')).toEqual([]);
+  });
+
+  test('pays nothing twice when the content comes back with other line ends', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    await armWithLines(id, [3]);
+    await restoreCopy();
+    await seasonOf();
+    await submittedRun(FILE.replaceAll('\n', '\r\n'));
+    expect(await payable('r-2')).toEqual([]);
+  });
+
+  test('pays nothing twice when the same command is given before the logs were compared', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    await armWithLines(id, [3]);
+    await restoreCopy();
+    await submittedRun(FILE);
+    expect(await seasonOf()).toBe(true);
+    expect(await payable('r-2')).toEqual([]);
+  });
+
+  test('restores what was lost in the middle of recording', async () => {
+    const rows = freshRows(3);
+    const runId = await payingRun(desk.ledger, rows);
+    await desk.redis.del(`${desk.prefix}:p:${runId}:4`);
+    await desk.redis.setbit(desk.keys.index(runId, 'ready'), 4, 0);
+    await desk.redis.hset(desk.keys.run(runId), { state: 'recording', 'n:ready': 2, 'm:USD:waiting': 502 });
+    expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+  });
+});

@@ -1,0 +1,49 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readCapabilitiesFile } from '../../src/service/capabilities-file.ts';
+
+const FILE = {
+  host: 'pay.example',
+  environment: 'test',
+  tenant: 'tenant-1',
+  date: '2026-01-31T10:00:00Z',
+  capabilities: {
+    'payment-id-is-quote-id': { holds: true, evidence: 'one payment' },
+    'expired-quote-refused': { holds: false, evidence: 'a late quote was paid' },
+  },
+};
+
+async function fileOf(content: string): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'capabilities-')), 'capabilities.json');
+  await writeFile(path, content);
+  return path;
+}
+
+describe('readCapabilitiesFile', () => {
+  test('gives what holds, and nothing that does not hold or is not named', async () => {
+    const path = await fileOf(JSON.stringify(FILE));
+    expect(await readCapabilitiesFile(path, { tenantId: 'tenant-1' })).toEqual(['payment-id-is-quote-id']);
+  });
+
+  test.each([
+    ['another tenant', JSON.stringify({ ...FILE, tenant: 'tenant-2' }), /another tenant/],
+    ['another form', JSON.stringify({ ...FILE, capabilities: { 'expired-quote-refused': true } }), /another form/],
+    [
+      'an unknown capability',
+      JSON.stringify({ ...FILE, capabilities: { magic: { holds: true, evidence: '' } } }),
+      /form/,
+    ],
+    ['no JSON', '{', /cannot be read/],
+  ])('refuses %s', async (_what, content, message) => {
+    const path = await fileOf(content);
+    await expect(readCapabilitiesFile(path, { tenantId: 'tenant-1' })).rejects.toThrow(message);
+  });
+
+  test('refuses a file that is not there', async () => {
+    await expect(readCapabilitiesFile('/nowhere/capabilities.json', { tenantId: 'tenant-1' })).rejects.toThrow(
+      /ENOENT/,
+    );
+  });
+});
