@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SLICE_LINES_MAX } from '../src/runs/feed.ts';
 
 const runId = z.string().min(1);
 const line = z.int().positive();
@@ -22,7 +23,9 @@ export const CATALOG = {
   feed: { payload: z.strictObject({ runId }), atATime: 4, attempts: 1, backOffMs: 0 },
   /** Pays the payouts of a slice. */
   pay: {
-    payload: z.strictObject({ runId, from: line, to: line, stamp: z.string() }),
+    payload: z
+      .strictObject({ runId, from: line, to: line, stamp: z.string() })
+      .refine(({ from, to }) => from <= to && to - from < SLICE_LINES_MAX, { error: 'must be a slice' }),
     atATime: 64,
     attempts: 1,
     backOffMs: 0,

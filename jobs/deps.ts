@@ -7,9 +7,10 @@ import type { JobQueues } from './open.ts';
 export interface JobDeps {
   readonly app: App<JobQueues>;
   readonly pay: PayDeps;
-  /** Payouts in work at a time, and look-ups. */
+  /** Payouts in work at a time, look-ups, and payments that are followed. */
   readonly payGate: Gate;
   readonly lookGate: Gate;
+  readonly trackGate: Gate;
   /** Aborted when the worker stops: nothing new is begun. */
   readonly stopping: AbortSignal;
 }

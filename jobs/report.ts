@@ -14,6 +14,10 @@ export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'repor
   await lookUpDeadQuotes({ ...pay, ledger: app.ledger }, run);
   const { summary } = await writeReport(app, runId);
   if (!summary.ties) app.log.error('a report does not tie', { run: runId });
+  const after = await app.ledger.runs.read(runId);
+  if (after !== undefined && after.changes !== after.reportedChanges) {
+    await app.jobs.add('report', [{ ...reportJob(runId), id: `report-${runId}-${after.changes}` }]);
+  }
 }
 
 export function reportJob(runId: string): NewJob<'report'> {

@@ -9,10 +9,13 @@ export const SWEEP_EVERY_MS = 2000;
 
 const LOOK_UPS_PER_SWEEP = 2000;
 const LINES_PER_JOB = 25;
+/** A turn ends before the next tick, also when that one comes a little early. */
+const TURN_MARGIN_MS = 200;
 
 /** Gives a job to whatever is due and has none, and ends runs that have nothing open any more. */
 export async function sweep(deps: JobDeps): Promise<void> {
   const { app } = deps;
+  if (!(await app.ledger.head.takeTurn('sweep', SWEEP_EVERY_MS - TURN_MARGIN_MS))) return;
   for (const runId of await app.ledger.runs.live()) {
     if (deps.stopping.aborted) return;
     await sweepRun(deps, runId);
@@ -26,7 +29,9 @@ export async function sweep(deps: JobDeps): Promise<void> {
 
 async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
   if (await finishRun(app.ledger, runId)) {
-    await app.jobs.add('report', [reportJob(runId)]);
+    const run = await app.ledger.runs.read(runId);
+    if (run === undefined || run.reportVersion > 0) await app.ledger.runs.leave(runId);
+    else await app.jobs.add('report', [reportJob(runId)]);
     return;
   }
   const slices = await app.ledger.slices.take(runId, app.config.window);

@@ -22,8 +22,8 @@ export async function watch(deps: JobDeps, { runId }: JobPayload<'watch'>): Prom
 async function trackLines(deps: JobDeps, runId: string, lines: readonly number[]): Promise<void> {
   await Promise.all(
     lines.map((line) =>
-      deps.lookGate(async () => {
-        if (!deps.stopping.aborted) await trackPayout(deps.pay, { runId, line });
+      deps.trackGate(async () => {
+        if (!deps.stopping.aborted) await trackPayout(deps.pay, { runId, line }, deps.stopping);
       }),
     ),
   );

@@ -18,6 +18,7 @@ const LOCK_MS = 8000;
 const STALLED_EVERY_MS = 4000;
 const STALLED_MAX = 1000;
 const LOOK_UPS_AT_A_TIME = 64;
+const TRACKED_AT_A_TIME = 64;
 
 export interface PayWorker {
   /**
@@ -40,6 +41,7 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
     pay: payDeps,
     payGate: openGate(app.config.concurrency),
     lookGate: openGate(LOOK_UPS_AT_A_TIME),
+    trackGate: openGate(TRACKED_AT_A_TIME),
     stopping: stopping.signal,
   };
   const workers = JOB_NAMES.map((name) => openWorker(deps, name, onFatal));
@@ -47,12 +49,12 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
   return {
     async stop(withinMs) {
       stopping.abort();
-      const closed = Promise.all(workers.map((worker) => worker.close())).then(() => true);
+      const closed = Promise.all([ticking, ...workers.map((worker) => worker.close())]);
       const waiting = new AbortController();
-      const isClosed = await Promise.race([closed, app.clock.sleep(withinMs, waiting.signal).then(() => false)]);
+      await Promise.race([closed, app.clock.sleep(withinMs, waiting.signal)]);
       waiting.abort();
-      if (!isClosed) await Promise.all(workers.map((worker) => worker.close(true)));
-      await ticking;
+      // What did not end in time, because its Redis or its service is away, is left as it is.
+      closed.catch((error: unknown) => app.log.warn('a worker could not be closed', { error }));
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Clock, Random } from './clock.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
 import { bindDataDir, openDataDir } from './ledger/data-dir.ts';
+import { type Head, openHead } from './ledger/head.ts';
 import { openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
@@ -18,6 +19,9 @@ import { openPrivateRedis } from './redis/private-redis.ts';
 import { readCapabilitiesFile } from './service/capabilities-file.ts';
 import { openService } from './service/client.ts';
 import { VERSION } from './version.ts';
+
+/** What does not close within this, because its Redis is gone, is left. */
+const RELEASE_MS_MAX = 5000;
 
 /** What wakes the workers, and is closed with the app. */
 export interface Jobs {
@@ -55,7 +59,8 @@ export interface App<J extends Jobs = Jobs> {
   readonly log: Log;
   readonly at: At;
   readonly ledger: Ledger;
-  readonly dataDirId: string;
+  /** Data directories that keep the season closed; none once arming is allowed on this Redis (design 3, rule 4). */
+  readonly ensureSeason: () => Promise<readonly string[]>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
@@ -76,7 +81,11 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   const { config, clock, random, log, at, looks = false } = options;
   const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
-    for (let release = closing.pop(); release !== undefined; release = closing.pop()) await release();
+    for (let release = closing.pop(); release !== undefined; release = closing.pop()) {
+      await Promise.race([release(), clock.sleep(RELEASE_MS_MAX)]).catch((error: unknown) => {
+        log.warn('something could not be closed', { error });
+      });
+    }
   };
   const connect = async (address: RedisAddress, kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
     const redis = await connectRedis(address, {
@@ -97,14 +106,29 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const capabilities = await capabilitiesOf(config);
     const safety = safetyOf(config, capabilities, overrides);
     const arming = await connect(address, 'arming');
-    const ledger = openLedger({ redis, arming }, config.prefix);
-    const serviceName = await claimedService(options, ledger);
+    const head = openHead(redis, ledgerKeys(config.prefix));
+    const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
-    const instance = await ledger.head.open({ ...claim, insist: false });
+    const instance = await head.open({ ...claim, insist: false });
     const dataDir = looks ? folder : await bindDataDir(folder, instance);
+    const ledger = openLedger({ redis, arming }, { prefix: config.prefix, dataDirId: dataDir.id });
     const jobs = options.openJobs(await connect(address, 'jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
-    const facts = { dataDirId: dataDir.id, serviceName, capabilities, overrides, safety };
+    const season = {
+      head,
+      dataDir: dataDir.path,
+      dataDirId: dataDir.id,
+      armDeadlineMs: config.armDeadlineMs,
+      clock,
+      log,
+    };
+    const facts = {
+      serviceName,
+      capabilities,
+      overrides,
+      safety,
+      ensureSeason: onceAtATime(() => ensureSeason(season)),
+    };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
       await ledger.head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
@@ -124,12 +148,23 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   }
 }
 
+/** Callers that come while the task runs share its result. */
+function onceAtATime<T>(task: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= task().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
+
 /** The service as ledgers and reports name it. */
 export function nameOf(service: ServiceSettings | undefined): string {
   return service === undefined ? 'sandbox' : `${service.url} ${service.environment} ${service.tenantId}`;
 }
 
-async function claimedService({ config, looks }: AppOptions<Jobs>, { head }: Ledger): Promise<string> {
+async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): Promise<string> {
   if (looks !== true || config.service !== undefined) return nameOf(config.service);
   return (await head.read()).service || nameOf(undefined);
 }
@@ -143,13 +178,14 @@ async function openAddress(options: AppOptions<Jobs>, closing: (() => Promise<un
 }
 
 /** Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. */
-async function capabilitiesOf({ service, capabilitiesFile, assume }: Config): Promise<ReadonlySet<string>> {
+export async function capabilitiesOf({ service, capabilitiesFile, assume }: Config): Promise<ReadonlySet<string>> {
   if (service === undefined) return new Set(CAPABILITIES);
   const found = capabilitiesFile === undefined ? [] : await readCapabilitiesFile(capabilitiesFile, service);
   return new Set([...assume, ...found]);
 }
 
-function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
+/** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
+export function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
   return [
     `arm deadline ${config.armDeadlineMs} ms`,
     `quote grace ${config.quoteGraceMs} ms`,
@@ -169,7 +205,7 @@ function openPayDeps(
   app: Omit<App, 'jobs' | 'wake' | 'openPay' | 'onClose' | 'close'>,
   { redis, service, closing }: PayParts,
 ): PayDeps {
-  const { config, clock, random, log, at, ledger, dataDirId } = app;
+  const { config, clock, random, log, at, ledger } = app;
   const keys = ledgerKeys(config.prefix);
   const brake = openSharedBrake(ledger.head, { clock, log });
   const client = openService({
@@ -188,15 +224,6 @@ function openPayDeps(
   closing.push(() => client.close());
   const intents = openIntentLog(config.dataDir, { clock, random });
   closing.push(() => intents.close());
-  const season = {
-    head: ledger.head,
-    dataDir: config.dataDir,
-    dataDirId,
-    armDeadlineMs: config.armDeadlineMs,
-    clock,
-    log,
-  };
-  let opening: Promise<boolean> | undefined;
   return {
     payouts: {
       ...ledger.payouts,
@@ -212,18 +239,12 @@ function openPayDeps(
     service: client,
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
-    ensureSeason: () => {
-      opening ??= ensureSeason(season).finally(() => {
-        opening = undefined;
-      });
-      return opening;
-    },
+    ensureSeason: app.ensureSeason,
     clock,
     random,
     log,
     at,
     owner: random.bytes(5).toString('hex'),
-    dataDirId,
     rules: { ...config, capabilities: app.capabilities },
   };
 }

@@ -19,13 +19,17 @@ export interface Random {
   uuid(): string;
 }
 
+/** A longer timer of Node's goes off at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
-    if (ms <= 0) return;
     try {
-      await delay(ms, undefined, signal === undefined ? {} : { signal });
+      for (let left = ms; left > 0; left -= TIMER_MS_MAX) {
+        await delay(Math.min(left, TIMER_MS_MAX), undefined, signal === undefined ? {} : { signal });
+      }
     } catch (error) {
       if (signal?.aborted !== true) throw error;
     }

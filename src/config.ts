@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { duration } from './duration.ts';
-import { EXIT, Refusal } from './refusal.ts';
+import { duration, durationFrom } from './duration.ts';
+import { codeOf, EXIT, Refusal } from './refusal.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -108,17 +108,24 @@ const schema = z.object({
   PAYRUN_DATA_DIR: text.optional(),
   PAYRUN_CONCURRENCY: integer(1, 10_000).default(64),
   PAYRUN_RATE: integer(1, 100_000).optional(),
-  PAYRUN_SLICE: z.union([z.literal('auto').transform(() => undefined), integer(1, 1000)]).optional(),
+  PAYRUN_SLICE: z
+    .string()
+    .transform((value) => (value === 'auto' ? undefined : value))
+    .refine((value) => value === undefined || /^([1-9][0-9]{0,2}|1000)$/.test(value), {
+      error: 'must be auto or an integer from 1 to 1000',
+    })
+    .transform((value) => (value === undefined ? undefined : Number.parseInt(value, 10)))
+    .optional(),
   PAYRUN_WINDOW: integer(1, 10_000).default(200),
-  PAYRUN_REQUEST_TIMEOUT: duration.default(45 * SECOND_MS),
-  PAYRUN_ARM_DEADLINE: duration.default(2 * SECOND_MS),
-  PAYRUN_QUOTE_GRACE: duration.optional(),
-  PAYRUN_NOT_FOUND_GAP: duration.optional(),
-  PAYRUN_TRACK_EVERY: duration.optional(),
+  PAYRUN_REQUEST_TIMEOUT: durationFrom('100ms', '10m').default(45 * SECOND_MS),
+  PAYRUN_ARM_DEADLINE: durationFrom('50ms', '1m').default(2 * SECOND_MS),
+  PAYRUN_QUOTE_GRACE: durationFrom('100ms', '7d').optional(),
+  PAYRUN_NOT_FOUND_GAP: durationFrom('100ms', '7d').optional(),
+  PAYRUN_TRACK_EVERY: durationFrom('100ms', '7d').optional(),
   PAYRUN_TRACK_RATE: integer(1, 100_000).optional(),
   PAYRUN_WATCH_RETURNS: duration.default(10 * DAY_MS),
   PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off']).default('shared'),
-  PAYRUN_TOKEN_MARGIN: duration.default(60 * SECOND_MS),
+  PAYRUN_TOKEN_MARGIN: durationFrom('1s', '1h').default(60 * SECOND_MS),
   PAYRUN_ASSUME: capabilityList.default([]),
   PAYRUN_CAPABILITIES_FILE: text.optional(),
   PAYRUN_PAYOUT_CATEGORY: z.string().min(1).max(128).default('BANK'),
@@ -157,15 +164,24 @@ export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
  */
 export function readConfig(environment: EnvironmentVariables = process.env): Config {
   const problems: string[] = [];
-  const parsed = schema.safeParse(collectSettings(environment, problems));
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`);
-    throw refuseSettings(problems);
+  const collected = collectSettings(environment, problems);
+  const parsed = schema.safeParse(collected);
+  const issues = parsed.error?.issues ?? [];
+  for (const issue of issues) problems.push(`${issue.path.join('.')}: ${issue.message}`);
+  // What could be read is checked all the same, so that every problem is told at once.
+  const wrong = new Set(issues.map(({ path }) => String(path[0])));
+  const readable = Object.entries(collected).filter(([name]) => !wrong.has(name));
+  const settings = parsed.success ? parsed.data : schema.parse(Object.fromEntries(readable));
+  const service = SERVICE_NAMES.some((name) => wrong.has(name)) ? undefined : serviceOf(settings, problems);
+  if (!wrong.has('PAYRUN_DATA_DIR')) {
+    checkDataDir(
+      settings,
+      SERVICE_NAMES.some((name) => collected[name] !== undefined),
+      problems,
+    );
   }
-  const service = serviceOf(parsed.data, problems);
-  const dataDir = dataDirOf(parsed.data, service !== undefined, problems);
   if (problems.length > 0) throw refuseSettings(problems);
-  return Object.freeze(configOf(parsed.data, service, dataDir));
+  return Object.freeze(configOf(settings, service));
 }
 
 function refuseSettings(problems: readonly string[]): Refusal {
@@ -181,30 +197,33 @@ function refuseSettings(problems: readonly string[]): Refusal {
 /** NAME and NAME_FILE (whose file holds the value) as one value a name; both set, or an unknown PAYRUN_ name, is a problem. */
 function collectSettings(environment: EnvironmentVariables, problems: string[]): Record<string, string> {
   const settings: Record<string, string> = {};
-  for (const [key, value] of Object.entries(environment)) {
-    if (value === undefined || !(key.startsWith('PAYRUN_') || key === 'REDIS_URL' || key === 'REDIS_URL_FILE'))
-      continue;
-    if (SETTING_NAMES.includes(key)) settings[key] = value;
-    else if (!key.endsWith('_FILE') || !SETTING_NAMES.includes(key.slice(0, -'_FILE'.length))) {
-      problems.push(`${key}: no such setting`);
-    }
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && name.startsWith('PAYRUN_') && !isSettingName(name))
+      problems.push(`${name}: no such setting`);
   }
   for (const name of SETTING_NAMES) {
+    const value = environment[name];
     const file = environment[`${name}_FILE`];
-    // PAYRUN_CAPABILITIES_FILE is a setting of its own, not the file variant of another.
-    if (file === undefined) continue;
-    if (settings[name] !== undefined) problems.push(`${name}: set twice, also as ${name}_FILE`);
-    else settings[name] = readSettingFile(`${name}_FILE`, file, problems);
+    if (value !== undefined && file !== undefined) problems.push(`${name}: set twice, also as ${name}_FILE`);
+    const read = value ?? (file === undefined ? undefined : readSettingFile(`${name}_FILE`, file, problems));
+    if (read !== undefined) settings[name] = read;
   }
   return settings;
 }
 
-function readSettingFile(name: string, file: string, problems: string[]): string {
+function isSettingName(name: string): boolean {
+  return (
+    SETTING_NAMES.includes(name) || (name.endsWith('_FILE') && SETTING_NAMES.includes(name.slice(0, -'_FILE'.length)))
+  );
+}
+
+/** The path stays unsaid: it may be a secret that was set in the wrong place. */
+function readSettingFile(name: string, file: string, problems: string[]): string | undefined {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    problems.push(`${name}: the file ${file} cannot be read`);
-    return '';
+  } catch (error) {
+    problems.push(`${name}: the file that it names cannot be read (${codeOf(error) ?? 'error'})`);
+    return undefined;
   }
 }
 
@@ -248,12 +267,10 @@ function checkAddress(address: string, settings: Settings, problems: string[]): 
   }
 }
 
-function dataDirOf(settings: Settings, hasService: boolean, problems: string[]): string {
-  const dataDir = settings.PAYRUN_DATA_DIR;
+function checkDataDir({ PAYRUN_DATA_DIR: dataDir }: Settings, hasService: boolean, problems: string[]): void {
   if (hasService && (dataDir === undefined || !isAbsolute(dataDir))) {
     problems.push('PAYRUN_DATA_DIR: required with a service, as an absolute path');
   }
-  return resolve(dataDir ?? '.payrun');
 }
 
 /** Defaults that depend on whether the service is a real one or the sandbox that payrun starts (design 8). */
@@ -270,7 +287,8 @@ const SANDBOX_DEFAULTS = {
   trackRatePerSecond: 2000,
 };
 
-function configOf(settings: Settings, service: ServiceSettings | undefined, dataDir: string): Config {
+function configOf(settings: Settings, service: ServiceSettings | undefined): Config {
+  const dataDir = resolve(settings.PAYRUN_DATA_DIR ?? '.payrun');
   const defaults = service === undefined ? SANDBOX_DEFAULTS : SERVICE_DEFAULTS;
   return {
     redisUrl: settings.REDIS_URL,

@@ -5,24 +5,27 @@ import type { LogLevel } from './config.ts';
  * The fields that a log line may carry. Nothing else reaches the log: no names, no amounts, no ids of people, no
  * bodies, no headers, no tokens (security.md S30).
  */
-export interface LogFields {
-  readonly run?: string;
-  readonly payout?: string;
-  readonly line?: number;
-  readonly job?: string;
-  readonly operation?: string;
-  readonly status?: number;
-  readonly class?: string;
-  readonly code?: string;
-  readonly reason?: string;
-  readonly count?: number;
-  readonly ms?: number;
-  readonly actor?: string;
-  readonly from?: string;
-  readonly to?: string;
+const FIELDS = [
+  'run',
+  'payout',
+  'line',
+  'job',
+  'operation',
+  'status',
+  'class',
+  'code',
+  'reason',
+  'count',
+  'ms',
+  'actor',
+  'from',
+  'to',
+] as const;
+
+export type LogFields = { readonly [Field in (typeof FIELDS)[number]]?: string | number } & {
   /** Only the error's name, code and message are written. */
   readonly error?: unknown;
-}
+};
 
 export interface Log {
   debug(message: string, fields?: LogFields): void;
@@ -45,11 +48,23 @@ export function openLog(level: LogLevel): Log {
 /** A log that says nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-function written(fields: LogFields | undefined): Record<string, unknown> {
-  if (fields === undefined) return {};
-  const { error, ...rest } = fields;
-  if (error === undefined) return rest;
-  if (!(error instanceof Error)) return { ...rest, error: typeof error };
+function written(fields: LogFields = {}): Record<string, string | number> {
+  const line: Record<string, string | number> = {};
+  for (const field of FIELDS) {
+    const value = fields[field];
+    if (value !== undefined) line[field] = typeof value === 'string' ? withoutSteering(value) : value;
+  }
+  const { error } = fields;
+  if (error === undefined) return line;
+  if (!(error instanceof Error)) return { ...line, error: typeof error };
   const code = 'code' in error && typeof error.code === 'string' ? { errorCode: error.code } : {};
-  return { ...rest, error: `${error.name}: ${error.message}`, ...code };
+  return { ...line, error: withoutSteering(`${error.name}: ${error.message}`), ...code };
+}
+
+/** JSON escapes C0 controls; C1 controls, bidi marks and line separators would reach a terminal as they are. */
+function withoutSteering(text: string): string {
+  return text.replace(
+    /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -94,10 +94,15 @@ export type PayoutState = (typeof PAYOUT_STATES)[number];
 /** A move's condition on the payout's quote: `sent` when it has a spent one, `never-sent` when it has none. */
 export type MoveGuard = 'sent' | 'never-sent';
 
+/** Why a payout's quote is dropped: no byte of a request for it left, or it is proven dead. Nothing else drops a quote. */
+export type DropReason = 'not-sent' | 'proven-dead';
+
 export interface Move {
   readonly from: PayoutState;
   readonly to: PayoutState;
   readonly guard?: MoveGuard;
+  /** The move is made only by dropping the quote for this reason. */
+  readonly drops?: DropReason;
   readonly by: string;
 }
 
@@ -112,15 +117,15 @@ export const MOVES: readonly Move[] = [
   { from: 'ready', to: 'cancelled', by: 'cancel' },
   { from: 'armed', to: 'accepted', by: 'the service made the payment' },
   { from: 'armed', to: 'quoted', by: 'refused, may come again' },
-  { from: 'armed', to: 'ready', by: 'no byte of the request left' },
+  { from: 'armed', to: 'ready', drops: 'not-sent', by: 'no byte of the request left' },
   { from: 'armed', to: 'rejected', by: 'refused for good' },
   { from: 'armed', to: 'unknown', by: 'anything but a definite answer' },
   { from: 'quoted', to: 'armed', by: 'again with the same quote while it lives' },
   { from: 'quoted', to: 'unknown', by: 'the quote ended, or the run was paused or cancelled' },
   { from: 'quoted', to: 'accepted', by: 'a look-up found the payment' },
   { from: 'unknown', to: 'accepted', by: 'a look-up found the payment' },
-  { from: 'unknown', to: 'ready', by: 'the quote is proven dead' },
-  { from: 'unknown', to: 'cancelled', by: 'the quote is proven dead and the run was cancelled' },
+  { from: 'unknown', to: 'ready', drops: 'proven-dead', by: 'the quote is proven dead' },
+  { from: 'unknown', to: 'cancelled', drops: 'proven-dead', by: 'the quote is proven dead and the run was cancelled' },
   { from: 'unknown', to: 'held', by: 'nothing can prove the quote dead, or too many quotes, or too long' },
   { from: 'rejected', to: 'accepted', guard: 'sent', by: 'a look-up found the payment after all' },
   { from: 'held', to: 'ready', guard: 'never-sent', by: 'a person allows it' },
@@ -133,15 +138,25 @@ export const MOVES: readonly Move[] = [
   { from: 'completed', to: 'returned', by: "the service's state" },
 ];
 
+/** A move that somebody asks for. */
+export interface AskedMove {
+  readonly from: PayoutState;
+  readonly to: PayoutState;
+  /** Whether the payout has a spent quote. */
+  readonly sent: boolean;
+  readonly breach?: boolean;
+  readonly dropQuote?: DropReason;
+}
+
 /**
- * Whether the table lets a payout go from one state to another. `sent` tells whether it has a spent quote. A breach of
- * an assertion of faults.md may hold a payout from any state.
+ * Whether the table lets a payout make a move. Only a move that says so drops a quote, and for its own reason. A breach
+ * of an assertion of faults.md may hold a payout from any state, with its quote.
  */
-export function mayMove(move: { from: PayoutState; to: PayoutState; sent: boolean; breach?: boolean }): boolean {
-  if (move.breach === true) return move.to === 'held' && move.from !== 'held';
-  const row = MOVES.find(({ from, to }) => from === move.from && to === move.to);
-  if (row === undefined) return false;
-  return row.guard === undefined || (row.guard === 'sent') === move.sent;
+export function mayMove({ from, to, sent, breach, dropQuote }: AskedMove): boolean {
+  if (breach === true) return to === 'held' && from !== 'held' && dropQuote === undefined;
+  const row = MOVES.find((move) => move.from === from && move.to === to);
+  if (row === undefined || row.drops !== dropQuote) return false;
+  return row.guard === undefined || (row.guard === 'sent') === sent;
 }
 
 /** What the report says of a row (design 12), in the order in which reports and pages name them. */
@@ -222,7 +237,7 @@ export interface Payout {
   readonly row: PayoutRow;
   /** First 16 bytes of the SHA-256 of the row's fields, in hexadecimal. */
   readonly rowHash: string;
-  /** Grows by one with each write. */
+  /** Grows by one with each move and note; only the count of failed quotes is kept without. */
   readonly version: number;
   readonly state: PayoutState;
   /** The spent quote, or null: a payout without one was never sent, or its earlier quotes are proven dead. */

@@ -39,8 +39,6 @@ test.each([
 });
 
 test('whatever it takes is an exact number of milliseconds', () => {
-  for (const unit of ['ms', 's', 'm', 'h', 'd']) {
-    const parsed = duration.safeParse(`999999999${unit}`);
-    if (parsed.success) expect([unit, Number.isSafeInteger(parsed.data)]).toEqual([unit, true]);
-  }
+  const taken = ['ms', 's', 'm', 'h', 'd'].map((unit) => duration.safeParse(`999999999${unit}`).data ?? 0);
+  expect(taken.filter((ms) => !Number.isSafeInteger(ms))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   ARMINGS_PER_QUOTE_MAX,
+  type DropReason,
   FREE_STATES,
   MOVES,
   mayMove,
@@ -50,13 +51,33 @@ const TABLE: readonly (readonly [from: PayoutState, to: PayoutState, when: When]
   ['completed', 'returned', 'always'],
 ];
 
+/** Rules 6 and 8 of design 3: a quote is dropped only when no byte left for it, or when it is proven dead. */
+const DROPS: ReadonlyMap<string, DropReason> = new Map([
+  ['armed>ready', 'not-sent'],
+  ['unknown>ready', 'proven-dead'],
+  ['unknown>cancelled', 'proven-dead'],
+]);
+
 const PAIRS = PAYOUT_STATES.flatMap((from) => PAYOUT_STATES.map((to) => [from, to] as const));
 
 describe('the moves of a payout', () => {
   test.each(PAIRS)('%s to %s is allowed exactly when the design says so', (from, to) => {
     const when = TABLE.find((row) => row[0] === from && row[1] === to)?.[2];
-    expect(mayMove({ from, to, sent: true })).toBe(when === 'always' || when === 'sent');
-    expect(mayMove({ from, to, sent: false })).toBe(when === 'always' || when === 'never sent');
+    const dropQuote = DROPS.get(`${from}>${to}`);
+    const drop = dropQuote === undefined ? {} : { dropQuote };
+    expect(mayMove({ from, to, sent: true, ...drop })).toBe(when === 'always' || when === 'sent');
+    expect(mayMove({ from, to, sent: false, ...drop })).toBe(when === 'always' || when === 'never sent');
+  });
+
+  test.each(PAIRS)('%s to %s drops a quote for no other reason than the design has', (from, to) => {
+    for (const dropQuote of [undefined, 'not-sent', 'proven-dead'] as const) {
+      if (dropQuote === DROPS.get(`${from}>${to}`)) continue;
+      const drop = dropQuote === undefined ? {} : { dropQuote };
+      expect(mayMove({ from, to, sent: true, ...drop })).toBe(false);
+      expect(mayMove({ from, to, sent: true, breach: true, ...drop })).toBe(
+        dropQuote === undefined && to === 'held' && from !== 'held',
+      );
+    }
   });
 
   test('stand in the table once each, with a reason', () => {

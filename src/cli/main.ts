@@ -17,3 +17,5 @@ try {
   if (text !== null) say(text);
   process.exitCode = exitCode;
 }
+// A connection that still waits for its Redis must not keep the process.
+process.exit();

@@ -21,6 +21,10 @@ export const reasonText = words(REASON_CHARACTERS_MAX);
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `--${issue.path.join('.')} ${issue.message}`);
+  const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(path.join('.'))} ${message}`);
   throw new Refusal(problems.join('\n'), { exitCode: EXIT.usage, remedy: 'See --help for what the command takes.' });
+}
+
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

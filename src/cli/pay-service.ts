@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { App, ServiceChoice } from '../app.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { EXIT, Refusal } from '../refusal.ts';
@@ -8,17 +9,18 @@ const SANDBOX_POLL_MS = 250;
 
 /**
  * The service to pay through: the one that is configured, or else payrun's own sandbox. While another process runs that
- * sandbox, `isOver` is asked again and again whether there is still anything to do; undefined when there is not.
+ * sandbox, `isOver` is asked again and again whether there is still anything to do. Undefined when there is not, and when
+ * the signal ends the wait.
  */
 export async function openPayService(
   app: App,
   wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
 ): Promise<PayDeps | undefined> {
   const service = app.config.service === undefined ? await awaitSandbox(app, wait) : configured(app);
-  if (service === undefined) return undefined;
+  if (service === undefined || wait.signal.aborted) return undefined;
   const deps = await app.openPay(service);
-  await requireToken(deps);
-  return deps;
+  await Promise.race([requireToken(deps), once(wait.signal, 'abort')]);
+  return wait.signal.aborted ? undefined : deps;
 }
 
 function configured({ config }: App): ServiceChoice | undefined {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { JobQueues } from '../../jobs/open.ts';
@@ -12,17 +13,18 @@ import { summaryText } from '../report/summary-text.ts';
 import { isOver } from '../runs/control.ts';
 import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
 import { writeReport } from '../runs/report.ts';
-import { readRun, submitRun } from '../runs/submit.ts';
+import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { actorOf, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
-import { openPatience } from './patience.ts';
+import { openPatience, type Patience } from './patience.ts';
 import { openPayService } from './pay-service.ts';
 import { documentOf, print, printJson, say } from './print.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { onStop, STOP_MS } from './stop.ts';
 
 const LOOK_EVERY_MS = 200;
+const REDIS_AWAY_MS_MAX = 60_000;
 
 const schema = z.object({
   reportDir: z.string().optional(),
@@ -111,23 +113,41 @@ interface Work {
 
 async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<void> {
   const fault = new AbortController();
-  await deps.ensureSeason();
+  await requireSeason(app);
   const worker = startWorker(app, deps, (error) => fault.abort(error));
   const ended = AbortSignal.any([work.stop, fault.signal]);
   try {
-    await app.wake(work.runId);
-    const patience = openPatience(app.clock, work.waitMs);
-    while (!ended.aborted) {
-      await finishRun(app.ledger, work.runId);
-      const run = await readRun(app, work.runId);
-      work.progress.show(run);
-      if (patience.isOver(run) || (await app.ledger.head.read()).halt !== null) break;
-      await app.clock.sleep(LOOK_EVERY_MS, ended);
-    }
+    await Promise.race([watchRun(app, work, ended), aborted(ended)]);
   } finally {
     await worker.stop(STOP_MS);
   }
   fault.signal.throwIfAborted();
   const run = await readRun(app, work.runId);
   if (run.state === 'finished') await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
+}
+
+/** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
+async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
+  const patience = openPatience(app.clock, work.waitMs);
+  let answeredAt = app.clock.monotonic();
+  while (!ended.aborted) {
+    try {
+      if (await isWaitedFor(app, work, patience)) return;
+      answeredAt = app.clock.monotonic();
+    } catch (error) {
+      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > REDIS_AWAY_MS_MAX) throw error;
+    }
+    await app.clock.sleep(LOOK_EVERY_MS, ended);
+  }
+}
+
+async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, patience: Patience): Promise<boolean> {
+  await finishRun(app.ledger, runId);
+  const run = await readRun(app, runId);
+  progress.show(run);
+  return patience.isOver(run) || (await app.ledger.head.read()).halt !== null;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

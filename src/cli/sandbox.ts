@@ -50,6 +50,10 @@ export function sandboxCommand(): Command {
     .option('--folder <dir>', 'folder with everything the service knows', FOLDER_DEFAULT)
     .option('--set <name=value...>', 'set switches', [])
     .option('--any-identity', 'take identities that nobody registered', false)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  payrun sandbox --any-identity\n  payrun sandbox credential create demo --json',
+    )
     .action(async (_options: unknown, self: Command) => serve(parse(serveOptions, self.opts())));
   command.addCommand(credentialCommand());
   command.addCommand(identityCommand());

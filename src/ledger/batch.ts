@@ -1,10 +1,10 @@
 /**
  * Gathers what is asked for in one turn of the event loop and flushes it as one call (design 7). Each item gets the
- * answer at its own place, or the error of the whole call.
+ * answer at its own place, be it an error, or the error of the whole call.
  */
 export function openBatch<Item, Answer>(
   itemsMax: number,
-  flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  flush: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>,
 ): (item: Item) => Promise<Answer> {
   interface Waiting {
     readonly item: Item;
@@ -18,7 +18,8 @@ export function openBatch<Item, Answer>(
       const answers = await flush(batch.map(({ item }) => item));
       batch.forEach(({ resolve, reject }, index) => {
         const answer = answers[index];
-        if (answer === undefined) reject(new Error('a batch answered fewer items than it was given'));
+        if (answer instanceof Error) reject(answer);
+        else if (answer === undefined) reject(new Error('a batch answered fewer items than it was given'));
         else resolve(answer);
       });
     } catch (error) {

@@ -2,10 +2,13 @@ import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
-import { COMPARE_LINES, DISPROVE, HALT, HOLD, OPEN_HEAD, READ_SEASON, TAKE_PACE } from './scripts/head.ts';
+import { COMPARE_LINES, DISPROVE, ENTER_DIR, HALT, HOLD, OPEN_HEAD, READ_SEASON, TAKE_PACE } from './scripts/head.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
 export const SCHEMA_VERSION = 1;
+
+/** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
+const MADE_UP_MICROSECONDS_MAX = 25_000;
 
 export interface Season {
   readonly open: boolean;
@@ -45,6 +48,8 @@ export interface Head {
   /** Accepts this process's safety settings for the ledger. */
   adoptSafety(safety: string): Promise<void>;
   season(): Promise<Season>;
+  /** Enters a data directory that may arm; from then on no season opens without it. */
+  enterDir(dataDirId: string): Promise<void>;
   compare(part: {
     dataDirId: string;
     server: string;
@@ -56,7 +61,6 @@ export interface Head {
   disprove(capability: string, evidence: string): Promise<void>;
   /** Makes all workers and all operations wait. */
   hold(ms: number): Promise<void>;
-  waitMs(): Promise<number>;
   /** Takes places of a shared pace; milliseconds until the first of them. */
   takePace(what: string, places: { count: number; perSecond: number }): Promise<number>;
   /** True for one process in each period. */
@@ -66,16 +70,8 @@ export interface Head {
 /** The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers. */
 export function openHead(redis: Redis, keys: LedgerKeys): Head {
   const { prefix } = keys;
-  const scripts = {
-    open: script(OPEN_HEAD),
-    season: script(READ_SEASON),
-    compare: script(COMPARE_LINES),
-    halt: script(HALT),
-    disprove: script(DISPROVE),
-    hold: script(HOLD),
-    pace: script(TAKE_PACE),
-  };
-  const run = (name: keyof typeof scripts, ...args: (string | number)[]): Promise<unknown> =>
+  const scripts = headScripts();
+  const run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]): Promise<unknown> =>
     runScript(redis, scripts[name], { prefix, args });
 
   return {
@@ -105,6 +101,9 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
       const [open, server, missing] = listOf(await run('season'));
       return { open: integerOf(open) === 1, server: textOf(server), missing: textsOf(missing) };
     },
+    async enterDir(dataDirId) {
+      await run('enter', dataDirId);
+    },
     async compare({ dataDirId, server, last, json }) {
       const [result, restored] = listOf(await run('compare', dataDirId, server, last ? '1' : '0', json));
       return { result: textOf(result), restored: integerOf(restored) };
@@ -123,14 +122,26 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
     async hold(ms) {
       await run('hold', Math.max(1, Math.ceil(ms)));
     },
-    waitMs: async () => Math.max(0, await redis.pttl(keys.wait)),
     async takePace(what, { count, perSecond }) {
-      const microseconds = await run('pace', what, count, Math.round(1_000_000 / perSecond));
+      const microseconds = await run('pace', what, count, Math.round(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
       return integerOf(microseconds) / 1000;
     },
     async takeTurn(what, periodMs) {
       return (await redis.set(keys.turn(what), '1', 'PX', periodMs, 'NX')) === 'OK';
     },
+  };
+}
+
+function headScripts() {
+  return {
+    open: script(OPEN_HEAD),
+    season: script(READ_SEASON),
+    enter: script(ENTER_DIR),
+    compare: script(COMPARE_LINES),
+    halt: script(HALT),
+    disprove: script(DISPROVE),
+    hold: script(HOLD),
+    pace: script(TAKE_PACE),
   };
 }
 

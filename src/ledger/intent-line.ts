@@ -38,17 +38,8 @@ export function writeIntentLine(line: IntentLine): string {
   return `\n${Buffer.byteLength(json)} ${crc32(json).toString(16).padStart(8, '0')} ${json}`;
 }
 
-/** A file's lines, and whether a line other than its last is damaged. The last may be torn: nothing was sent for it. */
-export function readIntentLines(text: string): { lines: IntentLine[]; damaged: boolean } {
-  const parts = text.split('\n').filter((part) => part !== '');
-  const read = parts.map(readIntentLine);
-  return {
-    lines: read.filter((line): line is IntentLine => line !== undefined),
-    damaged: read.slice(0, -1).includes(undefined),
-  };
-}
-
-function readIntentLine(part: string): IntentLine | undefined {
+/** One line of the log without its line end; undefined when it is damaged. */
+export function readIntentLine(part: string): IntentLine | undefined {
   const match = /^([0-9]+) ([0-9a-f]{8}) (.*)$/.exec(part);
   const json = match?.[3];
   if (match === null || json === undefined) return undefined;

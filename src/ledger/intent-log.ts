@@ -1,7 +1,9 @@
-import { type FileHandle, mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Clock, Random } from '../clock.ts';
-import { type IntentLine, readIntentLines, writeIntentLine } from './intent-line.ts';
+import { type IntentLine, readIntentLine, writeIntentLine } from './intent-line.ts';
 
 /** The line is not known to be on disk: nothing may be sent for it. */
 export class IntentLogFault extends Error {
@@ -103,19 +105,25 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * All lines of a data directory's logs by rising arming counter, and the files in which a line other than the last is
- * damaged: as long as there is one, the season stays closed.
- */
-export async function readIntentLogs(dataDir: string): Promise<{ lines: IntentLine[]; damagedFiles: string[] }> {
+/** The intent logs of a data directory, the oldest first. */
+export async function intentFiles(dataDir: string): Promise<string[]> {
   const folder = intentsFolder(dataDir);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const lines: IntentLine[] = [];
-  const damagedFiles: string[] = [];
-  for (const name of (await readdir(folder)).filter((entry) => entry.endsWith('.log')).toSorted()) {
-    const read = readIntentLines(await readFile(join(folder, name), 'utf8'));
-    for (const line of read.lines) lines.push(line);
-    if (read.damaged) damagedFiles.push(join(folder, name));
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.log'));
+  return names.toSorted().map((name) => join(folder, name));
+}
+
+/**
+ * The lines of an intent log in their order, and `damaged` for one that cannot be read and is not the file's last. The
+ * last one may be torn: nothing was sent for it.
+ */
+export async function* readIntentFile(file: string): AsyncGenerator<IntentLine | 'damaged'> {
+  let isTorn = false;
+  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (text === '') continue;
+    if (isTorn) yield 'damaged';
+    const line = readIntentLine(text);
+    isTorn = line === undefined;
+    if (line !== undefined) yield line;
   }
-  return { lines: lines.toSorted((a, b) => a.armingCounter - b.armingCounter), damagedFiles };
 }

@@ -2,22 +2,21 @@
  * The layout of the ledger in Redis. All keys begin with the prefix, whose hash tag keeps them in one slot of a cluster.
  *
  *   head                  hash     instance, schema, service, safety settings, season, halt, arming counter, refused moves
- *   dirs                  hash     data directory -> the season for which its intent logs were compared
+ *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it
  *   runs                  zset     run id by time of creation
- *   live                  set      runs that the sweeper walks: paying, paused, or cancelled with something open
- *   unsettled             set      runs of which a data directory's intent logs may still be needed
+ *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
  *   run:<id>              hash     a run; n:<state> and m:<currency>:<outcome> are its counters
  *   run:<id>:in:<state>   bitmap   lines of the payouts in that state (bit = line)
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again
  *   run:<id>:dead         list     quotes that were proven dead, `line` `quote id`
- *   run:<id>:dirs         set      data directories that armed something in it
  *   run:<id>:events       stream   what people and payrun did to the run
  *   p:<id>:<line>         hash     a payout, or a row that intake refused (record.ts)
  *   due                   zset     `run id`-`line` by the time at which the payout wants something
+ *   tracked               zset     the same for accepted payments, which are followed at a pace of their own
  *   token, token-lock     string   the access token, encrypted; who is fetching a new one
  *   pace:<what>           string   when the next request of its kind may start, in microseconds
  *   wait                  string   lives as long as the service asked everybody to wait (429)
@@ -31,11 +30,9 @@ export interface LedgerKeys {
   readonly dirs: string;
   readonly runs: string;
   readonly live: string;
-  readonly unsettled: string;
   readonly watch: string;
   readonly token: string;
   readonly tokenLock: string;
-  readonly wait: string;
   run(id: string): string;
   index(id: string, state: string): string;
   slices(id: string): string;
@@ -52,11 +49,9 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     dirs: `${prefix}:dirs`,
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
-    unsettled: `${prefix}:unsettled`,
     watch: `${prefix}:watch`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
-    wait: `${prefix}:wait`,
     run: (id) => `${prefix}:run:${id}`,
     index: (id, state) => `${prefix}:run:${id}:in:${state}`,
     slices: (id) => `${prefix}:run:${id}:slices`,
@@ -69,13 +64,13 @@ export function ledgerKeys(prefix: string): LedgerKeys {
 /** The same names for scripts; `P` is the prefix. */
 export const LUA_KEYS = `
 local P = KEYS[1]
-local HEAD, DIRS, RUNS, LIVE, UNSETTLED = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live', P .. ':unsettled'
+local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
+local TRACKED = P .. ':tracked'
 local function runKey(run) return P .. ':run:' .. run end
 local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end
 local function deadKey(run) return P .. ':run:' .. run .. ':dead' end
-local function runDirsKey(run) return P .. ':run:' .. run .. ':dirs' end
 local function eventsKey(run) return P .. ':run:' .. run .. ':events' end
 local function payoutKey(run, line) return P .. ':p:' .. run .. ':' .. line end
 local function quotesKey(quote) return P .. ':quotes:' .. string.sub(quote, 1, 4) end

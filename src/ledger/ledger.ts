@@ -13,13 +13,19 @@ export interface Ledger {
   readonly slices: Slices;
 }
 
-/** The ledger below a prefix. `arming` is a connection that fails fast and never sends a command again. */
-export function openLedger(connections: { redis: Redis; arming: Redis }, prefix: string): Ledger {
-  const keys = ledgerKeys(prefix);
+/**
+ * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
+ * again.
+ */
+export function openLedger(
+  connections: { redis: Redis; arming: Redis },
+  place: { prefix: string; dataDirId: string },
+): Ledger {
+  const keys = ledgerKeys(place.prefix);
   return {
     head: openHead(connections.redis, keys),
     runs: openRuns(connections.redis, keys),
-    payouts: openPayouts(connections, prefix),
+    payouts: openPayouts(connections, place),
     slices: openSlices(connections.redis, keys),
   };
 }

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Payout, PayoutState } from '../payout.ts';
+import type { DropReason, Payout, PayoutState } from '../payout.ts';
 import { openBatch } from './batch.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
@@ -34,7 +34,6 @@ export interface Arming extends PayoutPlace {
   readonly quoteId: string;
   readonly quoteExpiresAt: number | null;
   readonly owner: string;
-  readonly dataDirId: string;
   readonly credentials: string;
   /** When the sweeper looks at the payout if nobody settles it, in milliseconds from now. */
   readonly dueMs: number;
@@ -70,17 +69,27 @@ export interface PayoutMove extends PayoutPlace {
   readonly quoteId?: string;
   readonly breach?: boolean;
   readonly cancelledIfRunIs?: boolean;
-  /** Why the payout's quote is dropped: no byte of a request left, or it is proven dead. */
-  readonly dropQuote?: 'not-sent' | 'proven-dead';
-  /** When it is due next, in milliseconds from now; left out: not due. */
-  readonly dueMs?: number;
+  readonly dropQuote?: DropReason;
+  /** When it is due next, in milliseconds from now; left out: not due; `as-it-is`: a note leaves it alone. */
+  readonly dueMs?: number | 'as-it-is';
+  /** A quote that a breach shows to be spent, for a payout that has none any more. */
+  readonly spentQuoteId?: string;
   readonly actor: string;
   readonly reason: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly without?: readonly string[];
 }
 
-export type MoveResult = 'moved' | 'there' | 'changed' | 'other-quote' | 'forbidden' | 'missing';
+export const MOVE_RESULTS = [
+  'moved',
+  'there',
+  'changed',
+  'other-quote',
+  'payment-taken',
+  'forbidden',
+  'missing',
+] as const;
+export type MoveResult = (typeof MOVE_RESULTS)[number];
 
 export interface MoveAnswer {
   readonly result: MoveResult;
@@ -101,14 +110,17 @@ export interface Payouts {
  * The payouts of the ledger. Reads, armings and moves of one turn of the event loop are one call each. `arming` is a
  * connection that never queues and never sends a command again.
  */
-export function openPayouts(connections: { redis: Redis; arming: Redis }, prefix: string): Payouts {
+export function openPayouts(
+  connections: { redis: Redis; arming: Redis },
+  { prefix, dataDirId }: { prefix: string; dataDirId: string },
+): Payouts {
   const { redis, arming } = connections;
   const armScript = script(ARM);
   const moveScript = script(MOVE);
   const readScript = script(READ);
   const deferScript = script(DEFER);
 
-  async function readAll(places: readonly PayoutPlace[]): Promise<PayoutReading[]> {
+  async function readAll(places: readonly PayoutPlace[]): Promise<(PayoutReading | Error)[]> {
     const args = places.flatMap(({ runId, line }) => [runId, line]);
     const [wait, halt, disproved, now, records] = listOf(await runScript(redis, readScript, { prefix, args }));
     const beside = {
@@ -118,15 +130,19 @@ export function openPayouts(connections: { redis: Redis; arming: Redis }, prefix
       now: integerOf(now),
     };
     const replies = listOf(records);
-    return places.map(({ runId, line }, index) => {
-      const record = readRecord(replies[index], { runId, line });
-      return { ...beside, payout: record !== undefined && 'row' in record ? record : undefined };
+    return places.map((place, index) => {
+      try {
+        const record = readRecord(replies[index], { runId: place.runId, line: place.line });
+        return { ...beside, payout: record !== undefined && 'row' in record ? record : undefined };
+      } catch (error) {
+        return error instanceof Error ? error : new LedgerFault('a record cannot be read');
+      }
     });
   }
 
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
-    const [replicas, answers] = listOf(await runScript(arming, armScript, { prefix, args: [json] }));
+    const [replicas, answers] = listOf(await runScript(arming, armScript, { prefix, args: [json, dataDirId] }));
     if (integerOf(replicas) > 0) {
       const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
       if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));
@@ -160,7 +176,6 @@ function armArgument(arming: Arming): Record<string, unknown> {
     q: arming.quoteId,
     x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),
     o: arming.owner,
-    d: arming.dataDirId,
     c: arming.credentials,
     e: Math.ceil(arming.dueMs),
     f: arming.fields,
@@ -186,17 +201,16 @@ function moveArgument(move: PayoutMove): Record<string, unknown> {
     t: move.to,
     b: move.breach,
     k: move.cancelledIfRunIs,
-    u: move.dropQuote === 'not-sent' ? true : undefined,
-    z: move.dropQuote === 'proven-dead' ? true : undefined,
-    e: move.dueMs === undefined ? undefined : Math.ceil(move.dueMs),
+    w: move.dropQuote,
+    e: typeof move.dueMs === 'number' ? Math.ceil(move.dueMs) : undefined,
+    o: move.dueMs === 'as-it-is' ? true : undefined,
+    q2: move.spentQuoteId,
     a: move.actor,
     y: move.reason,
     f: move.fields,
     x: move.without,
   };
 }
-
-const MOVE_RESULTS: readonly MoveResult[] = ['moved', 'there', 'changed', 'other-quote', 'forbidden', 'missing'];
 
 function moveAnswer(reply: unknown): MoveAnswer {
   const [word, version, state] = listOf(reply);

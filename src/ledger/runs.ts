@@ -56,9 +56,10 @@ export interface RunMoveAnswer {
 }
 
 export interface Runs {
-  claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' }>;
-  record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<'recorded' | 'closed'>;
-  move(runId: string, move: { to: RunState; actor: string; reason: string }): Promise<RunMoveAnswer>;
+  claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' | 'season' }>;
+  record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<'recorded' | 'closed' | 'season'>;
+  /** `from`: the state that the run must have. */
+  move(runId: string, move: { to: RunState; actor: string; reason: string; from?: RunState }): Promise<RunMoveAnswer>;
   read(runId: string): Promise<Run | undefined>;
   /** Ids, the newest first. */
   list(): Promise<string[]>;
@@ -71,7 +72,7 @@ export interface Runs {
   rows(runId: string): AsyncGenerator<(Payout | RefusedRow)[]>;
   /** Bookkeeping fields of the run hash. */
   note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
-  /** Takes a cancelled run that has nothing open any more out of the sweeper's walk. */
+  /** Takes a run that is over and reported out of the sweeper's walk. */
   leave(runId: string): Promise<void>;
   /** Runs whose payments are to be looked at for returns; each again a day later, until `forMs` after its end. */
   takeWatch(forMs: number): Promise<string[]>;
@@ -80,16 +81,12 @@ export interface Runs {
 
 /** The runs of the ledger. */
 export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
-  const claimScript = script(CLAIM_RUN);
-  const recordScript = script(RECORD);
-  const moveScript = script(MOVE_RUN);
-  const readScript = script(READ);
-  const watchScript = script(TAKE_WATCH);
+  const scripts = runScripts();
   const { prefix } = keys;
 
   async function records(runId: string, lines: readonly number[]): Promise<(Payout | RefusedRow)[]> {
     const args = lines.flatMap((line) => [runId, line]);
-    const replies = listOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
+    const replies = listOf(listOf(await runScript(redis, scripts.read, { prefix, args }))[4]);
     return lines.flatMap((line, index) => {
       const record = readRecord(replies[index], { runId, line });
       return record === undefined || 'rowless' in record ? [] : [record];
@@ -99,16 +96,17 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
   return {
     async claim(claim) {
       const args = [claim.fileSha256, claim.contentHash, claim.id, JSON.stringify(claimFields(claim))];
-      const [id = '', result] = textsOf(await runScript(redis, claimScript, { prefix, args }));
-      return { id, result: result === 'new' || result === 'known' ? result : 'taken' };
+      const [id = '', result] = textsOf(await runScript(redis, scripts.claim, { prefix, args }));
+      return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
     },
     async record(runId, rows, rememberMs) {
       const args = [runId, rememberMs, JSON.stringify(rows.map(recordArgument))];
-      return (await runScript(redis, recordScript, { prefix, args })) === 'recorded' ? 'recorded' : 'closed';
+      const answer = await runScript(redis, scripts.record, { prefix, args });
+      return answer === 'recorded' || answer === 'season' ? answer : 'closed';
     },
-    async move(runId, { to, actor, reason }) {
+    async move(runId, { to, actor, reason, from }) {
       const [word, state = ''] = textsOf(
-        await runScript(redis, moveScript, { prefix, args: [runId, to, actor, reason] }),
+        await runScript(redis, scripts.move, { prefix, args: [runId, to, actor, reason, from ?? ''] }),
       );
       const result = RUN_MOVE_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the run script gave an unknown answer');
@@ -137,10 +135,10 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
       await redis.hset(keys.run(runId), fields);
     },
     async leave(runId) {
-      await redis.multi().srem(keys.live, runId).zadd(keys.watch, 0, runId).exec();
+      await redis.srem(keys.live, runId);
     },
     async takeWatch(forMs) {
-      return textsOf(await runScript(redis, watchScript, { prefix, args: [forMs] }));
+      return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs] }));
     },
     async deadQuotes(runId) {
       const entries = await redis.lrange(keys.dead(runId), 0, -1);
@@ -149,6 +147,16 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
         return { line: Number.parseInt(line, 10), quoteId };
       });
     },
+  };
+}
+
+function runScripts() {
+  return {
+    claim: script(CLAIM_RUN),
+    record: script(RECORD),
+    move: script(MOVE_RUN),
+    read: script(READ),
+    watch: script(TAKE_WATCH),
   };
 }
 
@@ -260,11 +268,26 @@ async function* linesOfAll(redis: Redis, indexes: readonly string[], from = 0): 
   const lengths = await Promise.all(indexes.map((index) => redis.strlen(index)));
   const length = Math.max(0, ...lengths);
   for (let start = Math.floor(from / 8); start < length; start += INDEX_BYTES_PER_CALL) {
-    const end = start + INDEX_BYTES_PER_CALL - 1;
-    const pieces = await Promise.all(indexes.map((index) => redis.getrangeBuffer(index, start, end)));
+    const pieces = await readPieces(redis, indexes, { start, end: start + INDEX_BYTES_PER_CALL - 1 });
     const lines = setBits(pieces, start * 8).filter((line) => line >= from);
     if (lines.length > 0) yield lines;
   }
+}
+
+/** The same piece of several bitmaps at one moment, so that a payout that moves meanwhile stands in one of them. */
+async function readPieces(
+  redis: Redis,
+  indexes: readonly string[],
+  piece: { start: number; end: number },
+): Promise<Buffer[]> {
+  const transaction = redis.multi();
+  for (const index of indexes) transaction.getrangeBuffer(index, piece.start, piece.end);
+  const replies = (await transaction.exec()) ?? [];
+  return replies.map(([error, bytes]) => {
+    if (error !== null) throw error;
+    if (!Buffer.isBuffer(bytes)) throw new LedgerFault('an index is no bitmap');
+    return bytes;
+  });
 }
 
 function setBits(pieces: readonly Buffer[], firstBit: number): number[] {

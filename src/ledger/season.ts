@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { Head } from './head.ts';
 import type { IntentLine } from './intent-line.ts';
-import { readIntentLogs } from './intent-log.ts';
+import { intentFiles, readIntentFile } from './intent-log.ts';
 
 const LINES_PER_CALL = 500;
 const TRIES_MAX = 5;
@@ -18,40 +18,56 @@ export interface SeasonDeps {
 }
 
 /**
- * Makes sure that arming is allowed on this Redis (design 3, rule 4). In a closed season it waits twice the arm
- * deadline, so that nobody who armed before the change can still send, and compares this data directory's intent logs.
- * Gives false while other data directories have yet to compare theirs. Throws a Refusal for a damaged log.
+ * Makes sure that arming is allowed on this Redis, from this data directory (design 3, rule 4). In a closed season it
+ * waits twice the arm deadline, so that nobody who armed before the change can still send, and compares the directory's
+ * intent logs. Gives the data directories that have yet to compare theirs; none when arming is allowed. Throws a Refusal
+ * for a damaged log.
  */
-export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<boolean> {
+export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
+  await deps.head.enterDir(deps.dataDirId);
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const season = await deps.head.season();
-    if (season.open) return true;
-    deps.log.warn('Redis is another one or was restarted: comparing the intent logs before anything is sent');
-    await deps.clock.sleep(2 * deps.armDeadlineMs, signal);
-    if (signal?.aborted === true) return false;
-    const result = await compareLogs(deps, season.server);
-    if (result === 'compared') return (await deps.head.season()).open;
+    if (season.open && !season.missing.includes(deps.dataDirId)) return [];
+    const files = await intentFiles(deps.dataDir);
+    // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
+    if (!season.open || files.length > 0) {
+      deps.log.warn('Redis is another one or was restarted: comparing the intent logs before anything is sent');
+      await deps.clock.sleep(2 * deps.armDeadlineMs, signal);
+      if (signal?.aborted === true) return [deps.dataDirId];
+    }
+    if ((await compareLogs(deps, season.server)) === 'changed') continue;
+    const after = await deps.head.season();
+    if (after.server === season.server) return after.open ? [] : after.missing;
   }
-  return false;
+  return [deps.dataDirId];
 }
 
+/** Read only now: whoever could still write a line before its deadline has done so. */
 async function compareLogs(deps: SeasonDeps, server: string): Promise<'compared' | 'changed'> {
-  const { lines, damagedFiles } = await readIntentLogs(deps.dataDir);
-  if (damagedFiles.length > 0) {
-    throw new Refusal(`An intent log is damaged: ${damagedFiles.join(', ')}.`, {
-      exitCode: EXIT.defect,
-      remedy: 'Nothing is sent while it is. Restore the file from a copy, or settle its payouts by hand.',
-    });
-  }
-  for (let from = 0; from === 0 || from < lines.length; from += LINES_PER_CALL) {
-    const part = lines.slice(from, from + LINES_PER_CALL);
-    const last = from + LINES_PER_CALL >= lines.length;
+  const { head, dataDirId } = deps;
+  let part: IntentLine[] = [];
+  const compare = async (last: boolean): Promise<boolean> => {
     const json = JSON.stringify(part.map(lineArgument));
-    const { result, restored } = await deps.head.compare({ dataDirId: deps.dataDirId, server, last, json });
-    if (result === 'changed') return 'changed';
+    part = [];
+    const { result, restored } = await head.compare({ dataDirId, server, last, json });
     if (restored > 0) deps.log.error('payouts were restored as unknown; everything is halted', { count: restored });
+    return result !== 'changed';
+  };
+  for (const file of await intentFiles(deps.dataDir)) {
+    for await (const line of readIntentFile(file)) {
+      if (line === 'damaged') throw refuseDamaged(file);
+      part.push(line);
+      if (part.length >= LINES_PER_CALL && !(await compare(false))) return 'changed';
+    }
   }
-  return 'compared';
+  return (await compare(true)) ? 'compared' : 'changed';
+}
+
+function refuseDamaged(file: string): Refusal {
+  return new Refusal(`The intent log ${file} is damaged.`, {
+    exitCode: EXIT.defect,
+    remedy: 'Nothing is sent while it is. Restore the file from a copy, or settle its payouts by hand.',
+  });
 }
 
 function lineArgument(line: IntentLine): Record<string, unknown> {

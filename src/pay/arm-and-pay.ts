@@ -8,13 +8,14 @@ import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
 import { holdBreach, named, placeOf } from './facts.ts';
+import { awaitPlace } from './pace.ts';
 import type { StepResult } from './pay-payout.ts';
+import { quoteAgain } from './quote-again.ts';
 import { settleAnswer } from './settle-answer.ts';
-import { pauseRun } from './stop.ts';
+import { stopRun } from './stop.ts';
 
 /** How long after its request's time-out an armed payout is looked at by the sweeper. */
 const ARMED_DUE_MARGIN_MS = 5000;
-const ARM_AGAIN_MS = 1000;
 
 export interface QuoteToPay {
   readonly quote: { readonly quoteId: string; readonly expiresAt: number | null };
@@ -35,7 +36,7 @@ export interface QuoteToPay {
  */
 export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay): Promise<StepResult> {
   await deps.service.ready();
-  await deps.clock.sleep(toPay.startAt - deps.clock.monotonic(), toPay.signal);
+  await awaitPlace(deps, toPay.startAt, toPay.signal);
   if (toPay.signal.aborted) return 'left';
   if (toPay.endsAt !== undefined && deps.clock.monotonic() > toPay.endsAt) return 'again';
   deps.at('C3');
@@ -68,7 +69,6 @@ async function arm(deps: PayDeps, payout: Payout, { quote, fields }: QuoteToPay)
       quoteId: quote.quoteId,
       quoteExpiresAt: quote.expiresAt,
       owner: deps.owner,
-      dataDirId: deps.dataDirId,
       credentials: deps.service.fingerprint,
       dueMs: deps.rules.armDeadlineMs + deps.rules.requestTimeoutMs + ARMED_DUE_MARGIN_MS,
       fields,
@@ -90,19 +90,16 @@ const REFUSAL_RESULTS: Readonly<Record<Exclude<ArmRefusal, 'season' | 'row' | 'q
   };
 
 async function readRefusal(deps: PayDeps, payout: Payout, refusal: ArmRefusal): Promise<StepResult> {
-  if (refusal === 'season') return (await deps.ensureSeason()) ? 'again' : 'left';
+  if (refusal === 'season') return (await deps.ensureSeason()).length === 0 ? 'again' : 'left';
   if (refusal === 'row') {
-    await holdBreach(deps, payout, 'the row is not the one that was recorded');
+    await holdBreach(deps, payout, { evidence: 'the row is not the one that was recorded' });
     return 'done';
   }
   if (refusal === 'quotes') {
     await holdTried(deps, payout);
     return 'done';
   }
-  if (refusal === 'quote-taken') {
-    const failures = await deps.payouts.defer(placeOf(payout), { ms: ARM_AGAIN_MS, quoteFailed: true });
-    return failures === undefined ? 'again' : 'deferred';
-  }
+  if (refusal === 'quote-taken') return await quoteAgain(deps, payout, 'the service gave a quote that is in use');
   if (payout.state === 'quoted' && (refusal === 'run' || refusal === 'halted')) return await endQuoted(deps, payout);
   return REFUSAL_RESULTS[refusal];
 }
@@ -163,7 +160,7 @@ async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body }
       quote: toPay.quote,
       version: armed.version,
     });
-    await pauseRun(deps, payout.runId, {
+    await stopRun(deps, payout.runId, {
       code: 'E_INTENT_LOG',
       reason: 'the intent log could not be written; is the disk full?',
     });

@@ -10,6 +10,8 @@ import type { At } from './crash-point.ts';
 /** A shared pace: resolves to the moment, in monotonic milliseconds, at which the next request may start. */
 export interface Pace {
   take(): Promise<number>;
+  /** Whoever comes later than this to its place, in milliseconds, takes another: late ones would go all at once. */
+  readonly lateMsMax: number;
 }
 
 /** What the steps of a payout need. */
@@ -22,15 +24,14 @@ export interface PayDeps {
   /** Payment requests, and look-ups of accepted payments. */
   readonly pace: Pace;
   readonly trackPace: Pace;
-  /** True once arming is allowed on this Redis (design 3, rule 4). */
-  readonly ensureSeason: () => Promise<boolean>;
+  /** Data directories that keep the season closed; none once arming is allowed (design 3, rule 4). */
+  readonly ensureSeason: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly at: At;
   /** This process, as armings name it. */
   readonly owner: string;
-  readonly dataDirId: string;
   readonly rules: PayRules;
 }
 

@@ -1,7 +1,8 @@
 import type { Random } from '../clock.ts';
 import type { Payout } from '../payout.ts';
 
-const FIRST_LOOK_UP_MS = 500;
+/** An unknown payout is first looked up after this long. */
+export const FIRST_LOOK_UP_MS = 500;
 const LOOK_UP_EVERY_MS_MAX = 30_000;
 const QUOTE_AGAIN_MS_MIN = 500;
 const QUOTE_AGAIN_MS_MAX = 60_000;

@@ -1,8 +1,8 @@
 import { feesField } from '../ledger/record.ts';
-import { type Payout, payoutId } from '../payout.ts';
+import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
-import { FIRST_TRACK_MS } from './due.ts';
+import { FIRST_TRACK_MS, LOOK_DAILY_MS } from './due.ts';
 import { readShown, sumFees } from './quote-answer.ts';
 
 /**
@@ -15,10 +15,7 @@ export async function acceptPayment(
   found: { quoteId: string; payment: PaymentReply },
 ): Promise<void> {
   const { quoteId, payment } = found;
-  if (payment.paymentId !== quoteId) {
-    deps.log.error('a payment has another id than its quote: no quote is proven dead any more', named(payout));
-    await deps.head.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
-  }
+  await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   const answer = await deps.payouts.move({
     ...placeOf(payout),
     to: 'accepted',
@@ -26,40 +23,66 @@ export async function acceptPayment(
     dueMs: FIRST_TRACK_MS,
     actor: deps.owner,
     reason: payment.paymentState ?? '',
-    fields: paymentFields(payment, payout),
+    fields: paymentFields(payment, { row: payout.row, quoteId }),
     without: ['rc', 'rs', 'nf'],
   });
-  if (answer.result === 'other-quote' || (answer.result === 'forbidden' && !isPaid(answer.state))) {
-    await holdBreach(deps, payout, `a payment exists for a quote that the payout left behind (it is ${answer.state})`);
+  if (answer.result === 'payment-taken') {
+    const evidence = `the payment ${payment.paymentId} belongs to another payout`;
+    await holdBreach(deps, payout, { evidence, quoteId });
+    return;
+  }
+  const isPaid = PAYMENT_STATES.some((state) => state === answer.state);
+  if (answer.result === 'other-quote' || (answer.result === 'forbidden' && !isPaid)) {
+    const evidence = `a payment exists for the quote ${quoteId}, which the payout left behind (it is ${answer.state})`;
+    await holdBreach(deps, payout, { evidence, quoteId });
   }
 }
 
-function isPaid(state: string): boolean {
-  return state === 'accepted' || state === 'completed' || state === 'failed' || state === 'returned';
-}
-
 /** Holds a payout with the evidence of a broken assertion, then halts everything (design 4). */
-export async function holdBreach(deps: PayDeps, payout: Payout, evidence: string): Promise<void> {
+export async function holdBreach(
+  deps: PayDeps,
+  payout: Payout,
+  { evidence, quoteId, paymentId }: { evidence: string; quoteId?: string; paymentId?: string },
+): Promise<void> {
+  if (quoteId !== undefined && paymentId !== undefined) await disproveOtherId(deps, payout, { quoteId, paymentId });
   deps.log.error('an assertion is broken: everything is halted', { ...named(payout), reason: evidence });
   await deps.payouts.move({
     ...placeOf(payout),
     to: 'held',
     breach: true,
+    ...(quoteId === undefined ? {} : { spentQuoteId: quoteId }),
+    dueMs: LOOK_DAILY_MS,
     actor: deps.owner,
     reason: 'breach',
-    fields: { rc: 'E_BREACH', rs: evidence },
+    fields: {
+      rc: 'E_BREACH',
+      rs: evidence,
+      ...(paymentId === undefined || paymentId === quoteId ? {} : { pid: paymentId }),
+    },
   });
   await deps.head.halt(deps.owner, `payout ${payoutId(payout)}: ${evidence}`);
 }
 
+async function disproveOtherId(
+  deps: PayDeps,
+  payout: Payout,
+  ids: { quoteId: string; paymentId: string },
+): Promise<void> {
+  if (ids.paymentId === ids.quoteId) return;
+  deps.log.error('a payment has another id than its quote: no quote is proven dead any more', named(payout));
+  await deps.head.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
+}
+
 /** What a payment shows, as fields of the record; what it does not show stays as the quote had it. */
-export function paymentFields(payment: PaymentReply, payout: Payout): Record<string, string> {
-  const { row } = payout;
+export function paymentFields(
+  payment: PaymentReply,
+  { row, quoteId }: Pick<Payout, 'row' | 'quoteId'>,
+): Record<string, string> {
   const source = readShown(payment.sourceAmount, row.sourceCurrency);
   const destination = readShown(payment.destinationAmount, row.destinationCurrency);
   const fees = payment.fees.length === 0 ? undefined : sumFees(payment.fees);
   return {
-    ...(payment.paymentId === payout.quoteId ? {} : { pid: payment.paymentId }),
+    ...(payment.paymentId === quoteId ? {} : { pid: payment.paymentId }),
     ...(payment.paymentState === null ? {} : { ps: payment.paymentState }),
     ...(source ? { sam: source.minor.toString() } : {}),
     ...(destination ? { dam: destination.minor.toString() } : {}),

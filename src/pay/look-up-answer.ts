@@ -15,7 +15,7 @@ export type LookUpReading =
 export function readLookUpAnswer(answer: Answer, payout: Payout, paymentId: string): LookUpReading {
   if (answer.kind !== 'answered') return { kind: 'nothing', reason: answer.reason };
   const { status, json, date } = answer;
-  if (status === 404 && parseErrors(json).length > 0) return { kind: 'not-found', date };
+  if (status === 404 && parseErrors(json).some(({ code }) => code !== null)) return { kind: 'not-found', date };
   const payment = status === 200 ? parsePayment(json) : undefined;
   if (payment === undefined) return { kind: 'nothing', reason: `HTTP_${status}` };
   if (payment.paymentId !== paymentId) return { kind: 'nothing', reason: 'another payment was answered' };

@@ -1,5 +1,5 @@
 import type { PayoutPlace, PayoutReading } from '../ledger/payouts.ts';
-import type { Payout } from '../payout.ts';
+import { type Payout, payoutId } from '../payout.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from './due.ts';
 import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
@@ -40,7 +40,8 @@ async function lookUpQuote(
       await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment });
       return;
     case 'breach':
-      if (payout.state !== 'held') await holdBreach(deps, payout, `the payment shows ${found.evidence}`);
+      if (payout.state === 'held') await noteBreach(deps, payout, found.evidence);
+      else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}` });
       return;
     case 'not-found':
       await readNotFound(deps, payout, { ...at, date: found.date });
@@ -49,6 +50,14 @@ async function lookUpQuote(
       if (payout.state === 'unknown') await goOnLooking(deps, payout, { ...at, reason: found.reason });
       else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   }
+}
+
+/** A payout that is held already keeps its state; everything is halted once, not again after two people released it. */
+async function noteBreach(deps: PayDeps, payout: Payout, evidence: string): Promise<void> {
+  const isNews = payout.reasonCode !== 'E_BREACH';
+  const fields = isNews ? { fields: { rc: 'E_BREACH', rs: `the payment shows ${evidence}` } } : {};
+  await note(deps, payout, { dueMs: LOOK_DAILY_MS, ...fields });
+  if (isNews) await deps.head.halt(deps.owner, `payout ${payoutId(payout)}: the payment shows ${evidence}`);
 }
 
 interface NotFound {
@@ -60,9 +69,7 @@ interface NotFound {
 async function readNotFound(deps: PayDeps, payout: Payout, { reading, quoteId, date }: NotFound): Promise<void> {
   const rules = deathRules(deps, reading);
   if (payout.state === 'rejected') {
-    const isOver = date !== null && date > (payout.quoteExpiresAt ?? Number.POSITIVE_INFINITY) + rules.quoteGraceMs;
-    if (isOver) await note(deps, payout, { fields: { ok: '1' } });
-    else await note(deps, payout, { dueMs: nextLookUpMs(payout, { now: reading.now, ...rules }) });
+    await confirmRejection(deps, payout, { rules, date, now: reading.now });
     return;
   }
   if (payout.state === 'held') {
@@ -85,6 +92,19 @@ async function readNotFound(deps: PayDeps, payout: Payout, { reading, quoteId, d
   }
 }
 
+/** Whether the last look-up of a rejected payout, after its quote's end and grace, says that it was really not paid. */
+async function confirmRejection(
+  deps: PayDeps,
+  payout: Payout,
+  { rules, date, now }: { rules: DeathRules; date: number | null; now: number },
+): Promise<void> {
+  const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
+  if (!canConfirm) await note(deps, payout, { dueMs: LOOK_DAILY_MS });
+  else if (date > (payout.quoteExpiresAt ?? date) + rules.quoteGraceMs)
+    await note(deps, payout, { fields: { ok: '1' } });
+  else await note(deps, payout, { dueMs: nextLookUpMs(payout, { now, ...rules }), ...countLookUp(payout) });
+}
+
 function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
   const { quoteGraceMs, notFoundGapMs } = deps.rules;
   const capabilities = new Set([...deps.rules.capabilities].filter((name) => !reading.disproved.includes(name)));
@@ -98,7 +118,8 @@ async function buryQuote(
   { reading, quoteId }: { reading: PayoutReading; quoteId: string },
 ): Promise<void> {
   const enough = triedEnough(payout, reading.now);
-  if (enough !== undefined) {
+  const isCancelled = (await deps.runs.read(payout.runId))?.state === 'cancelled';
+  if (enough !== undefined && !isCancelled) {
     await hold(deps, payout, { code: 'E_TRIED', reason: `${enough}; the last quote is proven dead` });
     return;
   }
@@ -142,8 +163,12 @@ async function goOnLooking(
   }
   await note(deps, payout, {
     dueMs: nextLookUpMs(payout, { now: reading.now, ...rules }),
-    fields: { lu: String(payout.lookUps + 1) },
+    ...countLookUp(payout),
   });
+}
+
+function countLookUp(payout: Payout): { fields: Record<string, string> } {
+  return { fields: { lu: String(payout.lookUps + 1) } };
 }
 
 async function hold(deps: PayDeps, payout: Payout, { code, reason }: { code: string; reason: string }): Promise<void> {

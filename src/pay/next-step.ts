@@ -17,7 +17,10 @@ export type NextStep =
   | { readonly kind: 'doubt'; readonly payout: Payout; readonly reason: string };
 
 /** Decides by the payout's state alone; whether it may really be armed is the ledger's to say. */
-export function nextStep(reading: PayoutReading, self: { owner: string; armDeadlineMs: number }): NextStep {
+export function nextStep(
+  reading: PayoutReading,
+  self: { owner: string; armDeadlineMs: number; credentials: string },
+): NextStep {
   const { payout, now } = reading;
   if (payout === undefined) return { kind: 'nothing' };
   if (payout.state === 'armed') {
@@ -26,8 +29,12 @@ export function nextStep(reading: PayoutReading, self: { owner: string; armDeadl
       : { kind: 'nothing' };
   }
   if (payout.state !== 'ready' && payout.state !== 'quoted') return { kind: 'nothing' };
-  if (payout.state === 'quoted' && !mayBeArmedAgain(payout, now)) {
-    return { kind: 'doubt', payout, reason: 'the quote ended or was armed often enough' };
+  if (payout.state === 'quoted' && !mayBeArmedAgain(payout, { now, ...self })) {
+    return {
+      kind: 'doubt',
+      payout,
+      reason: 'the quote ended, was armed often enough, or was sent under other credentials',
+    };
   }
   if (reading.halt !== null) return { kind: 'stop' };
   if (reading.waitMs > 0) return { kind: 'wait', ms: reading.waitMs };
@@ -36,8 +43,9 @@ export function nextStep(reading: PayoutReading, self: { owner: string; armDeadl
     : { kind: 'quote', payout };
 }
 
-function mayBeArmedAgain(payout: Payout, now: number): boolean {
+function mayBeArmedAgain(payout: Payout, { now, credentials }: { now: number; credentials: string }): boolean {
   return (
+    payout.credentials === credentials &&
     payout.quoteExpiresAt !== null &&
     now < payout.quoteExpiresAt - QUOTE_LIFE_MS_MIN &&
     payout.armings < ARMINGS_PER_QUOTE_MAX

@@ -4,6 +4,8 @@ import type { Head } from '../ledger/head.ts';
 import type { Pace } from './deps.ts';
 
 const PLACES_PER_CALL_MAX = 1000;
+/** Timers are late by some milliseconds in a busy process. */
+const LATE_MS_MIN = 20;
 
 /**
  * A pace shared by all processes: places are `1 / perSecond` apart, whoever takes them. Without a rate every place is
@@ -15,11 +17,23 @@ export function openPace(
   pace: { what: string; perSecond: number | undefined },
 ): Pace {
   const { what, perSecond } = pace;
-  if (perSecond === undefined) return { take: async () => clock.monotonic() };
+  if (perSecond === undefined) return { take: async () => clock.monotonic(), lateMsMax: Number.POSITIVE_INFINITY };
   const take = openBatch(PLACES_PER_CALL_MAX, async (items: readonly null[]) => {
     const ms = await head.takePace(what, { count: items.length, perSecond });
     const first = clock.monotonic() + ms;
     return items.map((_, index) => first + (index * 1000) / perSecond);
   });
-  return { take: () => take(null) };
+  return { take: () => take(null), lateMsMax: Math.max(LATE_MS_MIN, 2000 / perSecond) };
+}
+
+/** Waits for a place that was taken, and for one further place if it was missed. */
+export async function awaitPlace(
+  deps: { pace: Pace; clock: Clock },
+  startAt: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pace, clock } = deps;
+  await clock.sleep(startAt - clock.monotonic(), signal);
+  if (signal.aborted || clock.monotonic() - startAt <= pace.lateMsMax) return;
+  await clock.sleep((await pace.take()) - clock.monotonic(), signal);
 }

@@ -5,11 +5,11 @@ import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
 import type { PayDeps } from './deps.ts';
-import { nextQuoteMs, QUOTE_FAILURES_MAX } from './due.ts';
 import { placeOf } from './facts.ts';
 import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
+import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
-import { pauseRun } from './stop.ts';
+import { stopRun } from './stop.ts';
 
 /** A quote is asked for this long before the payout's place in the pace, so that it is fresh when its time comes. */
 const QUOTE_LEAD_MS = 1000;
@@ -42,17 +42,17 @@ export async function payPayout(deps: PayDeps, order: PayOrder, signal: AbortSig
   return 'left';
 }
 
-/** Without a token nothing was armed: the payout is as it was. */
+/** Without a token nothing new is armed; a payout that was armed before is found by the sweeper. */
 async function takeStepWithToken(deps: PayDeps, order: PayOrder, signal: AbortSignal): Promise<StepResult> {
   try {
     return await takeStep(deps, order, signal);
   } catch (error) {
     if (error instanceof TokenRefused) {
-      await pauseRun(deps, order.runId, { code: error.code, reason: error.message });
+      await stopRun(deps, order.runId, { code: error.code, reason: error.message });
       return 'left';
     }
     if (!(error instanceof TokenUnavailable)) throw error;
-    if (error.certificate) await pauseRun(deps, order.runId, { code: 'E_CERTIFICATE', reason: error.message });
+    if (error.certificate) await stopRun(deps, order.runId, { code: 'E_CERTIFICATE', reason: error.message });
     deps.log.warn('no access token for now', { run: order.runId, reason: error.reason });
     return 'left';
   }
@@ -60,7 +60,9 @@ async function takeStepWithToken(deps: PayDeps, order: PayOrder, signal: AbortSi
 
 async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Promise<StepResult> {
   const reading = await deps.payouts.read(order);
-  const step = nextStep(reading, { owner: deps.owner, armDeadlineMs: deps.rules.armDeadlineMs });
+  const { owner, service, rules } = deps;
+  const self = { owner, armDeadlineMs: rules.armDeadlineMs, credentials: service.fingerprint };
+  const step = nextStep(reading, self);
   switch (step.kind) {
     case 'nothing':
       return 'done';
@@ -133,39 +135,11 @@ async function quotePayout(
     case 'rejected':
       return await settleUnsent(deps, payout, reading);
     case 'pause':
-      await pauseRun(deps, payout.runId, reading);
+      await stopRun(deps, payout.runId, reading);
       return 'left';
     case 'again':
       return await quoteAgain(deps, payout, reading.reason);
   }
-}
-
-async function settleUnsent(
-  deps: PayDeps,
-  payout: Payout,
-  why: { kind: 'held' | 'rejected'; code: string; reason: string },
-): Promise<StepResult> {
-  await deps.payouts.move({
-    ...placeOf(payout),
-    to: why.kind,
-    version: payout.version,
-    actor: deps.owner,
-    reason: why.code,
-    fields: { rc: why.code, rs: why.reason },
-  });
-  return 'done';
-}
-
-async function quoteAgain(deps: PayDeps, payout: Payout, reason: string): Promise<StepResult> {
-  const ms = nextQuoteMs(payout.quoteFailures + 1, deps.random);
-  const failures = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: true });
-  if (failures === undefined) return 'again';
-  if (failures < QUOTE_FAILURES_MAX) return 'deferred';
-  return await settleUnsent(deps, payout, {
-    kind: 'held',
-    code: 'E_NO_QUOTE',
-    reason: `no usable quote in ${QUOTE_FAILURES_MAX} tries; the last: ${reason}`,
-  });
 }
 
 function quoteFields(deps: PayDeps, quote: UsableQuote): Record<string, string> {

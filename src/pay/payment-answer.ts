@@ -11,7 +11,7 @@ const END_OF_QUOTE_MS = 5000;
 /** What came of one payment request (design 5, `POST /v2/payments`). */
 export type PaymentReading =
   | { readonly kind: 'accepted'; readonly payment: PaymentReply }
-  | { readonly kind: 'breach'; readonly evidence: string }
+  | { readonly kind: 'breach'; readonly payment: PaymentReply; readonly evidence: string }
   | { readonly kind: 'not-sent'; readonly reason: string; readonly certificate: boolean }
   /** May come again with the same quote: 401 or 429. */
   | { readonly kind: 'again'; readonly reason: string; readonly status: number }
@@ -36,17 +36,17 @@ export function readPaymentAnswer(answer: Answer, sent: SentPayment): PaymentRea
     const payment = parsePayment(json);
     if (payment === undefined) return { kind: 'unknown', reason: `unreadable ${status}`, seen2xx: true };
     const evidence = differenceFrom(payment, sent.row);
-    return evidence === undefined ? { kind: 'accepted', payment } : { kind: 'breach', evidence };
+    return evidence === undefined ? { kind: 'accepted', payment } : { kind: 'breach', payment, evidence };
   }
   return isSuccess(status) ? { kind: 'unknown', reason: `HTTP_${status}`, seen2xx: true } : readRefusal(answer, sent);
 }
 
 function readRefusal(answer: Extract<Answer, { kind: 'answered' }>, sent: SentPayment): PaymentReading {
   const { status } = answer;
-  const { code, reason, isRunWide } = readRefused(answer, 'payment');
+  const { code, codes, reason, isRunWide } = readRefused(answer, 'payment');
   if (status === 401 || status === 429) return { kind: 'again', reason: code, status };
   if (isRunWide) return { kind: 'run-wide', code, reason };
-  const isFinal = (status === 400 || status === 422) && isFinalPaymentCode(code);
+  const isFinal = (status === 400 || status === 422) && codes.length > 0 && codes.every(isFinalPaymentCode);
   if (isFinal && sent.armings === 1 && !mayBeAboutTheQuote(answer.date, sent)) return { kind: 'final', code, reason };
   return { kind: 'unknown', reason: code, seen2xx: false };
 }

@@ -38,6 +38,6 @@ export function canBeProvenDead(payout: Payout, rules: DeathRules): boolean {
 /** Why a payout whose quote is dead, or that goes on being unknown, gets no further quote; undefined while it may. */
 export function triedEnough(payout: Payout, now: number): string | undefined {
   if (payout.quotes >= QUOTES_PER_PAYOUT_MAX) return `${QUOTES_PER_PAYOUT_MAX} quotes were tried`;
-  const first = payout.history.find(({ to }) => to === 'armed')?.at;
+  const first = payout.history.find(({ to }) => to === 'armed')?.at ?? payout.armedAt ?? undefined;
   return first !== undefined && now - first >= PAYOUT_TRIED_MS_MAX ? 'it was tried for 24 hours' : undefined;
 }

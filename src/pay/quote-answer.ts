@@ -26,6 +26,13 @@ export type QuoteReading =
 
 /** What a quote request's answer means for its payout (design 5, "Quote"). */
 export function readQuoteAnswer(answer: Answer, row: PayoutRow): QuoteReading {
+  if (answer.kind === 'not-sent' && answer.certificate) {
+    return {
+      kind: 'pause',
+      code: 'E_CERTIFICATE',
+      reason: `the service's certificate does not verify (${answer.reason})`,
+    };
+  }
   if (answer.kind !== 'answered') return { kind: 'again', reason: answer.reason };
   const { status, json, date } = answer;
   if (status === 200 || status === 201) {

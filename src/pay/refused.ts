@@ -5,6 +5,8 @@ export interface RefusedAs {
   /** The service's code, or `HTTP_<status>` when its body names none. */
   readonly code: string;
   readonly reason: string;
+  /** The codes of all errors that the answer names. */
+  readonly codes: readonly (string | null)[];
   /** Whether the answer had an error body that we could read. */
   readonly isExplained: boolean;
   /** Concerns all payouts of the run: no balance or a limit (402), no permission (403), a wrong configuration (CFG_). */
@@ -13,11 +15,13 @@ export interface RefusedAs {
 
 /** Reads a refusal of any shape (service-facts section 7). `request` names the request for people. */
 export function readRefused(answer: { status: number; json: unknown }, request: string): RefusedAs {
-  const [error] = parseErrors(answer.json);
+  const errors = parseErrors(answer.json);
+  const [error] = errors;
   const code = error?.code ?? `HTTP_${answer.status}`;
   return {
     code,
     reason: error?.title ?? `the service answered ${answer.status} to a ${request} request`,
+    codes: errors.map((entry) => entry.code),
     isExplained: error !== undefined,
     isRunWide: answer.status === 402 || answer.status === 403 || code.startsWith('CFG_'),
   };

@@ -1,15 +1,16 @@
+import type { MoveResult } from '../ledger/payouts.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import type { PayDeps } from './deps.ts';
-import { nextQuoteMs } from './due.ts';
+import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
 import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import type { StepResult } from './pay-payout.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
-import { pauseRun } from './stop.ts';
+import { stopRun } from './stop.ts';
 
 const QUOTED_AGAIN_MS = 1000;
-const FIRST_LOOK_UP_MS = 500;
+const STORE_AGAIN_MS = 1000;
 /** Seen as the quote failures that a payout has after a request that did not leave: a wait of one to two seconds. */
 const NOT_SENT_BACK_OFF = 3;
 
@@ -32,10 +33,17 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
   deps.log.debug('a payment request was answered', { ...named(payout), class: reading.kind });
   switch (reading.kind) {
     case 'accepted':
-      await acceptPayment(deps, payout, { quoteId: sent.quote.quoteId, payment: reading.payment });
+      await stored(deps, () => acceptPayment(deps, payout, { quoteId: sent.quote.quoteId, payment: reading.payment }));
+      deps.at('C11');
       return 'done';
     case 'breach':
-      await holdBreach(deps, payout, `the payment shows ${reading.evidence}`);
+      await stored(deps, () =>
+        holdBreach(deps, payout, {
+          evidence: `the payment shows ${reading.evidence}`,
+          quoteId: sent.quote.quoteId,
+          paymentId: reading.payment.paymentId,
+        }),
+      );
       return 'done';
     case 'not-sent':
       return await putBack(deps, payout, { sent, reading, isAgain });
@@ -44,20 +52,53 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
       return reading.status === 401 ? 'again' : 'done';
     case 'run-wide':
       await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason: reading.code });
-      await pauseRun(deps, payout.runId, reading);
+      await stopRun(deps, payout.runId, reading);
       return 'done';
     case 'final':
       await rejectIfNotFound(deps, payout, { sent, code: reading.code, reason: reading.reason });
       return 'done';
     case 'unknown':
-      await moveSent(deps, payout, {
-        sent,
-        to: 'unknown',
-        dueMs: FIRST_LOOK_UP_MS,
-        reason: reading.reason,
-        fields: reading.seen2xx ? { z2: '1' } : {},
-      });
+      await moveUnknown(deps, payout, { sent, reading });
       return 'done';
+  }
+}
+
+/**
+ * Nobody knows what came of it. Where the service began to say yes, that is noted whatever else became of the payout
+ * meanwhile: this quote is never proven dead (design 3, rule 8).
+ */
+async function moveUnknown(
+  deps: PayDeps,
+  payout: Payout,
+  { sent, reading }: { sent: SentRequest; reading: Extract<PaymentReading, { kind: 'unknown' }> },
+): Promise<void> {
+  const { reason, seen2xx } = reading;
+  const fields: Record<string, string> = seen2xx ? { z2: '1' } : {};
+  const result = await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason, fields });
+  if (seen2xx && result !== 'moved') await noteSuccess(deps, payout, sent.quote.quoteId);
+}
+
+async function noteSuccess(deps: PayDeps, payout: Payout, quoteId: string): Promise<void> {
+  const note = {
+    ...placeOf(payout),
+    quoteId,
+    dueMs: 'as-it-is',
+    actor: deps.owner,
+    reason: '',
+    fields: { z2: '1' },
+  } as const;
+  await stored(deps, () => deps.payouts.move(note));
+}
+
+/** Writes until Redis takes it: what is known of a payment must not be lost because Redis was away for a while. */
+async function stored<T>(deps: PayDeps, write: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      deps.log.warn('the outcome of a payment request is not stored yet', { error });
+      await deps.clock.sleep(STORE_AGAIN_MS);
+    }
   }
 }
 
@@ -69,17 +110,14 @@ interface SentMove {
   readonly fields?: Record<string, string>;
 }
 
-async function moveSent(deps: PayDeps, payout: Payout, { sent, to, dueMs, reason, fields }: SentMove): Promise<void> {
-  await deps.payouts.move({
-    ...placeOf(payout),
-    to,
-    version: sent.version,
-    quoteId: sent.quote.quoteId,
-    dueMs,
-    actor: deps.owner,
-    reason,
-    fields: fields ?? {},
-  });
+async function moveSent(
+  deps: PayDeps,
+  payout: Payout,
+  { sent, to, dueMs, reason, fields }: SentMove,
+): Promise<MoveResult> {
+  const move = { ...placeOf(payout), to, version: sent.version, quoteId: sent.quote.quoteId, dueMs, reason };
+  const { result } = await stored(deps, () => deps.payouts.move({ ...move, actor: deps.owner, fields: fields ?? {} }));
+  return result;
 }
 
 /**
@@ -100,7 +138,6 @@ async function putBack(
     await deps.payouts.move({
       ...placeOf(payout),
       to: 'ready',
-      cancelledIfRunIs: true,
       version: sent.version,
       quoteId: sent.quote.quoteId,
       dropQuote: 'not-sent',
@@ -111,7 +148,7 @@ async function putBack(
     deps.at('C13');
   }
   if (reading.certificate) {
-    await pauseRun(deps, payout.runId, { code: 'E_CERTIFICATE', reason: "the service's certificate does not verify" });
+    await stopRun(deps, payout.runId, { code: 'E_CERTIFICATE', reason: "the service's certificate does not verify" });
   }
   return isAgain ? 'done' : 'deferred';
 }
@@ -126,6 +163,10 @@ async function rejectIfNotFound(
   const reading = readLookUpAnswer(await deps.service.readPayment(quoteId), payout, quoteId);
   if (reading.kind === 'found') {
     await acceptPayment(deps, payout, { quoteId, payment: reading.payment });
+    return;
+  }
+  if (reading.kind === 'breach') {
+    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId });
     return;
   }
   const lastLookMs = (expiresAt ?? deps.clock.now()) + deps.rules.quoteGraceMs - deps.clock.now();

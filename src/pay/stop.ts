@@ -1,7 +1,7 @@
 import type { PayDeps } from './deps.ts';
 
 /** Pauses a run for a reason that the operator is to read; a run that is not being paid stays as it is. */
-export async function pauseRun(
+export async function stopRun(
   deps: Pick<PayDeps, 'runs' | 'log'>,
   runId: string,
   why: { code: string; reason: string },

@@ -17,15 +17,16 @@ const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([
 ]);
 
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
-export async function trackPayout(deps: PayDeps, place: PayoutPlace): Promise<void> {
+export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
+  await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic(), signal);
+  if (signal.aborted) return;
   const { payout } = await deps.payouts.read(place);
   if (payout === undefined || payout.paymentId === null) return;
   if (payout.state !== 'accepted' && payout.state !== 'completed') return;
-  await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic());
   const answer = await deps.service.readPayment(payout.paymentId);
   const reading = readLookUpAnswer(answer, payout, payout.paymentId);
   if (reading.kind === 'breach') {
-    await holdBreach(deps, payout, `the payment shows ${reading.evidence}`);
+    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}` });
     return;
   }
   const move = reading.kind === 'found' ? moveOf(payout, reading.payment) : {};

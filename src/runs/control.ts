@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import { PAYOUT_STATES, type Payout, type Run } from '../payout.ts';
+import { OPEN_STATES, type Payout, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { readRun } from './submit.ts';
 
@@ -106,7 +106,5 @@ export async function findPayout(ledger: Ledger, runId: string, reference: strin
 /** Whether nothing of the run is open any more: it is finished, or cancelled with nothing left to learn. */
 export function isOver(run: Run): boolean {
   if (run.state === 'finished') return true;
-  return run.state === 'cancelled' && PAYOUT_STATES.every((state) => !OPEN.has(state) || run.counts[state] === 0);
+  return run.state === 'cancelled' && OPEN_STATES.every((state) => run.counts[state] === 0);
 }
-
-const OPEN: ReadonlySet<string> = new Set(['ready', 'armed', 'quoted', 'unknown']);

@@ -5,6 +5,8 @@ const SLICE_PAYOUTS_MAX = 50;
 const SLICES_OF_A_SMALL_RUN = 200;
 /** Lines between two payouts of one slice at most, so that a slice stays a short range of lines. */
 const GAP_LINES_MAX = 200;
+/** Lines from a slice's first payout to its last at most; the payload of a pay job is held to it. */
+export const SLICE_LINES_MAX = 10_000;
 
 export interface FeedRules {
   /** Payouts in a slice; undefined lets the size of the run decide. */
@@ -22,7 +24,12 @@ export function cutSlices(lines: readonly number[], size: number): Slice[] {
   const slices: { from: number; to: number; payouts: number }[] = [];
   for (const line of lines) {
     const last = slices.at(-1);
-    if (last !== undefined && last.payouts < size && line - last.to <= GAP_LINES_MAX) {
+    if (
+      last !== undefined &&
+      last.payouts < size &&
+      line - last.to <= GAP_LINES_MAX &&
+      line - last.from < SLICE_LINES_MAX
+    ) {
       last.to = line;
       last.payouts++;
     } else {

@@ -1,8 +1,9 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { holdBreach } from '../pay/facts.ts';
-import { readLookUpAnswer } from '../pay/look-up-answer.ts';
-import type { Run } from '../payout.ts';
+import { type LookUpReading, readLookUpAnswer } from '../pay/look-up-answer.ts';
+import { OPEN_STATES, type Payout, type Run } from '../payout.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { cancelReady, isOver } from './control.ts';
 
 /** Ends a run that has nothing open any more, and carries a cancelled one to its end. Gives true when it is over. */
@@ -12,13 +13,10 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
   if (run.state === 'cancelled') {
     if (run.counts.ready > 0) await cancelReady(ledger, runId, 'payrun');
     const after = await ledger.runs.read(runId);
-    if (after === undefined || !isOver(after)) return false;
-    await ledger.runs.leave(runId);
-    return true;
+    return after !== undefined && isOver(after);
   }
   if (run.state !== 'paying' && run.state !== 'paused') return run.state === 'finished';
-  const open = run.counts.ready + run.counts.armed + run.counts.quoted + run.counts.unknown;
-  if (open > 0) return false;
+  if (OPEN_STATES.some((state) => run.counts[state] > 0)) return false;
   const { result } = await ledger.runs.move(runId, {
     to: 'finished',
     actor: 'payrun',
@@ -29,18 +27,32 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 
 /**
  * Looks up once more each quote of a finished run that was proven dead, and notes how many were found after all
- * (design 3, rule 8). One that is found is a breach. Does nothing when it was done before.
+ * (design 3, rule 8). One that is found is a breach. Only a well-formed "not found" counts as not found: when a look-up
+ * said nothing, nothing is noted and the next call asks again. Does nothing when it was done before.
  */
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {
   if (run.deadQuotesFound !== null) return;
   let found = 0;
+  let isCertain = true;
   for (const { line, quoteId } of await deps.ledger.runs.deadQuotes(run.id)) {
     const { payout } = await deps.payouts.read({ runId: run.id, line });
     if (payout === undefined) continue;
-    const reading = readLookUpAnswer(await deps.service.readPayment(quoteId), payout, quoteId);
+    const reading = await lookUpQuote(deps, payout, quoteId);
+    if (reading.kind === 'nothing') isCertain = false;
     if (reading.kind !== 'found' && reading.kind !== 'breach') continue;
     found++;
-    await holdBreach(deps, payout, `the quote ${quoteId} was proven dead and is paid`);
+    await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
   }
-  await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+  if (isCertain || found > 0) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+}
+
+/** A token that cannot be had says nothing either. */
+async function lookUpQuote(deps: PayDeps, payout: Payout, quoteId: string): Promise<LookUpReading> {
+  try {
+    return readLookUpAnswer(await deps.service.readPayment(quoteId), payout, quoteId);
+  } catch (error) {
+    if (error instanceof TokenRefused || error instanceof TokenUnavailable)
+      return { kind: 'nothing', reason: error.code };
+    throw error;
+  }
 }

@@ -12,6 +12,8 @@ import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
 import { readRun } from './submit.ts';
 
+const REPORT_ENDINGS = ['csv', 'json'] as const;
+
 export interface ReportDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
@@ -72,7 +74,7 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const run = await readRun(deps, runId);
   const there = await reportPaths(folder, run);
-  if (there.length > 0 && run.reportedChanges === run.changes)
+  if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes)
     return { summary: await summariseRun(deps, runId), paths: there };
   deps.at('C17');
   const version = run.reportVersion + 1;
@@ -85,7 +87,7 @@ export async function writeReport(
 /** The files of the run's newest report that lie in a folder. */
 export async function reportPaths(folder: string, run: Run): Promise<string[]> {
   if (run.reportVersion === 0) return [];
-  const paths = ['csv', 'json'].map((ending) => join(folder, `${run.id}.v${run.reportVersion}.${ending}`));
+  const paths = REPORT_ENDINGS.map((ending) => join(folder, `${run.id}.v${run.reportVersion}.${ending}`));
   const found = await Promise.all(
     paths.map((path) =>
       access(path).then(

@@ -15,7 +15,8 @@ const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
 
 export interface SubmitDeps {
-  readonly ledger: Pick<Ledger, 'runs'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'slices'>;
+  readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: { readonly rememberMs: number };
   readonly clock: Clock;
   readonly random: Random;
@@ -30,8 +31,6 @@ export interface Submission {
   readonly actor: string;
   /** Let the valid rows go although others are refused. */
   readonly skipInvalid: boolean;
-  /** Called with the rows before any of them can be paid. */
-  readonly onRows?: (rows: readonly PayoutRow[]) => void;
 }
 
 export type Submitted =
@@ -46,9 +45,10 @@ export type Submitted =
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
   const checked = await checkPayoutFile(submission.path);
   if (isRefused(checked, submission)) return { kind: 'refused', checked };
+  // What a Redis that went back in time lost is restored first; else its files would look new.
+  await requireSeason(deps);
   const { id, isNew } = await claimRun(deps, checked, submission.actor);
-  const claimed = await readRun(deps, id);
-  if (claimed.state === 'recording') await recordRun(deps, id, { submission, checked });
+  if (await isUnrecorded(deps, id, checked)) await recordRun(deps, id, { submission, checked });
   else await deps.wake(id);
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
 }
@@ -74,9 +74,38 @@ async function claimRun(
       fileTotals: checked.totals,
       createdBy: actor,
     });
-    if (result !== 'taken') return { id, isNew: result === 'new' };
+    if (result === 'season') await requireSeason(deps);
+    else if (result !== 'taken') return { id, isNew: result === 'new' };
   }
   throw new Error('no free run id was found');
+}
+
+/** Throws a Refusal (exit 69) while data directories have yet to compare their intent logs with this Redis. */
+export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Promise<void> {
+  const missing = await deps.ensureSeason();
+  if (missing.length === 0) return;
+  throw new Refusal(
+    `Redis was restarted or replaced, and data directories have yet to say what they sent: ${missing.join(', ')}.`,
+    {
+      exitCode: EXIT.unavailable,
+      remedy: 'Start payrun once with each of these data directories. Until then nothing is sent.',
+    },
+  );
+}
+
+/**
+ * Whether rows of the run are still to be recorded. A recording that was interrupted is carried on with the very file that
+ * began it: in another file of the same content the rows may stand on other lines.
+ */
+async function isUnrecorded(deps: SubmitDeps, runId: string, checked: CheckedFile): Promise<boolean> {
+  const run = await readRun(deps, runId);
+  const { lastLine } = await deps.ledger.slices.position(runId);
+  if (lastLine > 0 || (run.state !== 'recording' && run.state !== 'cancelled')) return false;
+  if (run.fileSha256 === checked.sha256) return true;
+  throw new Refusal(`The recording of the same rows from ${run.fileName} was interrupted (run ${runId}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Submit that very file again (SHA-256 ${run.fileSha256}): it is carried on.`,
+  });
 }
 
 async function recordRun(
@@ -85,22 +114,34 @@ async function recordRun(
   file: { submission: Submission; checked: CheckedFile },
 ): Promise<void> {
   const { runs } = deps.ledger;
-  const inFlight = new Set<Promise<unknown>>();
+  const { actor } = file.submission;
+  const inFlight: Promise<void>[] = [];
   let lastLine = 1;
-  for await (const batch of readPayoutFile(file.submission.path, file.checked)) {
-    file.submission.onRows?.(batch.filter((row): row is PayoutRow => 'reference' in row));
-    lastLine = batch.at(-1)?.line ?? lastLine;
-    if (inFlight.size >= BATCHES_IN_FLIGHT_MAX) await Promise.race(inFlight);
-    const recording: Promise<unknown> = runs
-      .record(runId, batch.map(recordOf), deps.config.rememberMs)
-      .finally(() => inFlight.delete(recording));
-    inFlight.add(recording);
-    deps.at('C16');
+  try {
+    for await (const batch of readPayoutFile(file.submission.path, file.checked)) {
+      lastLine = batch.at(-1)?.line ?? lastLine;
+      if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
+      inFlight.push(recordBatch(deps, runId, batch));
+      deps.at('C16');
+    }
+    await Promise.all(inFlight);
+  } finally {
+    // A batch that fails beside the first one has nobody else to listen.
+    await Promise.allSettled(inFlight);
   }
-  await Promise.all(inFlight);
   await runs.note(runId, { lastLine: String(lastLine) });
-  const { result } = await runs.move(runId, { to: 'paying', actor: file.submission.actor, reason: 'submitted' });
+  const { result } = await runs.move(runId, { from: 'recording', to: 'paying', actor, reason: 'submitted' });
   if (result === 'moved') await deps.wake(runId);
+}
+
+async function recordBatch(deps: SubmitDeps, runId: string, batch: readonly (PayoutRow | RefusedRow)[]): Promise<void> {
+  const result = await deps.ledger.runs.record(runId, batch.map(recordOf), deps.config.rememberMs);
+  // `closed`: another process recorded the same file to its end.
+  if (result === 'season')
+    throw new Refusal('Redis was restarted while the file was being recorded.', {
+      exitCode: EXIT.unavailable,
+      remedy: 'Submit the same file again: it is carried on.',
+    });
 }
 
 function recordOf(row: PayoutRow | RefusedRow): RowRecord {

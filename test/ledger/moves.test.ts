@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { MOVES, mayMove, PAYOUT_STATES, type PayoutState } from '../../src/payout.ts';
+import { type DropReason, MOVES, mayMove, PAYOUT_STATES, type PayoutState } from '../../src/payout.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armPayout,
@@ -13,7 +13,7 @@ import {
   newLedger,
   payingRun,
   readPayout,
-  recordOf,
+  recordRows,
   recount,
   sendTo,
   type TestLedger,
@@ -35,6 +35,7 @@ beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
 });
 
+const DROPS: readonly (DropReason | undefined)[] = [undefined, 'not-sent', 'proven-dead'];
 const PAIRS = PAYOUT_STATES.flatMap((from) => PAYOUT_STATES.map((to) => ({ from, to })));
 
 /** Puts a fresh payout into a state by hand, also one that no way leads to, with its index and counters. */
@@ -50,39 +51,38 @@ async function plant(runId: string, { line, state, sent }: { line: number; state
     .exec();
 }
 
-describe.each([
-  { sent: false, breach: false },
-  { sent: true, breach: false },
-  { sent: false, breach: true },
-  { sent: true, breach: true },
-])('with sent $sent and breach $breach', ({ sent, breach }) => {
-  test('the ledger makes exactly the moves of the table, for every pair of states', async () => {
+const ASKED = [false, true].flatMap((sent) =>
+  [false, true].flatMap((breach) => DROPS.map((dropQuote) => ({ sent, breach, dropQuote }))),
+);
+
+test.each(ASKED)(
+  'the ledger makes exactly the moves of the table, for every pair of states: sent $sent, breach $breach, drop $dropQuote',
+  async ({ sent, breach, dropQuote }) => {
+    const how = { ...(breach ? { breach } : {}), ...(dropQuote === undefined ? {} : { dropQuote }) };
     const runId = await payingRun(desk.ledger, freshRows(PAIRS.length));
     await Promise.all(PAIRS.map(({ from }, index) => plant(runId, { line: index + 2, state: from, sent })));
     const answers = await Promise.all(
-      PAIRS.map(({ to }, index) =>
-        movePayout(desk.ledger, { runId, line: index + 2 }, { to, ...(breach ? { breach } : {}) }),
-      ),
+      PAIRS.map(({ to }, index) => movePayout(desk.ledger, { runId, line: index + 2 }, { to, ...how })),
     );
     for (const [index, { from, to }] of PAIRS.entries()) {
-      const allowed = mayMove({ from, to, sent, breach });
-      const expected = allowed ? 'moved' : from === to ? 'there' : 'forbidden';
-      expect([from, to, answers[index]?.result]).toEqual([from, to, expected]);
+      const allowed = mayMove({ from, to, sent, ...how });
+      const refused = from === to ? 'there' : 'forbidden';
+      expect([from, to, answers[index]?.result]).toEqual([from, to, allowed ? 'moved' : refused]);
       expect((await readPayout(desk.ledger, { runId, line: index + 2 })).state).toBe(allowed ? to : from);
     }
-    const refused = answers.filter(({ result }) => result === 'forbidden').length;
-    expect((await desk.ledger.head.read()).refusedMoves).toBe(refused);
-  });
-});
+    const forbidden = answers.filter(({ result }) => result === 'forbidden').length;
+    expect((await desk.ledger.head.read()).refusedMoves).toBe(forbidden);
+  },
+);
 
 describe('a refused move', () => {
-  const refusals = PAIRS.filter(({ from, to }) => from !== to && !mayMove({ from, to, sent: true }));
+  const refusals = PAIRS.filter(
+    ({ from, to }) => from !== to && !mayMove({ from, to, sent: true, dropQuote: 'proven-dead' }),
+  );
 
   test('is counted and changes nothing', async () => {
     const runId = await payingRun(desk.ledger, freshRows(refusals.length));
-    await Promise.all(
-      refusals.map(({ from }, index) => plant(runId, { line: index + 2, state: from, sent: true })),
-    );
+    await Promise.all(refusals.map(({ from }, index) => plant(runId, { line: index + 2, state: from, sent: true })));
     const before = await dumpOf(desk);
     await Promise.all(
       refusals.map(({ to }, index) =>
@@ -113,6 +113,28 @@ describe('a refused move', () => {
     expect([stale.version, stale.state]).toEqual([armed.version, 'armed']);
     expect(await dumpOf(desk)).toEqual(before);
   });
+});
+
+test('a refused move claims no payment, so that the payout it belongs to can have it', async () => {
+  const runId = await payingRun(desk.ledger, freshRows(2));
+  await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
+  const fields = { pid: '11111111-2222-4333-8444-555555555555' };
+  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', fields })).result).toBe('forbidden');
+  expect((await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted', fields })).result).toBe('moved');
+});
+
+test('a payment belongs to one payout: another one cannot be accepted with it, whether it is its quote or not', async () => {
+  const runId = await payingRun(desk.ledger, freshRows(3));
+  const first = await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
+  for (const line of [3, 4]) await sendTo(desk.ledger, { runId, line }, 'unknown');
+  const taken = { pid: first.quoteId ?? '' };
+  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', fields: taken })).result).toBe(
+    'payment-taken',
+  );
+  const fields = { pid: '11111111-2222-4333-8444-555555555555' };
+  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', fields })).result).toBe('moved');
+  expect((await movePayout(desk.ledger, { runId, line: 4 }, { to: 'accepted', fields })).result).toBe('payment-taken');
+  expect((await readPayout(desk.ledger, { runId, line: 4 })).state).toBe('unknown');
 });
 
 describe('a breach', () => {
@@ -184,6 +206,15 @@ describe('a dropped quote', () => {
     expect(ready).toMatchObject({ state: 'ready', quoteId: null, attempts: 0, quotes: 0, armings: 0, sentAt: null });
     expect((await armPayout(desk.ledger, { runId, line: 3 }, { quoteId: 'quote-1' })).quoteId).toBe('quote-1');
     expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([]);
+  });
+
+  test('is never one of which an earlier request may have left', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    const { quoteId } = await sendTo(desk.ledger, place, 'quoted');
+    const again = await armPayout(desk.ledger, place);
+    await movePayout(desk.ledger, place, { to: 'ready', version: again.version, dropQuote: 'not-sent' });
+    expect((await readPayout(desk.ledger, place)).quoteId).toBe(quoteId);
   });
 
   test('that is proven dead is remembered, and free for nobody', async () => {
@@ -286,7 +317,7 @@ test('the table that the tests compare with is not empty, and arming is in it', 
 test('a payout of a run that is being recorded can be read and held, and is counted', async () => {
   const rows = freshRows(3);
   const runId = await claimRun(desk.ledger, rows);
-  await desk.ledger.runs.record(runId, rows.map(recordOf));
+  await recordRows(desk.ledger, runId, rows);
   await movePayout(desk.ledger, { runId, line: 3 }, { to: 'held' });
   expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
 });

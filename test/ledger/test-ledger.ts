@@ -20,9 +20,13 @@ import {
 import { connectRedis } from '../../src/redis/connect.ts';
 import { freshPrefix, type TestRedis } from '../support/redis.ts';
 
+export const DATA_DIR = 'dir-a';
 export const SAFETY = 'arm deadline 2000 ms';
 export const SERVICE = 'https://service.example test tenant';
+/** For conditions that a busy machine, or a Redis that is loading its files, may keep waiting. */
+export const PATIENCE = { timeout: 10_000 };
 export const LIFE_MS = 60_000;
+export const REMEMBER_MS = 24 * 60 * 60 * 1000;
 
 export interface TestLedger {
   readonly ledger: Ledger;
@@ -30,6 +34,8 @@ export interface TestLedger {
   readonly keys: ReturnType<typeof ledgerKeys>;
   readonly redis: Redis;
   readonly instance: string;
+  /** The same ledger, for another data directory. */
+  in(dataDirId: string): Ledger;
 }
 
 /** A connection that arms, as the app opens it. */
@@ -40,9 +46,24 @@ export async function connectArming(server: TestRedis, commandTimeoutMs = 10_000
 /** A new ledger, open and in its season, on connections that are there. */
 export async function newLedger(connections: { redis: Redis; arming: Redis }): Promise<TestLedger> {
   const prefix = freshPrefix();
-  const ledger = openLedger(connections, prefix);
+  const ledger = openLedger(connections, { prefix, dataDirId: DATA_DIR });
   const instance = await ledger.head.open(claimOf());
-  return { ledger, prefix, keys: ledgerKeys(prefix), redis: connections.redis, instance };
+  await enterDir(ledger, DATA_DIR);
+  return {
+    ledger,
+    prefix,
+    keys: ledgerKeys(prefix),
+    redis: connections.redis,
+    instance,
+    in: (dataDirId) => openLedger(connections, { prefix, dataDirId }),
+  };
+}
+
+/** Lets a data directory without intent logs arm. */
+export async function enterDir({ head }: Ledger, dataDirId: string): Promise<void> {
+  await head.enterDir(dataDirId);
+  const { server } = await head.season();
+  await head.compare({ dataDirId, server, last: true, json: '[]' });
 }
 
 export function claimOf(knownInstance = ''): Parameters<Ledger['head']['open']>[0] {
@@ -89,7 +110,7 @@ export function freshRows(count: number): PayoutRow[] {
 /** Claims a run for these rows; nothing of it is recorded yet. */
 export async function claimRun(ledger: Ledger, rows: readonly PayoutRow[]): Promise<string> {
   const tag = systemRandom.bytes(16).toString('hex');
-  const { id } = await ledger.runs.claim({
+  const { id, result } = await ledger.runs.claim({
     id: `20260131-${tag.slice(0, 6)}`,
     fileName: 'payouts.csv',
     fileSha256: tag,
@@ -98,15 +119,23 @@ export async function claimRun(ledger: Ledger, rows: readonly PayoutRow[]): Prom
     fileTotals: [],
     createdBy: 'anna',
   });
+  if (result !== 'new') throw new Error(`not claimed: ${result}`);
   return id;
+}
+
+/** Records rows, as a submit does; gives the answer. */
+export async function recordRows(
+  ledger: Ledger,
+  runId: string,
+  rows: readonly PayoutRow[],
+): ReturnType<Ledger['runs']['record']> {
+  return await ledger.runs.record(runId, rows.map(recordOf), REMEMBER_MS);
 }
 
 /** A run of these rows that is being paid. */
 export async function payingRun(ledger: Ledger, rows: readonly PayoutRow[]): Promise<string> {
   const id = await claimRun(ledger, rows);
-  for (let from = 0; from < rows.length; from += 500) {
-    await ledger.runs.record(id, rows.slice(from, from + 500).map(recordOf));
-  }
+  await recordRows(ledger, id, rows);
   await ledger.runs.note(id, { lastLine: String(rows.at(-1)?.line ?? 1) });
   await ledger.runs.move(id, { to: 'paying', actor: 'anna', reason: 'submitted' });
   return id;
@@ -127,7 +156,6 @@ export function armingOf(payout: Payout, other: Partial<Arming> = {}): Arming {
     quoteId: payout.quoteId ?? systemRandom.uuid(),
     quoteExpiresAt: 1_900_000_000_000,
     owner: 'worker-1',
-    dataDirId: 'dir-a',
     credentials: 'fingerprint',
     dueMs: LIFE_MS,
     fields: {},
@@ -269,11 +297,20 @@ function addAmount(
   amounts.set(key, (amounts.get(key) ?? 0n) + minor);
 }
 
-/** All that a ledger holds, as Redis would move it elsewhere: two equal dumps mean that nothing was written. */
+/** All that a ledger holds: two equal dumps mean that nothing was written. Hashes and sets have no order of their own. */
 export async function dumpOf({ redis, prefix }: Pick<TestLedger, 'redis' | 'prefix'>): Promise<Map<string, string>> {
   const dump = new Map<string, string>();
-  for (const key of (await redis.keys(`${prefix}*`)).toSorted()) {
-    dump.set(key, (await redis.dumpBuffer(key))?.toString('base64') ?? '');
-  }
+  for (const key of (await redis.keys(`${prefix}*`)).toSorted()) dump.set(key, await contentOf(redis, key));
   return dump;
+}
+
+async function contentOf(redis: Redis, key: string): Promise<string> {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return JSON.stringify(Object.entries(await redis.hgetall(key)).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    case 'set':
+      return JSON.stringify((await redis.smembers(key)).toSorted());
+    default:
+      return (await redis.dumpBuffer(key))?.toString('base64') ?? '';
+  }
 }

@@ -3,15 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import { CAPABILITIES } from '../../src/config.ts';
 import { hashReference } from '../../src/intake/reference-hash.ts';
 import { hashRow } from '../../src/intake/row-hash.ts';
-import { type IntentLog, openIntentLog } from '../../src/ledger/intent-log.ts';
+import type { IntentLine } from '../../src/ledger/intent-line.ts';
+import { type IntentLog, intentFiles, openIntentLog, readIntentFile } from '../../src/ledger/intent-log.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { rowFields } from '../../src/ledger/record.ts';
+import { ensureSeason } from '../../src/ledger/season.ts';
 import { openTokenStore } from '../../src/ledger/token-store.ts';
 import { silentLog } from '../../src/log.ts';
 import { type At, goOn } from '../../src/pay/crash-point.ts';
@@ -31,6 +33,8 @@ import { type ScriptedService, startScriptedService } from './scripted-service.t
 export const GRACE_MS = 1000;
 export const GAP_MS = 1000;
 const FILE_SHA256 = 'f'.repeat(64);
+const REMEMBER_MS = 86_400_000;
+const DATA_DIR_ID = 'dir-1';
 
 export const RIG_ROW: PayoutRow = {
   line: 2,
@@ -57,6 +61,8 @@ export interface ProcessOptions {
   /** Base address; the scripted service unless told. The fingerprint of the credentials is the same for all. */
   readonly url?: string;
   readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly tenantId?: string;
   readonly intents?: IntentLog;
   /** Where its armings go, when not straight to the Redis. */
   readonly armingSocket?: string;
@@ -78,6 +84,10 @@ export interface PayRig {
   payout(line?: number): Promise<Payout>;
   run(): Promise<Run>;
   moveRun(to: RunState): Promise<void>;
+  /** Every arming in the intent logs. */
+  intentLines(): Promise<IntentLine[]>;
+  /** Milliseconds that the service asked everybody to wait. */
+  waitMs(): Promise<number>;
   /** The payout's fields as they stand in Redis. */
   record(line?: number): Promise<Record<string, string>>;
   /** Milliseconds until the payout is due; undefined when it is not. */
@@ -87,10 +97,7 @@ export interface PayRig {
 }
 
 /** A run of these rows (lines from 2 on) that is being paid, on a ledger of its own, and a service. */
-export async function openRig(
-  testRedis: TestRedis,
-  rows: readonly Partial<PayoutRow>[] = [{}],
-): Promise<PayRig> {
+export async function openRig(testRedis: TestRedis, rows: readonly Partial<PayoutRow>[] = [{}]): Promise<PayRig> {
   const { redis, socket } = testRedis;
   const prefix = freshPrefix();
   const service = await startScriptedService();
@@ -99,9 +106,11 @@ export async function openRig(
     await service.close();
     await rm(dataDir, { recursive: true, force: true });
   });
-  const ledger = openLedger({ redis, arming: redis }, prefix);
+  const ledger = openLedger({ redis, arming: redis }, { prefix, dataDirId: DATA_DIR_ID });
   const claim = { knownInstance: '', newInstance: randomUUID(), service: 'test', safety: 'test', insist: true };
   await ledger.head.open(claim);
+  const dir = { dataDir, dataDirId: DATA_DIR_ID, armDeadlineMs: 0, clock: systemClock, log: silentLog };
+  expect(await ensureSeason({ head: ledger.head, ...dir })).toEqual([]);
   const runId = await recordRun(ledger, rows);
   const place = (line = 2): { runId: string; line: number } => ({ runId, line });
 
@@ -131,9 +140,21 @@ export async function openRig(
     async moveRun(to) {
       await ledger.runs.move(runId, { to, actor: 'test', reason: 'a test' });
     },
+    async intentLines() {
+      const lines: IntentLine[] = [];
+      for (const file of await intentFiles(dataDir)) {
+        for await (const line of readIntentFile(file)) {
+          if (line === 'damaged') throw new Error('an intent log is damaged');
+          lines.push(line);
+        }
+      }
+      return lines;
+    },
+    waitMs: async () => Math.max(0, await redis.pttl(`${prefix}:wait`)),
     record: (line = 2) => redis.hgetall(`${prefix}:p:${runId}:${line}`),
     async dueMs(line = 2) {
-      const score = await redis.zscore(`${prefix}:due`, `${runId}-${line}`);
+      const id = `${runId}-${line}`;
+      const score = (await redis.zscore(`${prefix}:due`, id)) ?? (await redis.zscore(`${prefix}:tracked`, id));
       return score === null ? undefined : Number.parseInt(score, 10) - Date.now();
     },
     async goOn(deps, line) {
@@ -166,16 +187,14 @@ async function recordRun({ runs }: Ledger, changes: readonly Partial<PayoutRow>[
     fileTotals: [],
     createdBy: 'test',
   });
-  await runs.record(
-    id,
-    rows.map((row) => ({
-      line: row.line,
-      state: 'ready',
-      fields: rowFields(row, hashRow(row)),
-      amount: row.amount,
-      referenceHash: hashReference(row.reference),
-    })),
-  );
+  const records = rows.map((row) => ({
+    line: row.line,
+    state: 'ready' as const,
+    fields: rowFields(row, hashRow(row)),
+    amount: row.amount,
+    referenceHash: hashReference(row.reference),
+  }));
+  await runs.record(id, records, REMEMBER_MS);
   await runs.note(id, { lastLine: String(rows.length + 1) });
   await runs.move(id, { to: 'paying', actor: 'test', reason: 'submitted' });
   return id;
@@ -195,7 +214,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
   const log = silentLog;
   const arming = await connectRedis({ socket: options.armingSocket ?? parts.socket }, { name: 'test', kind: 'arming' });
   onTestFinished(() => arming.disconnect());
-  const ledger = openLedger({ redis, arming }, prefix);
+  const ledger = openLedger({ redis, arming }, { prefix, dataDirId: DATA_DIR_ID });
   const rules: PayRules = {
     armDeadlineMs: 2000,
     requestTimeoutMs: 5000,
@@ -211,10 +230,10 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
   const settings = {
     url: options.url ?? parts.service.server.url,
     clientId: options.clientId ?? 'client-1',
-    clientSecret: 'secret-1',
-    tenantId: 'tenant-1',
+    clientSecret: options.clientSecret ?? 'secret-1',
+    tenantId: options.tenantId ?? 'tenant-1',
     environment: 'test' as const,
-    audience: 'urn:servicexcurrent-test:tenant-1',
+    audience: `urn:servicexcurrent-test:${options.tenantId ?? 'tenant-1'}`,
   };
   const keys = ledgerKeys(prefix);
   const service = openService({
@@ -252,13 +271,12 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     service,
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: undefined }),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: undefined }),
-    ensureSeason: async () => (await ledger.head.season()).open,
+    ensureSeason: async () => ((await ledger.head.season()).open ? [] : ['closed']),
     clock,
     random: systemRandom,
     log,
     at,
     owner: systemRandom.bytes(5).toString('hex'),
-    dataDirId: 'dir-1',
     rules,
   };
 }

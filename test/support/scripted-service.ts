@@ -101,7 +101,7 @@ export async function startScriptedService(): Promise<ScriptedService> {
     },
     quoteOf({ body }, changes = {}) {
       const asked = JSON.parse(body) as QuoteRequest;
-      const quoteId = randomUUID();
+      const quoteId = typeof changes['quoteId'] === 'string' ? changes['quoteId'] : randomUUID();
       given.set(quoteId, asked);
       const { quoteAmount, quoteAmountType, sourceCurrency, destinationCurrency } = asked;
       const isSource = quoteAmountType === 'SOURCE_AMOUNT';

@@ -1,23 +1,24 @@
 import { ARMINGS_PER_QUOTE_MAX, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
-import { LUA_COMMON } from './common.ts';
+import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
  *
  * KEYS[1] prefix
- * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, d data directory,
- *         c credentials, e due after ms, f further fields }
+ * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, c credentials,
+ *         e due after ms, f further fields }; ARGV[2] data directory
  * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
  *
- * Invariant: a payout is armed only in an open season of this very server, with no halt and no wait, in a run that is
+ * Invariant: a payout is armed only in an open season of this very server, from a data directory whose intent logs were
+ * compared for it, with no halt and no wait, in a run that is
  * being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
  * its own present one). A second run of the same call finds another version and answers 'changed'.
  */
-export const ARM = `${LUA_COMMON}
+export const ARM = `${LUA_PRELUDE}
 local server, replicas = serverNow()
 local head = redis.call('HMGET', HEAD, 'season', 'halt')
 local stop = nil
-if head[1] ~= server then stop = 'season'
+if head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
 elseif head[2] then stop = 'halted'
 elseif redis.call('EXISTS', WAIT) == 1 then stop = 'wait' end
 
@@ -31,11 +32,11 @@ end
 local function refusal(e, p)
   if stop then return stop end
   if runState(e.r) ~= 'paying' then return 'run' end
-  if not p or p.version ~= e.v or not mayMove(p, 'armed') then return 'changed' end
+  if not p or p.version ~= e.v or not mayMove(p, 'armed', '') then return 'changed' end
   if p.rowHash ~= e.h then return 'row' end
-  local used = redis.call('HMGET', p.key, 'ar', 'qn')
+  local used = redis.call('HMGET', p.key, 'ar', 'qn', 'cf')
   if p.state == 'quoted' then
-    if p.quote ~= e.q then return 'changed' end
+    if p.quote ~= e.q or used[3] ~= e.c then return 'changed' end
     if tonumber(used[1] or '0') >= ${ARMINGS_PER_QUOTE_MAX} then return 'armings' end
   else
     if tonumber(used[2] or '0') >= ${QUOTES_PER_PAYOUT_MAX} then return 'quotes' end
@@ -62,7 +63,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     redis.call('HINCRBY', p.key, 'ar', 1)
     redis.call('HSET', p.key, 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', counter, 'cf', e.c)
     for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end
-    redis.call('SADD', runDirsKey(e.r), e.d)
     local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', due = e.e })
     answers[i] = { 'armed', version, counter, text(at) }
   end

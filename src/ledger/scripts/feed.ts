@@ -1,4 +1,4 @@
-import { LUA_COMMON } from './common.ts';
+import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Puts slices of a run that is being paid into the window.
@@ -8,7 +8,7 @@ import { LUA_COMMON } from './common.ts';
  *         looks at them; ARGV[5...] slices
  * Returns the time to look again, or '' when the run or the cursor is another.
  */
-export const FEED = `${LUA_COMMON}
+export const FEED = `${LUA_PRELUDE}
 local rk = runKey(ARGV[1])
 local f = redis.call('HMGET', rk, 'state', 'cursor')
 if f[1] ~= 'paying' or (f[2] or '0') ~= ARGV[2] then return '' end
@@ -25,7 +25,7 @@ return stamp
  * ARGV[1] run id; ARGV[2] slice; ARGV[3] the time to look again under which it was given out
  * Returns [slices of the run that are left, 1 if there is more to feed].
  */
-export const END_SLICE = `${LUA_COMMON}
+export const END_SLICE = `${LUA_PRELUDE}
 local slices = slicesKey(ARGV[1])
 if redis.call('ZSCORE', slices, ARGV[2]) == ARGV[3] then redis.call('ZREM', slices, ARGV[2]) end
 local f = redis.call('HMGET', runKey(ARGV[1]), 'cursor', 'lastLine')
@@ -40,7 +40,7 @@ return { redis.call('ZCARD', slices), tonumber(f[1] or '0') <= tonumber(f[2] or 
  * ARGV[1] run id; ARGV[2] most slices; ARGV[3] ms until the sweeper looks at them again
  * Returns [stamp, slices].
  */
-export const TAKE_SLICES = `${LUA_COMMON}
+export const TAKE_SLICES = `${LUA_PRELUDE}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', rk, 'state') ~= 'paying' then return { '', {} } end
@@ -62,25 +62,27 @@ return { stamp, slices }
  *         them off
  * Returns run id, line and state of each, one after the other.
  */
-export const TAKE_DUE = `${LUA_COMMON}
+export const TAKE_DUE = `${LUA_PRELUDE}
 local at = now()
-local most = { look = tonumber(ARGV[1]), track = tonumber(ARGV[2]) }
 local taken = {}
-local due = redis.call('ZRANGEBYSCORE', DUE, '-inf', text(at), 'LIMIT', 0, most.look + most.track + 1000)
-for _, id in ipairs(due) do
-  local run, line = string.match(id, '^(.*)%-(%d+)$')
-  local state = redis.call('HGET', payoutKey(run, line), 's')
-  local kind = state == 'accepted' and 'track' or 'look'
-  if not state then
-    redis.call('ZREM', DUE, id)
-  elseif most[kind] > 0 then
-    most[kind] = most[kind] - 1
-    redis.call('ZADD', DUE, text(at + tonumber(ARGV[3])), id)
-    taken[#taken + 1] = run
-    taken[#taken + 1] = line
-    taken[#taken + 1] = state
+
+local function take(set, most)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', set, '-inf', text(at), 'LIMIT', 0, most)) do
+    local run, line = string.match(id, '^(.*)%-(%d+)$')
+    local state = redis.call('HGET', payoutKey(run, line), 's')
+    if state then
+      redis.call('ZADD', set, text(at + tonumber(ARGV[3])), id)
+      taken[#taken + 1] = run
+      taken[#taken + 1] = line
+      taken[#taken + 1] = state
+    else
+      redis.call('ZREM', set, id)
+    end
   end
 end
+
+take(DUE, ARGV[1])
+take(TRACKED, ARGV[2])
 return taken
 `;
 
@@ -91,7 +93,7 @@ return taken
  * ARGV[1] run id; ARGV[2] line; ARGV[3] ms to put it off; ARGV[4] '1' if a quote request failed
  * Returns how many quote requests have failed in a row, or '' if the payout is not ready any more.
  */
-export const DEFER = `${LUA_COMMON}
+export const DEFER = `${LUA_PRELUDE}
 local p = load(ARGV[1], ARGV[2])
 if not p or p.state ~= 'ready' then return '' end
 setDue(p, 'ready', now(), tonumber(ARGV[3]))

@@ -1,4 +1,4 @@
-import { LUA_COMMON } from './common.ts';
+import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Opens the ledger's head, or makes it on a Redis that has none.
@@ -11,7 +11,7 @@ import { LUA_COMMON } from './common.ts';
  * Invariant: nothing is written unless the ledger is made. A ledger that is made here never armed anything, so its
  * season begins with it.
  */
-export const OPEN_HEAD = `${LUA_COMMON}
+export const OPEN_HEAD = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'instance', 'schema', 'service', 'safety')
 if not head[1] then
   if ARGV[1] ~= '' then return { 'gone', '', '' } end
@@ -28,19 +28,17 @@ return { 'opened', head[1], '' }
 `;
 
 /**
- * Tells whether this server is in its season, and which data directories have to compare their intent logs before.
+ * Tells whether this server is in its season, and which data directories have yet to compare their intent logs for it.
  *
  * KEYS[1] prefix
  * Returns [open 1 | 0, server, directories that have yet to compare].
  */
-export const READ_SEASON = `${LUA_COMMON}
+export const READ_SEASON = `${LUA_PRELUDE}
 local server = serverNow()
-local missing, seen = {}, {}
-for _, run in ipairs(redis.call('SMEMBERS', UNSETTLED)) do
-  for _, dir in ipairs(redis.call('SMEMBERS', runDirsKey(run))) do
-    if not seen[dir] and redis.call('HGET', DIRS, dir) ~= server then missing[#missing + 1] = dir end
-    seen[dir] = true
-  end
+local missing = {}
+local dirs = redis.call('HGETALL', DIRS)
+for i = 1, #dirs, 2 do
+  if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
 end
 return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing }
 `;
@@ -58,17 +56,22 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. If any
  * line was restored, everything is halted and all runs are paused before arming is possible again.
  */
-export const COMPARE_LINES = `${LUA_COMMON}
+export const COMPARE_LINES = `${LUA_PRELUDE}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 local at = now()
 
+-- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
 local function ensureRun(e)
   if redis.call('EXISTS', runKey(e.r)) == 1 then return end
+  local known = redis.call('HGET', FILES, e.s)
+  if known then
+    e.r = known
+    return
+  end
   redis.call('HSET', runKey(e.r), 'state', 'recording', 'createdAt', text(at), 'changes', 1, 'fileSha256', e.s)
-  redis.call('HSETNX', FILES, e.s, e.r)
+  redis.call('HSET', FILES, e.s, e.r)
   redis.call('ZADD', RUNS, text(at), e.r)
-  redis.call('SADD', UNSETTLED, e.r)
 end
 
 local function restore(e)
@@ -84,7 +87,6 @@ local function restore(e)
   redis.call('HINCRBY', p.key, 'qn', 1)
   redis.call('HDEL', p.key, 'nf', 'z2', 'lu')
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
-  redis.call('SADD', runDirsKey(e.r), ARGV[1])
   applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 })
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
@@ -98,11 +100,6 @@ redis.call('HSET', HEAD, 'armings', highest)
 if ARGV[3] ~= '1' then return { 'compared', 0 } end
 
 redis.call('HSET', DIRS, ARGV[1], server)
-for _, run in ipairs(redis.call('SMEMBERS', UNSETTLED)) do
-  for _, dir in ipairs(redis.call('SMEMBERS', runDirsKey(run))) do
-    if redis.call('HGET', DIRS, dir) ~= server then return { 'compared', 0 } end
-  end
-end
 local restored = tonumber(redis.call('HGET', HEAD, 'restored') or '0')
 if restored > 0 then
   redis.call('HSET', HEAD, 'halt', 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
@@ -114,8 +111,21 @@ if restored > 0 then
     end
   end
 end
+local dirs = redis.call('HVALS', DIRS)
+for _, compared in ipairs(dirs) do
+  if compared ~= server then return { 'compared', restored } end
+end
 redis.call('HSET', HEAD, 'season', server)
 return { 'open', restored }
+`;
+
+/**
+ * Enters a data directory that may arm. From then on no season opens without it.
+ *
+ * KEYS[1] prefix; ARGV[1] data directory
+ */
+export const ENTER_DIR = `${LUA_PRELUDE}
+return redis.call('HSETNX', DIRS, ARGV[1], '')
 `;
 
 /**
@@ -125,7 +135,7 @@ return { 'open', restored }
  * ARGV[1] 'halt' | 'release'; ARGV[2] actor; ARGV[3] reason
  * Returns 'halted' | 'proposed' | 'released' | 'same-person' | 'not-halted'.
  */
-export const HALT = `${LUA_COMMON}
+export const HALT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy')
 if ARGV[1] == 'halt' then
   redis.call('HDEL', HEAD, 'releaseBy')
@@ -147,7 +157,7 @@ return 'released'
  *
  * KEYS[1] prefix; ARGV[1] capability; ARGV[2] evidence
  */
-export const DISPROVE = `${LUA_COMMON}
+export const DISPROVE = `${LUA_PRELUDE}
 local known = redis.call('HGET', HEAD, 'disproved') or ''
 if not string.find(',' .. known .. ',', ',' .. ARGV[1] .. ',', 1, true) then
   redis.call('HSET', HEAD, 'disproved', known == '' and ARGV[1] or known .. ',' .. ARGV[1], 'evidence:' .. ARGV[1], ARGV[2])
@@ -160,23 +170,25 @@ return 1
  *
  * KEYS[1] prefix; ARGV[1] ms
  */
-export const HOLD = `${LUA_COMMON}
+export const HOLD = `${LUA_PRELUDE}
 if redis.call('PTTL', WAIT) < tonumber(ARGV[1]) then redis.call('SET', WAIT, '1', 'PX', ARGV[1]) end
 return 1
 `;
 
 /**
- * Gives out the next places of a shared, smooth pace (generic cell rate algorithm without a burst).
+ * Gives out the next places of a shared, smooth pace (generic cell rate algorithm). Places that nobody took are made up
+ * for by at most ARGV[4] microseconds' worth, so that short stalls do not lower the mean.
  *
- * KEYS[1] prefix; ARGV[1] what is paced; ARGV[2] how many places; ARGV[3] microseconds between two places
- * Returns microseconds until the first of them.
+ * KEYS[1] prefix; ARGV[1] what is paced; ARGV[2] how many places; ARGV[3] microseconds between two places;
+ *         ARGV[4] microseconds
+ * Returns microseconds until the first of them; below 0 when it is being made up for.
  */
-export const TAKE_PACE = `${LUA_COMMON}
+export const TAKE_PACE = `${LUA_PRELUDE}
 local key = P .. ':pace:' .. ARGV[1]
 local t = redis.call('TIME')
 local at = tonumber(t[1]) * 1000000 + tonumber(t[2])
-local first = math.max(at, tonumber(redis.call('GET', key) or '0'))
+local first = math.max(at - tonumber(ARGV[4]), tonumber(redis.call('GET', key) or '0'))
 local after = first + tonumber(ARGV[2]) * tonumber(ARGV[3])
-redis.call('SET', key, text(after), 'PX', text(math.ceil((after - at) / 1000) + 1000))
+redis.call('SET', key, text(after), 'PX', text(math.ceil(math.max(0, after - at) / 1000) + 1000))
 return text(first - at)
 `;

@@ -1,23 +1,23 @@
-import { LUA_COMMON } from './common.ts';
+import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Moves payouts, or notes something about them without moving them. Arming is a script of its own.
  *
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version or nil, q quote id that the payout must have or nil, t to (nil: a
- *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, u true to drop the quote
- *         because no byte of a request for it left, z true to drop it because it is proven dead, e due after ms or nil,
- *         a actor, y reason, f fields to set, x names of fields to delete }
+ *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, w why the quote is dropped
+ *         ('not-sent' or 'proven-dead') or nil, e due after ms or nil, o true to leave the due
+ *         time of a note as it is, q2 a quote that a breach shows to be spent, a actor, y reason, f fields to set, x names of fields to delete }
  * Returns for each ['moved', version, state], or [refusal, version, state].
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head.
  */
-export const MOVE = `${LUA_COMMON}
+export const MOVE = `${LUA_PRELUDE}
 local at = now()
 
 local function dropQuote(e, p)
-  if e.z then redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. p.quote) end
-  if e.u then
+  if e.w == 'proven-dead' then redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. p.quote) end
+  if e.w == 'not-sent' then
     redis.call('HDEL', quotesKey(p.quote), p.quote)
     redis.call('HINCRBY', p.key, 'qn', -1)
     redis.call('HINCRBY', p.key, 'at', -1)
@@ -28,6 +28,13 @@ end
 local function write(e, p)
   if e.f then for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end end
   if e.x then for _, name in ipairs(e.x) do redis.call('HDEL', p.key, name) end end
+end
+
+-- A payment belongs to one payout; one whose id is its quote's was claimed when the quote was armed.
+local function claimPayment(e, p)
+  local key, id = quotesKey(e.f.pid), p.run .. '-' .. p.line
+  redis.call('HSETNX', key, e.f.pid, id)
+  return redis.call('HGET', key, e.f.pid) == id
 end
 
 local answers = {}
@@ -41,19 +48,22 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'changed', p.version, p.state }
   elseif e.q and p.quote ~= e.q then
     answers[i] = { 'other-quote', p.version, p.state }
+  elseif e.f and e.f.pid and not claimPayment(e, p) then
+    answers[i] = { 'payment-taken', p.version, p.state }
   elseif not to then
     write(e, p)
     redis.call('HSET', p.key, 'v', p.version + 1)
     if e.f and e.f.ps then redis.call('HINCRBY', runKey(p.run), 'changes', 1) end
-    setDue(p, p.state, at, e.e)
+    if not e.o then setDue(p, p.state, at, e.e) end
     answers[i] = { 'moved', p.version + 1, p.state }
   elseif p.state == to then
     answers[i] = { 'there', p.version, p.state }
-  elseif not mayMove(p, to, e.b) then
+  elseif not mayMove(p, to, e.w or '', e.b) then
     redis.call('HINCRBY', HEAD, 'refusedMoves', 1)
     answers[i] = { 'forbidden', p.version, p.state }
   else
-    if p.quote and (e.u or e.z) then dropQuote(e, p) end
+    if p.quote and e.w then dropQuote(e, p) end
+    if e.b and e.q2 and not p.quote then redis.call('HSET', p.key, 'q', e.q2) end
     write(e, p)
     answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, due = e.e }), to }
   end

@@ -1,5 +1,5 @@
 import { FREE_STATES } from '../../payout.ts';
-import { LUA_COMMON } from './common.ts';
+import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Records rows of a run that is being recorded.
@@ -7,17 +7,21 @@ import { LUA_COMMON } from './common.ts';
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or refused), f fields, a amount in minor units or nil,
  *         c currency or nil, h hash of the folded reference or nil }
- * Returns 'recorded', or 'closed' when the run is not being recorded any more.
+ * Returns 'recorded', 'closed' when the run is not being recorded any more, or 'season' in a closed season.
  *
  * Invariant: a record that is there stays as it is, so recording may be run again; only a record that was restored
  * from an intent log, which lacks its row, is given the row. A reference that an earlier payout has not given free
- * (design 6) makes the new payout held, with a link to the earlier one.
+ * (design 6) makes the new payout held, with a link to the earlier one. The rows of a run that was cancelled while it was
+ * being recorded are recorded as cancelled: none of them is lost.
  */
-export const RECORD = `${LUA_COMMON}
+export const RECORD = `${LUA_PRELUDE}
 local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
 local run = ARGV[1]
 local rk = runKey(run)
-if redis.call('HGET', rk, 'state') ~= 'recording' then return 'closed' end
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
+local recording = redis.call('HMGET', rk, 'state', 'lastLine')
+local isCancelled = recording[1] == 'cancelled' and not recording[2]
+if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
 local function holder(hash, own)
@@ -41,10 +45,11 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
   if there[1] and not there[2] and row.s == 'ready' then
     setFields(key, row.f)
     redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
+    redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
   elseif not there[1] then
-    local state = row.s
+    local state = (isCancelled and row.s == 'ready') and 'cancelled' or row.s
     setFields(key, row.f)
-    if row.h then
+    if row.h and state == 'ready' then
       local earlier = holder(row.h, run .. '-' .. row.l)
       if earlier then
         state = 'held'

@@ -1,14 +1,16 @@
 import { OPEN_STATES } from '../../payout.ts';
-import { LUA_COMMON } from './common.ts';
+import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Claims a file's content for a run: the first one who comes makes the run, everybody else learns its id.
  *
  * KEYS[1] prefix
  * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields
- * Returns [run id, 'new' | 'known', state].
+ * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing may be claimed in a closed season:
+ * the runs that this Redis lost have to be restored before.
  */
-export const CLAIM_RUN = `${LUA_COMMON}
+export const CLAIM_RUN = `${LUA_PRELUDE}
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { '', 'season', '' } end
 local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
 if known then
   redis.call('HSETNX', FILES, ARGV[1], known)
@@ -26,7 +28,6 @@ redis.call('HSET', CONTENTS, ARGV[2], run)
 for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSET', runKey(run), name, value) end
 redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', text(at), 'changes', 1)
 redis.call('ZADD', RUNS, text(at), run)
-redis.call('SADD', UNSETTLED, run)
 return { run, 'new', 'recording' }
 `;
 
@@ -34,18 +35,18 @@ return { run, 'new', 'recording' }
  * Moves a run along the table of runs.
  *
  * KEYS[1] prefix
- * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason
+ * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted', state].
  *
  * Invariant: a run is finished only when none of its payouts is ready, armed, quoted or unknown.
  */
-export const MOVE_RUN = `${LUA_COMMON}
+export const MOVE_RUN = `${LUA_PRELUDE}
 local run, to, actor, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local rk = runKey(run)
 local from = redis.call('HGET', rk, 'state')
 if not from then return { 'missing', '' } end
 if from == to then return { 'there', from } end
-if not RUN_MOVES[from .. '>' .. to] then return { 'forbidden', from } end
+if not RUN_MOVES[from .. '>' .. to] or (ARGV[5] ~= '' and ARGV[5] ~= from) then return { 'forbidden', from } end
 if to == 'paying' and from == 'paused' and redis.call('HEXISTS', HEAD, 'halt') == 1 then return { 'halted', from } end
 if to == 'finished' then
   for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do
@@ -58,12 +59,8 @@ redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('HDEL', rk, 'pauseReason')
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
 if to == 'finished' or to == 'cancelled' then redis.call('HSET', rk, 'finishedAt', at) end
-if to == 'finished' then
-  redis.call('SREM', LIVE, run)
-  redis.call('ZADD', WATCH, at, run)
-else
-  redis.call('SADD', LIVE, run)
-end
+if to == 'finished' or to == 'cancelled' then redis.call('ZADD', WATCH, at, run) end
+redis.call('SADD', LIVE, run)
 redis.call('XADD', eventsKey(run), '*', 'event', to, 'actor', actor, 'reason', reason)
 return { 'moved', to }
 `;
@@ -75,7 +72,7 @@ return { 'moved', to }
  * KEYS[1] prefix; ARGV[1] ms
  * Returns run ids.
  */
-export const TAKE_WATCH = `${LUA_COMMON}
+export const TAKE_WATCH = `${LUA_PRELUDE}
 local at = now()
 local due = {}
 for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT', 0, 100)) do
@@ -83,7 +80,6 @@ for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT
   local isOld = at - tonumber(f[1] or '0') > tonumber(ARGV[1])
   if isOld and tonumber(f[2] or '0') <= 0 then
     redis.call('ZREM', WATCH, run)
-    redis.call('SREM', UNSETTLED, run)
   else
     redis.call('ZADD', WATCH, text(at + 86400000), run)
     if redis.call('HGET', runKey(run), 'watched') then due[#due + 1] = run end

@@ -6,7 +6,12 @@ function luaTable(entries: readonly (readonly [string, string])[]): string {
 }
 
 const outcomes = luaTable([...PAYOUT_STATES, 'refused' as const].map((state) => [state, `'${outcomeOf(state)}'`]));
-const moves = luaTable(MOVES.map(({ from, to, guard }) => [`${from}>${to}`, `'${guard ?? 'any'}'`]));
+const moves = luaTable(
+  MOVES.map(({ from, to, guard, drops }) => [
+    `${from}>${to}`,
+    `{ guard = '${guard ?? 'any'}', drops = '${drops ?? ''}' }`,
+  ]),
+);
 const runMoves = luaTable(
   Object.entries(RUN_MOVES).flatMap(([from, tos]) => tos.map((to) => [`${from}>${to}`, 'true'] as const)),
 );
@@ -15,7 +20,7 @@ const runMoves = luaTable(
  * What several scripts share: key names, the tables of moves (made from src/payout.ts), Redis's time, and `applyMove`,
  * the only code that writes a payout's state.
  */
-export const LUA_COMMON = `${LUA_KEYS}
+export const LUA_PRELUDE = `${LUA_KEYS}
 local OUTCOME = ${outcomes}
 local MOVES = ${moves}
 local RUN_MOVES = ${runMoves}
@@ -37,13 +42,14 @@ local function load(run, line)
     currency = (f[5] == 'S') and f[6] or f[7], rowHash = f[8], counter = tonumber(f[9] or '0') }
 end
 
--- Whether the table of moves lets p go to a state; a breach may hold anything.
-local function mayMove(p, to, breach)
-  if breach then return to == 'held' and p.state ~= 'held' end
-  local guard = MOVES[p.state .. '>' .. to]
-  if not guard then return false end
-  if guard == 'sent' then return p.quote ~= false end
-  if guard == 'never-sent' then return p.quote == false end
+-- Whether the table of moves lets p go to a state by dropping its quote for a reason ('' for none); a breach may hold
+-- anything, with its quote.
+local function mayMove(p, to, drops, breach)
+  if breach then return to == 'held' and p.state ~= 'held' and drops == '' end
+  local move = MOVES[p.state .. '>' .. to]
+  if not move or move.drops ~= drops then return false end
+  if move.guard == 'sent' then return p.quote ~= false end
+  if move.guard == 'never-sent' then return p.quote == false end
   return true
 end
 
@@ -55,13 +61,17 @@ end
 
 local function setDue(p, to, at, afterMs)
   local id = p.run .. '-' .. p.line
+  local set = to == 'accepted' and TRACKED or DUE
+  if to ~= 'accepted' then redis.call('ZREM', TRACKED, id) end
   if to == 'ready' then
     redis.call('ZREM', DUE, id)
     redis.call('ZADD', slicesKey(p.run), text(at + (afterMs or 0)), p.line .. '-' .. p.line)
   elseif afterMs then
-    redis.call('ZADD', DUE, text(at + afterMs), id)
+    if set == TRACKED then redis.call('ZREM', DUE, id) end
+    redis.call('ZADD', set, text(at + afterMs), id)
   else
     redis.call('ZREM', DUE, id)
+    redis.call('ZREM', set, id)
   end
 end
 

@@ -1,0 +1,84 @@
+import { nameOf } from '../../app.ts';
+import { CAPABILITIES } from '../../config.ts';
+import type { DataDir } from '../../ledger/data-dir.ts';
+import type { HeadFacts } from '../../ledger/head.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { CAPABILITY_USES } from '../../service/assumptions.ts';
+import type { Found } from './check.ts';
+import type { RedisPlace } from './redis-check.ts';
+
+export interface LedgerPlace extends RedisPlace {
+  /** This process's safety settings; undefined when they cannot be known. */
+  readonly safety: string | undefined;
+}
+
+/** Whose the ledger is, and whether anything in it keeps payments from being sent. */
+export async function examineLedger(ledger: Ledger, place: LedgerPlace): Promise<void> {
+  const { check, capabilities, safety } = place;
+  const facts = await check('ledger', () => checkIdentity(ledger, place));
+  if (facts === undefined) return;
+  if (safety !== undefined) await check('safety settings', async () => compareSafety(facts, safety));
+  await check('season', () => checkSeason(ledger, { isNew: facts.instance === '', folder: place.folder }));
+  await check('halt', async () => describeHalt(facts));
+  if (capabilities !== undefined) {
+    await check('capabilities', async () => describeCapabilities(capabilities, facts.disproved));
+  }
+}
+
+async function checkIdentity(
+  { head }: Ledger,
+  { folder, config, safety = '' }: LedgerPlace,
+): Promise<Found & { value: HeadFacts }> {
+  const value = await head.read();
+  const service = nameOf(config.service);
+  if (value.instance === '' && folder.instance === '') return { found: 'none yet: the first run makes it', value };
+  // Writes nothing: a ledger is made only for a directory that belongs to none.
+  await head.open({ knownInstance: folder.instance, newInstance: value.instance, service, safety, insist: false });
+  return { found: `${value.instance}, of ${service}, ${value.armings} armings`, value };
+}
+
+function compareSafety(facts: HeadFacts, safety: string): Found {
+  if (facts.instance === '' || facts.safety === safety) return { found: safety };
+  return {
+    found: `ledger: ${facts.safety}\nthis process: ${safety}`,
+    remedy: 'Start every process with the same settings, or run "payrun settings adopt" while no worker runs.',
+  };
+}
+
+async function checkSeason({ head }: Ledger, { isNew, folder }: { isNew: boolean; folder: DataDir }): Promise<Found> {
+  if (isNew) return { found: 'begins with the first run' };
+  const { open, missing } = await head.season();
+  if (open) return { found: 'open' };
+  const others = missing.filter((id) => id !== folder.id);
+  if (others.length === 0) {
+    return { found: 'closed since Redis was started; the next worker compares its intent logs and opens it' };
+  }
+  return {
+    found: `closed: ${others.length} other data directories have to compare their intent logs (${others.join(', ')})`,
+    remedy: 'Start a worker on each of them.',
+  };
+}
+
+function describeHalt({ halt, releaseBy }: HeadFacts): Found {
+  if (halt === null) return { found: 'nothing is halted' };
+  const proposed = releaseBy === null ? '' : `; ${releaseBy} proposes to release it`;
+  return {
+    found: `everything is halted: ${halt}${proposed}`,
+    remedy: 'Two people release it: "payrun release --as NAME", then the same by another NAME.',
+  };
+}
+
+/** Which capabilities of the service are lacking, and what that means. */
+export function describeCapabilities(known: ReadonlySet<string>, disproved: readonly string[]): Found {
+  const lacking = CAPABILITIES.filter((name) => !known.has(name) || disproved.includes(name));
+  if (lacking.length === 0) return { found: 'all are known to hold' };
+  const lines = lacking.map(
+    (name) => `${name} ${disproved.includes(name) ? 'was disproved' : 'is not known'}. ${CAPABILITY_USES[name]}`,
+  );
+  return {
+    found: lines.join('\n'),
+    remedy:
+      'A payout whose answer was lost will wait for people. Name a file of findings (PAYRUN_CAPABILITIES_FILE), ' +
+      'or in test take them as given (PAYRUN_ASSUME).',
+  };
+}

@@ -1,0 +1,59 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { readConfig } from '../config.ts';
+import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
+import type { Run } from '../payout.ts';
+import { EXIT, type ExitCode } from '../refusal.ts';
+import { submitRun } from '../runs/submit.ts';
+import { actorOf, requireService, withApp } from './open.ts';
+import { parseOptions, personName } from './options.ts';
+import { printJson, printRun, say } from './print.ts';
+
+const schema = z.object({
+  skipInvalid: z.boolean(),
+  sandbox: z.boolean(),
+  as: personName.optional(),
+  json: z.boolean(),
+});
+type SubmitOptions = z.infer<typeof schema>;
+
+/** `payrun submit`: records a run for workers to pay, and returns. */
+export function submitCommand(end: (code: ExitCode) => void): Command {
+  return new Command('submit')
+    .description('record a payout file as a run, for workers to pay')
+    .argument('<file>', 'the payout file')
+    .option('--skip-invalid', 'take the valid rows although others are refused', false)
+    .option('--sandbox', 'for the simulated service, when no service is configured', false)
+    .option('--as <name>', 'who hands the file in')
+    .option('--json', 'print the run as JSON', false)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  payrun submit payouts.csv --as anna\n  payrun submit payouts.csv --sandbox --skip-invalid',
+    )
+    .action(async (file: string, raw: unknown) => end(await submitFile(file, parseOptions(schema, raw))));
+}
+
+async function submitFile(path: string, options: SubmitOptions): Promise<ExitCode> {
+  requireService(readConfig(), options);
+  return await withApp({ logLevel: 'error' }, async (app) => {
+    const { skipInvalid, json } = options;
+    const submitted = await submitRun(app, { path, actor: actorOf(options.as), skipInvalid });
+    if (submitted.kind === 'refused') {
+      say(describeProblems(submitted.checked));
+      if (json) printJson(problemsDocument(submitted.checked));
+      return EXIT.fileRefused;
+    }
+    const { run, isNew } = submitted;
+    if (!isNew) say(`This file is run ${run.id} already; it was not recorded again.`);
+    await printRun(app, run, { json });
+    say(
+      `"payrun watch ${run.id}" shows how far it is; workers pay it: payrun worker${options.sandbox ? ' --sandbox' : ''}`,
+    );
+    return exitCodeOfSubmitted(run);
+  });
+}
+
+function exitCodeOfSubmitted({ state, counts }: Run): ExitCode {
+  if (state === 'awaiting-approval') return EXIT.awaitingApproval;
+  return counts.refused > 0 ? EXIT.notPaid : EXIT.ok;
+}

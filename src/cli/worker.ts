@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { JobQueues } from '../../jobs/open.ts';
+import { startWorker } from '../../jobs/worker.ts';
+import type { App } from '../app.ts';
+import { readConfig } from '../config.ts';
+import type { PayDeps } from '../pay/deps.ts';
+import { EXIT, type ExitCode } from '../refusal.ts';
+import { requireService, withApp } from './open.ts';
+import { parseOptions } from './options.ts';
+import { openPayService } from './pay-service.ts';
+import { say } from './print.ts';
+import { onStop, STOP_MS } from './stop.ts';
+
+/** Connections that have not closed so long after that are left to the system. */
+const CLOSE_MS = 4000;
+
+const schema = z.object({ sandbox: z.boolean() });
+
+/** `payrun worker`: works on all runs until it is told to stop. */
+export function workerCommand(end: (code: ExitCode) => void): Command {
+  return new Command('worker')
+    .description('work on all runs until SIGTERM or SIGINT')
+    .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
+    .addHelpText(
+      'after',
+      '\nIt begins nothing new once it is told to stop, and ends within seconds; a second signal ends it at once.' +
+        '\nStart as many as you like, on as many machines as you like.' +
+        '\n\nExamples:\n  payrun worker\n  payrun worker --sandbox',
+    )
+    .action(async (raw: unknown) => end(await work(parseOptions(schema, raw))));
+}
+
+async function work(options: z.infer<typeof schema>): Promise<ExitCode> {
+  requireService(readConfig(), options);
+  return await withApp({ logLevel: 'info' }, async (app) => {
+    const stop = onStop();
+    stop.signal.addEventListener('abort', endAtLast);
+    try {
+      const deps = await openPayService(app, { signal: stop.signal, isOver: async () => false });
+      if (deps !== undefined) await workUntil(app, deps, stop.signal);
+      return EXIT.ok;
+    } finally {
+      stop.release();
+    }
+  });
+}
+
+async function workUntil(app: App<JobQueues>, deps: PayDeps, stop: AbortSignal): Promise<void> {
+  const fault = new AbortController();
+  const missing = await deps.ensureSeason();
+  if (missing.length > 0) tellMissing(missing);
+  const worker = startWorker(app, deps, (error) => fault.abort(error));
+  const ended = AbortSignal.any([stop, fault.signal]);
+  try {
+    say(`payrun worker ${process.pid} is ready`);
+    if (!ended.aborted) await once(ended, 'abort');
+    say(`payrun worker ${process.pid} is stopping`);
+  } finally {
+    await worker.stop(STOP_MS);
+  }
+  fault.signal.throwIfAborted();
+}
+
+function tellMissing(missing: readonly string[]): void {
+  say(
+    `Redis is another one or was restarted: nothing is paid before a worker has run on each of ${missing.length} more ` +
+      `data directories (${missing.join(', ')}) and compared its intent logs.`,
+  );
+}
+
+/** A request that hangs holds the process no longer than this; its payout is unknown, and is looked up by the next worker. */
+function endAtLast(): void {
+  setTimeout(() => {
+    say('Ended with requests in flight: their payouts are looked up by the next worker.');
+    process.exit(EXIT.ok);
+  }, STOP_MS + CLOSE_MS).unref();
+}

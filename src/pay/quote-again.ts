@@ -1,0 +1,35 @@
+import type { Payout } from '../payout.ts';
+import type { PayDeps } from './deps.ts';
+import { nextQuoteMs, QUOTE_FAILURES_MAX } from './due.ts';
+import { placeOf } from './facts.ts';
+import type { StepResult } from './pay-payout.ts';
+
+/** Holds or rejects a payout that has no spent quote. */
+export async function settleUnsent(
+  deps: PayDeps,
+  payout: Payout,
+  why: { kind: 'held' | 'rejected'; code: string; reason: string },
+): Promise<StepResult> {
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: why.kind,
+    version: payout.version,
+    actor: deps.owner,
+    reason: why.code,
+    fields: { rc: why.code, rs: why.reason },
+  });
+  return 'done';
+}
+
+/** Puts a payout off whose quote could not be had or used, or holds it when that failed too often (design 5). */
+export async function quoteAgain(deps: PayDeps, payout: Payout, reason: string): Promise<StepResult> {
+  const ms = nextQuoteMs(payout.quoteFailures + 1, deps.random);
+  const failures = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: true });
+  if (failures === undefined) return 'again';
+  if (failures < QUOTE_FAILURES_MAX) return 'deferred';
+  return await settleUnsent(deps, payout, {
+    kind: 'held',
+    code: 'E_NO_QUOTE',
+    reason: `no usable quote in ${QUOTE_FAILURES_MAX} tries; the last: ${reason}`,
+  });
+}

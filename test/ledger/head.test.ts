@@ -1,0 +1,253 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemRandom } from '../../src/clock.ts';
+import { bindDataDir, openDataDir } from '../../src/ledger/data-dir.ts';
+import type { HeadClaim } from '../../src/ledger/head.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { connectRedis } from '../../src/redis/connect.ts';
+import { EXIT, Refusal } from '../../src/refusal.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import {
+  claimOf,
+  connectArming,
+  DATA_DIR,
+  dumpOf,
+  newLedger,
+  PATIENCE,
+  SAFETY,
+  SERVICE,
+  type TestLedger,
+} from './test-ledger.ts';
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+});
+
+const waitMs = async () => (await desk.ledger.payouts.read({ runId: 'none', line: 2 })).waitMs;
+
+async function refusalOf(work: Promise<unknown>): Promise<Refusal> {
+  const caught: unknown = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(caught instanceof Refusal)) throw new Error('it was not refused', { cause: caught });
+  return caught;
+}
+
+describe('opening a ledger', () => {
+  test('makes it on an empty Redis, in its season', async () => {
+    const prefix = freshPrefix();
+    const { head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
+    const claim = claimOf();
+    expect(await head.open(claim)).toBe(claim.newInstance);
+    expect((await head.season()).open).toBe(true);
+    expect(await head.read()).toMatchObject({
+      instance: claim.newInstance,
+      service: SERVICE,
+      halt: null,
+      armings: 0,
+      refusedMoves: 0,
+      disproved: [],
+    });
+  });
+
+  test('again, with the instance that is known or as a newcomer, gives the same and writes nothing', async () => {
+    const before = await dumpOf(desk);
+    expect(await desk.ledger.head.open(claimOf())).toBe(desk.instance);
+    expect(await desk.ledger.head.open(claimOf(desk.instance))).toBe(desk.instance);
+    expect(await dumpOf(desk)).toEqual(before);
+  });
+
+  const refusals: readonly { readonly what: string; readonly claim: Partial<HeadClaim>; readonly says: RegExp }[] = [
+    {
+      what: 'another service',
+      claim: { service: 'https://other.example' },
+      says: /another service.*https:\/\/service/,
+    },
+    { what: 'another ledger than the data directory knows', claim: { knownInstance: 'x' }, says: /another ledger/ },
+    { what: 'other safety settings', claim: { safety: 'grace 0' }, says: /other safety settings[^]*arm deadline/ },
+  ];
+  test.each(refusals)('is refused for $what, and nothing is written', async ({ claim, says }) => {
+    const before = await dumpOf(desk);
+    const refusal = await refusalOf(desk.ledger.head.open({ ...claimOf(), ...claim }));
+    expect(refusal.message).toMatch(says);
+    expect(refusal.exitCode).toBe(EXIT.usage);
+    expect(await dumpOf(desk)).toEqual(before);
+  });
+
+  test('is refused for a ledger of a newer payrun, and nothing is written', async () => {
+    await desk.redis.hset(desk.keys.head, 'schema', 2);
+    const before = await dumpOf(desk);
+    expect((await refusalOf(desk.ledger.head.open(claimOf()))).message).toMatch(/newer payrun \(layout 2/);
+    expect(await dumpOf(desk)).toEqual(before);
+  });
+
+  test('is refused on a Redis that lost the ledger of the data directory, and nothing is written', async () => {
+    const prefix = freshPrefix();
+    const { head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
+    const refusal = await refusalOf(head.open(claimOf('known')));
+    expect(refusal.message).toMatch(/does not hold/);
+    expect(refusal.exitCode).toBe(EXIT.usage);
+    expect(await server.redis.keys(`${prefix}*`)).toEqual([]);
+  });
+
+  test('does not ask for the same safety settings of who only looks', async () => {
+    const looker = { ...claimOf(), safety: 'grace 0', insist: false };
+    expect(await desk.ledger.head.open(looker)).toBe(desk.instance);
+    await desk.ledger.head.adoptSafety('grace 0');
+    expect(await desk.ledger.head.open({ ...looker, insist: true })).toBe(desk.instance);
+    expect((await refusalOf(desk.ledger.head.open(claimOf()))).message).toContain(SAFETY);
+  });
+
+  test('adopts no safety settings where there is no ledger', async () => {
+    const prefix = freshPrefix();
+    await openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR }).head.adoptSafety('grace 0');
+    expect(await server.redis.keys(`${prefix}*`)).toEqual([]);
+  });
+
+  test('by many at once makes one ledger, and all agree whose it is', async () => {
+    const others = await Promise.all(
+      [1, 2].map(() => connectRedis({ socket: server.socket }, { name: 'test', kind: 'commands' })),
+    );
+    for (let race = 0; race < 20; race++) {
+      const prefix = freshPrefix();
+      const heads = [...others, ...others].map(
+        (redis) => openLedger({ redis, arming }, { prefix, dataDirId: DATA_DIR }).head,
+      );
+      const instances = await Promise.all(heads.map((head) => head.open(claimOf())));
+      expect(new Set(instances).size).toBe(1);
+      expect((await heads[0]?.read())?.instance).toBe(instances[0]);
+    }
+    for (const redis of others) redis.disconnect();
+  });
+});
+
+describe('a halt', () => {
+  test('is released by two people, never by one twice', async () => {
+    const { head } = desk.ledger;
+    expect(await head.release('anna')).toBe('not-halted');
+    await head.halt('worker-1', 'evidence');
+    expect((await head.read()).halt).toBe('evidence');
+    expect(await head.release('anna')).toBe('proposed');
+    expect(await head.release('anna')).toBe('same-person');
+    expect((await head.read()).releaseBy).toBe('anna');
+    expect(await head.release('ben')).toBe('released');
+    expect(await head.read()).toMatchObject({ halt: null, releaseBy: null });
+  });
+
+  test('keeps its first reason, and a further one voids a release that was proposed', async () => {
+    const { head } = desk.ledger;
+    await head.halt('worker-1', 'first');
+    await head.release('anna');
+    await head.halt('worker-2', 'second');
+    expect(await head.read()).toMatchObject({ halt: 'first', releaseBy: null });
+    expect(await head.release('ben')).toBe('proposed');
+  });
+
+  test('is seen beside every payout that is read', async () => {
+    await desk.ledger.head.halt('worker-1', 'evidence');
+    expect(await desk.ledger.payouts.read({ runId: 'none', line: 2 })).toMatchObject({
+      payout: undefined,
+      halt: 'evidence',
+    });
+  });
+});
+
+describe('what all workers share', () => {
+  test('a longer wait is never cut short by a shorter one', async () => {
+    const { head } = desk.ledger;
+    expect(await waitMs()).toBe(0);
+    await head.hold(600_000);
+    await head.hold(1);
+    expect(await waitMs()).toBeGreaterThan(500_000);
+    await head.hold(6_000_000);
+    expect(await waitMs()).toBeGreaterThan(5_000_000);
+  });
+
+  test('a wait ends by itself', async () => {
+    await desk.ledger.head.hold(0.5);
+    await expect.poll(() => desk.redis.exists(`${desk.prefix}:wait`), PATIENCE).toBe(0);
+  });
+
+  test('a capability that was disproved stays so, once each, also when one name begins like another', async () => {
+    const { head } = desk.ledger;
+    for (const name of ['payment-id-is-quote-id', 'payment-id', 'payment-id', 'payment-id-is-quote-id']) {
+      await head.disprove(name, `evidence of ${name}`);
+    }
+    expect((await head.read()).disproved).toEqual(['payment-id-is-quote-id', 'payment-id']);
+    const { disproved } = await desk.ledger.payouts.read({ runId: 'none', line: 2 });
+    expect(disproved).toEqual(['payment-id-is-quote-id', 'payment-id']);
+  });
+
+  test('a turn is taken by one of many in each period', async () => {
+    const { head } = desk.ledger;
+    const turns = await Promise.all(Array.from({ length: 20 }, () => head.takeTurn('sweep', 60_000)));
+    expect(turns.filter(Boolean)).toHaveLength(1);
+    expect(await head.takeTurn('other', 1)).toBe(true);
+    await expect.poll(() => head.takeTurn('other', 60_000), PATIENCE).toBe(true);
+    expect(await head.takeTurn('other', 60_000)).toBe(false);
+  });
+});
+
+describe('a data directory', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+  const open = () => openDataDir(join(folder, 'data'), { random: systemRandom, mustLast: true });
+
+  test('is made for this user alone, and belongs to no ledger until it is bound', async () => {
+    const made = await open();
+    expect(made.instance).toBe('');
+    expect(statSync(made.path).mode & 0o777).toBe(0o700);
+    expect((await open()).id).not.toBe(made.id);
+  });
+
+  test('keeps its id and its ledger once it is bound', async () => {
+    const bound = await bindDataDir(await open(), 'ledger-1');
+    expect(await open()).toEqual(bound);
+    expect(await bindDataDir(bound, 'ledger-1')).toEqual(bound);
+    expect(statSync(join(bound.path, 'ledger.json')).mode & 0o777).toBe(0o600);
+  });
+
+  test('that two bind at once gets one id, and both know it', async () => {
+    const opened = await Promise.all(Array.from({ length: 10 }, () => open()));
+    const bound = await Promise.all(opened.map((dataDir) => bindDataDir(dataDir, 'ledger-1')));
+    expect(new Set(bound.map(({ id }) => id)).size).toBe(1);
+    expect(await open()).toEqual(bound[0]);
+  });
+
+  test('cannot be made below a file: a Refusal that names it', async () => {
+    const bound = await bindDataDir(await open(), 'ledger-1');
+    const path = join(bound.path, 'ledger.json', 'data');
+    const refusal = await refusalOf(openDataDir(path, { random: systemRandom, mustLast: false }));
+    expect(refusal.message).toContain(path);
+    expect(readFileSync(join(bound.path, 'ledger.json'), 'utf8')).toContain('ledger-1');
+  });
+
+  test.skipIf(process.platform !== 'linux')(
+    'in memory is refused with a real service, and fine for the sandbox',
+    async () => {
+      const path = join('/dev/shm', `payrun-test-${systemRandom.uuid()}`);
+      expect((await refusalOf(openDataDir(path, { random: systemRandom, mustLast: true }))).message).toMatch(/tmpfs/);
+      expect((await openDataDir(path, { random: systemRandom, mustLast: false })).path).toBe(path);
+      rmSync(path, { recursive: true });
+    },
+  );
+});

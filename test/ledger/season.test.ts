@@ -1,0 +1,346 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
+import type { IntentLine } from '../../src/ledger/intent-line.ts';
+import { intentsFolder, openIntentLog } from '../../src/ledger/intent-log.ts';
+import { ensureSeason } from '../../src/ledger/season.ts';
+import { silentLog } from '../../src/log.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import {
+  armingOf,
+  armPayout,
+  connectArming,
+  freshRows,
+  newLedger,
+  PATIENCE,
+  payingRun,
+  readPayout,
+  recordRows,
+  type TestLedger,
+} from './test-ledger.ts';
+
+const DEADLINE_MS = 30;
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+let runId: string;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+  runId = await payingRun(desk.ledger, freshRows(5));
+  folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A clock that waits for nothing but tells of each sleep before it ends. */
+function sleepless(onSleep: (ms: number) => Promise<void> = async () => {}): Clock & { readonly slept: number[] } {
+  const slept: number[] = [];
+  return {
+    ...systemClock,
+    slept,
+    async sleep(ms) {
+      slept.push(ms);
+      await onSleep(ms);
+    },
+  };
+}
+
+function season(clock: Clock = sleepless(), signal?: AbortSignal): Promise<readonly string[]> {
+  const { head } = desk.ledger;
+  const deps = { head, dataDir: folder, dataDirId: 'dir-a', armDeadlineMs: DEADLINE_MS, clock, log: silentLog };
+  return ensureSeason(deps, signal);
+}
+
+async function restart(signal?: NodeJS.Signals): Promise<void> {
+  await server.restart(signal);
+  await expect.poll(() => arming.ping().catch(() => 'lost'), PATIENCE).toBe('PONG');
+}
+
+const refused = () => armPayout(desk.ledger, { runId, line: 6 });
+
+/** A line for an arming of this run that the ledger knows nothing of. */
+function lostLine(other: Partial<IntentLine> = {}): IntentLine {
+  return {
+    runId,
+    line: 2,
+    fileSha256: 'sha',
+    referenceHash: 'hash',
+    attempt: 1,
+    quoteId: systemRandom.uuid(),
+    quoteExpiresAt: 1_900_000_000_000,
+    bodyHash: 'body',
+    armingCounter: 1,
+    owner: 'worker-1',
+    armedAt: 1_790_000_000_000,
+    credentials: 'fingerprint',
+    ...other,
+  };
+}
+
+async function writeLines(...lines: IntentLine[]): Promise<string> {
+  const log = openIntentLog(folder, { clock: systemClock, random: systemRandom });
+  for (const line of lines) await log.append(line);
+  await log.close();
+  return join(intentsFolder(folder), readdirSync(intentsFolder(folder)).toSorted().at(-1) ?? '');
+}
+
+describe('a season', () => {
+  test('that is open is left alone, without a wait', async () => {
+    const clock = sleepless();
+    expect(await season(clock)).toEqual([]);
+    expect(clock.slept).toEqual([]);
+  });
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'closes when Redis is restarted by %s, until twice the arm deadline is over and the logs were compared',
+    async (signal) => {
+      await armPayout(desk.ledger, { runId, line: 2 });
+      await restart(signal);
+      expect(await desk.ledger.head.season()).toMatchObject({ open: false, missing: ['dir-a'] });
+      await expect(refused()).rejects.toThrow('season');
+      const clock = sleepless(async () => {
+        expect((await desk.ledger.head.season()).missing).toEqual(['dir-a']);
+        await expect(refused()).rejects.toThrow('season');
+      });
+      expect(await season(clock)).toEqual([]);
+      expect(clock.slept).toEqual([2 * DEADLINE_MS]);
+      expect(await desk.ledger.head.season()).toMatchObject({ open: true, missing: [] });
+      expect((await refused()).state).toBe('armed');
+    },
+  );
+
+  test('opens after nothing was lost without a halt, and every run goes on', async () => {
+    const before = await armPayout(desk.ledger, { runId, line: 2 });
+    await restart();
+    await season();
+    expect(await desk.ledger.head.read()).toMatchObject({ halt: null, armings: 1 });
+    expect(await readPayout(desk.ledger, { runId, line: 2 })).toEqual(before);
+    expect((await desk.ledger.runs.read(runId))?.state).toBe('paying');
+  });
+
+  test('is waited for anew when Redis is restarted again meanwhile', async () => {
+    await restart();
+    let restarts = 0;
+    const clock = sleepless(async () => {
+      if (restarts++ === 0) await restart();
+    });
+    expect(await season(clock)).toEqual([]);
+    expect(clock.slept).toEqual([2 * DEADLINE_MS, 2 * DEADLINE_MS]);
+  });
+
+  test('is not opened by a comparison for another run of the server', async () => {
+    const { server: earlier } = await desk.ledger.head.season();
+    await restart();
+    const part = { dataDirId: 'dir-a', server: earlier, last: true, json: '[]' };
+    expect(await desk.ledger.head.compare(part)).toEqual({ result: 'changed', restored: 0 });
+    expect((await desk.ledger.head.season()).open).toBe(false);
+  });
+
+  test('stays closed while lines are still to come', async () => {
+    await restart();
+    const { server: now } = await desk.ledger.head.season();
+    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json: '[]' });
+    expect((await desk.ledger.head.season()).open).toBe(false);
+  });
+
+  test('stays closed when the process is told to stop in the wait', async () => {
+    await restart();
+    const stop = new AbortController();
+    const clock = sleepless(async () => stop.abort());
+    expect(await season(clock, stop.signal)).toEqual(['dir-a']);
+    expect((await desk.ledger.head.season()).open).toBe(false);
+  });
+
+  test('closes when the replication history changes although the server is the same', async () => {
+    const { server: before } = await desk.ledger.head.season();
+    await desk.redis.replicaof('127.0.0.1', 1);
+    await desk.redis.replicaof('NO', 'ONE');
+    const now = await desk.ledger.head.season();
+    expect(now.open).toBe(false);
+    expect(now.server.split(' ')[0]).toBe(before.split(' ')[0]);
+    await expect(refused()).rejects.toThrow('season');
+    expect(await season()).toEqual([]);
+  });
+
+  test('does not open before each directory that may arm has compared, also one that never armed anything', async () => {
+    await desk.ledger.head.enterDir('dir-gone');
+    await restart();
+    expect(await season()).toEqual(['dir-gone']);
+    expect((await desk.ledger.head.season()).missing).toEqual(['dir-gone']);
+    await expect(refused()).rejects.toThrow('season');
+  });
+});
+
+function joining(clock: Clock): Promise<readonly string[]> {
+  const { head } = desk.ledger;
+  return ensureSeason({ head, dataDir: folder, dataDirId: 'dir-b', armDeadlineMs: DEADLINE_MS, clock, log: silentLog });
+}
+
+describe('a data directory that joins an open season', () => {
+  test('may arm at once when it has no logs', async () => {
+    const clock = sleepless();
+    await expect(armPayout(desk.in('dir-b'), { runId, line: 2 })).rejects.toThrow('season');
+    expect(await joining(clock)).toEqual([]);
+    expect(clock.slept).toEqual([]);
+    expect((await armPayout(desk.in('dir-b'), { runId, line: 2 })).state).toBe('armed');
+    expect((await armPayout(desk.ledger, { runId, line: 3 })).state).toBe('armed');
+  });
+
+  test('compares its logs first, and halts everything if the ledger knows nothing of them', async () => {
+    await writeLines(lostLine());
+    const clock = sleepless();
+    expect(await joining(clock)).toEqual([]);
+    expect(clock.slept).toEqual([2 * DEADLINE_MS]);
+    expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
+    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    expect((await desk.ledger.runs.read(runId))?.state).toBe('paused');
+  });
+
+  test('never hides a quote that was armed meanwhile: a payout with two of them is for people to decide', async () => {
+    const armed = await armPayout(desk.ledger, { runId, line: 2 });
+    await writeLines(lostLine({ armingCounter: 60 }));
+    await joining(sleepless());
+    const { state, quoteId } = await readPayout(desk.ledger, { runId, line: 2 });
+    expect(state === 'held' || quoteId === armed.quoteId).toBe(true);
+  });
+});
+
+describe('in a closed season', () => {
+  beforeEach(() => restart());
+
+  test('no file is claimed and no row is recorded: what was lost comes back first', async () => {
+    const rows = freshRows(1);
+    const claim = { fileName: 'a.csv', fileSha256: 'a', contentHash: 'a', rows: 1, fileTotals: [], createdBy: 'anna' };
+    expect((await desk.ledger.runs.claim({ id: '20260131-aaaaaa', ...claim })).result).toBe('season');
+    expect(await recordRows(desk.ledger, runId, rows)).toBe('season');
+    expect(await desk.ledger.runs.read('20260131-aaaaaa')).toBeUndefined();
+  });
+});
+
+describe('comparing intent logs', () => {
+  beforeEach(() => restart());
+
+  test('restores more lines than fit one call, and halts once all are restored', async () => {
+    await season();
+    const rows = freshRows(1200);
+    const large = await payingRun(desk.ledger, rows);
+    await restart();
+    const log = openIntentLog(folder, { clock: systemClock, random: systemRandom });
+    await Promise.all(
+      rows.map(({ line }, index) => log.append(lostLine({ runId: large, line, armingCounter: index + 1 }))),
+    );
+    await log.close();
+    expect(await season()).toEqual([]);
+    expect((await desk.ledger.runs.read(large))?.counts).toMatchObject({ ready: 0, unknown: 1200 });
+    expect(await desk.ledger.head.read()).toMatchObject({ armings: 1200, halt: expect.stringContaining('1200') });
+  });
+
+  test('is done again after a crash between two parts, and still halts', async () => {
+    await writeLines(lostLine());
+    const { server: now } = await desk.ledger.head.season();
+    const { quoteId: q, quoteExpiresAt: x, attempt: k, armingCounter: c } = lostLine();
+    const json = JSON.stringify([
+      { r: runId, l: 2, s: 'sha', q, x: String(x), k, c, o: 'w', t: '1', f: 'f', h: 'hash' },
+    ]);
+    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json });
+    expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
+    expect(await season()).toEqual([]);
+    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+  });
+
+  test('done by many processes of one directory at once restores each line once', async () => {
+    await writeLines(lostLine(), lostLine({ line: 3, armingCounter: 2 }));
+    const opened = await Promise.all([season(), season(), season()]);
+    expect(opened).toEqual([[], [], []]);
+    const { quotes, version } = await readPayout(desk.ledger, { runId, line: 2 });
+    expect([quotes, version]).toEqual([1, 2]);
+    expect((await desk.ledger.runs.read(runId))?.counts.unknown).toBe(2);
+  });
+
+  test('keeps the season closed while a line other than the last is damaged, and says which file', async () => {
+    const path = await writeLines(lostLine(), lostLine({ line: 3, armingCounter: 2 }));
+    const sound = readFileSync(path, 'utf8');
+    writeFileSync(path, sound.replace('"attempt":1', '"attempt":2'));
+    await expect(season()).rejects.toThrow(Refusal);
+    await expect(season()).rejects.toThrow(path);
+    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('ready');
+    writeFileSync(path, sound);
+    expect(await season()).toEqual([]);
+    expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('unknown');
+  });
+
+  test('takes a torn last line for nothing: its request was never sent', async () => {
+    const path = await writeLines(lostLine());
+    appendFileSync(path, '\n300 0123abcd {"runId":"2026');
+    await writeLines(lostLine({ line: 3, armingCounter: 2 }));
+    expect(await season()).toEqual([]);
+    expect((await desk.ledger.runs.read(runId))?.counts.unknown).toBe(2);
+  });
+
+  test('leaves a later attempt of the ledger alone', async () => {
+    await season();
+    await armPayout(desk.ledger, { runId, line: 3 });
+    const later = await armPayout(desk.ledger, { runId, line: 2 });
+    await writeLines(lostLine({ armingCounter: 1 }));
+    await restart();
+    await season();
+    expect(await readPayout(desk.ledger, { runId, line: 2 })).toEqual(later);
+    expect((await desk.ledger.head.read()).halt).toBeNull();
+  });
+
+  test('of a directory that never armed anything opens the season', async () => {
+    expect(await season()).toEqual([]);
+    expect(readdirSync(folder)).toEqual(['intents']);
+  });
+});
+
+describe('with a replica', () => {
+  test('an arming that it does not acknowledge counts as a lost reply', async () => {
+    const port = await freePort();
+    const master = await startTestRedis('--port', String(port), '--repl-diskless-sync-delay', '0');
+    const replica = await startTestRedis('--replicaof', `127.0.0.1 ${port}`);
+    const masterArming = await connectArming(master);
+    try {
+      const pair = await newLedger({ redis: master.redis, arming: masterArming });
+      const paying = await payingRun(pair.ledger, freshRows(2));
+      await expect.poll(() => master.redis.wait(1, 100), PATIENCE).toBe(1);
+      expect((await armPayout(pair.ledger, { runId: paying, line: 2 })).state).toBe('armed');
+      process.kill(replica.pid, 'SIGSTOP');
+      const payout = await readPayout(pair.ledger, { runId: paying, line: 3 });
+      expect(await pair.ledger.payouts.arm(armingOf(payout))).toEqual({ armed: false, refusal: 'not-replicated' });
+      expect((await readPayout(pair.ledger, { runId: paying, line: 3 })).state).toBe('armed');
+    } finally {
+      masterArming.disconnect();
+      await replica.stop();
+      await master.stop();
+    }
+  });
+});
+
+async function freePort(): Promise<number> {
+  const listener = createServer();
+  await new Promise<void>((resolve) => {
+    listener.listen(0, '127.0.0.1', resolve);
+  });
+  const address = listener.address();
+  await new Promise((resolve) => {
+    listener.close(resolve);
+  });
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -1,0 +1,177 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { App } from '../../src/app.ts';
+import { CAPABILITIES } from '../../src/config.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { reportPaths, summariseRun, writeReport } from '../../src/runs/report.ts';
+import { readRun } from '../../src/runs/submit.ts';
+import { VERSION } from '../../src/version.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openTestApp } from './opened-app.ts';
+import { armPayout, beginRun, movePayout, recordRun } from './recorded-run.ts';
+
+const documentShape = z.looseObject({
+  runId: z.string(),
+  rows: z.array(z.looseObject({})),
+  outcomes: z.looseObject({}),
+});
+
+let server: TestRedis;
+let app: App;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+beforeEach(async () => {
+  app = await openTestApp(server.url);
+  folder = mkdtempSync(join(tmpdir(), 'payrun-reports-'));
+});
+afterEach(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A run with a row of each of some outcomes. */
+async function someRun(id = 'r1'): Promise<string> {
+  const runId = await recordRun(app.ledger, { id, lines: [2, 3, 4, 5], refused: [6] });
+  await armPayout(app.ledger, { runId, line: 3 }, `q-${id}`);
+  await movePayout(app.ledger, { runId, line: 3 }, 'accepted', 'completed');
+  await movePayout(app.ledger, { runId, line: 4 }, 'held');
+  await movePayout(app.ledger, { runId, line: 5 }, 'rejected');
+  return runId;
+}
+
+function documentAt(path: string | undefined): z.infer<typeof documentShape> {
+  return documentShape.parse(JSON.parse(readFileSync(path ?? '', 'utf8')));
+}
+
+describe('a report', () => {
+  test('is two files named after the run and version 1, and every row of the file ties', async () => {
+    const runId = await someRun();
+    const { summary, paths } = await writeReport(app, runId, folder);
+    expect(paths).toEqual([join(folder, 'r1.v1.csv'), join(folder, 'r1.v1.json')]);
+    expect(readdirSync(folder).toSorted()).toEqual(['r1.v1.csv', 'r1.v1.json']);
+    expect(summary.ties).toBe(true);
+    expect(summary.outcomes).toMatchObject({ waiting: 1, paid: 1, held: 1, rejected: 1, refused: 1, unknown: 0 });
+    expect(documentAt(paths[1]).rows).toHaveLength(5);
+    expect(
+      readFileSync(paths[0] ?? '', 'utf8')
+        .trimEnd()
+        .split('\n'),
+    ).toHaveLength(6);
+  });
+
+  test('says where its figures come from', async () => {
+    const { paths } = await writeReport(app, await someRun(), folder);
+    expect(documentAt(paths[1])).toMatchObject({
+      service: 'sandbox',
+      sandbox: true,
+      environment: 'test',
+      version: VERSION,
+      overrides: [],
+      capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
+    });
+  });
+
+  test('says of a capability that was seen not to hold that it does not', async () => {
+    await app.ledger.head.disprove('one-payment-per-quote', 'payout r1-3');
+    const { paths } = await writeReport(app, await someRun(), folder);
+    expect(documentAt(paths[1])).toMatchObject({
+      capabilities: { 'one-payment-per-quote': false, 'expired-quote-refused': true },
+    });
+  });
+
+  test('lies in the report folder unless another one is named', async () => {
+    const { paths } = await writeReport(app, await someRun());
+    expect(paths).toEqual(['csv', 'json'].map((ending) => join(app.config.reportDir, `r1.v1.${ending}`)));
+    expect(await reportPaths(app.config.reportDir, await readRun(app, 'r1'))).toEqual(paths);
+  });
+});
+
+describe('writing it again', () => {
+  test('gives the same files while nothing changed', async () => {
+    const runId = await someRun();
+    const first = await writeReport(app, runId, folder);
+    const before = first.paths.map((path) => readFileSync(path, 'utf8'));
+    expect((await writeReport(app, runId, folder)).paths).toEqual(first.paths);
+    expect(first.paths.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
+    expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  test('makes a further version when a payout moved, and leaves the earlier one as it was', async () => {
+    const runId = await someRun();
+    const first = await writeReport(app, runId, folder);
+    const before = first.paths.map((path) => readFileSync(path, 'utf8'));
+    await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+    const second = await writeReport(app, runId, folder);
+    expect(second.paths).toEqual([join(folder, 'r1.v2.csv'), join(folder, 'r1.v2.json')]);
+    expect(second.summary.outcomes).toMatchObject({ paid: 0, returned: 1 });
+    expect(first.paths.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
+    expect(await readRun(app, runId)).toMatchObject({ reportVersion: 2 });
+  });
+
+  test('makes a further version for another folder, in which none lies', async () => {
+    const runId = await someRun();
+    await writeReport(app, runId);
+    const { paths } = await writeReport(app, runId, folder);
+    expect(paths.map((path) => readFileSync(path, 'utf8').length > 0)).toEqual([true, true]);
+  });
+
+  test.each(['csv', 'json'])('gives both files again after the %s was taken away', async (ending) => {
+    const runId = await someRun();
+    await writeReport(app, runId, folder);
+    rmSync(join(folder, `r1.v1.${ending}`));
+    const { paths } = await writeReport(app, runId, folder);
+    expect(paths.map((path) => path.replace(/^.*\./, ''))).toEqual(['csv', 'json']);
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(paths.map((path) => path.slice(folder.length + 1))));
+  });
+
+  test('never overwrites a file that somebody else put there', async () => {
+    const runId = await someRun();
+    const { paths } = await writeReport(app, runId, folder);
+    const other = await openTestApp(server.url);
+    try {
+      await beginRun(other.ledger, { id: 'r1', lines: [2] });
+      await other.ledger.runs.move('r1', { to: 'paying', actor: 'test', reason: 'test' });
+      const before = paths.map((path) => readFileSync(path, 'utf8'));
+      const { paths: others } = await writeReport(other, 'r1', folder);
+      expect(others).toEqual([join(folder, 'r1.v2.csv'), join(folder, 'r1.v2.json')]);
+      expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
+      expect((await writeReport(other, 'r1', folder)).paths).toEqual(others);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('there is no report', () => {
+  test('of a run that is still being recorded: nobody knows its rows', async () => {
+    const runId = await beginRun(app.ledger, { lines: [2] });
+    const refusal = await writeReport(app, runId, folder).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Refusal);
+    expect(refusal).toMatchObject({ exitCode: 2, message: `Run ${runId} is still being recorded.` });
+    await expect(summariseRun(app, runId)).rejects.toThrow('still being recorded');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('of a run that there is not', async () => {
+    await expect(writeReport(app, '20260131-absent', folder)).rejects.toThrow('There is no run 20260131-absent.');
+  });
+
+  test('yet, and so no path', async () => {
+    expect(await reportPaths(folder, await readRun(app, await someRun()))).toEqual([]);
+  });
+});
+
+test('a summary counts the rows anew and writes nothing', async () => {
+  const runId = await someRun();
+  expect(await summariseRun(app, runId)).toMatchObject({ ties: true, outcomes: { waiting: 1, paid: 1, held: 1 } });
+  expect(await readRun(app, runId)).toMatchObject({ reportVersion: 0 });
+});
