@@ -11,7 +11,7 @@ import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
 import type { At } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
-import { openPace } from './pay/pace.ts';
+import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { requireDurability } from './redis/durability.ts';
@@ -69,7 +69,9 @@ export interface App<J extends Jobs = Jobs> {
   readonly safety: string;
   readonly jobs: J;
   readonly wake: (runId: string) => Promise<void>;
-  /** Opens what paying needs; closed with the app. Throws a Refusal when the service's settings are not the ledger's. */
+  /** Throws a Refusal when this process's safety settings are not the ledger's. */
+  readonly requireSafety: () => Promise<void>;
+  /** Opens what paying needs; closed with the app. Throws a Refusal when the safety settings are not the ledger's. */
   readonly openPay: (service: ServiceChoice) => Promise<PayDeps>;
   /** Adds something to be released by `close`, before all that was opened earlier. */
   readonly onClose: (release: () => Promise<void>) => void;
@@ -79,14 +81,8 @@ export interface App<J extends Jobs = Jobs> {
 /** Opens everything in order, and closes it in reverse. */
 export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<App<J>> {
   const { config, clock, random, log, at, looks = false } = options;
-  const closing: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
-    for (let release = closing.pop(); release !== undefined; release = closing.pop()) {
-      await Promise.race([release(), clock.sleep(RELEASE_MS_MAX)]).catch((error: unknown) => {
-        log.warn('something could not be closed', { error });
-      });
-    }
-  };
+  const closing: Release[] = [];
+  const close = (): Promise<void> => releaseAll(closing, { clock, log });
   const connect = async (address: RedisAddress, kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
     const redis = await connectRedis(address, {
       name: 'payrun',
@@ -130,14 +126,18 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       ensureSeason: onceAtATime(() => ensureSeason(season)),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
+    const requireSafety = async (): Promise<void> => {
+      await head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
+    };
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
-      await ledger.head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
+      await requireSafety();
       return openPayDeps(app, { redis, service, closing });
     };
     return {
       ...app,
       jobs,
       wake: (runId) => jobs.wake(runId),
+      requireSafety,
       openPay,
       onClose: (release) => closing.push(release),
       close,
@@ -145,6 +145,19 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+type Release = () => Promise<unknown>;
+
+/** In reverse; what cannot be closed, or not in time, does not keep the others open. */
+async function releaseAll(closing: Release[], { clock, log }: { clock: Clock; log: Log }): Promise<void> {
+  for (let release = closing.pop(); release !== undefined; release = closing.pop()) {
+    const waiting = new AbortController();
+    await Promise.race([release(), clock.sleep(RELEASE_MS_MAX, waiting.signal)]).catch((error: unknown) => {
+      log.warn('something could not be closed', { error });
+    });
+    waiting.abort();
   }
 }
 
@@ -169,7 +182,7 @@ async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): 
   return (await head.read()).service || nameOf(undefined);
 }
 
-async function openAddress(options: AppOptions<Jobs>, closing: (() => Promise<unknown>)[]): Promise<RedisAddress> {
+async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promise<RedisAddress> {
   const { config, clock, report } = options;
   if (config.redisUrl !== undefined) return { url: config.redisUrl };
   const server = await openPrivateRedis(config.dataDir, { clock, report });
@@ -198,11 +211,11 @@ export function safetyOf(config: Config, capabilities: ReadonlySet<string>, over
 interface PayParts {
   readonly redis: Redis;
   readonly service: ServiceChoice;
-  readonly closing: (() => Promise<unknown>)[];
+  readonly closing: Release[];
 }
 
 function openPayDeps(
-  app: Omit<App, 'jobs' | 'wake' | 'openPay' | 'onClose' | 'close'>,
+  app: Omit<App, 'jobs' | 'wake' | 'requireSafety' | 'openPay' | 'onClose' | 'close'>,
   { redis, service, closing }: PayParts,
 ): PayDeps {
   const { config, clock, random, log, at, ledger } = app;
@@ -238,6 +251,7 @@ function openPayDeps(
     intents,
     service: client,
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
+    quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
     ensureSeason: app.ensureSeason,
     clock,

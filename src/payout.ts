@@ -206,9 +206,12 @@ export const FREE_STATES: readonly PayoutState[] = ['rejected', 'cancelled', 'fa
 export const RUN_STATES = ['recording', 'awaiting-approval', 'paying', 'paused', 'finished', 'cancelled'] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-/** Every move that a run may make (design 4). A paused run whose last open payout is settled is finished too. */
+/**
+ * Every move that a run may make (design 4). A run that is recorded while everything is halted begins paused; a paused run
+ * whose last open payout is settled is finished too.
+ */
 export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
-  recording: ['awaiting-approval', 'paying', 'cancelled'],
+  recording: ['awaiting-approval', 'paying', 'paused', 'cancelled'],
   'awaiting-approval': ['paying', 'cancelled'],
   paying: ['paused', 'finished', 'cancelled'],
   paused: ['paying', 'finished', 'cancelled'],

@@ -70,7 +70,7 @@ function describeRun(document: RunDocument, run: Run): string {
 }
 
 /** A run's state, and why it is paused. */
-export function stateText({ state, pauseReason }: Run): string {
+function stateText({ state, pauseReason }: Run): string {
   return pauseReason === null ? state : `${state}: ${pauseReason}`;
 }
 

@@ -62,6 +62,8 @@ async function runFile(file: string | undefined, options: RunOptions): Promise<E
     throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
   }
   return await withApp({ logLevel: 'error' }, async (app) => {
+    // Before anything is recorded that a worker with other settings would pay.
+    await app.requireSafety();
     const { skipInvalid } = options;
     const submitted = await submitRun(app, { path: file, actor: actorOf(options.as), skipInvalid });
     if (submitted.kind === 'refused') {
@@ -72,9 +74,17 @@ async function runFile(file: string | undefined, options: RunOptions): Promise<E
     const { run, isNew } = submitted;
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
     const wasInterrupted = await payRun(app, run, options);
+    await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
     return wasInterrupted ? EXIT.interrupted : code;
   });
+}
+
+async function tellHalt({ ledger }: App): Promise<void> {
+  const { halt } = await ledger.head.read();
+  if (halt === null) return;
+  say(`Everything is halted: ${halt}`);
+  say('Nothing is sent until two people release it: "payrun release --as NAME", then the same by another NAME.');
 }
 
 async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptions): Promise<ExitCode> {

@@ -165,8 +165,8 @@ function paymentFacts(story: Story): string[][] {
   return [
     ...factOf('payment', [story.paymentId]),
     ...factOf("service's state", [story.paymentState]),
-    ...factOf('debited', [story.sourceAmount, story.sourceAmount && story.sourceCurrency]),
-    ...factOf('paid out', [story.destinationAmount, story.destinationAmount && story.destinationCurrency]),
+    ...factOf('source amount', [story.sourceAmount, story.sourceAmount && story.sourceCurrency]),
+    ...factOf('destination amount', [story.destinationAmount, story.destinationAmount && story.destinationCurrency]),
     ...factOf('rate', [story.rate]),
     ...story.fees.map((fee) => ['fee', `${fee.amount} ${fee.currency}`]),
     ...factOf('settled', [story.settledAt]),

@@ -14,7 +14,7 @@ import { say } from './print.ts';
 import { onStop, STOP_MS } from './stop.ts';
 
 /** Connections that have not closed so long after that are left to the system. */
-const CLOSE_MS = 4000;
+const CLOSE_MS = 1500;
 
 const schema = z.object({ sandbox: z.boolean() });
 

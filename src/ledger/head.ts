@@ -5,7 +5,7 @@ import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.
 import { COMPARE_LINES, DISPROVE, ENTER_DIR, HALT, HOLD, OPEN_HEAD, READ_SEASON, TAKE_PACE } from './scripts/head.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
-export const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 1;
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
@@ -123,7 +123,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
       await run('hold', Math.max(1, Math.ceil(ms)));
     },
     async takePace(what, { count, perSecond }) {
-      const microseconds = await run('pace', what, count, Math.round(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
+      const microseconds = await run('pace', what, count, Math.ceil(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
       return integerOf(microseconds) / 1000;
     },
     async takeTurn(what, periodMs) {

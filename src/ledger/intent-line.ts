@@ -48,3 +48,9 @@ export function readIntentLine(part: string): IntentLine | undefined {
   const parsed = schema.safeParse(JSON.parse(json));
   return parsed.success ? parsed.data : undefined;
 }
+
+/** Whether a damaged line holds more than it declares: the line end after it is damaged too, and hides another line. */
+export function isOverlong(part: string): boolean {
+  const match = /^([0-9]+) [0-9a-f]{8} (.*)$/.exec(part);
+  return match !== null && Buffer.byteLength(match[2] ?? '') > Number.parseInt(match[1] ?? '', 10);
+}

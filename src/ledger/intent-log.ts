@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock, Random } from '../clock.ts';
-import { type IntentLine, readIntentLine, writeIntentLine } from './intent-line.ts';
+import { type IntentLine, isOverlong, readIntentLine, writeIntentLine } from './intent-line.ts';
 
 /** The line is not known to be on disk: nothing may be sent for it. */
 export class IntentLogFault extends Error {
@@ -41,6 +41,7 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
 
   async function openFile(): Promise<FileHandle> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
+    await syncFolder(dataDir);
     const name = `${deps.clock.now()}-${process.pid}-${deps.random.bytes(4).toString('hex')}.log`;
     const handle = await open(join(folder, name), 'ax', 0o600);
     await handle.sync();
@@ -118,12 +119,13 @@ export async function intentFiles(dataDir: string): Promise<string[]> {
  * last one may be torn: nothing was sent for it.
  */
 export async function* readIntentFile(file: string): AsyncGenerator<IntentLine | 'damaged'> {
-  let isTorn = false;
+  let torn = '';
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     if (text === '') continue;
-    if (isTorn) yield 'damaged';
+    if (torn !== '') yield 'damaged';
     const line = readIntentLine(text);
-    isTorn = line === undefined;
+    torn = line === undefined ? text : '';
     if (line !== undefined) yield line;
   }
+  if (isOverlong(torn)) yield 'damaged';
 }

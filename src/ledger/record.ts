@@ -15,13 +15,16 @@ import { LedgerFault, textsOf } from './script.ts';
  * A payout's record: a hash of short fields, each under 64 bytes where it can be, so that Redis keeps it as a listpack.
  *
  *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
- *   rh row hash · s state · v version · h<version> one step of the history (to|time|actor|reason)
+ *   rh row hash · s state · v version · h<version> one step of the history (to, time, actor and reason with US, the unit separator, between them)
  *   q quote · x its expiry · at attempts · ar armings of this quote · qn quotes · ct arming counter
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
+ *   rfh hash of the reference, for a suspected duplicate
  *   cells code msg   a row that intake refused
  */
+
+const HISTORY_SEPARATOR = '\u001f';
 
 /** The fields of a valid row as they are recorded. */
 export function rowFields(row: PayoutRow, rowHash: string): Record<string, string> {
@@ -163,8 +166,8 @@ function readHistory(fields: Fields): HistoryEntry[] {
   const steps: { version: number; entry: HistoryEntry }[] = [];
   for (const [name, value] of fields) {
     if (!/^h[0-9]+$/.test(name)) continue;
-    const [to = '', at = '', actor = '', ...reason] = value.split('|');
-    const entry = { to: stateOf(to), at: Number.parseInt(at, 10), actor, reason: reason.join('|') };
+    const [to = '', at = '', actor = '', ...reason] = value.split(HISTORY_SEPARATOR);
+    const entry = { to: stateOf(to), at: Number.parseInt(at, 10), actor, reason: reason.join(HISTORY_SEPARATOR) };
     steps.push({ version: Number.parseInt(name.slice(1), 10), entry });
   }
   return steps.toSorted((a, b) => a.version - b.version).map(({ entry }) => entry);

@@ -75,6 +75,7 @@ function lineArgument(line: IntentLine): Record<string, unknown> {
     r: line.runId,
     l: line.line,
     s: line.fileSha256,
+    h: line.referenceHash,
     q: line.quoteId,
     x: line.quoteExpiresAt === null ? '' : String(line.quoteExpiresAt),
     k: line.attempt,

@@ -35,7 +35,7 @@ export interface Slices {
 }
 
 /** How long the sweeper leaves a slice or a due payout alone after it was given out. */
-export const GIVEN_OUT_MS = 8000;
+const GIVEN_OUT_MS = 8000;
 
 /** What of the ledger wants work: slices of runs, and payouts that are due. */
 export function openSlices(redis: Redis, keys: LedgerKeys): Slices {

@@ -6,6 +6,7 @@ import type { Runs } from '../ledger/runs.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { At } from './crash-point.ts';
+import type { QuoteLead } from './pace.ts';
 
 /** A shared pace: resolves to the moment, in monotonic milliseconds, at which the next request may start. */
 export interface Pace {
@@ -24,6 +25,7 @@ export interface PayDeps {
   /** Payment requests, and look-ups of accepted payments. */
   readonly pace: Pace;
   readonly trackPace: Pace;
+  readonly quoteLead: QuoteLead;
   /** Data directories that keep the season closed; none once arming is allowed (design 3, rule 4). */
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly clock: Clock;

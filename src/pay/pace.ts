@@ -7,6 +7,25 @@ const PLACES_PER_CALL_MAX = 1000;
 /** Timers are late by some milliseconds in a busy process. */
 const LATE_MS_MIN = 20;
 
+/** How long before a payout's place its quote is asked for: twice what quotes took lately, so that it is fresh and in time. */
+export interface QuoteLead {
+  ms(): number;
+  saw(quoteMs: number): void;
+}
+
+const LEAD_MS_MIN = 100;
+const LEAD_MS_MAX = 5000;
+
+export function openQuoteLead(): QuoteLead {
+  let usualMs = LEAD_MS_MIN;
+  return {
+    ms: () => Math.min(LEAD_MS_MAX, Math.max(LEAD_MS_MIN, 2 * usualMs)),
+    saw(quoteMs) {
+      usualMs += (quoteMs - usualMs) / 8;
+    },
+  };
+}
+
 /**
  * A pace shared by all processes: places are `1 / perSecond` apart, whoever takes them. Without a rate every place is
  * now. Places that are asked for in one turn of the event loop are taken in one call.

@@ -11,8 +11,6 @@ import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
 import { stopRun } from './stop.ts';
 
-/** A quote is asked for this long before the payout's place in the pace, so that it is fresh when its time comes. */
-const QUOTE_LEAD_MS = 1000;
 const STEPS_MAX = 20;
 
 /**
@@ -109,11 +107,13 @@ async function quotePayout(
   { fileSha256, signal }: { fileSha256: string; signal: AbortSignal },
 ): Promise<StepResult> {
   const startAt = await deps.pace.take();
-  await deps.clock.sleep(startAt - QUOTE_LEAD_MS - deps.clock.monotonic(), signal);
+  await deps.clock.sleep(startAt - deps.quoteLead.ms() - deps.clock.monotonic(), signal);
   if (signal.aborted) return 'left';
   deps.at('C1');
+  const askedAt = deps.clock.monotonic();
   const answer = await deps.service.quote(quoteBody(payout.row, deps.rules));
   const answeredAt = deps.clock.monotonic();
+  deps.quoteLead.saw(answeredAt - askedAt);
   deps.at('C2');
   const reading = readQuoteAnswer(answer, payout.row);
   switch (reading.kind) {

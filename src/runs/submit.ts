@@ -45,11 +45,12 @@ export type Submitted =
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
   const checked = await checkPayoutFile(submission.path);
   if (isRefused(checked, submission)) return { kind: 'refused', checked };
-  // What a Redis that went back in time lost is restored first; else its files would look new.
-  await requireSeason(deps);
   const { id, isNew } = await claimRun(deps, checked, submission.actor);
-  if (await isUnrecorded(deps, id, checked)) await recordRun(deps, id, { submission, checked });
-  else await deps.wake(id);
+  if (await isUnrecorded(deps, id, checked)) {
+    await requireSeason(deps);
+    await recordRun(deps, id, { submission, checked });
+  }
+  await releaseRun(deps, id, submission.actor);
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
 }
 
@@ -74,6 +75,7 @@ async function claimRun(
       fileTotals: checked.totals,
       createdBy: actor,
     });
+    // What a Redis that went back in time lost is restored first; else its files would look new.
     if (result === 'season') await requireSeason(deps);
     else if (result !== 'taken') return { id, isNew: result === 'new' };
   }
@@ -114,7 +116,6 @@ async function recordRun(
   file: { submission: Submission; checked: CheckedFile },
 ): Promise<void> {
   const { runs } = deps.ledger;
-  const { actor } = file.submission;
   const inFlight: Promise<void>[] = [];
   let lastLine = 1;
   try {
@@ -130,8 +131,12 @@ async function recordRun(
     await Promise.allSettled(inFlight);
   }
   await runs.note(runId, { lastLine: String(lastLine) });
-  const { result } = await runs.move(runId, { from: 'recording', to: 'paying', actor, reason: 'submitted' });
-  if (result === 'moved') await deps.wake(runId);
+}
+
+/** Lets a run that is recorded be paid; one that was released before is only woken. */
+async function releaseRun(deps: SubmitDeps, runId: string, actor: string): Promise<void> {
+  await deps.ledger.runs.move(runId, { from: 'recording', to: 'paying', actor, reason: 'submitted' });
+  await deps.wake(runId);
 }
 
 async function recordBatch(deps: SubmitDeps, runId: string, batch: readonly (PayoutRow | RefusedRow)[]): Promise<void> {

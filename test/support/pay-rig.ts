@@ -19,7 +19,7 @@ import { silentLog } from '../../src/log.ts';
 import { type At, goOn } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { lookUpPayout } from '../../src/pay/look-up.ts';
-import { openPace } from '../../src/pay/pace.ts';
+import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { type PayResult, payPayout } from '../../src/pay/pay-payout.ts';
 import { openSharedBrake } from '../../src/pay/shared-brake.ts';
 import type { Payout, PayoutRow, Run, RunState } from '../../src/payout.ts';
@@ -270,6 +270,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     intents,
     service,
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: undefined }),
+    quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: undefined }),
     ensureSeason: async () => ((await ledger.head.season()).open ? [] : ['closed']),
     clock,

@@ -49,17 +49,20 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  *
  * KEYS[1] prefix
  * ARGV[1] data directory; ARGV[2] server for which the caller compares; ARGV[3] '1' with the directory's last lines;
- *         ARGV[4] JSON array, by rising counter, of { r run, l line, s file's SHA-256, q quote, x expiry or '', k attempt,
+ *         ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials }
  * Returns ['compared' | 'open' | 'changed', lines restored in all].
  *
- * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. If any
+ * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
+ * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
+ * forgotten: it is held as a breach. If any
  * line was restored, everything is halted and all runs are paused before arming is possible again.
  */
 export const COMPARE_LINES = `${LUA_PRELUDE}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 local at = now()
+local wasOpen = redis.call('HGET', HEAD, 'season') == server
 
 -- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
 local function ensureRun(e)
@@ -78,15 +81,22 @@ local function restore(e)
   ensureRun(e)
   local p = load(e.r, e.l)
   if p and p.counter >= e.c then return end
+  if p and wasOpen and p.quote and p.quote ~= e.q then
+    redis.call('HSET', p.key, 'rc', 'E_BREACH', 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    if p.state ~= 'held' then applyMove(p, 'held', { at = at, actor = 'season', reason = 'breach', due = 0 }) end
+    redis.call('HINCRBY', HEAD, 'restored', 1)
+    return
+  end
   if not p then
     p = { run = e.r, line = e.l, key = payoutKey(e.r, e.l), state = 'unknown', version = 0 }
     redis.call('HSET', p.key, 's', 'unknown', 'v', 0)
     redis.call('HINCRBY', runKey(e.r), 'n:unknown', 1)
   end
   redis.call('HSET', p.key, 'q', e.q, 'x', e.x, 'ct', e.c, 'by', e.o, 'aa', e.t, 'cf', e.f, 'at', e.k)
-  redis.call('HINCRBY', p.key, 'qn', 1)
+  if p.quote ~= e.q then redis.call('HINCRBY', p.key, 'qn', 1) end
   redis.call('HDEL', p.key, 'nf', 'z2', 'lu')
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
+  redis.call('HSETNX', referencesKey(e.h), e.h, e.r .. '-' .. e.l)
   applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 })
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
@@ -107,6 +117,7 @@ if restored > 0 then
   for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
     if redis.call('HGET', runKey(run), 'state') == 'paying' then
       redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', 'Redis went back in time')
+      redis.call('HINCRBY', runKey(run), 'changes', 1)
       redis.call('XADD', eventsKey(run), '*', 'event', 'paused', 'actor', 'season', 'reason', 'Redis went back in time')
     end
   end

@@ -31,7 +31,7 @@ local function holder(hash, own)
   local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
   if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
   local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or at)
-  if at - usedAt > tonumber(ARGV[2]) then return nil end
+  if at - usedAt > tonumber(ARGV[2]) and (not f[1] or SETTLED[f[1]]) then return nil end
   return earlier
 end
 
@@ -53,12 +53,12 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
       local earlier = holder(row.h, run .. '-' .. row.l)
       if earlier then
         state = 'held'
-        redis.call('HSET', key, 'rc', 'E_DUP_HISTORY', 'rs', 'the reference was used by payout ' .. earlier)
+        redis.call('HSET', key, 'rc', 'E_DUP_HISTORY', 'rs', 'the reference was used by payout ' .. earlier, 'rfh', row.h)
       else
         redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
       end
     end
-    redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '|' .. text(at) .. '|intake|')
+    redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '\\31' .. text(at) .. '\\31intake\\31')
     redis.call('SETBIT', indexKey(run, state), row.l, 1)
     redis.call('HINCRBY', rk, 'n:' .. state, 1)
     if row.a then redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end

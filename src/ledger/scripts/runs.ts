@@ -6,11 +6,10 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields
- * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing may be claimed in a closed season:
- * the runs that this Redis lost have to be restored before.
+ * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing new may be claimed in a closed
+ * season: the runs that this Redis lost have to be restored before.
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}
-if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { '', 'season', '' } end
 local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
 if known then
   redis.call('HSETNX', FILES, ARGV[1], known)
@@ -20,6 +19,7 @@ if known then
   end
   return { known, 'known', redis.call('HGET', runKey(known), 'state') or '' }
 end
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { '', 'season', '' } end
 local run = ARGV[3]
 if redis.call('EXISTS', runKey(run)) == 1 then return { run, 'taken', '' } end
 local at = now()
@@ -38,6 +38,8 @@ return { run, 'new', 'recording' }
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted', state].
  *
+ * A run that is recorded while everything is halted begins paused: the release alone does not let it go.
+ *
  * Invariant: a run is finished only when none of its payouts is ready, armed, quoted or unknown.
  */
 export const MOVE_RUN = `${LUA_PRELUDE}
@@ -47,7 +49,10 @@ local from = redis.call('HGET', rk, 'state')
 if not from then return { 'missing', '' } end
 if from == to then return { 'there', from } end
 if not RUN_MOVES[from .. '>' .. to] or (ARGV[5] ~= '' and ARGV[5] ~= from) then return { 'forbidden', from } end
-if to == 'paying' and from == 'paused' and redis.call('HEXISTS', HEAD, 'halt') == 1 then return { 'halted', from } end
+if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
+  if from ~= 'recording' then return { 'halted', from } end
+  to, reason = 'paused', 'everything was halted when it was recorded'
+end
 if to == 'finished' then
   for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do
     if tonumber(redis.call('HGET', rk, 'n:' .. state) or '0') > 0 then return { 'open', from } end

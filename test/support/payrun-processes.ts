@@ -1,0 +1,130 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+export interface StartOptions {
+  /** All that the process is given beside PATH and HOME. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** What became of one process. */
+export interface Ended {
+  /** Exit code, or the signal that ended it. */
+  readonly code: number | NodeJS.Signals;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly pid: number;
+  readonly ended: Promise<Ended>;
+  readonly hasEnded: boolean;
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves when the text stands on standard output or error; rejects when the process ends without it. */
+  said(text: string): Promise<void>;
+  /** Standard output so far. */
+  stdout(): string;
+}
+
+/** payrun as real processes, compiled from the present source, and all that they leave behind. */
+export interface Processes {
+  /** The command line's compiled entry point and what belongs to it. */
+  readonly built: string;
+  /** A fresh folder on a disk: data directories of a real service may not lie in memory. */
+  folder(): string;
+  start(words: readonly string[], options?: StartOptions): Started;
+  run(words: readonly string[], options?: StartOptions): Promise<Ended>;
+  /** Ends every process that was started here, their Redis servers too, and removes the folders. */
+  remove(): Promise<void>;
+}
+
+/** Compiles payrun into a folder of its own inside the repository, so that `node_modules` is found. */
+export function buildProcesses(): Processes {
+  const root = mkdtempSync(join(ROOT, `.tmp-e2e-${process.pid}-`));
+  const built = join(root, 'built');
+  const running = new Set<ChildProcess>();
+  const endAll = (): void => {
+    for (const child of running) child.kill('SIGKILL');
+    for (const pid of redisServersBelow(root)) process.kill(pid, 'SIGKILL');
+  };
+  process.once('exit', endAll);
+  const project = join(ROOT, 'tsconfig.build.json');
+  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--outDir', built, '--noCheck'], {
+    stdio: 'inherit',
+  });
+
+  function start(words: readonly string[], { env = {}, cwd = root }: StartOptions = {}): Started {
+    const { PATH = '', HOME = '' } = process.env;
+    const main = join(built, 'src/cli/main.js');
+    const child = spawn(process.execPath, [main, ...words], { cwd, env: { PATH, HOME, ...env }, stdio: 'pipe' });
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    return watchOver(child);
+  }
+
+  return {
+    built,
+    folder() {
+      const folder = mkdtempSync(join(root, 'f-'));
+      mkdirSync(join(folder, 'data'), { mode: 0o700 });
+      return folder;
+    },
+    start,
+    run: (words, options) => start(words, options).ended,
+    async remove() {
+      const gone = [...running].map((child) => once(child, 'exit'));
+      endAll();
+      process.off('exit', endAll);
+      await Promise.all(gone);
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function watchOver(child: ChildProcess): Started {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  let hasEnded = false;
+  const ended = once(child, 'close').then((): Ended => {
+    hasEnded = true;
+    return { code: child.signalCode ?? child.exitCode ?? -1, stdout, stderr };
+  });
+  return {
+    pid: child.pid ?? -1,
+    ended,
+    get hasEnded() {
+      return hasEnded;
+    },
+    kill: (signal) => void child.kill(signal),
+    stdout: () => stdout,
+    async said(text) {
+      const isSaid = (): boolean => stdout.includes(text) || stderr.includes(text);
+      while (!isSaid()) {
+        if (hasEnded) throw new Error(`it ended without saying "${text}":\n${stdout}${stderr}`);
+        await Promise.race([ended, ...[child.stdout, child.stderr].map((pipe) => pipe && once(pipe, 'data'))]);
+      }
+    },
+  };
+}
+
+/** Processes of the private Redis servers whose data lie below a folder. */
+export function redisServersBelow(folder: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map((name) => Number.parseInt(name, 10))
+    .filter((pid) => {
+      const [program = '', ...words] = commandLineOf(pid);
+      // A server shows its address as its title, and its folder as where it works.
+      return /(redis|valkey)-server/.test(program + words.join(' ')) && workingFolderOf(pid).startsWith(folder);
+    });
+}
