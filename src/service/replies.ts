@@ -200,7 +200,6 @@ const collectionSchema = z.union([
   z.object({ quotes: z.array(z.unknown()) }),
   z.object({ quote: z.unknown() }).transform(({ quote }) => ({ quotes: [quote] })),
   z.looseObject({ quoteId: z.string() }).transform((quote) => ({ quotes: [quote] })),
-  z.array(z.unknown()).transform((quotes) => ({ quotes })),
 ]);
 
 /**

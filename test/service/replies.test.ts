@@ -115,7 +115,6 @@ describe('parseQuotes', () => {
   test.each([
     [{ quoteStatus: 'ACTIVE' }],
     [{ quoteId: 'no-uuid', quoteStatus: 'ACTIVE' }],
-    [{ quoteId: QUOTE_ID }],
     [{ quoteId: QUOTE_ID, quoteStatus: 'ACTIVE', sourceAmount: '1,000.00' }],
     [{ quoteId: QUOTE_ID, quoteStatus: 'ACTIVE', sourceAmount: { value: 1 } }],
     [{ quoteId: QUOTE_ID, quoteStatus: 'ACTIVE', destinationAmount: Number.POSITIVE_INFINITY }],
@@ -124,6 +123,16 @@ describe('parseQuotes', () => {
     ['quote'],
   ])('passes over %j, which shows something unreadable', (quote) => {
     expect(parseQuotes({ quotes: [quote, { quoteId: QUOTE_ID, quoteStatus: 'ACTIVE' }] })).toEqual([BARE_QUOTE]);
+  });
+
+  // The interface page shows no more of the reply than that it contains a quote object with a quoteId (section 4).
+  test.each([
+    [{ quotes: [{ quoteId: QUOTE_ID }] }],
+    [{ quoteCollectionId: QUOTE_ID, quotes: [{ quoteId: QUOTE_ID }] }],
+    [{ quote: { quoteId: QUOTE_ID } }],
+    [{ quoteId: QUOTE_ID }],
+  ])('reads the one quote of %j, which shows nothing but its id', (json) => {
+    expect(parseQuotes(json)).toEqual([{ ...BARE_QUOTE, status: null }]);
   });
 
   test('tells an empty collection from a reply that is none', () => {

@@ -1,6 +1,6 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
@@ -32,7 +32,7 @@ export interface Started {
 
 /** payrun as real processes, compiled from the present source, and all that they leave behind. */
 export interface Processes {
-  /** The command line's compiled entry point and what belongs to it. */
+  /** The compiled source. */
   readonly built: string;
   /** A fresh folder on a disk: data directories of a real service may not lie in memory. */
   folder(): string;
@@ -60,7 +60,7 @@ export function buildProcesses(): Processes {
   function start(words: readonly string[], { env = {}, cwd = root }: StartOptions = {}): Started {
     const { PATH = '', HOME = '' } = process.env;
     const main = join(built, 'src/cli/main.js');
-    const child = spawn(process.execPath, [main, ...words], { cwd, env: { PATH, HOME, ...env }, stdio: 'pipe' });
+    const child = spawn(process.execPath, [main, ...words], { cwd, env: { PATH, HOME, ...env } });
     running.add(child);
     child.once('exit', () => running.delete(child));
     return watchOver(child);
@@ -85,13 +85,13 @@ export function buildProcesses(): Processes {
   };
 }
 
-function watchOver(child: ChildProcess): Started {
+function watchOver(child: ChildProcessWithoutNullStreams): Started {
   let stdout = '';
   let stderr = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
   });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
   let hasEnded = false;
@@ -111,20 +111,26 @@ function watchOver(child: ChildProcess): Started {
       const isSaid = (): boolean => stdout.includes(text) || stderr.includes(text);
       while (!isSaid()) {
         if (hasEnded) throw new Error(`it ended without saying "${text}":\n${stdout}${stderr}`);
-        await Promise.race([ended, ...[child.stdout, child.stderr].map((pipe) => pipe && once(pipe, 'data'))]);
+        await Promise.race([ended, once(child.stdout, 'data'), once(child.stderr, 'data')]);
       }
     },
   };
 }
 
-/** Processes of the private Redis servers whose data lie below a folder. */
+/** Process ids of the Redis servers that work in a folder or below it. */
 export function redisServersBelow(folder: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name))
     .map((name) => Number.parseInt(name, 10))
-    .filter((pid) => {
-      const [program = '', ...words] = commandLineOf(pid);
-      // A server shows its address as its title, and its folder as where it works.
-      return /(redis|valkey)-server/.test(program + words.join(' ')) && workingFolderOf(pid).startsWith(folder);
-    });
+    .filter((pid) => isRedisBelow(pid, folder));
+}
+
+function isRedisBelow(pid: number, folder: string): boolean {
+  try {
+    const isServer = /(redis|valkey)-server/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1'));
+    return isServer && `${readlinkSync(`/proc/${pid}/cwd`)}/`.startsWith(`${folder}/`);
+  } catch {
+    // It ended meanwhile, or is not ours to look at.
+    return false;
+  }
 }

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { formatAmount, type Money } from '../../src/money.ts';
+
+/*
+ * What was paid, counted without the code that paid: the payout file's own lines against the book that the sandbox keeps
+ * on disk.
+ */
+
+type Cells = Readonly<Record<string, string>>;
+
+interface BookAmount {
+  readonly minor: string;
+  readonly currency: string;
+}
+
+/** A line of the sandbox's journal of payments, as far as it is compared. */
+export interface BookEntry {
+  readonly paymentId: string;
+  readonly beneficiaryIdentityId: string;
+  readonly originatorIdentityId?: string;
+  readonly internalId?: string;
+  readonly purposeCode?: string;
+  readonly sourceOfCash?: string;
+  readonly source: BookAmount;
+  readonly destination: BookAmount;
+  /** By the service's clock, in milliseconds. */
+  readonly initiatedAt: number;
+}
+
+/** The payments of a sandbox's folder in the order in which they were made. A line that is still being written is left out. */
+export function readBook(folder: string): BookEntry[] {
+  return textOf(join(folder, 'test/payments.jsonl'))
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as BookEntry);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** References that the book has more than once, and payments without one. */
+export function paidTwice(book: readonly BookEntry[]): string[] {
+  return [...timesOf(book)].filter(([reference, times]) => reference === '' || times > 1).map(([reference]) => reference);
+}
+
+function timesOf(book: readonly BookEntry[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { internalId = '' } of book) times.set(internalId, (times.get(internalId) ?? 0) + 1);
+  return times;
+}
+
+/** All in which the book is not the file, row by row paid exactly once; empty when it is. */
+export function bookFaults(fileText: string, book: readonly BookEntry[]): string[] {
+  const rows = rowsOf(fileText);
+  const times = timesOf(book);
+  const entries = new Map(book.map((entry) => [entry.internalId ?? '', entry]));
+  const known = new Set(rows.map((row) => row['reference'] ?? ''));
+  return [
+    ...[...times.keys()].filter((reference) => !known.has(reference)).map((reference) => `${reference}: in no row`),
+    ...rows.flatMap((row) => {
+      const reference = row['reference'] ?? '';
+      const count = times.get(reference) ?? 0;
+      const entry = entries.get(reference);
+      if (count !== 1 || entry === undefined) return [`${reference}: paid ${count} times`];
+      return differences(wantedOf(row), paidOf(row, entry)).map((fault) => `${reference}: ${fault}`);
+    }),
+  ];
+}
+
+function wantedOf(row: Cells): Cells {
+  return {
+    beneficiary: row['beneficiaryIdentityId'] ?? '',
+    originator: row['originatorIdentityId'] ?? '',
+    amount: row['amount'] ?? '',
+    sourceCurrency: row['sourceCurrency'] ?? '',
+    destinationCurrency: row['destinationCurrency'] ?? '',
+    purposeCode: row['purposeCode'] ?? '',
+    sourceOfCash: row['sourceOfCash'] ?? '',
+  };
+}
+
+function paidOf(row: Cells, entry: BookEntry): Cells {
+  const { source, destination } = entry;
+  return {
+    beneficiary: entry.beneficiaryIdentityId,
+    originator: entry.originatorIdentityId ?? '',
+    amount: formatAmount(moneyOf(row['amountType'] === 'DESTINATION_AMOUNT' ? destination : source)),
+    sourceCurrency: source.currency,
+    destinationCurrency: destination.currency,
+    purposeCode: entry.purposeCode ?? '',
+    sourceOfCash: entry.sourceOfCash ?? '',
+  };
+}
+
+function moneyOf({ minor, currency }: BookAmount): Money {
+  return { minor: BigInt(minor), currency };
+}
+
+function differences(wanted: Cells, found: Cells): string[] {
+  return Object.entries(wanted)
+    .filter(([name, value]) => found[name] !== value)
+    .map(([name, value]) => `${name} is "${found[name]}", not "${value}"`);
+}
+
+/** All in which a CSV report does not tell of each row of the file, in its order, that it was paid as the book has it. */
+export function reportFaults(fileText: string, book: readonly BookEntry[], reportText: string): string[] {
+  const entries = new Map(book.map((entry) => [entry.internalId ?? '', entry]));
+  const told = rowsOf(reportText);
+  const rows = rowsOf(fileText);
+  if (told.length !== rows.length) return [`${told.length} lines for ${rows.length} rows`];
+  return rows.flatMap((row, index) => {
+    const reference = row['reference'] ?? '';
+    const wanted = {
+      line: String(index + 2),
+      reference,
+      beneficiaryIdentityId: row['beneficiaryIdentityId'] ?? '',
+      amount: row['amount'] ?? '',
+      outcome: 'paid',
+      paymentId: entries.get(reference)?.paymentId ?? 'none',
+    };
+    return differences(wanted, told[index] ?? {}).map((fault) => `${reference}: ${fault}`);
+  });
+}
+
+/** The data lines of a CSV text by the names of its header. */
+export function rowsOf(text: string): Cells[] {
+  return parse(text, { columns: true }) as Cells[];
+}
+
+/** The header and the first rows of a payout file's text. */
+export function firstRows(text: string, count: number): string {
+  return `${text.split('\n').slice(0, count + 1).join('\n')}\n`;
+}
