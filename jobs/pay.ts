@@ -1,4 +1,5 @@
-import { type PayResult, payPayout } from '../src/pay/pay-payout.ts';
+import { payPayout } from '../src/pay/pay-payout.ts';
+import type { PayResult } from '../src/pay/step-result.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 

@@ -9,9 +9,9 @@ import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
 import { holdBreach, named, placeOf } from './facts.ts';
 import { awaitPlace } from './pace.ts';
-import type { StepResult } from './pay-payout.ts';
 import { quoteAgain } from './quote-again.ts';
 import { settleAnswer } from './settle-answer.ts';
+import type { StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
 
 /** How long after its request's time-out an armed payout is looked at by the sweeper. */

@@ -6,14 +6,7 @@ import type { Runs } from '../ledger/runs.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { At } from './crash-point.ts';
-import type { QuoteLead } from './pace.ts';
-
-/** A shared pace: resolves to the moment, in monotonic milliseconds, at which the next request may start. */
-export interface Pace {
-  take(): Promise<number>;
-  /** Whoever comes later than this to its place, in milliseconds, takes another: late ones would go all at once. */
-  readonly lateMsMax: number;
-}
+import type { Pace, QuoteLead } from './pace.ts';
 
 /** What the steps of a payout need. */
 export interface PayDeps {

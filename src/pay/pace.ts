@@ -1,11 +1,17 @@
 import type { Clock } from '../clock.ts';
 import { openBatch } from '../ledger/batch.ts';
 import type { Head } from '../ledger/head.ts';
-import type { Pace } from './deps.ts';
 
 const PLACES_PER_CALL_MAX = 1000;
 /** Timers are late by some milliseconds in a busy process. */
 const LATE_MS_MIN = 20;
+
+/** A shared pace: resolves to the moment, in monotonic milliseconds, at which the next request may start. */
+export interface Pace {
+  take(): Promise<number>;
+  /** Whoever comes later than this to its place, in milliseconds, takes another: late ones would go all at once. */
+  readonly lateMsMax: number;
+}
 
 /** How long before a payout's place its quote is asked for: twice what quotes took lately, so that it is fresh and in time. */
 export interface QuoteLead {

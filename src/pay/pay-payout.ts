@@ -1,4 +1,3 @@
-import type { PayoutPlace } from '../ledger/payouts.ts';
 import { feesField } from '../ledger/record.ts';
 import type { Payout } from '../payout.ts';
 import { quoteBody } from '../service/bodies.ts';
@@ -9,23 +8,10 @@ import { placeOf } from './facts.ts';
 import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
 import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
+import type { PayOrder, PayResult, StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
 
 const STEPS_MAX = 20;
-
-/**
- * What became of a payout in the hands of a worker. `done`: it wants nothing more from this job. `deferred`: it is ready
- * and has its own time to come back. `left`: it is as it was; somebody has to come back for it.
- */
-export type PayResult = 'done' | 'deferred' | 'left';
-
-/** A payout that is to be paid, and the file that asks for it. */
-export interface PayOrder extends PayoutPlace {
-  readonly fileSha256: string;
-}
-
-/** How one step ended: with a result, or `again` when the payout is to be looked at once more at once. */
-export type StepResult = PayResult | 'again';
 
 /**
  * Takes a payout as far as it will go now: quote, arm, pay, write down what came of it. Safe to run twice, by several

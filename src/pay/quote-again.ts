@@ -2,7 +2,7 @@ import type { Payout } from '../payout.ts';
 import type { PayDeps } from './deps.ts';
 import { nextQuoteMs, QUOTE_FAILURES_MAX } from './due.ts';
 import { placeOf } from './facts.ts';
-import type { StepResult } from './pay-payout.ts';
+import type { StepResult } from './step-result.ts';
 
 /** Holds or rejects a payout that has no spent quote. */
 export async function settleUnsent(

@@ -5,8 +5,8 @@ import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
 import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
-import type { StepResult } from './pay-payout.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
+import type { StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
 
 const QUOTED_AGAIN_MS = 1000;

@@ -47,7 +47,9 @@ function textOf(path: string): string {
 
 /** References that the book has more than once, and payments without one. */
 export function paidTwice(book: readonly BookEntry[]): string[] {
-  return [...timesOf(book)].filter(([reference, times]) => reference === '' || times > 1).map(([reference]) => reference);
+  return [...timesOf(book)]
+    .filter(([reference, times]) => reference === '' || times > 1)
+    .map(([reference]) => reference);
 }
 
 function timesOf(book: readonly BookEntry[]): Map<string, number> {
@@ -136,5 +138,8 @@ export function rowsOf(text: string): Cells[] {
 
 /** The header and the first rows of a payout file's text. */
 export function firstRows(text: string, count: number): string {
-  return `${text.split('\n').slice(0, count + 1).join('\n')}\n`;
+  return `${text
+    .split('\n')
+    .slice(0, count + 1)
+    .join('\n')}\n`;
 }

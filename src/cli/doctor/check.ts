@@ -1,3 +1,5 @@
+import type { Config } from '../../config.ts';
+import type { DataDir } from '../../ledger/data-dir.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { explain } from '../explain.ts';
 
@@ -83,4 +85,13 @@ function notLookedAt(check: CheckName): Finding {
 export function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
   const [foundMajor = 0, foundMinor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
   return foundMajor > major || (foundMajor === major && foundMinor >= minor);
+}
+
+/** What is examined, and where the findings go. */
+export interface Place {
+  readonly check: Check;
+  readonly config: Config;
+  readonly folder: DataDir;
+  /** Undefined when they cannot be read. */
+  readonly capabilities: ReadonlySet<string> | undefined;
 }

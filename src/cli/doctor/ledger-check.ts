@@ -4,10 +4,9 @@ import type { DataDir } from '../../ledger/data-dir.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { CAPABILITY_USES } from '../../service/assumptions.ts';
-import type { Found } from './check.ts';
-import type { RedisPlace } from './redis-check.ts';
+import type { Found, Place } from './check.ts';
 
-export interface LedgerPlace extends RedisPlace {
+export interface LedgerPlace extends Place {
   /** This process's safety settings; undefined when they cannot be known. */
   readonly safety: string | undefined;
 }

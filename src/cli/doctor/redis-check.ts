@@ -1,13 +1,12 @@
 import { safetyOf } from '../../app.ts';
 import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
-import type { DataDir } from '../../ledger/data-dir.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import { connectRedis } from '../../redis/connect.ts';
 import { type DurabilityFinding, infoFields, readDurability } from '../../redis/durability.ts';
 import { openPrivateRedis } from '../../redis/private-redis.ts';
 import { say } from '../print.ts';
-import { type Check, type Found, isAtLeast } from './check.ts';
+import { type Found, isAtLeast, type Place } from './check.ts';
 import { examineLedger } from './ledger-check.ts';
 
 const REDIS_MIN = [6, 2] as const;
@@ -15,16 +14,8 @@ const COMMAND_MS_MAX = 5000;
 
 type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
-export interface RedisPlace {
-  readonly check: Check;
-  readonly config: Config;
-  readonly folder: DataDir;
-  /** Undefined when they cannot be read. */
-  readonly capabilities: ReadonlySet<string> | undefined;
-}
-
 /** Whether Redis can be reached and lasts, and what its ledger says. Makes no ledger where there is none. */
-export async function examineRedis(place: RedisPlace): Promise<void> {
+export async function examineRedis(place: Place): Promise<void> {
   const { check, config, capabilities } = place;
   const closing: (() => Promise<void>)[] = [];
   try {

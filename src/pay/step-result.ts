@@ -1,0 +1,15 @@
+import type { PayoutPlace } from '../ledger/payouts.ts';
+
+/**
+ * What became of a payout in the hands of a worker. `done`: it wants nothing more from this job. `deferred`: it is ready
+ * and has its own time to come back. `left`: it is as it was; somebody has to come back for it.
+ */
+export type PayResult = 'done' | 'deferred' | 'left';
+
+/** A payout that is to be paid, and the file that asks for it. */
+export interface PayOrder extends PayoutPlace {
+  readonly fileSha256: string;
+}
+
+/** How one step ended: with a result, or `again` when the payout is to be looked at once more at once. */
+export type StepResult = PayResult | 'again';
