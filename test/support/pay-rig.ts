@@ -22,7 +22,7 @@ import { lookUpPayout } from '../../src/pay/look-up.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
 import { openSharedBrake } from '../../src/pay/shared-brake.ts';
-import type { PayResult, PayResult } from '../../src/pay/step-result.ts';
+import type { PayResult } from '../../src/pay/step-result.ts';
 import type { Payout, PayoutRow, Run, RunState } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { openService } from '../../src/service/client.ts';
