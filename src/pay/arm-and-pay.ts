@@ -75,7 +75,18 @@ async function arm(deps: PayDeps, payout: Payout, { quote, fields }: QuoteToPay)
     });
   } catch (error) {
     deps.log.warn('no answer to an arming: nothing is sent', { ...named(payout), error });
+    await doubtArming(deps, payout, quote.quoteId);
     return undefined;
+  }
+}
+
+/** If the arming was carried out after all, the payout is looked up from now on rather than at its due time. */
+async function doubtArming(deps: PayDeps, payout: Payout, quoteId: string): Promise<void> {
+  const move = { ...placeOf(payout), to: 'unknown', quoteId, dueMs: 0, actor: deps.owner } as const;
+  try {
+    await deps.payouts.move({ ...move, reason: 'its arming was not answered' });
+  } catch (error) {
+    deps.log.warn('the payout waits for its due time', { ...named(payout), error });
   }
 }
 

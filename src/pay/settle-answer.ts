@@ -87,7 +87,10 @@ async function noteSuccess(deps: PayDeps, payout: Payout, quoteId: string): Prom
     reason: '',
     fields: { z2: '1' },
   } as const;
-  await stored(deps, () => deps.payouts.move(note));
+  const { result } = await stored(deps, () => deps.payouts.move(note));
+  if (result !== 'other-quote') return;
+  const evidence = `the service said yes to the quote ${quoteId}, which the payout left behind`;
+  await stored(deps, () => holdBreach(deps, payout, { evidence, quoteId }));
 }
 
 /** Writes until Redis takes it: what is known of a payment must not be lost because Redis was away for a while. */
