@@ -63,8 +63,9 @@ export interface Head {
   hold(ms: number): Promise<void>;
   /** Takes places of a shared pace; milliseconds until the first of them. */
   takePace(what: string, places: { count: number; perSecond: number }): Promise<number>;
-  /** True for one process in each period. */
+  /** True for one process in each period, or until the turn is ended. */
   takeTurn(what: string, periodMs: number): Promise<boolean>;
+  endTurn(what: string): Promise<void>;
 }
 
 /** The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers. */
@@ -128,6 +129,9 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
     },
     async takeTurn(what, periodMs) {
       return (await redis.set(keys.turn(what), '1', 'PX', periodMs, 'NX')) === 'OK';
+    },
+    async endTurn(what) {
+      await redis.del(keys.turn(what));
     },
   };
 }

@@ -27,10 +27,10 @@ interface Pair {
 
 /**
  * Writes `<run id>.v<version>.csv` and `.json` (design 12) and returns their paths, CSV first. Both come from one reading
- * of the source; they appear whole, synced, under their names or not at all, readable by their owner only; what a crash left of an
- * earlier try is replaced. A version that is there with the same content is left as it is; one with other content is never
+ * of the source; they appear whole, synced, under their names or not at all, readable by their owner only; what this process left of
+ * an earlier try is replaced. A version that is there with the same content is left as it is; one with other content is never
  * overwritten: the report gets the next free number instead. Throws what the file system says, leaving no half file.
- * Two processes must not write one version of one run at once.
+ * Two processes may write reports of one run at once, but each then makes a version of its own.
  */
 export async function writeReportFiles(
   makeSource: () => Promise<ReportSource>,
@@ -59,7 +59,7 @@ function pairOf({ folder, runId, version }: ReportTarget): Pair {
 }
 
 function partName({ folder, runId, version }: ReportTarget, format: keyof Pair): string {
-  return join(folder, `.${runId}.v${version}.${format}.part`);
+  return join(folder, `.${runId}.v${version}.${format}.${process.pid}.part`);
 }
 
 async function writeParts(source: ReportSource, parts: Pair): Promise<void> {

@@ -12,6 +12,10 @@ import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
 import { readRun } from './submit.ts';
 
+/** Processes that end a run together write its report one after the other: the first one's serves them all. */
+const TURN_MS = 30_000;
+const TURN_POLL_MS = 100;
+
 const REPORT_ENDINGS = ['csv', 'json'] as const;
 
 export interface ReportDeps {
@@ -72,6 +76,16 @@ export async function writeReport(
   runId: string,
   folder = deps.config.reportDir,
 ): Promise<WrittenReport> {
+  const turn = `report-${runId}`;
+  while (!(await deps.ledger.head.takeTurn(turn, TURN_MS))) await deps.clock.sleep(TURN_POLL_MS);
+  try {
+    return await writeInTurn(deps, runId, folder);
+  } finally {
+    await deps.ledger.head.endTurn(turn);
+  }
+}
+
+async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Promise<WrittenReport> {
   const run = await readRun(deps, runId);
   const there = await reportPaths(folder, run);
   if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes)

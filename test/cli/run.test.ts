@@ -21,7 +21,7 @@ function reportsOf({ stdout }: Ended): string[] {
   return [...stdout.matchAll(/^report (.+)$/gm)].map(([, path]) => path ?? '');
 }
 
-describe('payrun run with nothing configured', () => {
+describe.concurrent('payrun run with nothing configured', () => {
   test('pays each row of the file once and reports it; the same command again pays nothing and changes nothing', async () => {
     const cwd = processes.folder();
     const sandbox = join(cwd, '.payrun/sandbox');
@@ -43,7 +43,7 @@ describe('payrun run with nothing configured', () => {
     expect(reports.map((path) => readFileSync(path, 'utf8'))).toEqual(texts);
     expect(readdirSync(join(cwd, '.payrun/reports'))).toHaveLength(2);
     expect(readBook(sandbox)).toEqual(book);
-    expect(redisServersBelow(cwd), 'its Redis ends with it').toEqual([]);
+    expect(redisServersBelow(cwd)).toEqual([]);
   });
 
   test('refuses a file with a bad row whole, says what is wrong, and with --skip-invalid pays the rest', async () => {

@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bookFaults, firstRows, paidTwice, readBook, reportFaults } from '../support/paid-once.ts';
-import { buildProcesses, type Ended, type Processes, ROOT, type Started } from '../support/payrun-processes.ts';
+import {
+  buildProcesses,
+  type Ended,
+  type Processes,
+  ROOT,
+  redisServersBelow,
+  type Started,
+} from '../support/payrun-processes.ts';
 import { startService } from '../support/service-process.ts';
 
 const TEST_MS_MAX = 3 * 60_000;
@@ -39,13 +46,15 @@ interface Killing {
   readonly rows: number;
   readonly kills: number;
   readonly fraction: () => number;
+  /** Dies along with the second kill, as in a power cut. */
+  readonly redisBelow?: string;
 }
 
 /**
  * Kills the command so many times: the first time while it starts, then each time some payments later than the time
  * before. Lets it run to its end at last, or whenever it is quicker than the kill.
  */
-async function killAndFinish({ start, folder, rows, kills, fraction }: Killing): Promise<Ended> {
+async function killAndFinish({ start, folder, rows, kills, fraction, redisBelow }: Killing): Promise<Ended> {
   for (let kill = 0; kill < kills; kill++) {
     const started = start();
     const until = readBook(folder).length + Math.ceil((fraction() * 2 * rows) / (kills + 1));
@@ -53,10 +62,15 @@ async function killAndFinish({ start, folder, rows, kills, fraction }: Killing):
     if (kill > 0) while (!started.hasEnded && readBook(folder).length < until) await delay(POLL_MS);
     await delay(lateMs);
     started.kill('SIGKILL');
+    if (kill === 1 && redisBelow !== undefined) killRedisBelow(redisBelow);
     await started.ended;
-    expect(paidTwice(readBook(folder)), `after kill ${kill + 1}`).toEqual([]);
+    expect(paidTwice(readBook(folder))).toEqual([]);
   }
   return await start().ended;
+}
+
+function killRedisBelow(folder: string): void {
+  for (const pid of redisServersBelow(folder)) process.kill(pid, 'SIGKILL');
 }
 
 function csvReportOf({ stdout }: Ended): string {
@@ -65,7 +79,7 @@ function csvReportOf({ stdout }: Ended): string {
 
 describe.concurrent('payrun run, killed at random moments and started again', () => {
   test.each([20_261_121])(
-    'pays each row once through the sandbox that it runs itself, which dies with it (seed %i)',
+    'pays each row once through the sandbox that it runs itself, which dies with it, and once its Redis too (seed %i)',
     async (seed) => {
       const cwd = processes.folder();
       const folder = join(cwd, '.payrun/sandbox');
@@ -77,6 +91,7 @@ describe.concurrent('payrun run, killed at random moments and started again', ()
         rows: 400,
         kills: 3,
         fraction: seeded(seed),
+        redisBelow: cwd,
       });
       expect(ended).toMatchObject({ code: 0 });
       const book = readBook(folder);
@@ -86,13 +101,19 @@ describe.concurrent('payrun run, killed at random moments and started again', ()
     TEST_MS_MAX,
   );
 
-  test.each([1, 2])(
-    'pays each row once through a service that loses requests and answers, before and after it pays (seed %i)',
-    async (seed) => {
+  test.each([
+    { seed: 1, grace: '1s', visibleAfterMs: 500 },
+    // A look-up that is believed before the quote's end finds nothing of a payment that was made.
+    { seed: 2, grace: '6s', visibleAfterMs: 5000 },
+  ])(
+    'pays each row once through a service that loses requests and answers, before and after it pays (seed $seed)',
+    async ({ seed, grace, visibleAfterMs }) => {
       const cwd = processes.folder();
       const service = await startService(processes, {
         switches: [
           'quoteLifeMs=4000',
+          `visibilityDelayMs=${visibleAfterMs}`,
+          'answerDelayMs.payments=100',
           `faultSeed=${seed}`,
           'dropBeforeCommit=0.05',
           'dropAfterCommit=0.05',
@@ -103,7 +124,7 @@ describe.concurrent('payrun run, killed at random moments and started again', ()
       const env = {
         ...service.settings(),
         PAYRUN_DATA_DIR: join(cwd, 'data'),
-        PAYRUN_QUOTE_GRACE: '1s',
+        PAYRUN_QUOTE_GRACE: grace,
         PAYRUN_NOT_FOUND_GAP: '1s',
         PAYRUN_REQUEST_TIMEOUT: '2s',
         PAYRUN_ASSUME: 'payment-id-is-quote-id,expired-quote-refused,one-payment-per-quote,payment-visible-in-time',

@@ -86,12 +86,12 @@ describe.concurrent('the private Redis', () => {
       expect(readBook(place.sandbox)).toEqual(paid);
 
       for (const name of ['anna', 'bob']) {
-        expect(await processes.run(['release', '--as', name], { cwd }), name).toMatchObject({ code: 0 });
+        expect(await processes.run(['release', '--as', name], { cwd })).toMatchObject({ code: 0 });
       }
       const list = await processes.run(['list', '--json'], { cwd });
       const runs = JSON.parse(list.stdout) as { runId: string; state: string; file: { name: string } }[];
       for (const { runId } of runs.filter(({ state }) => state === 'paused')) {
-        expect(await processes.run(['resume', runId], { cwd }), 'resume').toMatchObject({ code: 0 });
+        expect(await processes.run(['resume', runId], { cwd })).toMatchObject({ code: 0 });
       }
       const finished = await processes.run(['run', 'payouts.csv'], { cwd });
       expect(paidTwice(readBook(place.sandbox))).toEqual([]);

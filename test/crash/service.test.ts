@@ -98,10 +98,8 @@ describe('a service of its own, given by the five settings', () => {
       await relay.close();
       for (const [path, fields] of Object.entries(FIELDS)) {
         const named = new Set(bodiesOf(requests, path).flatMap((body) => Object.keys(body)));
-        expect(
-          [...named].filter((name) => !fields.includes(name)),
-          path,
-        ).toEqual([]);
+        const unknown = [...named].filter((name) => !fields.includes(name));
+        expect({ path, unknown }).toEqual({ path, unknown: [] });
       }
       expect(bodiesOf(requests, '/v2/oauth/token')).toEqual([
         {
@@ -112,7 +110,7 @@ describe('a service of its own, given by the five settings', () => {
         },
       ]);
       const payments = bodiesOf(requests, '/v2/payments');
-      const byReference = new Map(payments.map(({ quoteId: _, ...body }) => [body['internalId'], body]));
+      const byReference = new Map(payments.map(({ quoteId: _quoteId, ...body }) => [body['internalId'], body]));
       expect(payments).toHaveLength(rows.length);
       expect(new Set(payments.map(({ quoteId }) => quoteId)).size).toBe(rows.length);
       expect(rows.map((row) => byReference.get(row['reference'] ?? ''))).toEqual(rows.map(wantedFields));
@@ -158,7 +156,7 @@ describe('a ledger belongs to one service', () => {
         ['worker', ...(first === 'sandbox' ? [] : ['--sandbox'])],
       ]) {
         const refused = await processes.run(words, { env: other });
-        expect(refused, words[0]).toMatchObject({ code: 2, stdout: '' });
+        expect(refused).toMatchObject({ code: 2, stdout: '' });
         expect(refused.stderr).toContain('The ledger belongs to another service');
       }
       expect({ redis: await contentOf(server.redis), files: filesBelow(data) }).toEqual(before);

@@ -50,10 +50,10 @@ describe('writeReportFiles', () => {
     await write(9);
     const victim = join(base, 'victim');
     await writeFile(victim, 'untouched');
-    const leftover = join(folder, `.${RUN_ID}.v1.csv.part`);
+    const leftover = join(folder, `.${RUN_ID}.v1.csv.${process.pid}.part`);
     await writeFile(leftover, 'x'.repeat(100_000));
     await chmod(leftover, 0o644);
-    await symlink(victim, join(folder, `.${RUN_ID}.v1.json.part`));
+    await symlink(victim, join(folder, `.${RUN_ID}.v1.json.${process.pid}.part`));
     const [csv = '', json = ''] = await write();
     expect(await readFile(csv, 'utf8')).toBe(await textOf(reportCsv(sourceOf(ROWS))));
     expect(await modeOf(csv)).toBe(0o600);

@@ -133,7 +133,7 @@ export function reportFaults(fileText: string, book: readonly BookEntry[], repor
 
 /** The data lines of a CSV text by the names of its header. */
 export function rowsOf(text: string): Cells[] {
-  return parse(text, { columns: true }) as Cells[];
+  return parse<Record<string, string>>(text, { columns: true });
 }
 
 /** The header and the first rows of a payout file's text. */

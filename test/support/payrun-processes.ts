@@ -1,7 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -80,6 +80,7 @@ export function buildProcesses(): Processes {
       endAll();
       process.off('exit', endAll);
       await Promise.all(gone);
+      endAll();
       rmSync(root, { recursive: true, force: true });
     },
   };
@@ -117,7 +118,7 @@ function watchOver(child: ChildProcessWithoutNullStreams): Started {
   };
 }
 
-/** Process ids of the Redis servers that work in a folder or below it. */
+/** Process ids of the private Redis servers whose data directories lie below a folder. */
 export function redisServersBelow(folder: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name))
@@ -127,8 +128,13 @@ export function redisServersBelow(folder: string): number[] {
 
 function isRedisBelow(pid: number, folder: string): boolean {
   try {
-    const isServer = /(redis|valkey)-server/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1'));
-    return isServer && `${readlinkSync(`/proc/${pid}/cwd`)}/`.startsWith(`${folder}/`);
+    // The first word alone: the shell and the lock that become the server name it among theirs.
+    const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
+    const place = readlinkSync(`/proc/${pid}/cwd`);
+    // One that is only asked for its version works where its asker does.
+    return (
+      /^\S*(redis|valkey)-server( |$)/.test(program) && place.startsWith(`${folder}/`) && basename(place) === 'redis'
+    );
   } catch {
     // It ended meanwhile, or is not ours to look at.
     return false;

@@ -13,7 +13,7 @@ export interface RelayedRequest {
 export interface Relay {
   readonly url: string;
   /** The whole requests so far, connection by connection. */
-  requests(): RelayedRequest[];
+  readonly requests: () => RelayedRequest[];
   close(): Promise<void>;
 }
 
