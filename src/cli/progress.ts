@@ -8,7 +8,7 @@ const MINUTE_S = 60;
 /** Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere. */
 export interface Progress {
   show(run: Run): void;
-  /** Ends the line. */
+  /** Ends the line; elsewhere than on a terminal, shows where it ended. */
   end(): void;
 }
 
@@ -17,6 +17,7 @@ export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress
   let doneAtStart: number | undefined;
   let shownAt = Number.NEGATIVE_INFINITY;
   let isOpen = false;
+  let unshown = '';
   return {
     show(run) {
       const done = rowsDone(run);
@@ -28,11 +29,15 @@ export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress
         isOpen = true;
       } else if (clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
         shownAt = clock.monotonic();
+        unshown = '';
         stream.write(`${line}\n`);
+      } else {
+        unshown = `${line}\n`;
       }
     },
     end() {
       if (isOpen) stream.write('\n');
+      else stream.write(unshown);
       isOpen = false;
     },
   };

@@ -12,7 +12,7 @@ import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { isOver } from '../runs/control.ts';
 import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
-import { writeReport } from '../runs/report.ts';
+import { requireReportFolder, writeReport } from '../runs/report.ts';
 import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { actorOf, withApp } from './open.ts';
@@ -64,6 +64,7 @@ async function runFile(file: string | undefined, options: RunOptions): Promise<E
   return await withApp({ logLevel: 'error' }, async (app) => {
     // Before anything is recorded that a worker with other settings would pay.
     await app.requireSafety();
+    await requireReportFolder(options.reportDir ?? app.config.reportDir);
     const { skipInvalid } = options;
     const submitted = await submitRun(app, { path: file, actor: actorOf(options.as), skipInvalid });
     if (submitted.kind === 'refused') {

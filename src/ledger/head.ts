@@ -77,6 +77,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
 
   return {
     async open({ knownInstance, newInstance, service, safety, insist }) {
+      await requireOurs(redis, keys.head);
       const reply = await run('open', knownInstance, newInstance, SCHEMA_VERSION, service, safety, insist ? '1' : '0');
       const [result = '', instance = '', found = ''] = textsOf(reply);
       if (result === 'made' || result === 'opened') return instance;
@@ -134,6 +135,22 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
       await redis.del(keys.turn(what));
     },
   };
+}
+
+/** A key of its own name, outside all prefixes: set on an empty database, so that further ledgers may join the first. */
+const DATABASE_MARK = 'payrun-database';
+
+/** Refuses a database that holds something and no ledger: nothing is ever written to a Redis that is not ours. */
+async function requireOurs(redis: Redis, head: string): Promise<void> {
+  const type = await redis.type(head);
+  if (type === 'hash' && (await redis.hexists(head, 'instance')) === 1) return;
+  const isFree = type === 'none';
+  if (isFree && (await redis.dbsize()) === 0) await redis.set(DATABASE_MARK, '1', 'NX');
+  if (isFree && (await redis.exists(DATABASE_MARK)) === 1) return;
+  throw usageRefusal(
+    isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
+    'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',
+  );
 }
 
 function headScripts() {

@@ -1,6 +1,7 @@
 /*
  * The layout of the ledger in Redis. All keys begin with the prefix, whose hash tag keeps them in one slot of a cluster.
  *
+ *   payrun-database       string   beside the prefix: this database is for ledgers; without it, one with keys is not ours
  *   head                  hash     instance, schema, service, safety settings, season, halt, arming counter, refused moves
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)

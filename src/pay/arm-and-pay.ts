@@ -39,6 +39,8 @@ export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay
   await awaitPlace(deps, toPay.startAt, toPay.signal);
   if (toPay.signal.aborted) return 'left';
   if (toPay.endsAt !== undefined && deps.clock.monotonic() > toPay.endsAt) return 'again';
+  // Whoever waited for its place may have lost the token meanwhile; without one, arming would be for nothing.
+  await deps.service.ready();
   deps.at('C3');
   const sendBefore = deps.clock.monotonic() + deps.rules.armDeadlineMs;
   const armed = await arm(deps, payout, toPay);

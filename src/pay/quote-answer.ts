@@ -66,7 +66,7 @@ function chooseQuote(quotes: readonly QuoteReply[], row: PayoutRow, date: number
 }
 
 function isActive({ status }: QuoteReply): boolean {
-  return status === null || status === 'ACTIVE';
+  return status === null || status.toUpperCase() === 'ACTIVE';
 }
 
 function isInOurCurrencies(quote: QuoteReply, row: PayoutRow): boolean {

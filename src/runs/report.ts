@@ -1,11 +1,11 @@
-import { access } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { CAPABILITIES } from '../config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { At } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { writeReportFiles } from '../report/files.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
@@ -96,6 +96,20 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
   const written = Number.parseInt(/\.v([0-9]+)\.csv$/.exec(paths[0] ?? '')?.[1] ?? String(version), 10);
   await deps.ledger.runs.note(runId, { reportedChanges: String(run.changes), reportVersion: String(written) });
   return { summary: await summariseRun(deps, runId), paths };
+}
+
+/** Makes the report folder, or throws a Refusal (exit 2) when no report could be written to it: before anything is paid. */
+export async function requireReportFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK);
+  } catch (cause) {
+    throw new Refusal(`The report folder ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
+      exitCode: EXIT.usage,
+      remedy: 'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
+      cause,
+    });
+  }
 }
 
 /** The files of the run's newest report that lie in a folder. */

@@ -200,6 +200,10 @@ const collectionSchema = z.union([
   z.object({ quotes: z.array(z.unknown()) }),
   z.object({ quote: z.unknown() }).transform(({ quote }) => ({ quotes: [quote] })),
   z.looseObject({ quoteId: z.string() }).transform((quote) => ({ quotes: [quote] })),
+  z
+    .array(z.looseObject({ quoteId: z.string() }))
+    .min(1)
+    .transform((quotes) => ({ quotes })),
 ]);
 
 /**

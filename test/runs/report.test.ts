@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { CAPABILITIES } from '../../src/config.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { reportPaths, summariseRun, writeReport } from '../../src/runs/report.ts';
+import { reportPaths, requireReportFolder, summariseRun, writeReport } from '../../src/runs/report.ts';
 import { readRun } from '../../src/runs/submit.ts';
 import { VERSION } from '../../src/version.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -174,4 +174,17 @@ test('a summary counts the rows anew and writes nothing', async () => {
   const runId = await someRun();
   expect(await summariseRun(app, runId)).toMatchObject({ ties: true, outcomes: { waiting: 1, paid: 1, held: 1 } });
   expect(await readRun(app, runId)).toMatchObject({ reportVersion: 0 });
+});
+
+describe('a report folder', () => {
+  test('is made when it is not there', async () => {
+    await requireReportFolder(join(folder, 'a', 'b'));
+    expect(readdirSync(join(folder, 'a'))).toEqual(['b']);
+  });
+
+  test('that cannot be written is refused before anything is paid, with what to do', async () => {
+    writeFileSync(join(folder, 'in the way'), '');
+    const refused = requireReportFolder(join(folder, 'in the way', 'reports'));
+    await expect(refused).rejects.toMatchObject({ exitCode: 2, remedy: expect.stringContaining('--report-dir') });
+  });
 });

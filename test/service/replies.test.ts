@@ -131,6 +131,7 @@ describe('parseQuotes', () => {
     [{ quoteCollectionId: QUOTE_ID, quotes: [{ quoteId: QUOTE_ID }] }],
     [{ quote: { quoteId: QUOTE_ID } }],
     [{ quoteId: QUOTE_ID }],
+    [[{ quoteId: QUOTE_ID }]],
   ])('reads the one quote of %j, which shows nothing but its id', (json) => {
     expect(parseQuotes(json)).toEqual([{ ...BARE_QUOTE, status: null }]);
   });

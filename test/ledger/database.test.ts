@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openHead } from '../../src/ledger/head.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+
+let server: TestRedis;
+beforeEach(async () => {
+  server = await startTestRedis();
+});
+afterEach(async () => {
+  await server.stop();
+});
+
+const CLAIM = { knownInstance: '', newInstance: 'i1', service: 'sandbox', safety: 'test', insist: true };
+
+function open(prefix: string): Promise<string> {
+  return openHead(server.redis, ledgerKeys(prefix)).open(CLAIM);
+}
+
+describe('a Redis database', () => {
+  test('that is empty becomes one for ledgers, and further ledgers may join the first', async () => {
+    expect(await open(freshPrefix())).toBe('i1');
+    expect(await open(freshPrefix())).toBe('i1');
+  });
+
+  test('that is opened by two at once while it is empty serves both', async () => {
+    expect(await Promise.all([open('{a}'), open('{b}')])).toEqual(['i1', 'i1']);
+  });
+
+  test('that holds somebody else’s data is refused, and nothing is written to it', async () => {
+    await server.redis.mset('user:1', 'x', 'bull:foo:meta', '1');
+    await expect(open('{payrun}')).rejects.toThrow(Refusal);
+    expect((await server.redis.keys('*')).toSorted()).toEqual(['bull:foo:meta', 'user:1']);
+  });
+
+  test('in which our key is somebody else’s is refused with its name, and nothing is written to it', async () => {
+    await server.redis.set('{payrun}:head', 'hello');
+    await expect(open('{payrun}')).rejects.toThrow('{payrun}:head');
+    expect(await server.redis.keys('*')).toEqual(['{payrun}:head']);
+  });
+
+  test('in which our key is a hash of somebody else’s is refused, and nothing is written to it', async () => {
+    await server.redis.hset('{payrun}:head', 'a', 'b');
+    await expect(open('{payrun}')).rejects.toThrow(Refusal);
+    expect(await server.redis.hgetall('{payrun}:head')).toEqual({ a: 'b' });
+  });
+});
