@@ -7,8 +7,8 @@ import type { JobDeps } from './deps.ts';
 export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<'pay'>): Promise<void> {
   const { app, stopping } = deps;
   const run = await app.ledger.runs.read(runId);
-  // A spent quote is taken to its end also in a run that was stopped; nothing else is touched there.
-  if (run === undefined || (run.state !== 'paying' && from !== to)) return;
+  // In a run that was stopped no slice is paid; a payout that is due by itself, without a stamp, has a quote to be ended.
+  if (run === undefined || (run.state !== 'paying' && stamp !== '')) return;
   const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const { fileSha256 } = run;
   const results = await Promise.all(

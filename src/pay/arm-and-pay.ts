@@ -35,12 +35,11 @@ export interface QuoteToPay {
  * and sync it, send one payment request before the arm deadline, write down what came of it.
  */
 export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay): Promise<StepResult> {
-  await deps.service.ready();
   await awaitPlace(deps, toPay.startAt, toPay.signal);
   if (toPay.signal.aborted) return 'left';
-  if (toPay.endsAt !== undefined && deps.clock.monotonic() > toPay.endsAt) return 'again';
-  // Whoever waited for its place may have lost the token meanwhile; without one, arming would be for nothing.
+  // Only now: whoever waited for its place may have lost the token meanwhile, and without one arming would be for nothing.
   await deps.service.ready();
+  if (toPay.endsAt !== undefined && deps.clock.monotonic() > toPay.endsAt) return 'again';
   deps.at('C3');
   const sendBefore = deps.clock.monotonic() + deps.rules.armDeadlineMs;
   const armed = await arm(deps, payout, toPay);

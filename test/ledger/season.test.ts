@@ -218,6 +218,16 @@ describe('a data directory that joins an open season', () => {
     const { state, quoteId } = await readPayout(desk.ledger, { runId, line: 2 });
     expect(state === 'held' || quoteId === armed.quoteId).toBe(true);
   });
+
+  test('never hides it at the next restart either, when all logs are compared anew', async () => {
+    const armed = await armPayout(desk.ledger, { runId, line: 2 });
+    await writeLines(lostLine({ armingCounter: 60 }));
+    await joining(sleepless());
+    await restart();
+    await season();
+    const { state, quoteId } = await readPayout(desk.ledger, { runId, line: 2 });
+    expect([state, quoteId]).toEqual(['held', armed.quoteId]);
+  });
 });
 
 describe('in a closed season', () => {

@@ -10,8 +10,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
  *
  * Invariant: a payout is armed only in an open season of this very server, from a data directory whose intent logs were
- * compared for it, with no halt and no wait, in a run that is
- * being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
+ * compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
  * its own present one). A second run of the same call finds another version and answers 'changed'.
  */
 export const ARM = `${LUA_PRELUDE}

@@ -55,8 +55,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  *
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
  * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
- * forgotten: it is held as a breach. If any
- * line was restored, everything is halted and all runs are paused before arming is possible again.
+ * forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
+ * is possible again.
  */
 export const COMPARE_LINES = `${LUA_PRELUDE}
 local server = serverNow()
@@ -82,7 +82,7 @@ local function restore(e)
   local p = load(e.r, e.l)
   if p and p.counter >= e.c then return end
   if p and wasOpen and p.quote and p.quote ~= e.q then
-    redis.call('HSET', p.key, 'rc', 'E_BREACH', 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    redis.call('HSET', p.key, 'ct', e.c, 'rc', 'E_BREACH', 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
     if p.state ~= 'held' then applyMove(p, 'held', { at = at, actor = 'season', reason = 'breach', due = 0 }) end
     redis.call('HINCRBY', HEAD, 'restored', 1)
     return

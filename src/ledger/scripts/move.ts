@@ -6,8 +6,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version or nil, q quote id that the payout must have or nil, t to (nil: a
  *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, w why the quote is dropped
- *         ('not-sent' or 'proven-dead') or nil, e due after ms or nil, o true to leave the due
- *         time of a note as it is, q2 a quote that a breach shows to be spent, a actor, y reason, f fields to set, x names of fields to delete }
+ *         ('not-sent' or 'proven-dead') or nil, e due after ms or nil, o true to leave the due time of a note as it is,
+ *         q2 a quote that a breach shows to be spent, a actor, y reason, f fields to set, x names of fields to delete }
  * Returns for each ['moved', version, state], or [refusal, version, state].
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head.

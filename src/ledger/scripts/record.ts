@@ -5,8 +5,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  * Records rows of a run that is being recorded.
  *
  * KEYS[1] prefix
- * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or refused), f fields, a amount in minor units or nil,
- *         c currency or nil, h hash of the folded reference or nil }
+ * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or
+ *         refused), f fields, a amount in minor units or nil, c currency or nil, h hash of the folded reference or nil }
  * Returns 'recorded', 'closed' when the run is not being recorded any more, or 'season' in a closed season.
  *
  * Invariant: a record that is there stays as it is, so recording may be run again; only a record that was restored

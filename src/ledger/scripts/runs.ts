@@ -63,8 +63,10 @@ redis.call('HSET', rk, 'state', to)
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('HDEL', rk, 'pauseReason')
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
-if to == 'finished' or to == 'cancelled' then redis.call('HSET', rk, 'finishedAt', at) end
-if to == 'finished' or to == 'cancelled' then redis.call('ZADD', WATCH, at, run) end
+if to == 'finished' or to == 'cancelled' then
+  redis.call('HSET', rk, 'finishedAt', at)
+  redis.call('ZADD', WATCH, at, run)
+end
 redis.call('SADD', LIVE, run)
 redis.call('XADD', eventsKey(run), '*', 'event', to, 'actor', actor, 'reason', reason)
 return { 'moved', to }
