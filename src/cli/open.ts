@@ -4,7 +4,7 @@ import { type App, openApp } from '../app.ts';
 import { systemClock, systemRandom } from '../clock.ts';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { openLog } from '../log.ts';
-import { goOn } from '../pay/crash-point.ts';
+import { type At, goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { say } from './print.ts';
 
@@ -12,6 +12,7 @@ export interface OpenOptions {
   readonly logLevel: LogLevel;
   /** The command looks or steers, and never pays (app.ts). */
   readonly looks?: boolean;
+  readonly at?: At;
 }
 
 /** Opens the app for one command, and closes it however the command ends. */
@@ -28,13 +29,13 @@ export async function withApp(
   }
 }
 
-async function openCommandApp(config: Config, { logLevel, looks = false }: OpenOptions): Promise<App<JobQueues>> {
+async function openCommandApp(config: Config, { logLevel, looks = false, at = goOn }: OpenOptions): Promise<App<JobQueues>> {
   return await openApp({
     config,
     clock: systemClock,
     random: systemRandom,
     log: openLog(config.logLevel ?? logLevel),
-    at: goOn,
+    at,
     looks,
     report: say,
     openJobs: openQueues,

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { type At, goOn } from '../pay/crash-point.ts';
 import type { ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
 import { cancelCommand, pauseCommand, resumeCommand } from './control.ts';
@@ -17,7 +18,7 @@ import { watchCommand } from './watch.ts';
 import { workerCommand } from './worker.ts';
 
 /** In the order of a run's life. */
-const COMMANDS: readonly ((end: (code: ExitCode) => void) => Command)[] = [
+const COMMANDS: readonly ((end: (code: ExitCode) => void, at: At) => Command)[] = [
   validateCommand,
   runCommand,
   submitCommand,
@@ -37,8 +38,8 @@ const COMMANDS: readonly ((end: (code: ExitCode) => void) => Command)[] = [
   sandboxCommand,
 ];
 
-/** All commands. `end` is given the exit code of the one that ran. */
-export function openProgram(end: (code: ExitCode) => void): Command {
+/** All commands. `end` is given the exit code of the one that ran; `at` is called at each crash point. */
+export function openProgram(end: (code: ExitCode) => void, at: At = goOn): Command {
   const program = new Command('payrun')
     .description('Pays a CSV file of payouts through a cross-border payments service, once each, and proves it.')
     .version(VERSION)
@@ -46,7 +47,7 @@ export function openProgram(end: (code: ExitCode) => void): Command {
       'after',
       '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n\n"payrun COMMAND --help" tells more of each.',
     );
-  for (const command of COMMANDS) program.addCommand(command(end));
+  for (const command of COMMANDS) program.addCommand(command(end, at));
   throwInstead(program, 'payrun');
   return program;
 }

@@ -6,6 +6,7 @@ import { startWorker } from '../../jobs/worker.ts';
 import type { App } from '../app.ts';
 import { duration } from '../duration.ts';
 import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
+import type { At } from '../pay/crash-point.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import type { Run } from '../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
@@ -37,7 +38,7 @@ const schema = z.object({
 type RunOptions = z.infer<typeof schema>;
 
 /** `payrun run FILE`: submit, pay, track and report in one process. */
-export function runCommand(end: (code: ExitCode) => void): Command {
+export function runCommand(end: (code: ExitCode) => void, at: At): Command {
   return new Command('run')
     .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
     .argument('[file]', 'the payout file')
@@ -53,15 +54,15 @@ export function runCommand(end: (code: ExitCode) => void): Command {
     )
     .action(async (file: string | undefined, raw: unknown) => {
       const options = parseOptions(schema, raw);
-      end(await runFile(file ?? options.default, options));
+      end(await runFile(file ?? options.default, options, at));
     });
 }
 
-async function runFile(file: string | undefined, options: RunOptions): Promise<ExitCode> {
+async function runFile(file: string | undefined, options: RunOptions, at: At): Promise<ExitCode> {
   if (file === undefined) {
     throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
   }
-  return await withApp({ logLevel: 'error' }, async (app) => {
+  return await withApp({ logLevel: 'error', at }, async (app) => {
     // Before anything is recorded that a worker with other settings would pay.
     await app.requireSafety();
     await requireReportFolder(options.reportDir ?? app.config.reportDir);

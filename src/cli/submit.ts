@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { readConfig } from '../config.ts';
 import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
+import type { At } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { submitRun } from '../runs/submit.ts';
@@ -18,7 +19,7 @@ const schema = z.object({
 type SubmitOptions = z.infer<typeof schema>;
 
 /** `payrun submit`: records a run for workers to pay, and returns. */
-export function submitCommand(end: (code: ExitCode) => void): Command {
+export function submitCommand(end: (code: ExitCode) => void, at: At): Command {
   return new Command('submit')
     .description('record a payout file as a run, for workers to pay')
     .argument('<file>', 'the payout file')
@@ -30,12 +31,12 @@ export function submitCommand(end: (code: ExitCode) => void): Command {
       'after',
       '\nExamples:\n  payrun submit payouts.csv --as anna\n  payrun submit payouts.csv --sandbox --skip-invalid',
     )
-    .action(async (file: string, raw: unknown) => end(await submitFile(file, parseOptions(schema, raw))));
+    .action(async (file: string, raw: unknown) => end(await submitFile(file, parseOptions(schema, raw), at)));
 }
 
-async function submitFile(path: string, options: SubmitOptions): Promise<ExitCode> {
+async function submitFile(path: string, options: SubmitOptions, at: At): Promise<ExitCode> {
   requireService(readConfig(), options);
-  return await withApp({ logLevel: 'error' }, async (app) => {
+  return await withApp({ logLevel: 'error', at }, async (app) => {
     const { skipInvalid, json } = options;
     const submitted = await submitRun(app, { path, actor: actorOf(options.as), skipInvalid });
     if (submitted.kind === 'refused') {

@@ -5,6 +5,7 @@ import type { JobQueues } from '../../jobs/open.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import type { App } from '../app.ts';
 import { readConfig } from '../config.ts';
+import type { At } from '../pay/crash-point.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { requireService, withApp } from './open.ts';
@@ -19,7 +20,7 @@ const CLOSE_MS = 1500;
 const schema = z.object({ sandbox: z.boolean() });
 
 /** `payrun worker`: works on all runs until it is told to stop. */
-export function workerCommand(end: (code: ExitCode) => void): Command {
+export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
   return new Command('worker')
     .description('work on all runs until SIGTERM or SIGINT')
     .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
@@ -29,12 +30,12 @@ export function workerCommand(end: (code: ExitCode) => void): Command {
         '\nStart as many as you like, on as many machines as you like.' +
         '\n\nExamples:\n  payrun worker\n  payrun worker --sandbox',
     )
-    .action(async (raw: unknown) => end(await work(parseOptions(schema, raw))));
+    .action(async (raw: unknown) => end(await work(parseOptions(schema, raw), at)));
 }
 
-async function work(options: z.infer<typeof schema>): Promise<ExitCode> {
+async function work(options: z.infer<typeof schema>, at: At): Promise<ExitCode> {
   requireService(readConfig(), options);
-  return await withApp({ logLevel: 'info' }, async (app) => {
+  return await withApp({ logLevel: 'info', at }, async (app) => {
     const stop = onStop();
     stop.signal.addEventListener('abort', endAtLast);
     try {
