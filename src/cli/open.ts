@@ -29,7 +29,10 @@ export async function withApp(
   }
 }
 
-async function openCommandApp(config: Config, { logLevel, looks = false, at = goOn }: OpenOptions): Promise<App<JobQueues>> {
+async function openCommandApp(
+  config: Config,
+  { logLevel, looks = false, at = goOn }: OpenOptions,
+): Promise<App<JobQueues>> {
   return await openApp({
     config,
     clock: systemClock,
