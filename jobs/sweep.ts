@@ -1,4 +1,5 @@
 import type { DuePayout } from '../src/ledger/slices.ts';
+import type { Run } from '../src/payout.ts';
 import { finishRun } from '../src/runs/finish.ts';
 import type { JobDeps } from './deps.ts';
 import { payJob } from './feed.ts';
@@ -30,7 +31,7 @@ export async function sweep(deps: JobDeps): Promise<void> {
 async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
   if (await finishRun(app.ledger, runId)) {
     const run = await app.ledger.runs.read(runId);
-    if (run === undefined || run.reportVersion > 0) await app.ledger.runs.leave(runId);
+    if (run === undefined || isReported(run)) await app.ledger.runs.leave(runId);
     else await app.jobs.add('report', [reportJob(runId)]);
     return;
   }
@@ -40,6 +41,11 @@ async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
     slices.map((slice) => payJob(runId, slice)),
   );
   await app.wake(runId);
+}
+
+/** A run that is paid on after its end, because people allowed a payout, is reported again. */
+function isReported(run: Run): boolean {
+  return run.reportVersion > 0 && run.reportedChanges >= run.finishedChanges;
 }
 
 async function wakeDue({ app }: JobDeps, due: readonly DuePayout[]): Promise<void> {

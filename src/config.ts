@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -30,6 +31,10 @@ export interface ServiceSettings {
   readonly tenantId: string;
   readonly environment: Environment;
   readonly audience: string;
+  /** Address of a forward proxy, perhaps with credentials: a secret. */
+  readonly proxy?: string | undefined;
+  /** PEM certificates that are trusted besides Node's own. */
+  readonly certificates?: readonly string[] | undefined;
 }
 
 export interface Config {
@@ -46,6 +51,8 @@ export interface Config {
   readonly slice: number | undefined;
   readonly window: number;
   readonly requestTimeoutMs: number;
+  /** Pause a run when so many of its last so many payments are unknown or were refused; null never does. */
+  readonly breaker: { readonly bad: number; readonly of: number } | null;
   readonly armDeadlineMs: number;
   readonly quoteGraceMs: number;
   readonly notFoundGapMs: number;
@@ -93,6 +100,42 @@ const capabilityList = z.string().transform((list, context) => {
   return known;
 });
 
+const BREAKER_OF_MAX = 1000;
+
+const breaker = z.string().transform((value, context) => {
+  if (value === 'off') return null;
+  const match = /^([1-9][0-9]{0,3})\/([1-9][0-9]{0,3})$/.exec(value);
+  const [bad, of] = [Number.parseInt(match?.[1] ?? '', 10), Number.parseInt(match?.[2] ?? '', 10)];
+  if (!(bad <= of && of <= BREAKER_OF_MAX)) {
+    context.addIssue(`must be off, or so many of the last so many, for example 25/50 (at most ${BREAKER_OF_MAX})`);
+    return z.NEVER;
+  }
+  return { bad, of };
+});
+
+const proxyAddress = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .refine((address) => isPlainAddress(new URL(address)), {
+    error: 'must be an address without path, query or fragment, its credentials in the encoding of URLs',
+  });
+
+function isPlainAddress({ pathname, search, hash, username, password }: URL): boolean {
+  const isEncoded = [username, password].every((part) => !/%(?![0-9A-Fa-f]{2})/.test(part));
+  return isEncoded && pathname === '/' && search === '' && hash === '';
+}
+
+/** The certificates of a PEM file. The path stays unsaid: it may be a secret that was set in the wrong place. */
+const certificateFile = z.string().transform((path, context) => {
+  try {
+    const [, ...blocks] = readFileSync(path, 'utf8').split(/^(?=-----BEGIN )/m);
+    if (blocks.length > 0) return blocks.map((block) => new X509Certificate(block).toString());
+    context.addIssue('must name a file with certificates in PEM form; there is none in it');
+  } catch (error) {
+    context.addIssue(`must name a file with certificates in PEM form (${codeOf(error) ?? 'unreadable'})`);
+  }
+  return z.NEVER;
+});
+
 /** One entry for each setting of design 10; the README's table is compared with it by a test. */
 const schema = z.object({
   REDIS_URL: z
@@ -105,6 +148,8 @@ const schema = z.object({
   PAYRUN_ENVIRONMENT: oneOf(['test', 'prod']).optional(),
   PAYRUN_AUDIENCE: text.optional(),
   PAYRUN_HTTP_HOST: text.optional(),
+  PAYRUN_PROXY: proxyAddress.optional(),
+  PAYRUN_CA_FILE: certificateFile.optional(),
   PAYRUN_DATA_DIR: text.optional(),
   PAYRUN_CONCURRENCY: integer(1, 10_000).default(64),
   PAYRUN_RATE: integer(1, 100_000).optional(),
@@ -119,6 +164,7 @@ const schema = z.object({
   PAYRUN_WINDOW: integer(1, 10_000).default(200),
   PAYRUN_REQUEST_TIMEOUT: durationFrom('100ms', '10m').default(45 * SECOND_MS),
   PAYRUN_ARM_DEADLINE: durationFrom('50ms', '1m').default(2 * SECOND_MS),
+  PAYRUN_BREAKER: breaker.default({ bad: 25, of: 50 }),
   PAYRUN_QUOTE_GRACE: durationFrom('100ms', '7d').optional(),
   PAYRUN_NOT_FOUND_GAP: durationFrom('100ms', '7d').optional(),
   PAYRUN_TRACK_EVERY: durationFrom('100ms', '7d').optional(),
@@ -251,6 +297,8 @@ function serviceOf(settings: Settings, problems: string[]): ServiceSettings | un
     tenantId,
     environment,
     audience: settings.PAYRUN_AUDIENCE ?? `urn:servicexcurrent-${environment}:${tenantId}`,
+    proxy: settings.PAYRUN_PROXY,
+    certificates: settings.PAYRUN_CA_FILE,
   };
 }
 
@@ -301,6 +349,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Con
     slice: settings.PAYRUN_SLICE,
     window: settings.PAYRUN_WINDOW,
     requestTimeoutMs: settings.PAYRUN_REQUEST_TIMEOUT,
+    breaker: settings.PAYRUN_BREAKER,
     armDeadlineMs: settings.PAYRUN_ARM_DEADLINE,
     quoteGraceMs: settings.PAYRUN_QUOTE_GRACE ?? defaults.quoteGraceMs,
     notFoundGapMs: settings.PAYRUN_NOT_FOUND_GAP ?? defaults.notFoundGapMs,

@@ -123,6 +123,7 @@ export const MOVES: readonly Move[] = [
   { from: 'quoted', to: 'armed', by: 'again with the same quote while it lives' },
   { from: 'quoted', to: 'unknown', by: 'the quote ended, or the run was paused or cancelled' },
   { from: 'quoted', to: 'accepted', by: 'a look-up found the payment' },
+  { from: 'quoted', to: 'held', by: 'a data directory that may have armed it was written off' },
   { from: 'unknown', to: 'accepted', by: 'a look-up found the payment' },
   { from: 'unknown', to: 'ready', drops: 'proven-dead', by: 'the quote is proven dead' },
   { from: 'unknown', to: 'cancelled', drops: 'proven-dead', by: 'the quote is proven dead and the run was cancelled' },
@@ -208,7 +209,8 @@ export type RunState = (typeof RUN_STATES)[number];
 
 /**
  * Every move that a run may make (design 4). A run that is recorded while everything is halted begins paused; a paused run
- * whose last open payout is settled is finished too.
+ * whose last open payout is settled is finished too. A finished one is paid again only when people allow a payout of it
+ * that was held, by that payout's move.
  */
 export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   recording: ['awaiting-approval', 'paying', 'paused', 'cancelled'],
@@ -230,6 +232,23 @@ export interface HistoryEntry {
   readonly at: number;
   readonly to: PayoutState;
   readonly actor: string;
+  readonly reason: string;
+  /** What the service calls the exchange that led to it (its request and correlation ids), or empty. */
+  readonly exchange: string;
+}
+
+/** What people may decide of a payout (design 3 rule 9, design 9). */
+export const DECISIONS = ['allow', 'drop', 'paid', 'not-paid'] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** What one person proposes for a payout. Any move of the payout voids it. */
+export interface Proposal {
+  readonly decision: Decision;
+  readonly by: string;
+  /** Redis's time in milliseconds since 1970. */
+  readonly at: number;
+  /** The payment, for `paid`; empty for the others. */
+  readonly paymentId: string;
   readonly reason: string;
 }
 
@@ -280,6 +299,7 @@ export interface Payout {
   readonly quotedAt: number | null;
   readonly sentAt: number | null;
   readonly settledAt: number | null;
+  readonly proposal: Proposal | null;
   readonly history: readonly HistoryEntry[];
 }
 
@@ -304,6 +324,8 @@ export interface Run {
   readonly createdAt: number;
   readonly createdBy: string;
   readonly finishedAt: number | null;
+  /** Value of `changes` when it was finished or cancelled last; 0 before. */
+  readonly finishedChanges: number;
   /** Payouts (and refused rows) per state, as the moves counted them. */
   readonly counts: Readonly<Record<PayoutState | 'refused', number>>;
   /** The file's amounts per currency and outcome, as the moves counted them. */

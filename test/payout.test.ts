@@ -22,7 +22,7 @@ import {
 
 type When = 'always' | 'sent' | 'never sent';
 
-/** The table of design 4, row by row; the states of one row as they stand there, apart from who causes the move. */
+/** The table of design 4, row by row, and rule 4 of design 3 (quoted to held); apart from who causes the move. */
 const TABLE: readonly (readonly [from: PayoutState, to: PayoutState, when: When])[] = [
   ['ready', 'armed', 'always'],
   ['ready', 'held', 'always'],
@@ -36,6 +36,7 @@ const TABLE: readonly (readonly [from: PayoutState, to: PayoutState, when: When]
   ['quoted', 'armed', 'always'],
   ['quoted', 'unknown', 'always'],
   ['quoted', 'accepted', 'always'],
+  ['quoted', 'held', 'always'],
   ['unknown', 'accepted', 'always'],
   ['unknown', 'ready', 'always'],
   ['unknown', 'cancelled', 'always'],

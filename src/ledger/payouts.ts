@@ -37,6 +37,8 @@ export interface Arming extends PayoutPlace {
   readonly credentials: string;
   /** When the sweeper looks at the payout if nobody settles it, in milliseconds from now. */
   readonly dueMs: number;
+  /** What the service calls the exchange that gave the quote. */
+  readonly exchange: string;
   /** Further fields of the record (record.ts). */
   readonly fields: Readonly<Record<string, string>>;
 }
@@ -76,6 +78,10 @@ export interface PayoutMove extends PayoutPlace {
   readonly spentQuoteId?: string;
   readonly actor: string;
   readonly reason: string;
+  /** What the service calls the exchange that the move follows from. */
+  readonly exchange?: string;
+  /** How many of the run's last outcomes are remembered, when this move tells one. */
+  readonly outcomesRemembered?: number;
   readonly fields?: Readonly<Record<string, string>>;
   readonly without?: readonly string[];
 }
@@ -95,6 +101,8 @@ export interface MoveAnswer {
   readonly result: MoveResult;
   readonly version: number;
   readonly state: string;
+  /** After a move that tells what came of a payment: unknown and refused ones among the run's last outcomes; else 0. */
+  readonly badOutcomes: number;
 }
 
 export interface Payouts {
@@ -178,6 +186,7 @@ function armArgument(arming: Arming): Record<string, unknown> {
     o: arming.owner,
     c: arming.credentials,
     e: Math.ceil(arming.dueMs),
+    y: arming.exchange,
     f: arming.fields,
   };
 }
@@ -207,14 +216,21 @@ function moveArgument(move: PayoutMove): Record<string, unknown> {
     q2: move.spentQuoteId,
     a: move.actor,
     y: move.reason,
+    g: move.exchange,
+    n: move.outcomesRemembered,
     f: move.fields,
     x: move.without,
   };
 }
 
 function moveAnswer(reply: unknown): MoveAnswer {
-  const [word, version, state] = listOf(reply);
+  const [word, version, state, bad] = listOf(reply);
   const result = MOVE_RESULTS.find((known) => known === word);
   if (result === undefined) throw new LedgerFault('the move script gave an unknown answer');
-  return { result, version: integerOf(version), state: textOf(state) };
+  return {
+    result,
+    version: integerOf(version),
+    state: textOf(state),
+    badOutcomes: bad === undefined ? 0 : integerOf(bad),
+  };
 }

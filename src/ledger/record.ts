@@ -1,11 +1,13 @@
 import { digitsOf, type Money } from '../money.ts';
 import {
   AMOUNT_TYPES,
+  DECISIONS,
   type HistoryEntry,
   PAYOUT_STATES,
   type Payout,
   type PayoutRow,
   type PayoutState,
+  type Proposal,
   type RefusedRow,
   SOURCES_OF_CASH,
 } from '../payout.ts';
@@ -15,16 +17,16 @@ import { LedgerFault, textsOf } from './script.ts';
  * A payout's record: a hash of short fields, each under 64 bytes where it can be, so that Redis keeps it as a listpack.
  *
  *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
- *   rh row hash · s state · v version · h<version> one step of the history (to, time, actor and reason with US, the unit separator, between them)
+ *   rh row hash · s state · v version · h<version> one step of the history (to, time, actor, reason and the service's exchange with US, the unit separator, between them)
  *   q quote · x its expiry · at attempts · ar armings of this quote · qn quotes · ct arming counter
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
- *   rfh hash of the reference, for a suspected duplicate
+ *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason)
  *   cells code msg   a row that intake refused
  */
 
-const HISTORY_SEPARATOR = '\u001f';
+const SEPARATOR = '\u001f';
 
 /** The fields of a valid row as they are recorded. */
 export function rowFields(row: PayoutRow, rowHash: string): Record<string, string> {
@@ -158,6 +160,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     quotedAt: integer(fields, 'qa'),
     sentAt: quoteId === null ? null : armedAt,
     settledAt: integer(fields, 'st'),
+    proposal: readProposal(fields.get('pr')),
     history: readHistory(fields),
   };
 }
@@ -166,11 +169,24 @@ function readHistory(fields: Fields): HistoryEntry[] {
   const steps: { version: number; entry: HistoryEntry }[] = [];
   for (const [name, value] of fields) {
     if (!/^h[0-9]+$/.test(name)) continue;
-    const [to = '', at = '', actor = '', ...reason] = value.split(HISTORY_SEPARATOR);
-    const entry = { to: stateOf(to), at: Number.parseInt(at, 10), actor, reason: reason.join(HISTORY_SEPARATOR) };
+    const [to = '', at = '', actor = '', reason = '', exchange = ''] = value.split(SEPARATOR);
+    const entry = { to: stateOf(to), at: Number.parseInt(at, 10), actor, reason, exchange };
     steps.push({ version: Number.parseInt(name.slice(1), 10), entry });
   }
   return steps.toSorted((a, b) => a.version - b.version).map(({ entry }) => entry);
+}
+
+function readProposal(text: string | undefined): Proposal | null {
+  if (text === undefined) return null;
+  const [word, by = '', at = '', paymentId = '', reason = ''] = text.split(SEPARATOR);
+  const decision = DECISIONS.find((known) => known === word);
+  if (decision === undefined) throw new LedgerFault(`a record proposes ${JSON.stringify(word)}`);
+  return { decision, by, at: Number.parseInt(at, 10), paymentId, reason };
+}
+
+/** A proposal as the record keeps it. */
+export function proposalField({ decision, by, at, paymentId, reason }: Proposal): Record<string, string> {
+  return { pr: [decision, by, at, paymentId, reason].join(SEPARATOR) };
 }
 
 function readFees(text: string): Money[] {

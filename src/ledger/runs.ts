@@ -208,6 +208,7 @@ function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuotes: nu
     createdAt: number('createdAt'),
     createdBy: fields.get('createdBy') ?? '',
     finishedAt: time('finishedAt'),
+    finishedChanges: number('finishedChanges'),
     counts: recordOf(states, (payoutState) => number(`n:${payoutState}`)),
     amounts: readAmounts(fields),
     changes: number('changes'),

@@ -23,6 +23,8 @@ export interface QuoteToPay {
   readonly startAt: number;
   /** Monotonic milliseconds after which the quote has too little life left; undefined when that cannot be told. */
   readonly endsAt: number | undefined;
+  /** What the service calls the exchange that gave the quote, or empty. */
+  readonly exchange: string;
   /** What the quote says, as fields of the record. */
   readonly fields: Readonly<Record<string, string>>;
   /** SHA-256 of the payout file. */
@@ -61,7 +63,11 @@ async function send(deps: PayDeps, body: string, sendBefore: number): Promise<An
 }
 
 /** Undefined when nobody knows whether it is armed: the reply was lost, and nothing is sent (C14). */
-async function arm(deps: PayDeps, payout: Payout, { quote, fields }: QuoteToPay): Promise<ArmAnswer | undefined> {
+async function arm(
+  deps: PayDeps,
+  payout: Payout,
+  { quote, fields, exchange }: QuoteToPay,
+): Promise<ArmAnswer | undefined> {
   try {
     return await deps.payouts.arm({
       ...placeOf(payout),
@@ -72,6 +78,7 @@ async function arm(deps: PayDeps, payout: Payout, { quote, fields }: QuoteToPay)
       owner: deps.owner,
       credentials: deps.service.fingerprint,
       dueMs: deps.rules.armDeadlineMs + deps.rules.requestTimeoutMs + ARMED_DUE_MARGIN_MS,
+      exchange,
       fields,
     });
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Payouts } from '../ledger/payouts.ts';
 import type { Runs } from '../ledger/runs.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
+import type { BreakerRule } from './breaker.ts';
 import type { At } from './crash-point.ts';
 import type { Pace, QuoteLead } from './pace.ts';
 
@@ -36,6 +37,8 @@ export interface PayRules {
   readonly quoteGraceMs: number;
   readonly notFoundGapMs: number;
   readonly trackEveryMs: number;
+  /** Null: no run pauses itself for what comes of its payments. */
+  readonly breaker: BreakerRule | null;
   readonly payoutCategory: string;
   readonly payinCategory: string;
   /** Capabilities of the service that are verified, given or assumed. */

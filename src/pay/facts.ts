@@ -1,6 +1,8 @@
 import { feesField } from '../ledger/record.ts';
 import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
+import type { Answer } from '../service/answer.ts';
 import type { PaymentReply } from '../service/replies.ts';
+import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_TRACK_MS, LOOK_DAILY_MS } from './due.ts';
 import { readShown, sumFees } from './quote-answer.ts';
@@ -12,37 +14,46 @@ import { readShown, sumFees } from './quote-answer.ts';
 export async function acceptPayment(
   deps: PayDeps,
   payout: Payout,
-  found: { quoteId: string; payment: PaymentReply },
+  found: { quoteId: string; payment: PaymentReply; exchange: string },
 ): Promise<void> {
-  const { quoteId, payment } = found;
+  const { quoteId, payment, exchange } = found;
   await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
-  const answer = await deps.payouts.move({
+  const answer = await moveWatched(deps, {
     ...placeOf(payout),
     to: 'accepted',
     quoteId,
     dueMs: FIRST_TRACK_MS,
     actor: deps.owner,
     reason: payment.paymentState ?? '',
+    exchange,
     fields: paymentFields(payment, { row: payout.row, quoteId }),
     without: ['rc', 'rs', 'nf'],
   });
   if (answer.result === 'payment-taken') {
     const evidence = `the payment ${payment.paymentId} belongs to another payout`;
-    await holdBreach(deps, payout, { evidence, quoteId });
+    await holdBreach(deps, payout, { evidence, quoteId, exchange });
     return;
   }
   const isPaid = PAYMENT_STATES.some((state) => state === answer.state);
   if (answer.result === 'other-quote' || (answer.result === 'forbidden' && !isPaid)) {
     const evidence = `a payment exists for the quote ${quoteId}, which the payout left behind (it is ${answer.state})`;
-    await holdBreach(deps, payout, { evidence, quoteId });
+    await holdBreach(deps, payout, { evidence, quoteId, exchange });
   }
+}
+
+interface Breach {
+  readonly evidence: string;
+  readonly quoteId?: string;
+  readonly paymentId?: string;
+  /** What the service calls the exchange that showed it. */
+  readonly exchange?: string;
 }
 
 /** Holds a payout with the evidence of a broken assertion, then halts everything (design 4). */
 export async function holdBreach(
   deps: PayDeps,
   payout: Payout,
-  { evidence, quoteId, paymentId }: { evidence: string; quoteId?: string; paymentId?: string },
+  { evidence, quoteId, paymentId, exchange }: Breach,
 ): Promise<void> {
   if (quoteId !== undefined && paymentId !== undefined) await disproveOtherId(deps, payout, { quoteId, paymentId });
   deps.log.error('an assertion is broken: everything is halted', { ...named(payout), reason: evidence });
@@ -54,6 +65,7 @@ export async function holdBreach(
     dueMs: LOOK_DAILY_MS,
     actor: deps.owner,
     reason: 'breach',
+    exchange: exchange ?? '',
     fields: {
       rc: 'E_BREACH',
       rs: evidence,
@@ -89,6 +101,11 @@ export function paymentFields(
     ...(payment.rate === null ? {} : { rt: payment.rate }),
     ...(fees === undefined ? {} : { fe: feesField(fees) }),
   };
+}
+
+/** What the service calls the exchange that an answer belongs to, for the history; empty when it said nothing of it. */
+export function exchangeOf(answer: Answer): string {
+  return 'requestId' in answer ? (answer.requestId ?? '') : '';
 }
 
 /** Where a payout stands, for the ledger. */

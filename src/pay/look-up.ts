@@ -2,7 +2,7 @@ import type { PayoutPlace, PayoutReading } from '../ledger/payouts.ts';
 import { type Payout, payoutId } from '../payout.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from './due.ts';
-import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, named, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { isLeftArmed } from './next-step.ts';
 import { doubt } from './pay-payout.ts';
@@ -33,18 +33,19 @@ async function lookUpQuote(
   at: { reading: PayoutReading; quoteId: string },
 ): Promise<void> {
   const answer = await deps.service.readPayment(at.quoteId);
+  const exchange = exchangeOf(answer);
   const found = readLookUpAnswer(answer, payout, at.quoteId);
   deps.log.debug('a payment was looked up', { ...named(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
-      await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment });
+      await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment, exchange });
       return;
     case 'breach':
       if (payout.state === 'held') await noteBreach(deps, payout, found.evidence);
-      else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}` });
+      else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, exchange });
       return;
     case 'not-found':
-      await readNotFound(deps, payout, { ...at, date: found.date });
+      await readNotFound(deps, payout, { ...at, date: found.date, exchange });
       return;
     case 'nothing':
       if (payout.state === 'unknown') await goOnLooking(deps, payout, { ...at, reason: found.reason });
@@ -64,9 +65,11 @@ interface NotFound {
   readonly reading: PayoutReading;
   readonly quoteId: string;
   readonly date: number | null;
+  readonly exchange: string;
 }
 
-async function readNotFound(deps: PayDeps, payout: Payout, { reading, quoteId, date }: NotFound): Promise<void> {
+async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): Promise<void> {
+  const { reading, quoteId, date, exchange } = notFound;
   const rules = deathRules(deps, reading);
   if (payout.state === 'rejected') {
     await confirmRejection(deps, payout, { rules, date, now: reading.now });
@@ -78,7 +81,7 @@ async function readNotFound(deps: PayDeps, payout: Payout, { reading, quoteId, d
   }
   switch (judgeNotFound(payout, date, rules)) {
     case 'dead':
-      await buryQuote(deps, payout, { reading, quoteId });
+      await buryQuote(deps, payout, { reading, quoteId, exchange });
       return;
     case 'first':
       await note(deps, payout, {
@@ -115,7 +118,7 @@ function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
 async function buryQuote(
   deps: PayDeps,
   payout: Payout,
-  { reading, quoteId }: { reading: PayoutReading; quoteId: string },
+  { reading, quoteId, exchange }: { reading: PayoutReading; quoteId: string; exchange: string },
 ): Promise<void> {
   const enough = triedEnough(payout, reading.now);
   const isCancelled = (await deps.runs.read(payout.runId))?.state === 'cancelled';
@@ -133,6 +136,7 @@ async function buryQuote(
     dueMs: 0,
     actor: deps.owner,
     reason: 'the quote is proven dead',
+    exchange,
   });
   deps.at('C13');
 }

@@ -3,8 +3,9 @@ import type { Payout } from '../payout.ts';
 import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
+import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
-import { placeOf } from './facts.ts';
+import { exchangeOf, placeOf } from './facts.ts';
 import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
 import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
@@ -68,6 +69,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
         startAt,
         endsAt: undefined,
         fields: {},
+        exchange: '',
         fileSha256: order.fileSha256,
         signal,
       });
@@ -77,7 +79,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
 
 /** Nobody knows what came of its payment request: it is looked up from now on (design 3, rules 5 and 6). */
 export async function doubt(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
-  await deps.payouts.move({
+  await moveWatched(deps, {
     ...placeOf(payout),
     to: 'unknown',
     version: payout.version,
@@ -113,13 +115,14 @@ async function quotePayout(
         startAt,
         endsAt,
         fields: quoteFields(deps, reading.quote),
+        exchange: exchangeOf(answer),
         fileSha256,
         signal,
       });
     }
     case 'held':
     case 'rejected':
-      return await settleUnsent(deps, payout, reading);
+      return await settleUnsent(deps, payout, { ...reading, exchange: exchangeOf(answer) });
     case 'pause':
       await stopRun(deps, payout.runId, reading);
       return 'left';

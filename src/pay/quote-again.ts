@@ -1,4 +1,5 @@
 import type { Payout } from '../payout.ts';
+import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { nextQuoteMs, QUOTE_FAILURES_MAX } from './due.ts';
 import { placeOf } from './facts.ts';
@@ -8,14 +9,15 @@ import type { StepResult } from './step-result.ts';
 export async function settleUnsent(
   deps: PayDeps,
   payout: Payout,
-  why: { kind: 'held' | 'rejected'; code: string; reason: string },
+  why: { kind: 'held' | 'rejected'; code: string; reason: string; exchange?: string },
 ): Promise<StepResult> {
-  await deps.payouts.move({
+  await moveWatched(deps, {
     ...placeOf(payout),
     to: why.kind,
     version: payout.version,
     actor: deps.owner,
     reason: why.code,
+    exchange: why.exchange ?? '',
     fields: { rc: why.code, rs: why.reason },
   });
   return 'done';

@@ -1,9 +1,10 @@
 import type { MoveResult } from '../ledger/payouts.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
+import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
-import { acceptPayment, holdBreach, named, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, named, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
 import type { StepResult } from './step-result.ts';
@@ -33,7 +34,13 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
   deps.log.debug('a payment request was answered', { ...named(payout), class: reading.kind });
   switch (reading.kind) {
     case 'accepted':
-      await stored(deps, () => acceptPayment(deps, payout, { quoteId: sent.quote.quoteId, payment: reading.payment }));
+      await stored(deps, () =>
+        acceptPayment(deps, payout, {
+          quoteId: sent.quote.quoteId,
+          payment: reading.payment,
+          exchange: exchangeOf(sent.answer),
+        }),
+      );
       deps.at('C11');
       return 'done';
     case 'breach':
@@ -42,6 +49,7 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
           evidence: `the payment shows ${reading.evidence}`,
           quoteId: sent.quote.quoteId,
           paymentId: reading.payment.paymentId,
+          exchange: exchangeOf(sent.answer),
         }),
       );
       return 'done';
@@ -119,7 +127,8 @@ async function moveSent(
   { sent, to, dueMs, reason, fields }: SentMove,
 ): Promise<MoveResult> {
   const move = { ...placeOf(payout), to, version: sent.version, quoteId: sent.quote.quoteId, dueMs, reason };
-  const { result } = await stored(deps, () => deps.payouts.move({ ...move, actor: deps.owner, fields: fields ?? {} }));
+  const rest = { actor: deps.owner, exchange: exchangeOf(sent.answer), fields: fields ?? {} };
+  const { result } = await stored(deps, () => moveWatched(deps, { ...move, ...rest }));
   return result;
 }
 
@@ -163,13 +172,15 @@ async function rejectIfNotFound(
 ): Promise<void> {
   const { sent, code, reason } = refusal;
   const { quoteId, expiresAt } = sent.quote;
-  const reading = readLookUpAnswer(await deps.service.readPayment(quoteId), payout, quoteId);
+  const answer = await deps.service.readPayment(quoteId);
+  const exchange = exchangeOf(answer);
+  const reading = readLookUpAnswer(answer, payout, quoteId);
   if (reading.kind === 'found') {
-    await acceptPayment(deps, payout, { quoteId, payment: reading.payment });
+    await acceptPayment(deps, payout, { quoteId, payment: reading.payment, exchange });
     return;
   }
   if (reading.kind === 'breach') {
-    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId });
+    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
     return;
   }
   const lastLookMs = (expiresAt ?? deps.clock.now()) + deps.rules.quoteGraceMs - deps.clock.now();

@@ -2,7 +2,7 @@ import type { PayoutMove, PayoutPlace } from '../ledger/payouts.ts';
 import type { Payout, PayoutState } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
-import { holdBreach, paymentFields, placeOf } from './facts.ts';
+import { exchangeOf, holdBreach, paymentFields, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 
 /**
@@ -26,7 +26,10 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   const answer = await deps.service.readPayment(payout.paymentId);
   const reading = readLookUpAnswer(answer, payout, payout.paymentId);
   if (reading.kind === 'breach') {
-    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}` });
+    await holdBreach(deps, payout, {
+      evidence: `the payment shows ${reading.evidence}`,
+      exchange: exchangeOf(answer),
+    });
     return;
   }
   const move = reading.kind === 'found' ? moveOf(payout, reading.payment) : {};
@@ -37,6 +40,7 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     version: payout.version,
     actor: deps.owner,
     reason: '',
+    exchange: exchangeOf(answer),
     ...(move.to === undefined ? { dueMs: deps.rules.trackEveryMs } : {}),
     ...move,
   });

@@ -158,6 +158,7 @@ export function armingOf(payout: Payout, other: Partial<Arming> = {}): Arming {
     owner: 'worker-1',
     credentials: 'fingerprint',
     dueMs: LIFE_MS,
+    exchange: '',
     fields: {},
     ...other,
   };

@@ -40,13 +40,14 @@ export function payoutOf(changes: Partial<Payout> = {}): Payout {
     quotedAt: null,
     sentAt: NOW,
     settledAt: null,
+    proposal: null,
     history: [entry('ready', NOW - 1000), entry('armed', NOW), entry('unknown', NOW + 1000)],
     ...changes,
   };
 }
 
 export function entry(to: HistoryEntry['to'], at: number): HistoryEntry {
-  return { to, at, actor: 'owner-1', reason: '' };
+  return { to, at, actor: 'owner-1', reason: '', exchange: '' };
 }
 
 /** A response that was read to its end, with the date NOW unless told. */

@@ -66,6 +66,7 @@ export function payout(line: number, change: Partial<Payout> = {}, amount: Money
     quotedAt: null,
     sentAt: null,
     settledAt: null,
+    proposal: null,
     history: [],
     ...change,
   };
@@ -140,6 +141,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     createdAt: Date.UTC(2026, 0, 15, 9, 0),
     createdBy: 'cli',
     finishedAt: Date.UTC(2026, 0, 15, 10, 0),
+    finishedChanges: 12,
     counts,
     amounts,
     changes: 12,

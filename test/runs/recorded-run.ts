@@ -113,6 +113,7 @@ export async function armPayout(ledger: Ledger, place: PayoutPlace, quoteId: str
     owner: 'test',
     credentials: 'c1',
     dueMs: 60_000,
+    exchange: '',
     fields: {},
   });
   if (!answer.armed) throw new Error(`${payoutId(place)} was not armed: ${answer.refusal}`);

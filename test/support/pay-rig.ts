@@ -222,6 +222,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     quoteGraceMs: GRACE_MS,
     notFoundGapMs: GAP_MS,
     trackEveryMs: 1000,
+    breaker: null,
     payoutCategory: 'BANK',
     payinCategory: 'PRE_FUNDING',
     capabilities: new Set(CAPABILITIES),

@@ -6,7 +6,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, c credentials,
- *         e due after ms, f further fields }; ARGV[2] data directory
+ *         e due after ms, y the quote's exchange, f further fields }; ARGV[2] data directory
  * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
  *
  * Invariant: a payout is armed only in an open season of this very server, from a data directory whose intent logs were
@@ -62,7 +62,7 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     redis.call('HINCRBY', p.key, 'ar', 1)
     redis.call('HSET', p.key, 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', counter, 'cf', e.c)
     for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end
-    local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', due = e.e })
+    local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', exchange = e.y, due = e.e })
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end

@@ -7,8 +7,9 @@ import { LUA_PRELUDE } from './prelude.ts';
  * ARGV[1] JSON array of { r run, l line, v version or nil, q quote id that the payout must have or nil, t to (nil: a
  *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, w why the quote is dropped
  *         ('not-sent' or 'proven-dead') or nil, e due after ms or nil, o true to leave the due time of a note as it is,
- *         q2 a quote that a breach shows to be spent, a actor, y reason, f fields to set, x names of fields to delete }
- * Returns for each ['moved', version, state], or [refusal, version, state].
+ *         q2 a quote that a breach shows to be spent, a actor, y reason, g the service's exchange, f fields to set,
+ *         x names of fields to delete, n how many outcomes of the run's payments are remembered or nil }
+ * Returns for each ['moved', version, state, bad ones among the run's last outcomes], or [refusal, version, state].
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head.
  */
@@ -37,7 +38,7 @@ local function isAllowed(e, p, to)
   if e.w == 'not-sent' and tonumber(redis.call('HGET', p.key, 'ar') or '0') > 1 then return false end
   if p.state == 'held' and to == 'ready' then
     local state = redis.call('HGET', runKey(p.run), 'state')
-    return state == 'paying' or state == 'paused'
+    return state == 'paying' or state == 'paused' or state == 'finished'
   end
   return true
 end
@@ -46,6 +47,30 @@ end
 local function takeReference(p)
   local hash = redis.call('HGET', p.key, 'rfh')
   if hash then redis.call('HSET', referencesKey(hash), hash, p.run .. '-' .. p.line) end
+end
+
+-- A finished run is paid again, for what people allowed.
+local function reopen(e, p)
+  local rk = runKey(p.run)
+  if redis.call('HGET', rk, 'state') ~= 'finished' then return end
+  local isHalted = redis.call('HEXISTS', HEAD, 'halt') == 1
+  local to = isHalted and 'paused' or 'paying'
+  redis.call('HSET', rk, 'state', to)
+  redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound')
+  if isHalted then redis.call('HSET', rk, 'pauseReason', 'everything was halted when a payout was allowed') end
+  redis.call('SADD', LIVE, p.run)
+  redis.call('XADD', eventsKey(p.run), '*', 'event', to, 'actor', e.a, 'reason', e.y)
+end
+
+-- Remembers what came of the run's last payments: '1' for one that is unknown or was refused. Gives how many there are.
+local function noteOutcome(e, p, to)
+  local isAnswered = p.state == 'armed' and (to == 'accepted' or to == 'unknown' or to == 'rejected')
+  if not e.n or (not isAnswered and not (p.state == 'ready' and to == 'rejected')) then return 0 end
+  local rk = runKey(p.run)
+  local kept = (redis.call('HGET', rk, 'lastOutcomes') or '') .. (to == 'accepted' and '0' or '1')
+  kept = string.sub(kept, -e.n)
+  redis.call('HSET', rk, 'lastOutcomes', kept)
+  return select(2, string.gsub(kept, '1', ''))
 end
 
 -- A payment belongs to one payout; one whose id is its quote's was claimed when the quote was armed.
@@ -76,15 +101,19 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     redis.call('HSET', p.key, 'v', p.version + 1)
     if e.f and e.f.ps then redis.call('HINCRBY', runKey(p.run), 'changes', 1) end
     if not e.o then setDue(p, p.state, at, e.e) end
-    answers[i] = { 'moved', p.version + 1, p.state }
+    answers[i] = { 'moved', p.version + 1, p.state, 0 }
   elseif p.state == to then
     answers[i] = { 'there', p.version, p.state }
   else
     if p.quote and e.w then dropQuote(e, p) end
     if e.b and e.q2 and not p.quote then redis.call('HSET', p.key, 'q', e.q2) end
     write(e, p)
-    if p.state == 'held' and to == 'ready' then takeReference(p) end
-    answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, due = e.e }), to }
+    if p.state == 'held' and to == 'ready' then
+      takeReference(p)
+      reopen(e, p)
+    end
+    local bad = noteOutcome(e, p, to)
+    answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, exchange = e.g, due = e.e }), to, bad }
   end
 end
 return answers

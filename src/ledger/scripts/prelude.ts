@@ -84,7 +84,9 @@ local function applyMove(p, to, m)
   count(p, to, '')
   redis.call('HINCRBY', runKey(p.run), 'changes', 1)
   redis.call('HSET', p.key, 's', to, 'v', version,
-    'h' .. version, to .. '\\31' .. text(m.at) .. '\\31' .. m.actor .. '\\31' .. m.reason)
+    'h' .. version, to .. '\\31' .. text(m.at) .. '\\31' .. m.actor .. '\\31' .. m.reason
+      .. (m.exchange and m.exchange ~= '' and '\\31' .. m.exchange or ''))
+  redis.call('HDEL', p.key, 'pr')
   if SETTLED[to] then redis.call('HSET', p.key, 'st', text(m.at)) end
   setDue(p, to, m.at, m.due)
   p.version = version

@@ -63,8 +63,9 @@ redis.call('HSET', rk, 'state', to)
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('HDEL', rk, 'pauseReason')
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
+if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end
 if to == 'finished' or to == 'cancelled' then
-  redis.call('HSET', rk, 'finishedAt', at)
+  redis.call('HSET', rk, 'finishedAt', at, 'finishedChanges', redis.call('HGET', rk, 'changes'))
   redis.call('ZADD', WATCH, at, run)
 end
 redis.call('SADD', LIVE, run)
