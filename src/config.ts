@@ -114,20 +114,25 @@ const breaker = z.string().transform((value, context) => {
 });
 
 const proxyAddress = z
-  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
   .refine((address) => isPlainAddress(new URL(address)), {
     error: 'must be an address without path, query or fragment, its credentials in the encoding of URLs',
   });
 
 function isPlainAddress({ pathname, search, hash, username, password }: URL): boolean {
-  const isEncoded = [username, password].every((part) => !/%(?![0-9A-Fa-f]{2})/.test(part));
-  return isEncoded && pathname === '/' && search === '' && hash === '';
+  try {
+    decodeURIComponent(`${username}:${password}`);
+  } catch {
+    return false;
+  }
+  return pathname === '/' && search === '' && hash === '';
 }
 
 /** The certificates of a PEM file. The path stays unsaid: it may be a secret that was set in the wrong place. */
 const certificateFile = z.string().transform((path, context) => {
   try {
-    const [, ...blocks] = readFileSync(path, 'utf8').split(/^(?=-----BEGIN )/m);
+    const parts = readFileSync(path, 'utf8').split(/^(?=-----BEGIN )/m);
+    const blocks = parts.filter((part) => part.startsWith('-----BEGIN '));
     if (blocks.length > 0) return blocks.map((block) => new X509Certificate(block).toString());
     context.addIssue('must name a file with certificates in PEM form; there is none in it');
   } catch (error) {

@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CAPABILITIES, type Config, type EnvironmentVariables, readConfig, SETTING_NAMES } from '../src/config.ts';
 import { Refusal } from '../src/refusal.ts';
@@ -396,6 +398,79 @@ describe('the service settings', () => {
     const refusal = refusalOf({ ...SERVICE, PAYRUN_SERVICE_URL: url });
     expect(refusal.message).toContain('PAYRUN_SERVICE_URL: must be');
     expect(refusal.message).not.toContain(SECRET);
+  });
+});
+
+describe('PAYRUN_PROXY', () => {
+  test.each(['http://proxy:3128', 'https://proxy', 'http://10.0.0.1:8080/', 'http://us%40er:w%3Ard@proxy:3128'])(
+    '%s is taken',
+    (PAYRUN_PROXY) => {
+      expect(readConfig({ ...SERVICE, PAYRUN_PROXY }).service?.proxy).toBe(PAYRUN_PROXY);
+    },
+  );
+
+  test.each([
+    '',
+    'proxy',
+    'proxy:3128',
+    'socks5://proxy:1080',
+    'http://',
+    'http://p:99999',
+    'http://p/x',
+    'http://p?x=1',
+  ])('%j is refused', (PAYRUN_PROXY) => {
+    expect(problemsOf({ ...SERVICE, PAYRUN_PROXY })).toEqual([expect.stringMatching(/^PAYRUN_PROXY: must be .{10,}/)]);
+  });
+
+  test.each([
+    `ftp://u:${SECRET}@p`,
+    `http://u:${SECRET}@p/x`,
+    `http://u:${SECRET}%zz@p`,
+    `http://%ff:${SECRET}@p`,
+    `u:${SECRET}@p`,
+  ])('is a secret: no message repeats it (%#)', (PAYRUN_PROXY) => {
+    const { message, remedy } = refusalOf({ ...SERVICE, PAYRUN_PROXY });
+    expect(message).toContain('PAYRUN_PROXY: must be');
+    expect(message + remedy).not.toContain(SECRET);
+  });
+
+  test('can be read from a file, and comes from nowhere else', () => {
+    const PAYRUN_PROXY_FILE = fileWith('proxy', 'http://u:w@proxy:3128\n');
+    expect(readConfig({ ...SERVICE, PAYRUN_PROXY_FILE }).service?.proxy).toBe('http://u:w@proxy:3128');
+    const others = { HTTP_PROXY: 'http://p', HTTPS_PROXY: 'http://p', https_proxy: 'http://p', ALL_PROXY: 'http://p' };
+    expect(readConfig({ ...SERVICE, ...others }).service?.proxy).toBeUndefined();
+  });
+});
+
+describe('PAYRUN_CA_FILE', () => {
+  const [first = '', second = ''] = rootCertificates;
+
+  test('gives each certificate of the file, whatever stands between them', () => {
+    const PAYRUN_CA_FILE = fileWith('ca.pem', `# ours\r\n${first.replaceAll('\n', '\r\n')}\r\nand\n${second}\n`);
+    const { certificates = [] } = readConfig({ ...SERVICE, PAYRUN_CA_FILE }).service ?? {};
+    const parsed = [first, second].map((pem) => new X509Certificate(pem).toString());
+    expect(certificates).toEqual(parsed);
+    expect(readConfig(SERVICE).service?.certificates).toBeUndefined();
+  });
+
+  test.each<[string, string]>([
+    ['is empty', ''],
+    ['holds none', 'no certificate'],
+    ['holds a broken one', first.replace('MI', '!!')],
+    ['ends within the second', `${first}\n${second.slice(0, 500)}`],
+    ['holds a key too', `${first}\n-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`],
+  ])('that %s is refused', (_name, content) => {
+    const refusal = refusalOf({ ...SERVICE, PAYRUN_CA_FILE: fileWith('bad.pem', content) });
+    expect(refusal.exitCode).toBe(2);
+    expect(refusal.remedy).toContain('README');
+    expect(refusal.message).toMatch(/^A setting is wrong:\n {2}PAYRUN_CA_FILE: must name a file with certificates .*$/);
+    expect(refusal.message).not.toContain(SECRET);
+  });
+
+  test('that cannot be read is refused, its path unsaid', () => {
+    expect(problemsOf({ ...SERVICE, PAYRUN_CA_FILE: join(folder, SECRET) })).toEqual([
+      'PAYRUN_CA_FILE: must name a file with certificates in PEM form (ENOENT)',
+    ]);
   });
 });
 

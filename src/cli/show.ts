@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
-import { outcomeOf, type Payout, payoutId, type RefusedRow } from '../payout.ts';
+import { outcomeOf, type Payout, type Proposal, payoutId, type RefusedRow } from '../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { isRefused, type ReportRow, reportRow } from '../report/row.ts';
 import { readRun } from '../runs/submit.ts';
@@ -43,7 +43,24 @@ interface Story extends ReportRow {
   readonly evidence: Evidence | null;
   /** Quotes of this payout that were proven dead before the present one. */
   readonly deadQuotes: readonly string[];
-  readonly history: readonly { at: string; to: string; actor: string; reason: string }[];
+  /** What one person proposes, for another one to confirm. */
+  readonly proposal: ProposalShown | null;
+  readonly history: readonly { at: string; to: string; actor: string; reason: string; exchange: string | null }[];
+}
+
+export interface ProposalShown {
+  readonly decision: string;
+  readonly by: string;
+  readonly at: string;
+  readonly paymentId: string | null;
+  readonly reason: string;
+}
+
+/** A proposal as JSON shows it. */
+export function proposalShown(proposal: Proposal | null): ProposalShown | null {
+  if (proposal === null) return null;
+  const { at, paymentId, ...rest } = proposal;
+  return { ...rest, at: rfc3339(at), paymentId: paymentId === '' ? null : paymentId };
 }
 
 /** What the ledger holds of a payout beside what a report shows; null for a row that never was one. */
@@ -74,7 +91,15 @@ async function readStory(app: App, runId: string, reference: string): Promise<St
   }
   const place = { payout: payoutId({ runId, line: row.line }), runId };
   if (isRefused(row)) {
-    return { ...place, state: 'refused', ...reportRow(row), evidence: null, deadQuotes: [], history: [] };
+    return {
+      ...place,
+      state: 'refused',
+      ...reportRow(row),
+      evidence: null,
+      deadQuotes: [],
+      proposal: null,
+      history: [],
+    };
   }
   const dead = await runs.deadQuotes(runId);
   return {
@@ -83,7 +108,12 @@ async function readStory(app: App, runId: string, reference: string): Promise<St
     ...reportRow(row),
     evidence: evidenceOf(row),
     deadQuotes: dead.filter(({ line }) => line === row.line).map(({ quoteId }) => quoteId),
-    history: row.history.map((step) => ({ ...step, at: rfc3339(step.at) })),
+    proposal: proposalShown(row.proposal),
+    history: row.history.map(({ at, exchange, ...step }) => ({
+      ...step,
+      at: rfc3339(at),
+      exchange: exchange === '' ? null : exchange,
+    })),
   };
 }
 
@@ -134,8 +164,8 @@ function describeStory(story: Story): string {
       ? []
       : [
           columns([
-            ['time', 'state', 'by', 'reason'],
-            ...story.history.map((step) => [step.at, step.to, step.actor, step.reason]),
+            ['time', 'state', 'by', 'reason', "service's id"],
+            ...story.history.map((step) => [step.at, step.to, step.actor, step.reason, step.exchange ?? '']),
           ]),
         ]),
   ];
@@ -149,10 +179,17 @@ function rowFacts(story: Story): string[][] {
     ['reference', story.reference ?? ''],
     ['state', story.state === outcome ? outcome : `${story.state} (${outcome})`],
     ...factOf('reason', [story.reasonCode, story.reason]),
+    ...factOf('proposed', proposalWords(story.proposal)),
     ...factOf('beneficiary', [story.beneficiaryIdentityId]),
     ...factOf('originator', [story.originatorIdentityId]),
     ['asked for', amountAskedFor(story)],
   ];
+}
+
+function proposalWords(proposal: ProposalShown | null): (string | null)[] {
+  if (proposal === null) return [];
+  const { decision, paymentId, by, at, reason } = proposal;
+  return [decision, paymentId, `by ${by} at ${at}: ${reason}; another person has to confirm it`];
 }
 
 function amountAskedFor(story: Story): string {

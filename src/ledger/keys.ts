@@ -18,6 +18,7 @@
  *   p:<id>:<line>         hash     a payout, or a row that intake refused (record.ts)
  *   due                   zset     `run id`-`line` by the time at which the payout wants something
  *   tracked               zset     the same for accepted payments, which are followed at a pace of their own
+ *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
  *   token, token-lock     string   the access token, encrypted; who is fetching a new one
  *   pace:<what>           string   when the next request of its kind may start, in microseconds
  *   wait                  string   lives as long as the service asked everybody to wait (429)
@@ -32,6 +33,7 @@ export interface LedgerKeys {
   readonly runs: string;
   readonly live: string;
   readonly watch: string;
+  readonly audit: string;
   readonly token: string;
   readonly tokenLock: string;
   run(id: string): string;
@@ -51,6 +53,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,
+    audit: `${prefix}:audit`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
     run: (id) => `${prefix}:run:${id}`,
@@ -62,12 +65,19 @@ export function ledgerKeys(prefix: string): LedgerKeys {
   };
 }
 
+const QUOTE_BUCKET_CHARACTERS = 4;
+
+/** The hash that holds a quote's or a payment's payout. */
+export function quotesKey(prefix: string, id: string): string {
+  return `${prefix}:quotes:${id.slice(0, QUOTE_BUCKET_CHARACTERS)}`;
+}
+
 /** The same names for scripts; `P` is the prefix. */
 export const LUA_KEYS = `
 local P = KEYS[1]
 local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
-local TRACKED = P .. ':tracked'
+local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
 local function runKey(run) return P .. ':run:' .. run end
 local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { DropReason, Payout, PayoutState } from '../payout.ts';
 import { openBatch } from './batch.ts';
+import { quotesKey } from './keys.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
 import { ARM } from './scripts/arm.ts';
@@ -110,6 +111,8 @@ export interface Payouts {
   /** Arms the payout, or says why not. An error means that nobody knows: the caller must not send (rule 2). */
   arm(arming: Arming): Promise<ArmAnswer>;
   move(move: PayoutMove): Promise<MoveAnswer>;
+  /** The id of the payout to which a quote or a payment belongs. */
+  holderOf(quoteOrPaymentId: string): Promise<string | undefined>;
   /** Puts off a payout that stays ready; gives the quote failures in a row, undefined if it is not ready any more. */
   defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<number | undefined>;
 }
@@ -167,6 +170,9 @@ export function openPayouts(
     read: openBatch(ITEMS_PER_CALL_MAX, readAll),
     arm: openBatch(ITEMS_PER_CALL_MAX, armAll),
     move: openBatch(ITEMS_PER_CALL_MAX, moveAll),
+    async holderOf(id) {
+      return (await redis.hget(quotesKey(prefix, id), id)) ?? undefined;
+    },
     async defer({ runId, line }, { ms, quoteFailed }) {
       const args = [runId, line, Math.ceil(ms), quoteFailed ? '1' : '0'];
       const reply = await runScript(redis, deferScript, { prefix, args });

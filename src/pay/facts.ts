@@ -14,10 +14,16 @@ import { readShown, sumFees } from './quote-answer.ts';
 export async function acceptPayment(
   deps: PayDeps,
   payout: Payout,
-  found: { quoteId: string; payment: PaymentReply; exchange: string },
+  found: {
+    quoteId: string;
+    payment: PaymentReply;
+    exchange: string;
+    /** False for a payment that people named and that nothing ties to our request: it says nothing of the service. */
+    isOurs?: boolean;
+  },
 ): Promise<void> {
-  const { quoteId, payment, exchange } = found;
-  await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
+  const { quoteId, payment, exchange, isOurs = true } = found;
+  if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   const answer = await moveWatched(deps, {
     ...placeOf(payout),
     to: 'accepted',
@@ -57,10 +63,8 @@ export async function holdBreach(
 ): Promise<void> {
   if (quoteId !== undefined && paymentId !== undefined) await disproveOtherId(deps, payout, { quoteId, paymentId });
   deps.log.error('an assertion is broken: everything is halted', { ...named(payout), reason: evidence });
-  await deps.payouts.move({
+  const breach = {
     ...placeOf(payout),
-    to: 'held',
-    breach: true,
     ...(quoteId === undefined ? {} : { spentQuoteId: quoteId }),
     dueMs: LOOK_DAILY_MS,
     actor: deps.owner,
@@ -71,7 +75,9 @@ export async function holdBreach(
       rs: evidence,
       ...(paymentId === undefined || paymentId === quoteId ? {} : { pid: paymentId }),
     },
-  });
+  };
+  const { result } = await deps.payouts.move({ ...breach, to: 'held', breach: true });
+  if (result === 'there') await deps.payouts.move(breach);
   await deps.head.halt(deps.owner, `payout ${payoutId(payout)}: ${evidence}`);
 }
 

@@ -11,18 +11,24 @@ export type Answer =
       readonly retryAfter: string | null;
       /** The parsed body; undefined when it is empty or is not JSON. */
       readonly json: unknown;
-      /** What the service calls this exchange, for its support desk. */
+      /** From `requestIdOf`. */
       readonly requestId: string | null;
     }
   /** No byte of the request left this process. */
   | { readonly kind: 'not-sent'; readonly reason: string; readonly certificate: boolean }
-  /** The request may have arrived; `status` is set when a status line was seen before the loss. */
-  | { readonly kind: 'lost'; readonly reason: string; readonly status: number | null };
+  /** The request may have arrived; `status` and `requestId` are set when the response began before the loss. */
+  | {
+      readonly kind: 'lost';
+      readonly reason: string;
+      readonly status: number | null;
+      readonly requestId?: string | null;
+    };
 
 /** Response headers by lower-case name; a repeated one is an array. */
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const HEADER_TEXT_MAX = 64;
+const ID_HEADERS = ['x-request-id', 'x-correlation-id'];
 
 /** The answer of a response that was read to its end. */
 export function answerOf(status: number, headers: ResponseHeaders, body: Buffer): Answer {
@@ -33,8 +39,20 @@ export function answerOf(status: number, headers: ResponseHeaders, body: Buffer)
     date: typeof date === 'string' ? httpDate(date) : null,
     retryAfter: headerText(headers['retry-after']),
     json: parseJson(body),
-    requestId: headerText(headers['x-request-id']) ?? headerText(headers['x-correlation-id']),
+    requestId: requestIdOf(headers),
   };
+}
+
+/**
+ * What the service calls the exchange, for its support desk: `x-request-id: r1, x-correlation-id: c1`, or one of them;
+ * null where the response names neither. Printable ASCII, each id at most 64 characters.
+ */
+export function requestIdOf(headers: ResponseHeaders): string | null {
+  const ids = ID_HEADERS.flatMap((name) => {
+    const id = headerText(headers[name]);
+    return id === null ? [] : [`${name}: ${id}`];
+  });
+  return ids.length === 0 ? null : ids.join(', ');
 }
 
 /** An answer for a request of which no byte left. */
@@ -97,8 +115,17 @@ const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   'HOSTNAME_MISMATCH',
 ]);
 
+/** The forward proxy made no connection to the service, for the reason in `cause`. */
+export class ProxyFailure extends Error {
+  override readonly name = 'ProxyFailure';
+}
+
 /** Why an exchange failed, as a short code for reports and logs; never the error's message. */
 export function failureOf(error: unknown): { readonly reason: string; readonly certificate: boolean } {
+  if (error instanceof ProxyFailure) {
+    const { reason, certificate } = failureOf(error.cause);
+    return { reason: `proxy ${reason}`, certificate };
+  }
   const code = codeOf(error) ?? 'failed';
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return { reason: 'connect time-out', certificate: false };
   if (CERTIFICATE_CODES.has(code)) return { reason: `TLS ${code}`, certificate: true };

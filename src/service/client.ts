@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import type { Clock, Random } from '../clock.ts';
 import type { ServiceSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Answer, notSent } from './answer.ts';
 import { type Brake, retryAfterMs } from './brake.ts';
+import { openConnector, openPool } from './connection.ts';
 import { type ExchangeLimits, exchange } from './exchange.ts';
 import { openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
@@ -66,9 +67,6 @@ interface Call {
   readonly token?: string;
 }
 
-const CONNECT_MS_MAX = 5 * 1000;
-/** Shorter than servers keep an idle connection open, so that few requests meet one that is being closed. */
-const KEEP_ALIVE_MS = 4 * 1000;
 /** One token request: time to send it, and time for the answer. */
 const TOKEN_SEND_MS = 5 * 1000;
 const TOKEN_ANSWER_MS = 10 * 1000;
@@ -87,8 +85,9 @@ export function openService(options: ServiceOptions): Service {
   const closing = new AbortController();
   const wire = openWire(options);
   // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
-  const payments = openPool(settings.url, concurrency);
-  const others = openPool(settings.url, concurrency);
+  const connect = openConnector(settings);
+  const payments = openPool(settings.url, concurrency, connect);
+  const others = openPool(settings.url, concurrency, connect);
   const tokens: Tokens = openTokens({
     ask: () => wire.send(others, tokenCall(settings), within(TOKEN_SEND_MS, TOKEN_ANSWER_MS)),
     store: options.tokenStore,
@@ -203,18 +202,6 @@ function openWire({ settings, userAgent, brake, clock, log }: ServiceOptions): W
       await Promise.all(inFlight);
     },
   };
-}
-
-/** HTTP/1.1 with one request in flight per connection; undici follows no redirect and retries nothing by itself. */
-function openPool(url: string, connections: number): Pool {
-  return new Pool(new URL(url).origin, {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Named, so that no environment variable can switch the check of certificates off.
-    connect: { timeout: CONNECT_MS_MAX, rejectUnauthorized: true },
-  });
 }
 
 function isUnauthorized(answer: Answer): boolean {

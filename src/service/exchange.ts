@@ -1,6 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock } from '../clock.ts';
-import { type Answer, answerOf, failureOf, notSent, type ResponseHeaders } from './answer.ts';
+import { type Answer, answerOf, failureOf, notSent, type ResponseHeaders, requestIdOf } from './answer.ts';
 
 /** A longer body is not read to its end. */
 export const BODY_BYTES_MAX = 1024 * 1024;
@@ -46,7 +46,9 @@ export function exchange(pool: Pool, request: Exchange, limits: ExchangeLimits):
       resolve(answer);
     }
     function fail(reason: string, certificate = false): void {
-      settle(sent ? { kind: 'lost', reason, status: response?.status ?? null } : notSent(reason, certificate));
+      if (!sent) return settle(notSent(reason, certificate));
+      const requestId = requestIdOf(response?.headers ?? {});
+      settle({ kind: 'lost', reason, status: response?.status ?? null, requestId });
     }
     function giveUp(controller: Dispatcher.DispatchController, reason: string): void {
       fail(reason);

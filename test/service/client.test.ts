@@ -1,7 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Pool } from 'undici';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -9,6 +5,7 @@ import type { Answer } from '../../src/service/answer.ts';
 import { fingerprintOf, type Service } from '../../src/service/client.ts';
 import { BODY_BYTES_MAX, exchange } from '../../src/service/exchange.ts';
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.ts';
+import { selfSigned } from './certificates.ts';
 import {
   CLIENT_SECRET,
   givingTokens,
@@ -100,14 +97,29 @@ describe('an answer', () => {
     [
       'JSON with its headers',
       `HTTP/1.1 201 Created\r\nDate: ${DATE}\r\nRetry-After: 7\r\nX-Request-Id: ${'r'.repeat(100)}\r\nContent-Length: 10\r\n\r\n{"a":"ä"}`,
-      { status: 201, date: Date.parse(DATE), retryAfter: '7', requestId: 'r'.repeat(64), json: { a: 'ä' } },
+      {
+        status: 201,
+        date: Date.parse(DATE),
+        retryAfter: '7',
+        requestId: `x-request-id: ${'r'.repeat(64)}`,
+        json: { a: 'ä' },
+      },
     ],
     [
       'nothing but a status',
       'HTTP/1.1 204 No Content\r\nX-Correlation-Id: c-1\r\n\r\n',
-      { status: 204, date: null, retryAfter: null, requestId: 'c-1', json: undefined },
+      { status: 204, date: null, retryAfter: null, requestId: 'x-correlation-id: c-1', json: undefined },
     ],
-    ['an empty body', 'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n', { status: 201, json: undefined }],
+    [
+      'with both names of the exchange',
+      'HTTP/1.1 204 No Content\r\nX-Correlation-Id: c-1\r\nX-Request-Id: r\u00e9-1\r\nX-Request-Id: r-2\r\n\r\n',
+      { requestId: 'x-request-id: r-1, x-correlation-id: c-1' },
+    ],
+    [
+      'an empty body',
+      'HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n',
+      { status: 201, json: undefined, requestId: null },
+    ],
     ['a page', 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 13\r\n\r\n<html></html>', { status: 502, json: undefined }],
     ['half of a JSON text', 'HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\n{"a"', { status: 201, json: undefined }],
     ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1\r\n]\r\n0\r\n\r\n', { json: [] }],
@@ -146,10 +158,12 @@ describe('an answer', () => {
     [
       'cut between chunks',
       (_request, answering) => {
-        answering.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n');
+        answering.write(
+          'HTTP/1.1 200 OK\r\nX-Request-Id: r-1\r\nX-Correlation-Id: c-1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n',
+        );
         answering.close();
       },
-      { status: 200 },
+      { status: 200, requestId: 'x-request-id: r-1, x-correlation-id: c-1' },
     ],
     [
       'a body without end',
@@ -161,7 +175,7 @@ describe('an answer', () => {
       (_request, answering) => answering.reply({ status: 201, text: 'x'.repeat(BODY_BYTES_MAX + 1) }),
       { reason: 'body too long', status: 201 },
     ],
-    ['silence', () => {}, { reason: 'time-out', status: null }],
+    ['silence', () => {}, { reason: 'time-out', status: null, requestId: null }],
     ['a body that stops', (_request, answering) => answering.write(HEAD), { reason: 'time-out', status: 201 }],
     [
       'a body that trickles',
@@ -238,7 +252,7 @@ describe('a request is not sent', () => {
   });
 
   test('when the certificate does not verify, whatever the environment says', async () => {
-    const secure = await startAnsweringServer(() => {}, selfSigned());
+    const secure = await startAnsweringServer(() => {}, selfSigned('127.0.0.1'));
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const service = openClient({}, secure.url);
     await expect(service.ready()).rejects.toMatchObject({
@@ -339,14 +353,3 @@ test('nothing secret is logged, whatever happens', async () => {
   await service.createPayment('{"secret-body":1}', { sendBefore: Number.POSITIVE_INFINITY });
   expect(log.text()).not.toMatch(/token-\d|canary|secret-body/);
 });
-
-function selfSigned(): { key: string; cert: string } {
-  const dir = mkdtempSync(join(tmpdir(), 'payrun-test-'));
-  const key = join(dir, 'key.pem');
-  const cert = join(dir, 'cert.pem');
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  execFileSync('openssl', [...request, '-subj', '/CN=127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  const pair = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-  rmSync(dir, { recursive: true });
-  return pair;
-}

@@ -1,18 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import type { Service } from '../../src/service/client.ts';
-import type { TokenStore } from '../../src/service/token.ts';
-import { openSeal } from '../../src/service/token-seal.ts';
 import {
   type AnswerHandler,
   type Answering,
   type AnsweringServer,
   startAnsweringServer,
 } from '../support/answering-server.ts';
-import { givingTokens, openTestService, soon, testSettings } from './test-service.ts';
+import { startConnectProxy } from './connect-proxy.ts';
+import { givingTokens, openTestService, soon, storeWithToken } from './test-service.ts';
 
 const TRIES = 300;
 
@@ -139,6 +138,45 @@ describe('a payment request is seen at most once', () => {
   });
 });
 
+describe('through a proxy a payment request is seen at most once', () => {
+  test.each<[string, Parameters<typeof startConnectProxy>[0]]>([
+    [
+      'refuses or closes some tunnels',
+      (tunnel) => {
+        if (tunnel.number % 4 === 1) tunnel.say('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n');
+        else if (tunnel.number % 4 === 2) tunnel.cut();
+        else tunnel.pass();
+      },
+    ],
+    ['cuts each tunnel after a moment', (tunnel) => tunnel.pass(() => setTimeout(tunnel.cut, tunnel.number % 7))],
+  ])('that %s', async (_name, handler) => {
+    const proxy = await startConnectProxy(handler);
+    const settings = { proxy: proxy.url };
+    service = openTestService(server.url, { settings, concurrency: 8, tokenStore: storeWithToken(server.url) });
+    await service.ready();
+    const tries = await payMany(TRIES);
+    expect(wrongOf(tries)).toEqual([]);
+    const kinds = new Set(tries.map(({ answer }) => answer.kind));
+    expect(kinds).toContain('answered');
+    expect(kinds.size).toBeGreaterThan(1);
+    await proxy.close();
+  });
+
+  test('that gives each connection one tunnel, and no more connections than payments may be in flight', async () => {
+    const proxy = await startConnectProxy((tunnel) => tunnel.pass());
+    const settings = { proxy: proxy.url };
+    service = openTestService(server.url, { settings, concurrency: 3, tokenStore: storeWithToken(server.url) });
+    await service.ready();
+    const { connections } = server;
+    const tries = await payMany(TRIES);
+    expect(wrongOf(tries)).toEqual([]);
+    expect(tries.every(({ answer }) => answer.kind === 'answered')).toBe(true);
+    expect(server.connections - connections).toBe(3);
+    expect(proxy.asked).toHaveLength(3);
+    await proxy.close();
+  });
+});
+
 describe('the arm deadline', () => {
   test('that has passed lets nothing out', async () => {
     const { answer, marks } = await pay(1, systemClock.monotonic());
@@ -200,10 +238,3 @@ describe('the arm deadline', () => {
     mute.close();
   });
 });
-
-/** A shared store that holds a good token already. */
-function storeWithToken(url: string): TokenStore {
-  const end = systemClock.now() + 60_000;
-  const sealed = openSeal(testSettings(url), systemRandom).seal({ token: 'token-0', freshUntil: end, endsAt: end });
-  return { read: async () => sealed, write: async () => {}, lock: async () => true, unlock: async () => {} };
-}

@@ -5,6 +5,8 @@ import { type Log, type LogFields, silentLog } from '../../src/log.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import type { Brake } from '../../src/service/brake.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/client.ts';
+import type { TokenStore } from '../../src/service/token.ts';
+import { openSeal } from '../../src/service/token-seal.ts';
 import type { AnswerHandler, ReceivedRequest } from '../support/answering-server.ts';
 
 export const CLIENT_SECRET = 'canary-client-secret-7d1f';
@@ -81,6 +83,13 @@ export function givingTokens(handler: AnswerHandler, reply: object = { expires_i
     given += 1;
     answering.reply({ json: { access_token: `token-${given}`, token_type: 'Bearer', ...reply } });
   };
+}
+
+/** A shared store that holds a good token already. */
+export function storeWithToken(url: string): TokenStore {
+  const end = systemClock.now() + 60_000;
+  const sealed = openSeal(testSettings(url), systemRandom).seal({ token: 'token-0', freshUntil: end, endsAt: end });
+  return { read: async () => sealed, write: async () => {}, lock: async () => true, unlock: async () => {} };
 }
 
 /** Long enough for anything that a test expects to be sent. */

@@ -29,6 +29,7 @@ end
 local function write(e, p)
   if e.f then for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end end
   if e.x then for _, name in ipairs(e.x) do redis.call('HDEL', p.key, name) end end
+  if e.q2 and not p.quote then redis.call('HSET', p.key, 'q', e.q2) end
 end
 
 -- The table, and what it cannot say: a quote that an earlier request spent is not dropped as not sent, and nothing becomes
@@ -106,7 +107,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'there', p.version, p.state }
   else
     if p.quote and e.w then dropQuote(e, p) end
-    if e.b and e.q2 and not p.quote then redis.call('HSET', p.key, 'q', e.q2) end
     write(e, p)
     if p.state == 'held' and to == 'ready' then
       takeReference(p)

@@ -1,0 +1,27 @@
+import type { Decision, Payout, PayoutState } from '../payout.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** States in which a person may say that the payment of a payout that was sent exists: all from which a fact moves it. */
+const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held', 'rejected'];
+
+/** Why people may not decide this of the payout as it stands; undefined when they may (design 3 rule 9, design 4). */
+export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
+  const wasSent = payout.quoteId !== null;
+  if (decision === 'paid') {
+    if (!wasSent) return 'it was never sent';
+    return MAY_BE_PAID.includes(payout.state) ? undefined : `it is ${payout.state}`;
+  }
+  if (payout.state !== 'held') return `it is ${payout.state}, not held`;
+  if (decision === 'not-paid') return wasSent ? undefined : 'it was never sent: "payrun drop" gives it up';
+  return wasSent ? 'a payment request for it may have been sent: "payrun resolve" settles it' : undefined;
+}
+
+/**
+ * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
+ * 24 hours after it was armed where the quote has no end (design 3, rule 9).
+ */
+export function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
+  if (payout.quoteExpiresAt !== null) return payout.quoteExpiresAt + rules.quoteGraceMs;
+  return (payout.armedAt ?? 0) + DAY_MS;
+}

@@ -1,0 +1,135 @@
+import { rfc3339 } from '../clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { PayDeps } from '../pay/deps.ts';
+import { acceptPayment, exchangeOf, holdBreach } from '../pay/facts.ts';
+import { readLookUpAnswer } from '../pay/look-up-answer.ts';
+import { type Decision, type Payout, payoutId } from '../payout.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import type { PaymentReply } from '../service/replies.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+
+export interface EvidenceDeps {
+  readonly ledger: Ledger;
+  /** Opens what a look-up needs; called only when there is something to look up. */
+  readonly openPay: () => Promise<PayDeps>;
+}
+
+/** A payment that people name, as the service shows it. */
+export interface PaymentFound {
+  readonly payment: PaymentReply;
+  readonly exchange: string;
+  readonly pay: PayDeps;
+}
+
+/** What fresh look-ups say of a payout. */
+export interface Findings {
+  /** Why it must not be decided as asked. */
+  readonly contradiction?: string;
+  readonly payment?: PaymentFound;
+  /** The service's clock at the last look-up, or Redis's where it shows none; milliseconds since 1970. */
+  readonly date: number;
+  readonly quoteGraceMs: number;
+  readonly words: readonly string[];
+}
+
+/**
+ * Asks the service about a payout that people want to settle: the payment that they name, else each quote of it that may
+ * have been sent, those that were proven dead included. What is found is written down at once. Throws a Refusal (exit 69)
+ * when the service says nothing.
+ */
+export async function lookUpForPeople(
+  deps: EvidenceDeps,
+  payout: Payout,
+  asked: { decision: Decision; paymentId: string },
+): Promise<Findings> {
+  if (asked.decision === 'paid') return await lookUpNamed(deps, payout, asked.paymentId);
+  const dead = await deps.ledger.runs.deadQuotes(payout.runId);
+  const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
+  if (payout.quoteId !== null) quotes.push(payout.quoteId);
+  const nothing = { date: 0, quoteGraceMs: 0, words: ['it was never sent'] };
+  return quotes.length === 0 ? nothing : await lookUpQuotes(await deps.openPay(), payout, quotes);
+}
+
+async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
+  const words: string[] = [];
+  const { now } = await pay.payouts.read(payout);
+  let date = now;
+  for (const quoteId of quotes) {
+    const answer = await readPayment(pay, quoteId);
+    const exchange = exchangeOf(answer);
+    const reading = readLookUpAnswer(answer, payout, quoteId);
+    const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+    switch (reading.kind) {
+      case 'found':
+        if (quoteId === payout.quoteId)
+          await acceptPayment(pay, payout, { quoteId, payment: reading.payment, exchange });
+        else await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
+        return { ...facts, contradiction: 'the service has its payment, and that is written down now' };
+      case 'breach':
+        await holdBreach(pay, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
+        return { ...facts, contradiction: `the service has a payment for it that shows ${reading.evidence}` };
+      case 'nothing':
+        throw refuseSilence(payout, reading.reason);
+      case 'not-found':
+        // Whichever clock is behind decides: a wrong one may only make people wait.
+        date = Math.min(date, reading.date ?? date);
+        words.push(foundNothing(pay, payout, { quoteId, date: reading.date }));
+    }
+  }
+  return { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+}
+
+function foundNothing(pay: PayDeps, payout: Payout, at: { quoteId: string; date: number | null }): string {
+  const when = at.date === null ? 'without a date' : `at ${rfc3339(at.date)}`;
+  const other =
+    payout.credentials === null || payout.credentials === pay.service.fingerprint
+      ? ''
+      : ', asked under other credentials than it was sent with, which may not be allowed to see it';
+  return `the service knows no payment for the quote ${at.quoteId} (${when}${other})`;
+}
+
+async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string): Promise<Findings> {
+  const holder = await deps.ledger.payouts.holderOf(paymentId);
+  const facts = { date: 0, quoteGraceMs: 0, words: [] };
+  if (holder !== undefined && holder !== payoutId(payout)) {
+    return { ...facts, contradiction: `the payment ${paymentId} belongs to payout ${holder}` };
+  }
+  const pay = await deps.openPay();
+  const answer = await readPayment(pay, paymentId);
+  const reading = readLookUpAnswer(answer, payout, paymentId);
+  switch (reading.kind) {
+    case 'found': {
+      const { paymentState, internalId } = reading.payment;
+      const reference = internalId === null ? 'shows no reference' : `has its reference ${internalId}`;
+      return {
+        ...facts,
+        words: [`the payment ${paymentId} is ${paymentState ?? 'without a state'} and ${reference}`],
+        payment: { payment: reading.payment, exchange: exchangeOf(answer), pay },
+      };
+    }
+    case 'breach':
+      return { ...facts, contradiction: `the payment ${paymentId} shows ${reading.evidence}` };
+    case 'not-found':
+      return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
+    case 'nothing':
+      throw refuseSilence(payout, reading.reason);
+  }
+}
+
+async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['service']['readPayment']> {
+  try {
+    return await pay.service.readPayment(id);
+  } catch (error) {
+    if (error instanceof TokenRefused || error instanceof TokenUnavailable) {
+      return { kind: 'not-sent', reason: error.message, certificate: false };
+    }
+    throw error;
+  }
+}
+
+function refuseSilence(payout: Payout, reason: string): Refusal {
+  return new Refusal(`The service could not be asked about the payout of ${payout.row.reference}: ${reason}.`, {
+    exitCode: EXIT.unavailable,
+    remedy: 'Nothing was decided. Try again when the service answers.',
+  });
+}

@@ -1,0 +1,340 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openAuditLog } from '../../src/audit/audit-log.ts';
+import { readEntry } from '../../src/audit/entry.ts';
+import { openAuditStore } from '../../src/ledger/audit.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import type { PayDeps } from '../../src/pay/deps.ts';
+import { DECISIONS, type Decision } from '../../src/payout.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { type Decided, decidePayout } from '../../src/runs/decide.ts';
+import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(async () => {
+  await redis.stop();
+});
+
+type Request = Parameters<PayRig['service']['onPay']>[0];
+
+interface Desk {
+  readonly rig: PayRig;
+  readonly pay: PayDeps;
+  readonly woken: string[];
+  decide(decision: Decision, by: string, paymentId?: string): Promise<Decided>;
+  actions(): Promise<string[]>;
+}
+
+async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
+  const rig = await openRig(redis, [{}, { reference: 'INV-2' }]);
+  const pay = await rig.process({ rules });
+  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
+  const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
+  const woken: string[] = [];
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async (runId: string) => void woken.push(runId),
+    openPay: async () => pay,
+  };
+  return {
+    rig,
+    pay,
+    woken,
+    decide: async (decision, by, paymentId = '') =>
+      await decidePayout(deps, await rig.payout(), { decision, paymentId, by, reason: 'a good reason' }),
+    actions: async () => {
+      const actions: string[] = [];
+      for await (const line of audit.lines()) actions.push(readEntry(line)?.action ?? line);
+      return actions;
+    },
+  };
+}
+
+/** Held before anything was sent for it. */
+async function holdUnsent({ rig }: Desk): Promise<void> {
+  const { runId } = rig;
+  const fields = { rc: 'E_DUP_HISTORY', rs: 'the reference was used' };
+  await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: 'E_DUP_HISTORY', fields });
+}
+
+/** Held with a spent quote, of which nobody knows what came of it. */
+async function holdSent(
+  { rig, pay }: Desk,
+  { commits = false, onSent = (_request: Request) => {} } = {},
+): Promise<string> {
+  const { onPay } = rig.service;
+  rig.service.onPay = (request, answering) => {
+    onSent(request);
+    if (commits) rig.service.commit(request);
+    answering.reset();
+  };
+  await rig.pay(pay);
+  rig.service.onPay = onPay;
+  const { runId } = rig;
+  await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: 'E_NOT_PROVABLE' });
+  return (await rig.payout()).quoteId ?? '';
+}
+
+async function refusalOf(deciding: Promise<unknown>): Promise<string> {
+  const error = await deciding.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof Refusal)) throw new Error(`no refusal but ${String(error)}`);
+  return error.message;
+}
+
+describe('a held payout that was never sent', () => {
+  test('is let go by two people, and is paid then', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    expect((await desk.decide('allow', 'anna')).result).toBe('proposed');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'held', proposal: { decision: 'allow', by: 'anna' } });
+    expect((await desk.decide('allow', 'bob')).result).toBe('done');
+    expect(desk.woken).toEqual([desk.rig.runId]);
+    const payout = await desk.rig.payout();
+    expect(payout).toMatchObject({ state: 'ready', proposal: null, reasonCode: null });
+    expect(payout.history.at(-1)).toMatchObject({ actor: 'anna and bob', reason: 'a good reason' });
+    expect(await desk.rig.goOn(desk.pay)).toMatchObject({ state: 'accepted' });
+    expect((await desk.actions()).slice(-2)).toEqual(['payout.allow-proposed', 'payout.allow-confirmed']);
+  });
+
+  test.each(['anna', 'ANNA', ' Anna '])('is not let go by anna and %j', async (name) => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.decide('allow', 'anna');
+    expect(await refusalOf(desk.decide('allow', name))).toContain('anna has proposed this');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
+  test('is given up by two people', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.decide('drop', 'anna');
+    await desk.decide('drop', 'bob');
+    expect((await desk.rig.payout()).state).toBe('cancelled');
+  });
+
+  test('is neither allowed nor dropped by two people who want different things: the later proposal stands', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.decide('allow', 'anna');
+    expect((await desk.decide('drop', 'bob')).result).toBe('proposed');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'held', proposal: { decision: 'drop', by: 'bob' } });
+  });
+
+  test('is asked about nothing: whether it was paid is no question', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('never sent');
+    expect(await refusalOf(desk.decide('paid', 'anna', 'p1'))).toContain('never sent');
+  });
+
+  test('of a finished run opens that run again, and is reported again', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.rig.pay(desk.pay, 3);
+    const { runs } = desk.rig.ledger;
+    expect((await runs.move(desk.rig.runId, { to: 'finished', actor: 'test', reason: '' })).result).toBe('moved');
+    await runs.note(desk.rig.runId, { reportVersion: '1', reportedChanges: String((await desk.rig.run()).changes) });
+    await desk.decide('allow', 'anna');
+    await desk.decide('allow', 'bob');
+    expect(await desk.rig.run()).toMatchObject({ state: 'paying', finishedAt: null });
+    expect(await runs.live()).toContain(desk.rig.runId);
+    expect(await desk.rig.goOn(desk.pay)).toMatchObject({ state: 'accepted' });
+    await runs.move(desk.rig.runId, { to: 'finished', actor: 'test', reason: '' });
+    const run = await desk.rig.run();
+    expect(run.finishedChanges).toBeGreaterThan(run.reportedChanges);
+  });
+
+  test('of a finished run opens it paused while everything is halted', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.rig.pay(desk.pay, 3);
+    await desk.rig.moveRun('finished');
+    await desk.rig.ledger.head.halt('test', 'a test');
+    await desk.decide('allow', 'anna');
+    await desk.decide('allow', 'bob');
+    expect((await desk.rig.run()).state).toBe('paused');
+  });
+
+  test('of a cancelled run is not let go', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.rig.moveRun('cancelled');
+    await desk.decide('allow', 'anna');
+    expect(await refusalOf(desk.decide('allow', 'bob'))).toContain('its run was cancelled');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
+  test('is not let go when a quote of it that was proven dead is paid after all: everything is halted', async () => {
+    const desk = await openDesk();
+    let late: Request | undefined;
+    desk.rig.service.onPay = (request, answering) => {
+      late = request;
+      answering.reset();
+    };
+    await desk.rig.pay(desk.pay);
+    await expect
+      .poll(async () => {
+        desk.rig.service.passTime(5000);
+        await desk.rig.lookUp(desk.pay);
+        return (await desk.rig.payout()).state;
+      })
+      .toBe('ready');
+    await holdUnsent(desk);
+    if (late !== undefined) desk.rig.service.commit(late);
+    expect(await refusalOf(desk.decide('allow', 'anna'))).toContain('the service has its payment');
+    expect((await desk.rig.ledger.head.read()).halt).toContain('is paid');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  });
+});
+
+describe('a held payout that was sent', () => {
+  test('is settled as not paid by two people after the end of its quote and grace, and confirmed', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
+    desk.rig.service.passTime(3_600_000);
+    // The service's clock is ahead of Redis's here, and the one that is behind decides.
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
+    const { runId, prefix } = desk.rig;
+    await desk.rig.redis.hset(`${prefix}:p:${runId}:2`, 'x', String(Date.now() - 60_000));
+    expect((await desk.decide('not-paid', 'anna')).evidence.join()).toContain('knows no payment');
+    await desk.decide('not-paid', 'bob');
+    expect(await desk.rig.payout()).toMatchObject({
+      state: 'rejected',
+      reasonCode: 'E_NOT_PAID',
+      rejectionConfirmed: true,
+    });
+  });
+
+  test('is not settled as not paid when the service has its payment: that is written down instead', async () => {
+    const desk = await openDesk();
+    await holdSent(desk, { commits: true });
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('the service has its payment');
+    expect((await desk.rig.payout()).state).toBe('accepted');
+  });
+
+  test('is not settled between the proposal and the confirmation if the payment appears', async () => {
+    const desk = await openDesk();
+    let late: Request | undefined;
+    const quoteId = await holdSent(desk, {
+      onSent: (request) => {
+        late = request;
+      },
+    });
+    const { runId, prefix } = desk.rig;
+    await desk.rig.redis.hset(`${prefix}:p:${runId}:2`, 'x', String(Date.now() - 60_000));
+    await desk.decide('not-paid', 'anna');
+    if (late !== undefined) desk.rig.service.commit(late);
+    expect(await refusalOf(desk.decide('not-paid', 'bob'))).toContain('the service has its payment');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'accepted', paymentId: quoteId });
+  });
+
+  test('without an end of its quote is settled as not paid a day after it was armed, not before', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    const { runId, prefix } = desk.rig;
+    const key = `${prefix}:p:${runId}:2`;
+    const day = 86_400_000;
+    await desk.rig.redis.hset(key, { x: '', aa: String(Date.now() - day + 60_000) });
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
+    await desk.rig.redis.hset(key, { aa: String(Date.now() - day - 60_000) });
+    expect((await desk.decide('not-paid', 'anna')).result).toBe('proposed');
+  });
+
+  test('is settled as paid by two people who name its payment', async () => {
+    const desk = await openDesk();
+    const quoteId = await holdSent(desk, { commits: true });
+    expect((await desk.decide('paid', 'anna', quoteId)).result).toBe('proposed');
+    await desk.decide('paid', 'bob', quoteId);
+    expect(await desk.rig.payout()).toMatchObject({ state: 'accepted', paymentId: quoteId });
+    expect((await desk.rig.ledger.head.read()).disproved).toEqual([]);
+  });
+
+  test('is not settled by a payment that the service does not know, or that belongs to another payout', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    expect(await refusalOf(desk.decide('paid', 'anna', '11111111-1111-4111-8111-111111111111'))).toContain(
+      'knows no payment',
+    );
+    await desk.rig.pay(desk.pay, 3);
+    const other = (await desk.rig.payout(3)).paymentId ?? '';
+    expect(await refusalOf(desk.decide('paid', 'anna', other))).toContain('belongs to payout');
+    expect((await desk.rig.ledger.head.read()).halt).toBeNull();
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
+  test('is not settled by two people who name two payments', async () => {
+    const desk = await openDesk();
+    const quoteId = await holdSent(desk, { commits: true });
+    await desk.decide('paid', 'anna', quoteId);
+    expect(await refusalOf(desk.decide('paid', 'bob', 'another'))).toContain('knows no payment');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
+  test('is neither allowed nor dropped', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    for (const decision of ['allow', 'drop'] as const) {
+      expect(await refusalOf(desk.decide(decision, 'anna'))).toContain('may have been sent');
+    }
+  });
+
+  test('is not settled while the service says nothing, and the proposal stands', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    await desk.rig.redis.hset(`${desk.rig.prefix}:p:${desk.rig.runId}:2`, 'x', String(Date.now() - 60_000));
+    await desk.decide('not-paid', 'anna');
+    desk.rig.service.onLookUp = (_request, answering) => desk.rig.service.reply(answering, { status: 503 });
+    expect(await refusalOf(desk.decide('not-paid', 'bob'))).toContain('could not be asked');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'held', proposal: { by: 'anna' } });
+  });
+});
+
+describe('a proposal', () => {
+  test('is void after any move in between', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.decide('allow', 'anna');
+    await desk.decide('allow', 'bob');
+    await holdUnsent(desk);
+    expect((await desk.decide('allow', 'bob')).result).toBe('proposed');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
+  test('outlives a daily look-up that finds nothing', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    await desk.rig.redis.hset(`${desk.rig.prefix}:p:${desk.rig.runId}:2`, 'x', String(Date.now() - 60_000));
+    await desk.decide('not-paid', 'anna');
+    await desk.rig.lookUp(desk.pay);
+    await desk.decide('not-paid', 'bob');
+    expect((await desk.rig.payout()).state).toBe('rejected');
+  });
+
+  test('confirmed by two people at once is carried out once', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    await desk.decide('allow', 'anna');
+    const results = await Promise.allSettled([desk.decide('allow', 'bob'), desk.decide('allow', 'carl')]);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect((await desk.rig.payout()).state).toBe('ready');
+  });
+
+  test.each(DECISIONS)('to %s a payout that is ready is refused', async (decision) => {
+    const desk = await openDesk();
+    await desk.decide(decision, 'anna', 'p1').catch(() => undefined);
+    expect(await refusalOf(desk.decide(decision, 'bob', 'p1'))).toContain('cannot be settled that way');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'ready', proposal: null });
+  });
+});
