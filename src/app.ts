@@ -1,11 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Random } from './clock.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
-import { bindDataDir, openDataDir } from './ledger/data-dir.ts';
+import { bindDataDir, type DataDir, openDataDir, readPeers, rememberPeers } from './ledger/data-dir.ts';
 import { type Head, openHead } from './ledger/head.ts';
 import { openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { openRecovery } from './ledger/recovery.ts';
 import { ensureSeason } from './ledger/season.ts';
 import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
@@ -16,6 +17,7 @@ import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
+import { EXIT, Refusal } from './refusal.ts';
 import { readCapabilitiesFile } from './service/capabilities-file.ts';
 import { openService } from './service/client.ts';
 import { VERSION } from './version.ts';
@@ -61,6 +63,8 @@ export interface App<J extends Jobs = Jobs> {
   readonly ledger: Ledger;
   /** Data directories that keep the season closed; none once arming is allowed on this Redis (design 3, rule 4). */
   readonly ensureSeason: () => Promise<readonly string[]>;
+  /** The same for a process that will arm: its data directory is one of those that every season waits for. */
+  readonly joinSeason: () => Promise<readonly string[]>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
@@ -83,32 +87,20 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   const { config, clock, random, log, at, looks = false } = options;
   const closing: Release[] = [];
   const close = (): Promise<void> => releaseAll(closing, { clock, log });
-  const connect = async (address: RedisAddress, kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
-    const redis = await connectRedis(address, {
-      name: 'payrun',
-      kind,
-      ...(kind === 'arming' ? { commandTimeoutMs: config.armDeadlineMs } : {}),
-      onError: (error) => log.warn('the connection to Redis has a fault', { error }),
-    });
-    closing.push(async () => redis.disconnect());
-    return redis;
-  };
   try {
-    const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined && !looks });
-    const address = await openAddress(options, closing);
-    const redis = await connect(address, 'commands');
-    const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
-    const overrides = findings.map(({ setting }) => `redis ${setting}`);
-    const capabilities = await capabilitiesOf(config);
-    const safety = safetyOf(config, capabilities, overrides);
-    const arming = await connect(address, 'arming');
+    const ground = await openGround(options, closing);
+    const { folder, redis, connect, overrides, capabilities, safety } = ground;
+    const arming = await connect('arming');
     const head = openHead(redis, ledgerKeys(config.prefix));
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
     const instance = await head.open({ ...claim, insist: false });
     const dataDir = looks ? folder : await bindDataDir(folder, instance);
-    const ledger = openLedger({ redis, arming }, { prefix: config.prefix, dataDirId: dataDir.id });
-    const jobs = options.openJobs(await connect(address, 'jobs'), `${config.prefix}:bull`);
+    const ledger = openLedger(
+      { redis, arming },
+      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path },
+    );
+    const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
     const season = {
       head,
@@ -123,7 +115,12 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       capabilities,
       overrides,
       safety,
-      ensureSeason: onceAtATime(() => ensureSeason(season)),
+      ensureSeason: onceAtATime(() => ensureSeason({ ...season, arms: false })),
+      joinSeason: onceAtATime(async () => {
+        const missing = await ensureSeason({ ...season, arms: true });
+        await rememberPeers(dataDir.path, (await head.season()).dataDirIds, random);
+        return missing;
+      }),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
@@ -145,6 +142,70 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** What stands before a ledger: its Redis, the data directory, and how this process is set. */
+interface Ground {
+  readonly folder: DataDir;
+  readonly redis: Redis;
+  readonly connect: (kind: 'commands' | 'arming' | 'jobs') => Promise<Redis>;
+  readonly overrides: readonly string[];
+  readonly capabilities: ReadonlySet<string>;
+  readonly safety: string;
+}
+
+async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promise<Ground> {
+  const { config, random, log, looks = false } = options;
+  const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined && !looks });
+  const address = await openAddress(options, closing);
+  const connect = async (kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
+    const redis = await connectRedis(address, {
+      name: 'payrun',
+      kind,
+      ...(kind === 'arming' ? { commandTimeoutMs: config.armDeadlineMs } : {}),
+      onError: (error) => log.warn('the connection to Redis has a fault', { error }),
+    });
+    closing.push(async () => redis.disconnect());
+    return redis;
+  };
+  const redis = await connect('commands');
+  const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
+  const overrides = findings.map(({ setting }) => `redis ${setting}`);
+  const capabilities = await capabilitiesOf(config);
+  return { folder, redis, connect, overrides, capabilities, safety: safetyOf(config, capabilities, overrides) };
+}
+
+/** What is adopted, and what came of it. */
+export interface AdoptAnswer {
+  readonly result: 'proposed' | 'adopted' | 'same-person' | 'there';
+  readonly dataDirIds: readonly string[];
+}
+
+/** Makes a ledger on an empty Redis for this data directory and those beside it, whose own Redis is gone. */
+export async function adoptLedger(options: AppOptions<Jobs>, actor: string): Promise<AdoptAnswer> {
+  const { config, clock, random, log } = options;
+  const closing: Release[] = [];
+  try {
+    const { folder, redis, safety } = await openGround(options, closing);
+    if (folder.instance === '') {
+      throw new Refusal(`The data directory ${config.dataDir} never belonged to a ledger.`, {
+        exitCode: EXIT.usage,
+        remedy: 'Set PAYRUN_DATA_DIR to the one whose Redis was lost; there is nothing to adopt here.',
+      });
+    }
+    const dataDirIds = [...new Set([folder.id, ...(await readPeers(folder.path))])];
+    const result = await openRecovery(redis, ledgerKeys(config.prefix)).adopt({
+      formerInstance: folder.instance,
+      newInstance: random.uuid(),
+      service: nameOf(config.service),
+      safety,
+      dataDirIds,
+      actor,
+    });
+    return { result, dataDirIds };
+  } finally {
+    await releaseAll(closing, { clock, log });
   }
 }
 
@@ -253,7 +314,7 @@ function openPayDeps(
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
     quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
-    ensureSeason: app.ensureSeason,
+    ensureSeason: app.joinSeason,
     clock,
     random,
     log,

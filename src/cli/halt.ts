@@ -2,6 +2,8 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { haltAll, releaseHalt } from '../runs/control.ts';
+import { explain } from './explain.ts';
 import { actorOf, withLedger } from './open.ts';
 import { parseOptions, personName, reasonText } from './options.ts';
 import { print, printJson, safeText, say } from './print.ts';
@@ -37,7 +39,8 @@ export function releaseCommand(end: (code: ExitCode) => void): Command {
 }
 
 async function halt(app: App, by: { actor: string; reason: string; json: boolean }): Promise<ExitCode> {
-  await app.ledger.head.halt(by.actor, by.reason);
+  const fault = await haltAll(app, by);
+  if (fault !== undefined) say(`The halt holds, but the audit log has a fault.\n${explain(fault).text}`);
   const { halt: reason } = await app.ledger.head.read();
   await printHalt(app, by);
   if (reason !== by.reason) say('It was halted before; the first reason stands, and a proposal to release it is void.');
@@ -47,7 +50,7 @@ async function halt(app: App, by: { actor: string; reason: string; json: boolean
 async function release(app: App, { actor, json }: { actor: string; json: boolean }): Promise<ExitCode> {
   const { releaseBy } = await app.ledger.head.read();
   if (releaseBy !== null && isSamePerson(releaseBy, actor)) throw refuseSamePerson(releaseBy);
-  const result = await app.ledger.head.release(actor);
+  const result = await releaseHalt(app, actor);
   if (result === 'same-person') throw refuseSamePerson(actor);
   await printHalt(app, { json });
   if (result === 'proposed') say('Still needed: another person, with "payrun release --as NAME".');

@@ -13,6 +13,8 @@ export interface OpenOptions {
   /** The command looks or steers, and never pays (app.ts). */
   readonly looks?: boolean;
   readonly at?: At;
+  /** Changes the settings that were read. */
+  readonly adapt?: (config: Config) => Config;
 }
 
 /** Opens the app for one command, and closes it however the command ends. */
@@ -20,7 +22,8 @@ export async function withApp(
   options: OpenOptions,
   command: (app: App<JobQueues>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const config = readConfig();
+  const { adapt = (asRead: Config) => asRead } = options;
+  const config = adapt(readConfig());
   const app = await openCommandApp(config, options);
   try {
     return await command(app);

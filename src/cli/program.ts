@@ -2,10 +2,14 @@ import { Command } from 'commander';
 import { type At, goOn } from '../pay/crash-point.ts';
 import type { ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
+import { auditCommand } from './audit.ts';
 import { cancelCommand, pauseCommand, resumeCommand } from './control.ts';
+import { allowCommand, dropCommand, resolveCommand } from './decide.ts';
 import { doctorCommand } from './doctor.ts';
 import { haltCommand, releaseCommand } from './halt.ts';
 import { listCommand } from './list.ts';
+import { probeCommand } from './probe.ts';
+import { adoptLedgerCommand, writeOffCommand } from './recovery.ts';
 import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
 import { sandboxCommand } from './sandbox.ts';
@@ -31,9 +35,16 @@ const COMMANDS: readonly ((end: (code: ExitCode) => void, at: At) => Command)[] 
   pauseCommand,
   resumeCommand,
   cancelCommand,
+  allowCommand,
+  dropCommand,
+  resolveCommand,
   haltCommand,
   releaseCommand,
+  writeOffCommand,
+  adoptLedgerCommand,
+  auditCommand,
   doctorCommand,
+  probeCommand,
   settingsCommand,
   sandboxCommand,
 ];

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../app.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { columns } from './columns.ts';
-import { withApp, withLedger } from './open.ts';
+import { actorOf, withApp, withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
 import { print, printJson, say } from './print.ts';
 
@@ -49,6 +49,12 @@ async function adoptSettings(app: App, options: { json: boolean }): Promise<Exit
   if (safety === app.safety) say('The ledger has these settings already.');
   else {
     await app.ledger.head.adoptSafety(app.safety);
+    await app.ledger.audit.append({
+      actor: actorOf(undefined),
+      action: 'settings.adopted',
+      target: 'ledger',
+      details: { before: safety, after: app.safety },
+    });
     say('Changed. A worker that is running keeps what it was started with: stop it and start it again.');
   }
   return await showSettings(app, options);

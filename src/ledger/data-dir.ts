@@ -1,4 +1,4 @@
-import { link, mkdir, open, readFile, statfs, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, statfs, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../clock.ts';
@@ -46,7 +46,10 @@ export async function openDataDir(path: string, options: { random: Random; mustL
     : { path, id: known.id, instance: known.instance };
 }
 
-/** Writes down to which ledger the directory belongs, durably and once, before anything is armed from it. */
+/**
+ * Writes down to which ledger the directory belongs, durably and before anything is armed from it. Only a ledger that was
+ * adopted takes the place of another one.
+ */
 export async function bindDataDir(dataDir: DataDir, instance: string): Promise<DataDir> {
   if (dataDir.instance === instance) return dataDir;
   const target = join(dataDir.path, 'ledger.json');
@@ -58,21 +61,52 @@ export async function bindDataDir(dataDir: DataDir, instance: string): Promise<D
   } finally {
     await file.close();
   }
+  if (dataDir.instance === '') await linkOnce(draft, target);
+  else await rename(draft, target);
+  await syncFolder(dataDir.path);
+  return { ...dataDir, ...(await readIdentity(dataDir.path)) };
+}
+
+/** A link does not replace: of two processes that bind a new directory at once, both take the first one's id. */
+async function linkOnce(draft: string, target: string): Promise<void> {
   try {
-    // A link does not replace: of two processes that bind a new directory at once, both take the first one's id.
     await link(draft, target);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
     await unlink(draft);
   }
-  const folder = await open(dataDir.path, 'r');
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
   try {
     await folder.sync();
   } finally {
     await folder.close();
   }
-  return { ...dataDir, ...(await readIdentity(dataDir.path)) };
+}
+
+const peersSchema = z.object({ dataDirs: z.array(z.string().min(1)) });
+
+/** The data directories that armed beside this one, as far as it was told: whoever adopts its ledger needs all of them. */
+export async function readPeers(path: string): Promise<readonly string[]> {
+  try {
+    return peersSchema.parse(JSON.parse(await readFile(join(path, 'peers.json'), 'utf8'))).dataDirs;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Writes down which data directories arm; nothing is written when that is known. */
+export async function rememberPeers(path: string, dataDirs: readonly string[], random: Random): Promise<void> {
+  const wanted = dataDirs.toSorted();
+  if ((await readPeers(path)).join() === wanted.join()) return;
+  const draft = join(path, `peers.json.${random.uuid()}`);
+  await writeFile(draft, `${JSON.stringify({ dataDirs: wanted })}\n`, { mode: 0o600, flush: true });
+  await rename(draft, join(path, 'peers.json'));
+  await syncFolder(path);
 }
 
 async function readIdentity(path: string): Promise<z.infer<typeof schema> | undefined> {

@@ -5,7 +5,7 @@ import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.
 import { COMPARE_LINES, DISPROVE, ENTER_DIR, HALT, HOLD, OPEN_HEAD, READ_SEASON, TAKE_PACE } from './scripts/head.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
-const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 1;
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
@@ -16,6 +16,8 @@ export interface Season {
   readonly server: string;
   /** Data directories that have yet to compare their intent logs. */
   readonly missing: readonly string[];
+  /** All data directories that may arm. */
+  readonly dataDirIds: readonly string[];
 }
 
 export interface HeadFacts {
@@ -100,8 +102,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
     },
     async season() {
-      const [open, server, missing] = listOf(await run('season'));
-      return { open: integerOf(open) === 1, server: textOf(server), missing: textsOf(missing) };
+      return seasonOf(await run('season'));
     },
     async enterDir(dataDirId) {
       await run('enter', dataDirId);
@@ -141,7 +142,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
 const DATABASE_MARK = 'payrun-database';
 
 /** Refuses a database that holds something and no ledger: nothing is ever written to a Redis that is not ours. */
-async function requireOurs(redis: Redis, head: string): Promise<void> {
+export async function requireOurs(redis: Redis, head: string): Promise<void> {
   const type = await redis.type(head);
   if (type === 'hash' && (await redis.hexists(head, 'instance')) === 1) return;
   const isFree = type === 'none';
@@ -151,6 +152,16 @@ async function requireOurs(redis: Redis, head: string): Promise<void> {
     isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
     'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',
   );
+}
+
+function seasonOf(reply: unknown): Season {
+  const [open, server, missing, all] = listOf(reply);
+  return {
+    open: integerOf(open) === 1,
+    server: textOf(server),
+    missing: textsOf(missing),
+    dataDirIds: textsOf(all),
+  };
 }
 
 function headScripts() {
@@ -171,7 +182,7 @@ function refuseHead(result: string, about: { found: string; service: string; saf
     case 'gone':
       return usageRefusal(
         'The data directory belongs to a ledger that this Redis does not hold.',
-        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written.',
+        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: "payrun adopt-ledger".',
       );
     case 'other-instance':
       return usageRefusal(

@@ -3,6 +3,7 @@
  *
  *   payrun-database       string   beside the prefix: this database is for ledgers; without it, one with keys is not ours
  *   head                  hash     instance, schema, service, safety settings, season, halt, arming counter, refused moves
+ *   adoption              string   who proposes to make a ledger here for data directories whose Redis is gone
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last

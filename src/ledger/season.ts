@@ -12,6 +12,8 @@ export interface SeasonDeps {
   readonly head: Head;
   readonly dataDir: string;
   readonly dataDirId: string;
+  /** Whether this process may arm. Who only hands files in or looks does not keep any season closed. */
+  readonly arms: boolean;
   readonly armDeadlineMs: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -24,32 +26,57 @@ export interface SeasonDeps {
  * for a damaged log.
  */
 export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
-  await deps.head.enterDir(deps.dataDirId);
+  if (deps.arms) await deps.head.enterDir(deps.dataDirId);
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const season = await deps.head.season();
     if (season.open && !season.missing.includes(deps.dataDirId)) return [];
-    const files = await intentFiles(deps.dataDir);
+    const hasLogs = (await intentFiles(deps.dataDir)).length > 0;
+    const joins = hasLogs || season.dataDirIds.includes(deps.dataDirId);
+    if (!joins && season.missing.length > 0) return tellMissing(deps, season.missing);
     // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
-    if (!season.open || files.length > 0) {
-      deps.log.warn('Redis is another one or was restarted: comparing the intent logs before anything is sent');
-      await deps.clock.sleep(2 * deps.armDeadlineMs, signal);
-      if (signal?.aborted === true) return [deps.dataDirId];
-    }
-    if ((await compareLogs(deps, season.server)) === 'changed') continue;
-    const after = await deps.head.season();
-    if (after.server === season.server) return after.open ? [] : after.missing;
+    if ((!season.open || hasLogs) && !(await waitOutDeadlines(deps, signal))) return [deps.dataDirId];
+    const missing = await compareAndOpen(deps, { server: season.server, joins });
+    if (missing !== undefined) return missing;
   }
   return [deps.dataDirId];
 }
 
+/** False when the signal ended the wait. */
+async function waitOutDeadlines({ armDeadlineMs, clock, log }: SeasonDeps, signal?: AbortSignal): Promise<boolean> {
+  log.warn('Redis is another one or was restarted: comparing the intent logs before anything is sent');
+  await clock.sleep(2 * armDeadlineMs, signal);
+  return signal?.aborted !== true;
+}
+
+/** Gives the directories that are still missing; undefined when Redis became yet another one meanwhile. */
+async function compareAndOpen(
+  deps: SeasonDeps,
+  at: { server: string; joins: boolean },
+): Promise<readonly string[] | undefined> {
+  if ((await compareLogs(deps, at)) === 'changed') return undefined;
+  const after = await deps.head.season();
+  if (after.server !== at.server) return undefined;
+  return after.open ? [] : tellMissing(deps, after.missing);
+}
+
+function tellMissing({ log }: SeasonDeps, missing: readonly string[]): readonly string[] {
+  log.warn('nothing is sent before other data directories have compared their intent logs', {
+    reason: missing.join(', '),
+  });
+  return missing;
+}
+
 /** Read only now: whoever could still write a line before its deadline has done so. */
-async function compareLogs(deps: SeasonDeps, server: string): Promise<'compared' | 'changed'> {
+async function compareLogs(
+  deps: SeasonDeps,
+  { server, joins }: { server: string; joins: boolean },
+): Promise<'compared' | 'changed'> {
   const { head, dataDirId } = deps;
   let part: IntentLine[] = [];
   const compare = async (last: boolean): Promise<boolean> => {
     const json = JSON.stringify(part.map(lineArgument));
     part = [];
-    const { result, restored } = await head.compare({ dataDirId, server, last, json });
+    const { result, restored } = await head.compare({ dataDirId: joins ? dataDirId : '', server, last, json });
     if (restored > 0) deps.log.error('payouts were restored as unknown; everything is halted', { count: restored });
     return result !== 'changed';
   };

@@ -5,6 +5,10 @@ import { codeOf, EXIT, Refusal } from '../refusal.ts';
 const CONNECT_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
 const ARMING_COMMAND_MS_MAX = 2_000;
+/** A connection that answers nothing for so long is given up: its other end may be gone without a word. */
+const SILENT_MS_MAX = 15_000;
+/** Longer than BullMQ's blocking commands wait. */
+const SILENT_JOBS_MS_MAX = 30_000;
 const RECONNECT_STEP_MS = 50;
 const RECONNECT_MS_MAX = 2_000;
 const REQUEST_RETRIES_MAX = 20;
@@ -32,14 +36,19 @@ export interface ConnectOptions {
 }
 
 const BEHAVIOUR: Readonly<Record<ConnectionKind, RedisOptions>> = {
-  commands: { maxRetriesPerRequest: REQUEST_RETRIES_MAX, commandTimeout: COMMAND_MS_MAX },
+  commands: {
+    maxRetriesPerRequest: REQUEST_RETRIES_MAX,
+    commandTimeout: COMMAND_MS_MAX,
+    socketTimeout: SILENT_MS_MAX,
+  },
   arming: {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     commandTimeout: ARMING_COMMAND_MS_MAX,
+    socketTimeout: 2 * ARMING_COMMAND_MS_MAX,
   },
-  jobs: { maxRetriesPerRequest: null },
+  jobs: { maxRetriesPerRequest: null, socketTimeout: SILENT_JOBS_MS_MAX },
 };
 
 /** Remedies by what the failure's code or text begins with or holds; the first that fits. */
@@ -63,9 +72,7 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
   const redis = new Redis({
     ...endpoint,
     ...BEHAVIOUR[options.kind],
-    ...(options.commandTimeoutMs === undefined || options.kind === 'jobs'
-      ? {}
-      : { commandTimeout: options.commandTimeoutMs }),
+    ...timeoutsOf(options),
     connectionName: options.name,
     lazyConnect: true,
     disableClientInfo: true,
@@ -89,6 +96,14 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
     redis.disconnect();
     throw refuseConnection(shown, lastError ?? error);
   }
+}
+
+/** An arming connection that stays silent is given up soon: no unanswered arming counts. */
+function timeoutsOf({ kind, commandTimeoutMs }: ConnectOptions): RedisOptions {
+  if (commandTimeoutMs === undefined || kind === 'jobs') return {};
+  return kind === 'arming'
+    ? { commandTimeout: commandTimeoutMs, socketTimeout: 2 * commandTimeoutMs }
+    : { commandTimeout: commandTimeoutMs };
 }
 
 async function greet(redis: Redis): Promise<void> {

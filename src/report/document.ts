@@ -28,6 +28,7 @@ export interface FactsDocument extends Pick<RunDocument, 'runId' | 'state' | 'sa
   overrides: string[];
   /** Quotes proven dead, and how many of them a last look-up found after all; null before that look-up. */
   deadQuotes: { proven: number; found: number | null };
+  /** The audit log's last entry when the report was made, `NUMBER:HASH`: for `payrun audit verify --head`. */
   auditHead: string | null;
   version: string;
   createdAt: string;

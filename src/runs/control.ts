@@ -1,7 +1,13 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import { OPEN_STATES, type Payout, type Run } from '../payout.ts';
+import { OPEN_STATES, type Payout, payoutId, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { readRun } from './submit.ts';
+
+/*
+ * What people do stands on the audit log after it took effect, and again when it is done again: whoever repeats a command
+ * that a crash ended writes the entry that is missing. In between, the run's or the payout's own history tells who did it,
+ * for that is written by the move itself. A command whose entry cannot be written fails; only a halt does not.
+ */
 
 export interface ControlDeps {
   readonly ledger: Ledger;
@@ -52,6 +58,12 @@ async function moveRun(
     });
   }
   if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
+  await deps.ledger.audit.append({
+    actor: move.actor,
+    action: `run.${WORDS[move.to]}`,
+    target: runId,
+    details: { reason: move.reason },
+  });
   return await readRun(deps, runId);
 }
 
@@ -85,7 +97,15 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     actor: control.actor,
     reason: control.reason,
   });
-  if (result === 'moved' || result === 'there') return;
+  if (result === 'moved' || result === 'there') {
+    await deps.ledger.audit.append({
+      actor: control.actor,
+      action: 'payout.cancelled',
+      target: payoutId(payout),
+      details: { reason: control.reason },
+    });
+    return;
+  }
   throw new Refusal(
     `The payout of ${payout.row.reference} is ${state}; only one that was never sent can be cancelled.`,
     {
@@ -93,6 +113,34 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
       remedy: `See "payrun show ${payout.runId} ${payout.row.reference}"; if it has just changed, try again.`,
     },
   );
+}
+
+/** Stops everything. Gives the fault that kept the halt out of the audit log, if there was one: it never fails for that. */
+export async function haltAll({ ledger }: Pick<ControlDeps, 'ledger'>, { actor, reason }: Control): Promise<unknown> {
+  await ledger.head.halt(actor, reason);
+  const entry = { actor, action: 'ledger.halted', target: 'ledger', details: { reason } };
+  return await ledger.audit.append(entry).then(
+    () => undefined,
+    (fault: unknown) => fault,
+  );
+}
+
+/** Proposes to release a halt, or confirms what another person proposed. */
+export async function releaseHalt(
+  { ledger }: Pick<ControlDeps, 'ledger'>,
+  actor: string,
+): Promise<'proposed' | 'released' | 'same-person' | 'not-halted'> {
+  const { halt, releaseBy } = await ledger.head.read();
+  const result = await ledger.head.release(actor);
+  if (result === 'proposed' || result === 'released') {
+    await ledger.audit.append({
+      actor,
+      action: result === 'proposed' ? 'ledger.release-proposed' : 'ledger.released',
+      target: 'ledger',
+      details: { halt: halt ?? '', ...(result === 'released' ? { proposedBy: releaseBy ?? '' } : {}) },
+    });
+  }
+  return result;
 }
 
 /** The payouts of a run that carry a reference; undefined when there is none. */

@@ -1,5 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { headText } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import { CAPABILITIES } from '../config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -54,7 +55,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
       CAPABILITIES.map((name) => [name, deps.capabilities.has(name) && !disproved.includes(name)]),
     ),
     overrides: deps.overrides,
-    auditHead: null,
+    auditHead: headText(await deps.ledger.audit.head()),
     version: VERSION,
     createdAt: deps.clock.now(),
     reports: await reportPaths(deps.config.reportDir, run),

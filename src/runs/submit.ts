@@ -15,7 +15,7 @@ const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
 
 export interface SubmitDeps {
-  readonly ledger: Pick<Ledger, 'runs' | 'slices'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: { readonly rememberMs: number };
   readonly clock: Clock;
@@ -40,12 +40,19 @@ export type Submitted =
 
 /**
  * Makes a run of a payout file: checks it, claims its content, records its rows, releases it to be paid. The same content
- * again, also at the same time or after a crash, comes to the same run and carries it on (design 4 and 6).
+ * again, also at the same time or after a crash, comes to the same run and carries it on (design 4 and 6). Who handed it
+ * in is on the audit log before anything of it can be paid.
  */
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
   const checked = await checkPayoutFile(submission.path);
   if (isRefused(checked, submission)) return { kind: 'refused', checked };
   const { id, isNew } = await claimRun(deps, checked, submission.actor);
+  await deps.ledger.audit.append({
+    actor: submission.actor,
+    action: isNew ? 'run.submitted' : 'run.attached',
+    target: id,
+    details: { fileSha256: checked.sha256, rows: String(checked.rows) },
+  });
   if (await isUnrecorded(deps, id, checked)) {
     await requireSeason(deps);
     await recordRun(deps, id, { submission, checked });

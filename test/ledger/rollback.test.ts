@@ -90,6 +90,7 @@ function seasonOf(dataDirId = 'dir-a'): Promise<readonly string[]> {
     dataDir,
     dataDirId,
     armDeadlineMs: DEADLINE_MS,
+    arms: true,
     clock: systemClock,
     log: silentLog,
   });

@@ -62,7 +62,15 @@ function sleepless(onSleep: (ms: number) => Promise<void> = async () => {}): Clo
 
 function season(clock: Clock = sleepless(), signal?: AbortSignal): Promise<readonly string[]> {
   const { head } = desk.ledger;
-  const deps = { head, dataDir: folder, dataDirId: 'dir-a', armDeadlineMs: DEADLINE_MS, clock, log: silentLog };
+  const deps = {
+    head,
+    dataDir: folder,
+    dataDirId: 'dir-a',
+    armDeadlineMs: DEADLINE_MS,
+    arms: true,
+    clock,
+    log: silentLog,
+  };
   return ensureSeason(deps, signal);
 }
 
@@ -188,7 +196,15 @@ describe('a season', () => {
 
 function joining(clock: Clock): Promise<readonly string[]> {
   const { head } = desk.ledger;
-  return ensureSeason({ head, dataDir: folder, dataDirId: 'dir-b', armDeadlineMs: DEADLINE_MS, clock, log: silentLog });
+  return ensureSeason({
+    head,
+    dataDir: folder,
+    dataDirId: 'dir-b',
+    armDeadlineMs: DEADLINE_MS,
+    arms: true,
+    clock,
+    log: silentLog,
+  });
 }
 
 describe('a data directory that joins an open season', () => {

@@ -23,7 +23,7 @@ export async function openTestApp(
     report: () => {},
     openJobs: () => ({ async wake() {}, async close() {} }),
   });
-  await app.ensureSeason();
+  await app.joinSeason();
   return {
     ...app,
     dir,

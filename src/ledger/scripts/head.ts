@@ -9,10 +9,10 @@ import { LUA_PRELUDE } from './prelude.ts';
  * Returns ['made' | 'opened' | 'gone' | 'other-instance' | 'newer' | 'other-service' | 'other-safety', instance, found].
  *
  * Invariant: nothing is written unless the ledger is made. A ledger that is made here never armed anything, so its
- * season begins with it.
+ * season begins with it. A ledger that was adopted is also that of the directories that knew the lost one.
  */
 export const OPEN_HEAD = `${LUA_PRELUDE}
-local head = redis.call('HMGET', HEAD, 'instance', 'schema', 'service', 'safety')
+local head = redis.call('HMGET', HEAD, 'instance', 'schema', 'service', 'safety', 'adopted')
 if not head[1] then
   if ARGV[1] ~= '' then return { 'gone', '', '' } end
   local server = serverNow()
@@ -20,7 +20,7 @@ if not head[1] then
     'season', server, 'createdAt', text(now()))
   return { 'made', ARGV[2], '' }
 end
-if ARGV[1] ~= '' and head[1] ~= ARGV[1] then return { 'other-instance', head[1], '' } end
+if ARGV[1] ~= '' and head[1] ~= ARGV[1] and head[5] ~= ARGV[1] then return { 'other-instance', head[1], '' } end
 if tonumber(head[2]) > tonumber(ARGV[3]) then return { 'newer', head[1], head[2] } end
 if head[3] ~= ARGV[4] then return { 'other-service', head[1], head[3] } end
 if ARGV[6] == '1' and head[4] ~= ARGV[5] then return { 'other-safety', head[1], head[4] } end
@@ -31,16 +31,17 @@ return { 'opened', head[1], '' }
  * Tells whether this server is in its season, and which data directories have yet to compare their intent logs for it.
  *
  * KEYS[1] prefix
- * Returns [open 1 | 0, server, directories that have yet to compare].
+ * Returns [open 1 | 0, server, directories that have yet to compare, all directories].
  */
 export const READ_SEASON = `${LUA_PRELUDE}
 local server = serverNow()
-local missing = {}
+local missing, all = {}, {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
+  all[#all + 1] = dirs[i]
   if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
 end
-return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing }
+return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing, all }
 `;
 
 /**
@@ -48,7 +49,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * ledger lost as unknown, and opens the season when the last directory has compared (design 3, rule 4).
  *
  * KEYS[1] prefix
- * ARGV[1] data directory; ARGV[2] server for which the caller compares; ARGV[3] '1' with the directory's last lines;
+ * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with the directory's last lines;
  *         ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials }
  * Returns ['compared' | 'open' | 'changed', lines restored in all].
@@ -72,7 +73,7 @@ local function ensureRun(e)
     e.r = known
     return
   end
-  redis.call('HSET', runKey(e.r), 'state', 'recording', 'createdAt', text(at), 'changes', 1, 'fileSha256', e.s)
+  redis.call('HSET', runKey(e.r), 'state', 'recording', 'createdAt', text(at), 'changes', 1, 'fileSha256', e.s, 'restored', '1')
   redis.call('HSET', FILES, e.s, e.r)
   redis.call('ZADD', RUNS, text(at), e.r)
 end
@@ -109,17 +110,13 @@ end
 redis.call('HSET', HEAD, 'armings', highest)
 if ARGV[3] ~= '1' then return { 'compared', 0 } end
 
-redis.call('HSET', DIRS, ARGV[1], server)
+if ARGV[1] ~= '' then redis.call('HSET', DIRS, ARGV[1], server) end
 local restored = tonumber(redis.call('HGET', HEAD, 'restored') or '0')
 if restored > 0 then
   redis.call('HSET', HEAD, 'halt', 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
   redis.call('HDEL', HEAD, 'restored', 'releaseBy')
   for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
-    if redis.call('HGET', runKey(run), 'state') == 'paying' then
-      redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', 'Redis went back in time')
-      redis.call('HINCRBY', runKey(run), 'changes', 1)
-      redis.call('XADD', eventsKey(run), '*', 'event', 'paused', 'actor', 'season', 'reason', 'Redis went back in time')
-    end
+    if redis.call('HGET', runKey(run), 'state') == 'paying' then pauseRun(run, 'Redis went back in time') end
   end
 end
 local dirs = redis.call('HVALS', DIRS)

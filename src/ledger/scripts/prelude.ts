@@ -93,6 +93,13 @@ local function applyMove(p, to, m)
   return version
 end
 
+-- Pauses a run that is being paid, because of something that concerns all of them.
+local function pauseRun(run, reason)
+  redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)
+  redis.call('HINCRBY', runKey(run), 'changes', 1)
+  redis.call('XADD', eventsKey(run), '*', 'event', 'paused', 'actor', 'season', 'reason', reason)
+end
+
 -- The server's own word on which server it is, and whether anybody replicates it.
 local function serverNow()
   local server = redis.call('INFO', 'server')

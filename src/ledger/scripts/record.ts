@@ -19,7 +19,7 @@ local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
-local recording = redis.call('HMGET', rk, 'state', 'lastLine')
+local recording = redis.call('HMGET', rk, 'state', 'lastLine', 'doubted')
 local isCancelled = recording[1] == 'cancelled' and not recording[2]
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
@@ -57,6 +57,10 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
       else
         redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
       end
+    end
+    if state == 'ready' and recording[3] then
+      state = 'held'
+      redis.call('HSET', key, 'rc', 'E_DIR_LOST', 'rs', 'a data directory that may have sent it was written off')
     end
     redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '\\31' .. text(at) .. '\\31intake\\31')
     redis.call('SETBIT', indexKey(run, state), row.l, 1)

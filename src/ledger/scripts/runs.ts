@@ -38,7 +38,8 @@ return { run, 'new', 'recording' }
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted', state].
  *
- * A run that is recorded while everything is halted begins paused: the release alone does not let it go.
+ * A run that is recorded while everything is halted begins paused: the release alone does not let it go. So does one of
+ * which Redis had forgotten that payouts were armed.
  *
  * Invariant: a run is finished only when none of its payouts is ready, armed, quoted or unknown.
  */
@@ -52,6 +53,9 @@ if not RUN_MOVES[from .. '>' .. to] or (ARGV[5] ~= '' and ARGV[5] ~= from) then 
 if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
   if from ~= 'recording' then return { 'halted', from } end
   to, reason = 'paused', 'everything was halted when it was recorded'
+end
+if to == 'paying' and from == 'recording' and redis.call('HEXISTS', rk, 'restored') == 1 then
+  to, reason = 'paused', 'some of it was restored from intent logs: look at it before it goes on'
 end
 if to == 'finished' then
   for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do

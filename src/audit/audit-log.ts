@@ -1,0 +1,96 @@
+import type { AuditLook, AuditStore } from '../ledger/audit.ts';
+import { appendCopies, copiesFile, readCopies } from './copies.ts';
+import { type AuditAct, type AuditHead, type AuditRecord, readEntry, writeEntry } from './entry.ts';
+
+const LOST_RACES_MAX = 200;
+const TEXT_CHARACTERS_MAX = 1000;
+
+/** The log of what people did: a chain of hashes in Redis, with copies in the data directories. */
+export interface AuditLog {
+  /** The data directory whose copies are read and written. */
+  readonly dataDirId: string;
+  /** Records what was done; gives the entry's number and hash. See `openAuditLog` for what it throws. */
+  append(act: AuditAct): Promise<AuditHead>;
+  head(): Promise<AuditHead>;
+  /** All lines as they stand in Redis. */
+  lines(): AsyncIterable<string>;
+  /** The entries whose copies lie in this data directory. */
+  copies(): Promise<readonly AuditRecord[]>;
+}
+
+export interface AuditPlace {
+  readonly dataDirId: string;
+  /** Undefined: no copies are kept. */
+  readonly dataDir?: string;
+}
+
+/**
+ * The audit log (design 6, security.md S33). An entry goes to Redis first, for only Redis can give it its place among those
+ * of all processes: whoever finds another end of the log than he saw looks again. Its copy in the data directory follows.
+ * A process that ends in between leaves an entry without a copy, and the next append from that directory makes up for it.
+ * The reverse, a copy without its entry, means that Redis went back in time: the next append puts back what its own copies
+ * continue without a gap, and `verify` names what is left.
+ *
+ * `append` throws what ioredis throws, a LedgerFault where there is no ledger, and a Refusal when the copy cannot be written.
+ */
+export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
+  const { dataDirId, dataDir } = place;
+
+  async function copies(): Promise<readonly AuditRecord[]> {
+    return dataDir === undefined ? [] : await readCopies(copiesFile(dataDir, (await store.look()).instance));
+  }
+
+  async function append(act: AuditAct): Promise<AuditHead> {
+    // Copies that cannot be read keep no entry out of Redis; that they cannot is told when the next one is written.
+    const copied = await copies().catch(() => []);
+    for (let lost = 0; lost < LOST_RACES_MAX; ) {
+      const look = await store.look();
+      const { record, isAct } = nextRecord(look, { copied, act: cutTexts(act), dataDirId });
+      const isIn = await store.push(writeEntry(record), look.head);
+      if (!isIn) lost++;
+      else if (isAct) {
+        if (dataDir !== undefined) await copy(copiesFile(dataDir, look.instance), copied, record);
+        return { number: record.number, hash: record.hash };
+      }
+    }
+    throw new Error(`the audit log was appended to by others ${LOST_RACES_MAX} times while an entry was made`);
+  }
+
+  /** Copies the entry, and those of this directory before it that have no copy yet. */
+  async function copy(file: string, copied: readonly AuditRecord[], record: AuditRecord): Promise<void> {
+    const last = copied.findLast((one) => one.dataDir === dataDirId)?.number ?? 0;
+    const missing: string[] = [];
+    for await (const line of store.lines(Math.min(last + 1, record.number))) {
+      const found = readEntry(line);
+      if (found?.dataDir === dataDirId && found.number < record.number) missing.push(line);
+    }
+    await appendCopies(file, [...missing, writeEntry(record)]);
+  }
+
+  return {
+    dataDirId,
+    append,
+    copies,
+    head: async () => (await store.look()).head,
+    lines: () => store.lines(1),
+  };
+}
+
+/** What comes next in the log: an entry that Redis lost, the one that begins it, or the act. */
+function nextRecord(
+  { head, at, instance, service }: AuditLook,
+  { copied, act, dataDirId }: { copied: readonly AuditRecord[]; act: AuditAct; dataDirId: string },
+): { record: AuditRecord; isAct: boolean } {
+  const lost = copied.findLast(({ number, previous }) => number === head.number + 1 && previous === head.hash);
+  if (lost !== undefined) return { record: lost, isAct: false };
+  const isAct = head.number > 0;
+  const begin = { actor: 'payrun', action: 'ledger.made', target: 'ledger', details: { instance, service } };
+  const entry = { ...(isAct ? act : begin), number: head.number + 1, at, dataDir: dataDirId, previous: head.hash };
+  return { record: { ...entry, hash: writeEntry(entry).slice(0, head.hash.length) }, isAct };
+}
+
+/** An act is recorded whatever it says: a text that is too long is cut. */
+function cutTexts({ details, ...act }: AuditAct): AuditAct {
+  const cut = Object.entries(details).map(([name, value]) => [name, value.slice(0, TEXT_CHARACTERS_MAX)] as const);
+  return { ...act, details: Object.fromEntries(cut) };
+}

@@ -1,0 +1,62 @@
+import { mkdir, open, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { type AuditRecord, readEntry } from './entry.ts';
+
+/** Where a data directory keeps its copies of a ledger's audit log. */
+export function copiesFile(dataDir: string, instance: string): string {
+  return join(dataDir, 'audit', `${encodeURIComponent(instance)}.log`);
+}
+
+/**
+ * The entries that lie in the copy, in the order of the file; none where there is no file. A line that cannot be read was
+ * torn by the end of its process or of the disk's space: its entry comes again, whole, after it.
+ */
+export async function readCopies(file: string): Promise<AuditRecord[]> {
+  try {
+    const text = await readFile(file, 'utf8');
+    return text
+      .split('\n')
+      .map(readEntry)
+      .filter((record) => record !== undefined);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/**
+ * Appends lines to the copy (mode 600) and syncs file and folders. Each line begins with a line end, so that a torn one
+ * before it cannot swallow it; all go in one write, so that processes of one data directory can share the file. Throws a
+ * Refusal (exit 2) when they are not known to be on disk.
+ */
+export async function appendCopies(file: string, lines: readonly string[]): Promise<void> {
+  const folder = dirname(file);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await synced(file, 'a', lines.map((line) => `\n${line}`).join(''));
+    await synced(folder, 'r');
+    await synced(dirname(folder), 'r');
+  } catch (cause) {
+    throw new Refusal(`The copy of the audit log in ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
+      exitCode: EXIT.usage,
+      remedy:
+        'The entry is in the audit log in Redis; its copy follows with the next one, once the folder can be written.',
+      cause,
+    });
+  }
+}
+
+async function synced(path: string, flags: 'a' | 'r', text = ''): Promise<void> {
+  const handle = await open(path, flags, 0o600);
+  try {
+    const bytes = Buffer.from(text);
+    if (bytes.length > 0) {
+      const { bytesWritten } = await handle.write(bytes);
+      if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
+    }
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+/** What a person did. Without personal data but the actor's name, and without secrets. */
+export interface AuditAct {
+  readonly actor: string;
+  /** Noun and verb, such as `run.paused`. */
+  readonly action: string;
+  /** A run id, a payout id, or `ledger`. */
+  readonly target: string;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+export interface AuditEntry extends AuditAct {
+  /** From 1, without a gap. */
+  readonly number: number;
+  /** Redis's time, in milliseconds since 1970. */
+  readonly at: number;
+  /** The data directory of the process that wrote the entry. */
+  readonly dataDir: string;
+  /** Hash of the entry before; of the first one, 64 zeros. */
+  readonly previous: string;
+}
+
+/** An entry with its own hash. */
+export interface AuditRecord extends AuditEntry {
+  readonly hash: string;
+}
+
+/** The last entry of a log: whoever knows it can tell whether anything up to it was changed. */
+export interface AuditHead {
+  readonly number: number;
+  readonly hash: string;
+}
+
+/** What stands before the first entry. */
+export const BEFORE_FIRST: AuditHead = { number: 0, hash: '0'.repeat(64) };
+
+const LINE = /^([0-9a-f]{64}) ([^\n]+)$/;
+
+const schema = z.strictObject({
+  number: z.int().positive(),
+  at: z.int(),
+  actor: z.string(),
+  action: z.string(),
+  target: z.string(),
+  details: z.record(z.string(), z.string()),
+  dataDir: z.string(),
+  previous: z.string().length(BEFORE_FIRST.hash.length),
+});
+
+/**
+ * An entry as the log keeps it, in one line: its hash, a blank, its canonical text. The canonical text is JSON without
+ * blanks, with the fields number, at, actor, action, target, details (by name), dataDir, previous in this order; the hash
+ * is SHA-256 over its UTF-8 bytes, in lower-case hex. So the hash covers the previous one.
+ */
+export function writeEntry({ number, at, actor, action, target, details, dataDir, previous }: AuditEntry): string {
+  const sorted = Object.fromEntries(Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  const text = JSON.stringify({ number, at, actor, action, target, details: sorted, dataDir, previous });
+  return `${createHash('sha256').update(text).digest('hex')} ${text}`;
+}
+
+/** A line of the log; undefined when it is not what its hash says, or not the one text that its entry has. */
+export function readEntry(line: string): AuditRecord | undefined {
+  const [, hash = '', text = ''] = LINE.exec(line) ?? [];
+  const entry = schema.safeParse(jsonOf(text)).data;
+  return entry !== undefined && writeEntry(entry) === line ? { ...entry, hash } : undefined;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `NUMBER:HASH`, as reports print it; null for a log without entries. */
+export function headText({ number, hash }: AuditHead): string | null {
+  return number === 0 ? null : `${number}:${hash}`;
+}

@@ -1,0 +1,109 @@
+import type { AuditLog } from './audit-log.ts';
+import { type AuditHead, type AuditRecord, BEFORE_FIRST, headText, readEntry } from './entry.ts';
+
+/** What is wrong with a log, and at which entry. */
+export interface AuditFinding {
+  readonly code: 'changed' | 'order' | 'replaced' | 'head' | 'copy' | 'copy-hole';
+  readonly number: number;
+  readonly message: string;
+}
+
+export interface AuditVerdict {
+  /** Places in the log in Redis. */
+  readonly entries: number;
+  /** The last entry that was proven to follow from all before it. */
+  readonly head: AuditHead;
+  /** None when the log holds. */
+  readonly findings: readonly AuditFinding[];
+  /** This data directory's last entries that have no copy yet: a process ended before it wrote them. */
+  readonly uncopied: number;
+}
+
+/** An entry as somebody wrote it down elsewhere; the number may be missing. */
+export interface KnownHead {
+  readonly number: number | null;
+  readonly hash: string;
+}
+
+/**
+ * Proves the log as far as it can be proven: each entry by its hash, its place and the hash of the one before; all of it by
+ * a head that was written down elsewhere, such as a report's; and by the copies in this data directory, which betray a log
+ * that was cut off at its end or written anew.
+ */
+export async function verifyAudit(log: AuditLog, known: KnownHead | null): Promise<AuditVerdict> {
+  // Before the lines: an entry is in Redis before it is copied.
+  const copies = openCopies(await log.copies(), log.dataDirId);
+  let entries = 0;
+  let head = BEFORE_FIRST;
+  let broken: AuditFinding | undefined;
+  let isKnown = known === null;
+  for await (const line of log.lines()) {
+    entries++;
+    const record = readEntry(line);
+    broken ??= findBreak(record, entries, head);
+    if (record === undefined) continue;
+    if (broken === undefined) head = { number: record.number, hash: record.hash };
+    if (known?.hash === record.hash) isKnown = known.number === null || known.number === record.number;
+    copies.see(record);
+  }
+  const unknown = isKnown || known === null ? undefined : findUnknown(known, entries);
+  const findings = [broken, unknown, ...copies.findings(entries)].filter((finding) => finding !== undefined);
+  return { entries, head, findings, uncopied: copies.uncopied() };
+}
+
+function findBreak(record: AuditRecord | undefined, place: number, before: AuditHead): AuditFinding | undefined {
+  if (record === undefined) {
+    return { code: 'changed', number: place, message: `entry ${place} is not what its hash says: it was changed` };
+  }
+  if (record.number !== place) {
+    const message = `entry ${record.number} stands in place ${place}: entries were removed, added or reordered`;
+    return { code: 'order', number: place, message };
+  }
+  if (record.previous === before.hash) return undefined;
+  const message =
+    place === 1
+      ? 'entry 1 does not begin a log'
+      : `entry ${place} does not follow entry ${place - 1}: one of them was replaced`;
+  return { code: 'replaced', number: place, message };
+}
+
+function findUnknown({ number, hash }: KnownHead, entries: number): AuditFinding {
+  const shown = number === null ? hash : headText({ number, hash });
+  const message =
+    number !== null && number > entries
+      ? `the log ends at entry ${entries}, before ${shown}: its end was cut off`
+      : `no entry is ${shown}: the log was cut off or written anew`;
+  return { code: 'head', number: number ?? entries, message };
+}
+
+/** Compares the copies with the entries that Redis holds. */
+function openCopies(records: readonly AuditRecord[], dataDirId: string) {
+  const copied = new Set(records.map(headText));
+  const unseen = new Map(records.map((record) => [headText(record), record.number]));
+  const uncopied: number[] = [];
+  let lastCopied = 0;
+  return {
+    see(record: AuditRecord): void {
+      unseen.delete(headText(record));
+      if (record.dataDir !== dataDirId) return;
+      if (copied.has(headText(record))) lastCopied = Math.max(lastCopied, record.number);
+      else uncopied.push(record.number);
+    },
+    uncopied: () => uncopied.filter((number) => number > lastCopied).length,
+    findings(entries: number): AuditFinding[] {
+      const findings: AuditFinding[] = [];
+      const lost = Math.min(...unseen.values());
+      if (unseen.size > 0) {
+        const what = lost > entries ? `the log in Redis ends at entry ${entries}` : 'the log in Redis has another one';
+        const message = `entry ${lost} is in the data directory's copy, and ${what}: Redis went back in time, or its log was cut off or written anew`;
+        findings.push({ code: 'copy', number: lost, message });
+      }
+      const hole = uncopied.find((number) => number < lastCopied);
+      if (hole !== undefined) {
+        const message = `entry ${hole} was taken from the data directory's copy, which has later ones`;
+        findings.push({ code: 'copy-hole', number: hole, message });
+      }
+      return findings;
+    },
+  };
+}

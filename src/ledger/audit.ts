@@ -1,0 +1,50 @@
+import type { Redis } from 'ioredis';
+import { type AuditHead, BEFORE_FIRST } from '../audit/entry.ts';
+import type { LedgerKeys } from './keys.ts';
+import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
+import { APPEND_AUDIT, LOOK_AUDIT } from './scripts/audit.ts';
+
+const LINES_PER_PAGE = 1000;
+
+export interface AuditLook {
+  readonly head: AuditHead;
+  /** Redis's time, in milliseconds since 1970. */
+  readonly at: number;
+  readonly instance: string;
+  readonly service: string;
+}
+
+/** The audit log's lines in Redis: it stores them, and what they hold is its writer's (src/audit/). */
+export interface AuditStore {
+  /** Throws a LedgerFault when Redis holds no ledger. */
+  look(): Promise<AuditLook>;
+  /** True when the line stands right after `head`, where the log ended for its writer. */
+  push(line: string, head: AuditHead): Promise<boolean>;
+  /** The lines from this number of entry on, the oldest first. */
+  lines(from: number): AsyncGenerator<string, void>;
+}
+
+export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
+  const { prefix } = keys;
+  const look = script(LOOK_AUDIT);
+  const append = script(APPEND_AUDIT);
+  return {
+    async look() {
+      const [count, last, at, instance, service] = listOf(await runScript(redis, look, { prefix, args: [] }));
+      if (instance === '') throw new LedgerFault('there is no ledger in Redis');
+      const number = integerOf(count);
+      const hash = number === 0 ? BEFORE_FIRST.hash : textOf(last).slice(0, BEFORE_FIRST.hash.length);
+      return { head: { number, hash }, at: integerOf(at), instance: textOf(instance), service: textOf(service) };
+    },
+    async push(line, { number, hash }) {
+      return integerOf(await runScript(redis, append, { prefix, args: [number, hash, line] })) === 1;
+    },
+    async *lines(from) {
+      for (let index = from - 1; ; index += LINES_PER_PAGE) {
+        const page = await redis.lrange(keys.audit, index, index + LINES_PER_PAGE - 1);
+        yield* page;
+        if (page.length < LINES_PER_PAGE) return;
+      }
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { LUA_PRELUDE } from './prelude.ts';
+
+/**
+ * The end of the audit log, Redis's time, and which ledger it is.
+ *
+ * KEYS[1] prefix
+ * Returns [number of entries, last line or '', time, instance or '', service or ''].
+ */
+export const LOOK_AUDIT = `${LUA_PRELUDE}
+local head = redis.call('HMGET', HEAD, 'instance', 'service')
+return { redis.call('LLEN', AUDIT), redis.call('LINDEX', AUDIT, -1) or '', text(now()), head[1] or '', head[2] or '' }
+`;
+
+/**
+ * Appends a line to the audit log, if the log still ends as its writer saw it. A second run of the same call, whose first
+ * reply was lost, appends nothing and answers as the first one did.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line
+ * Returns 1 when the line is in the log in its place, else 0.
+ */
+export const APPEND_AUDIT = `${LUA_PRELUDE}
+local count = redis.call('LLEN', AUDIT)
+local last = redis.call('LINDEX', AUDIT, -1)
+if text(count) == ARGV[1] and (not last or string.sub(last, 1, 64) == ARGV[2]) then
+  redis.call('RPUSH', AUDIT, ARGV[3])
+  return 1
+end
+return redis.call('LINDEX', AUDIT, ARGV[1]) == ARGV[3] and 1 or 0
+`;
