@@ -18,6 +18,7 @@ import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
+import { haltAll } from './runs/control.ts';
 import { readCapabilitiesFile } from './service/capabilities-file.ts';
 import { openService } from './service/client.ts';
 import { VERSION } from './version.ts';
@@ -308,7 +309,13 @@ function openPayDeps(
       },
     },
     runs: ledger.runs,
-    head: ledger.head,
+    head: {
+      ...ledger.head,
+      async halt(actor, reason) {
+        const fault = await haltAll(app, { actor: `process ${actor}`, reason });
+        if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
+      },
+    },
     intents,
     service: client,
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),

@@ -107,7 +107,7 @@ const breaker = z.string().transform((value, context) => {
   const match = /^([1-9][0-9]{0,3})\/([1-9][0-9]{0,3})$/.exec(value);
   const [bad, of] = [Number.parseInt(match?.[1] ?? '', 10), Number.parseInt(match?.[2] ?? '', 10)];
   if (!(bad <= of && of <= BREAKER_OF_MAX)) {
-    context.addIssue(`must be off, or so many of the last so many, for example 25/50 (at most ${BREAKER_OF_MAX})`);
+    context.addIssue(`must be off, or so many of the last so many, for example 100/200 (at most ${BREAKER_OF_MAX})`);
     return z.NEVER;
   }
   return { bad, of };
@@ -169,7 +169,7 @@ const schema = z.object({
   PAYRUN_WINDOW: integer(1, 10_000).default(200),
   PAYRUN_REQUEST_TIMEOUT: durationFrom('100ms', '10m').default(45 * SECOND_MS),
   PAYRUN_ARM_DEADLINE: durationFrom('50ms', '1m').default(2 * SECOND_MS),
-  PAYRUN_BREAKER: breaker.default({ bad: 25, of: 50 }),
+  PAYRUN_BREAKER: breaker.default({ bad: 100, of: 200 }),
   PAYRUN_QUOTE_GRACE: durationFrom('100ms', '7d').optional(),
   PAYRUN_NOT_FOUND_GAP: durationFrom('100ms', '7d').optional(),
   PAYRUN_TRACK_EVERY: durationFrom('100ms', '7d').optional(),

@@ -66,7 +66,7 @@ describe('without any setting', () => {
       slice: undefined,
       window: 200,
       requestTimeoutMs: 45_000,
-      breaker: { bad: 25, of: 50 },
+      breaker: { bad: 100, of: 200 },
       armDeadlineMs: 2000,
       quoteGraceMs: 1000,
       notFoundGapMs: 1000,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { JobQueues } from '../../jobs/open.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import type { App } from '../app.ts';
+import type { Config } from '../config.ts';
 import { duration } from '../duration.ts';
 import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
 import type { At } from '../pay/crash-point.ts';
@@ -15,6 +16,7 @@ import { isOver } from '../runs/control.ts';
 import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
 import { requireReportFolder, writeReport } from '../runs/report.ts';
 import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
+import { REHEARSAL_NAMES } from '../sandbox/rehearsals.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { actorOf, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
@@ -22,6 +24,7 @@ import { openPatience, type Patience } from './patience.ts';
 import { openPayService } from './pay-service.ts';
 import { documentOf, print, printJson, say } from './print.ts';
 import { openProgress, type Progress } from './progress.ts';
+import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { onStop, STOP_MS } from './stop.ts';
 
 const LOOK_EVERY_MS = 200;
@@ -34,6 +37,12 @@ const schema = z.object({
   as: personName.optional(),
   json: z.boolean(),
   default: z.string().optional(),
+  rehearse: z.enum(REHEARSAL_NAMES, `must be one of ${REHEARSAL_NAMES.join(', ')}`).optional(),
+  seed: z
+    .string()
+    .regex(/^[0-9]{1,9}$/, 'must be an integer of at most nine digits')
+    .transform((text) => Number.parseInt(text, 10))
+    .optional(),
 });
 type RunOptions = z.infer<typeof schema>;
 
@@ -47,10 +56,13 @@ export function runCommand(end: (code: ExitCode) => void, at: At): Command {
     .option('--wait <duration>', 'how long to wait for payouts of which nobody knows whether they were paid', '15m')
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
+    .option('--rehearse <mix>', `pay nobody, under faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
+    .option('--seed <number>', 'what the faults of a rehearsal are drawn from (default: 1)')
     .option('--default <file>', 'the payout file when none is named')
     .addHelpText(
       'after',
-      '\nExamples:\n  payrun run payouts.csv\n  payrun run payouts.csv --skip-invalid --report-dir out',
+      '\nExamples:\n  payrun run payouts.csv\n  payrun run payouts.csv --skip-invalid --report-dir out\n' +
+        '  payrun run payouts.csv --rehearse storm',
     )
     .action(async (file: string | undefined, raw: unknown) => {
       const options = parseOptions(schema, raw);
@@ -62,7 +74,13 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
   if (file === undefined) {
     throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
   }
-  return await withApp({ logLevel: 'error', at }, async (app) => {
+  const rehearsal = rehearsalOf(options);
+  const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
+  return await withApp({ logLevel: 'error', at, adapt }, async (app) => {
+    if (rehearsal !== undefined) {
+      say(rehearsalText(rehearsal));
+      await prepareRehearsal(app.config.dataDir, rehearsal, app);
+    }
     // Before anything is recorded that a worker with other settings would pay.
     await app.requireSafety();
     await requireReportFolder(options.reportDir ?? app.config.reportDir);
@@ -82,6 +100,12 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
   });
 }
 
+function rehearsalOf({ rehearse, seed }: RunOptions): RehearsalChoice | undefined {
+  if (rehearse !== undefined) return { name: rehearse, seed: seed ?? 1 };
+  if (seed === undefined) return undefined;
+  throw new Refusal('--seed is for rehearsals.', { exitCode: EXIT.usage, remedy: 'Name a mix with --rehearse.' });
+}
+
 async function tellHalt({ ledger }: App): Promise<void> {
   const { halt } = await ledger.head.read();
   if (halt === null) return;
@@ -92,8 +116,10 @@ async function tellHalt({ ledger }: App): Promise<void> {
 async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptions): Promise<ExitCode> {
   const { summary, paths } = await writeReport(app, runId, options.reportDir);
   const run = await readRun(app, runId);
+  const rehearsal = rehearsalOf(options);
+  const rehearsed = rehearsal === undefined ? [] : [rehearsalText(rehearsal)];
   if (options.json) printJson({ ...(await documentOf(app, run)), reports: paths });
-  else print([summaryText(summary), ...paths.map((path) => `report ${path}`)].join('\n'));
+  else print([...rehearsed, summaryText(summary), ...paths.map((path) => `report ${path}`)].join('\n'));
   return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
 }
 
@@ -125,7 +151,7 @@ interface Work {
 
 async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<void> {
   const fault = new AbortController();
-  await requireSeason(app);
+  await requireSeason(deps);
   const worker = startWorker(app, deps, (error) => fault.abort(error));
   const ended = AbortSignal.any([work.stop, fault.signal]);
   try {

@@ -6,6 +6,9 @@ import type { Clock, Random } from '../clock.ts';
 import { codeOf } from '../refusal.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 
+/** Where the sandbox of a data directory keeps what it knows. */
+export const SANDBOX_FOLDER = 'sandbox';
+
 const schema = z.object({ clientId: z.string(), clientSecret: z.string() });
 type Credential = z.infer<typeof schema>;
 
@@ -40,7 +43,7 @@ export async function startOwnSandbox(
 async function startUnlessTaken(dataDir: string, deps: { clock: Clock; random: Random }): Promise<Sandbox | undefined> {
   try {
     return await startSandbox({
-      folder: join(dataDir, 'sandbox'),
+      folder: join(dataDir, SANDBOX_FOLDER),
       switches: { acceptsAnyIdentity: true },
       ...deps,
     });

@@ -7,8 +7,10 @@ import { type Credentials, openCredentials } from '../sandbox/credentials.ts';
 import { IDENTITY_TYPES, openIdentities } from '../sandbox/identities.ts';
 import { ENVIRONMENTS, type Environment } from '../sandbox/operations.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
-import { switchesOfText } from '../sandbox/switches.ts';
+import { openSwitches } from '../sandbox/switch-journal.ts';
+import { listSwitches, switchesOfText } from '../sandbox/switch-text.ts';
 import { journalFile, openTenant } from '../sandbox/tenant.ts';
+import { columns } from './columns.ts';
 
 const FOLDER_DEFAULT = '.payrun/sandbox-service';
 const PORT_DEFAULT = '4010';
@@ -36,6 +38,7 @@ const serveOptions = z.object({
   anyIdentity: z.boolean(),
 });
 const credentialOptions = z.object({ folder, environment, json: z.boolean() });
+const setOptions = z.object({ folder, defaults: z.boolean() });
 const revokeOptions = z.object({ folder });
 const identityOptions = z.object({ folder, environment, type: z.enum(IDENTITY_TYPES) });
 const identityIds = z.array(z.guid('must be UUIDs'));
@@ -55,9 +58,29 @@ export function sandboxCommand(): Command {
       '\nExamples:\n  payrun sandbox --any-identity\n  payrun sandbox credential create demo --json',
     )
     .action(async (_options: unknown, self: Command) => serve(parse(serveOptions, self.opts())));
+  command.addCommand(setCommand());
+  command.addCommand(switchesCommand());
   command.addCommand(credentialCommand());
   command.addCommand(identityCommand());
   return command;
+}
+
+function setCommand(): Command {
+  return new Command('set')
+    .description("change the folder's switches for good; a sandbox that runs on it takes them at its next request")
+    .argument('[name=value...]', 'switches; see "payrun sandbox switches"')
+    .option('--defaults', 'set all others back to their defaults', false)
+    .addHelpText('after', '\nExamples:\n  payrun sandbox set tooMany=0.1 retryAfter=2\n  payrun sandbox set --defaults')
+    .action(async (set: string[], _options: unknown, self: Command) =>
+      changeSwitches(set, parse(setOptions, self.optsWithGlobals())),
+    );
+}
+
+function switchesCommand(): Command {
+  return new Command('switches')
+    .description('list all switches with their defaults and what they do')
+    .option('--json', 'print JSON', false)
+    .action((options: { json: boolean }) => printSwitches(options));
 }
 
 function credentialCommand(): Command {
@@ -119,6 +142,25 @@ async function nextSignal(): Promise<void> {
     process.once('SIGINT', () => stop());
     process.once('SIGTERM', () => stop());
   });
+}
+
+async function changeSwitches(set: string[], options: z.output<typeof setOptions>): Promise<void> {
+  await openTenant(options.folder, system.random);
+  const switches = await openSwitches(options.folder, system.clock);
+  try {
+    await switches.write({ set, fromDefaults: options.defaults });
+    const changed = listSwitches(switches.get()).filter(({ value, ...one }) => value !== one.default);
+    for (const { name, value } of changed) console.log(`${name}=${value}`);
+    if (changed.length === 0) console.error('All switches have their defaults.');
+  } finally {
+    await switches.close();
+  }
+}
+
+function printSwitches({ json }: { json: boolean }): void {
+  const switches = listSwitches().map(({ value: _value, ...one }) => one);
+  if (json) console.log(JSON.stringify(switches));
+  else console.log(columns(switches.map((one) => [one.name, String(one.default), one.meaning])));
 }
 
 async function createCredential(name: string, options: z.output<typeof credentialOptions>): Promise<void> {

@@ -118,7 +118,8 @@ async function readRefusal(deps: PayDeps, payout: Payout, refusal: ArmRefusal): 
     await holdTried(deps, payout);
     return 'done';
   }
-  if (refusal === 'quote-taken') return await quoteAgain(deps, payout, 'the service gave a quote that is in use');
+  if (refusal === 'quote-taken')
+    return await quoteAgain(deps, payout, { reason: 'the service gave a quote that is in use' });
   if (payout.state === 'quoted' && (refusal === 'run' || refusal === 'halted')) return await endQuoted(deps, payout);
   return REFUSAL_RESULTS[refusal];
 }

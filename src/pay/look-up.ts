@@ -48,7 +48,7 @@ async function lookUpQuote(
       await readNotFound(deps, payout, { ...at, date: found.date, exchange });
       return;
     case 'nothing':
-      if (payout.state === 'unknown') await goOnLooking(deps, payout, { ...at, reason: found.reason });
+      if (payout.state === 'unknown') await lookAgain(deps, payout, { ...at, reason: found.reason });
       else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   }
 }
@@ -90,8 +90,10 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
       });
       return;
     case 'early':
+      await lookAgain(deps, payout, { reading, reason: 'not found' });
+      return;
     case 'never':
-      await goOnLooking(deps, payout, { reading, reason: 'not found' });
+      await lookAgainOrHold(deps, payout, reading);
   }
 }
 
@@ -141,22 +143,27 @@ async function buryQuote(
   deps.at('C13');
 }
 
-/** Stays unknown, until nothing more can be learned by asking: then a person decides. */
-async function goOnLooking(
+/** Nothing can prove it dead: once the service says after the quote's end that it knows no payment, a person decides. */
+async function lookAgainOrHold(deps: PayDeps, payout: Payout, reading: PayoutReading): Promise<void> {
+  const { quoteGraceMs, notFoundGapMs, requestTimeoutMs } = deps.rules;
+  const end = payout.quoteExpiresAt ?? (payout.armedAt ?? 0) + requestTimeoutMs;
+  if (reading.now <= end + quoteGraceMs + notFoundGapMs) {
+    await lookAgain(deps, payout, { reading, reason: 'not found' });
+    return;
+  }
+  await hold(deps, payout, {
+    code: 'E_NOT_PROVABLE',
+    reason: 'nothing can prove that it was not paid; the last look-up: not found',
+  });
+}
+
+/** Stays unknown, until it was tried for long enough: then a person decides. */
+async function lookAgain(
   deps: PayDeps,
   payout: Payout,
   { reading, reason }: { reading: PayoutReading; reason: string },
 ): Promise<void> {
   const rules = deathRules(deps, reading);
-  const end = payout.quoteExpiresAt ?? (payout.armedAt ?? 0) + deps.rules.requestTimeoutMs;
-  const isOver = reading.now > end + rules.quoteGraceMs + rules.notFoundGapMs;
-  if (isOver && !canBeProvenDead(payout, rules)) {
-    await hold(deps, payout, {
-      code: 'E_NOT_PROVABLE',
-      reason: `nothing can prove that it was not paid; the last look-up: ${reason}`,
-    });
-    return;
-  }
   const enough = triedEnough({ ...payout, quotes: 0 }, reading.now);
   if (enough !== undefined) {
     await hold(deps, payout, {

@@ -1,5 +1,6 @@
 import { feesField } from '../ledger/record.ts';
 import type { Payout } from '../payout.ts';
+import type { Answer } from '../service/answer.ts';
 import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
@@ -108,7 +109,7 @@ async function quotePayout(
     case 'usable': {
       const { lifeMs } = reading.quote;
       if (lifeMs !== null && lifeMs < QUOTE_LIFE_MS_MIN)
-        return await quoteAgain(deps, payout, 'the quote is too short-lived');
+        return await quoteAgain(deps, payout, { reason: 'the quote is too short-lived' });
       const endsAt = lifeMs === null ? undefined : answeredAt + lifeMs - QUOTE_LIFE_MS_MIN;
       return await armAndPay(deps, payout, {
         quote: reading.quote,
@@ -127,8 +128,15 @@ async function quotePayout(
       await stopRun(deps, payout.runId, reading);
       return 'left';
     case 'again':
-      return await quoteAgain(deps, payout, reading.reason);
+      return await quoteAgain(deps, payout, { reason: reading.reason, isAnswer: isAnswer(answer) });
   }
+}
+
+/** Gateways answer for a service that does not. */
+const NO_ANSWER_STATUSES: readonly number[] = [502, 503, 504];
+
+function isAnswer(answer: Answer): boolean {
+  return answer.kind === 'answered' && !NO_ANSWER_STATUSES.includes(answer.status);
 }
 
 function quoteFields(deps: PayDeps, quote: UsableQuote): Record<string, string> {

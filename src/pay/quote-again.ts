@@ -23,10 +23,17 @@ export async function settleUnsent(
   return 'done';
 }
 
-/** Puts a payout off whose quote could not be had or used, or holds it when that failed too often (design 5). */
-export async function quoteAgain(deps: PayDeps, payout: Payout, reason: string): Promise<StepResult> {
+/**
+ * Puts a payout off whose quote could not be had or used, or holds it when that failed too often (design 5). A service that
+ * is away is waited for: what it does not answer says nothing of this payout.
+ */
+export async function quoteAgain(
+  deps: PayDeps,
+  payout: Payout,
+  { reason, isAnswer = true }: { reason: string; isAnswer?: boolean },
+): Promise<StepResult> {
   const ms = nextQuoteMs(payout.quoteFailures + 1, deps.random);
-  const failures = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: true });
+  const failures = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: isAnswer || !deps.service.isAway() });
   if (failures === undefined) return 'again';
   if (failures < QUOTE_FAILURES_MAX) return 'deferred';
   return await settleUnsent(deps, payout, {

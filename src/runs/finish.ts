@@ -37,13 +37,25 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
   for (const { line, quoteId } of await deps.ledger.runs.deadQuotes(run.id)) {
     const { payout } = await deps.payouts.read({ runId: run.id, line });
     if (payout === undefined) continue;
-    const reading = await lookUpQuote(deps, payout, quoteId);
+    const reading = await lookUpPatiently(deps, payout, quoteId);
     if (reading.kind === 'nothing') isCertain = false;
     if (reading.kind !== 'found' && reading.kind !== 'breach') continue;
     found++;
     await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
   }
   if (isCertain || found > 0) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+}
+
+const LOOK_UP_TRIES_MAX = 5;
+const LOOK_UP_AGAIN_MS = 500;
+
+/** Asks a few times before an answer that says nothing counts. */
+async function lookUpPatiently(deps: PayDeps, payout: Payout, quoteId: string): Promise<LookUpReading> {
+  for (let tries = 1; ; tries++) {
+    const reading = await lookUpQuote(deps, payout, quoteId);
+    if (reading.kind !== 'nothing' || tries >= LOOK_UP_TRIES_MAX) return reading;
+    await deps.clock.sleep(LOOK_UP_AGAIN_MS * tries);
+  }
 }
 
 /** A token that cannot be had says nothing either. */

@@ -1,4 +1,4 @@
-/** An HTTP answer as it will be written; `body` is JSON text. */
+/** An HTTP answer as it will be written; `body` is JSON text, or a page that a gateway put there. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,15 +14,31 @@ export interface Decision {
   readonly answer: () => Answer | Promise<Answer>;
 }
 
-/** What happens on the wire: an answer, a destroyed socket, or nothing at all until the client gives up. */
+/** How the end of a body is told (RFC 9112, section 6.3). */
+export type Framing = 'length' | 'chunked' | 'close';
+
+/** What happens on the wire. */
 export type Delivery =
   | { readonly kind: 'answer'; readonly answer: Answer }
-  | { readonly kind: 'drop' }
+  /** Half of the body, then the end of the connection. */
+  | { readonly kind: 'cut'; readonly answer: Answer; readonly framing: Framing }
+  | { readonly kind: 'drip'; readonly answer: Answer; readonly byteEveryMs: number }
+  /** The connection is reset (RST). */
+  | { readonly kind: 'reset' }
+  /** The service's side is closed (FIN) and nothing is answered. */
+  | { readonly kind: 'half-open' }
+  /** Nothing at all until the client gives up. */
   | { readonly kind: 'silence' };
 
 /** An answer with a JSON body. */
 export function jsonAnswer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
+
+/** A page as gateways put it in place of an answer. */
+export function htmlAnswer(status: number): Answer {
+  const body = `<html><head><title>${status}</title></head><body><h1>${status}</h1><hr>gateway</body></html>\n`;
+  return { status, headers: { 'Content-Type': 'text/html' }, body };
 }
 
 /** A decision that changes nothing. */

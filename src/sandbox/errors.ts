@@ -17,12 +17,28 @@ const ERRORS = {
   USR_013: { status: 400, type: 'USER_ERROR', title: 'Quote amount too small' },
   USR_014: { status: 400, type: 'USER_ERROR', title: 'Wrong pay-in category' },
   USR_015: { status: 400, type: 'USER_ERROR', title: 'Wrong payout category' },
+  USR_062: { status: 402, type: 'USER_ERROR', title: 'Number of transactions in 24 hours reached' },
+  USR_064: { status: 402, type: 'USER_ERROR', title: 'Credit limit reached' },
+  USR_066: { status: 402, type: 'USER_ERROR', title: 'Past-due invoice' },
+  USR_067: { status: 402, type: 'USER_ERROR', title: 'Insufficient balance' },
   USR_101: { status: 400, type: 'USER_ERROR', title: 'Bad identity request' },
   USR_103: { status: 404, type: 'NOT_FOUND', title: 'Identity not found' },
+  USR_169: { status: 400, type: 'USER_ERROR', title: 'Destination account not found' },
   AUTH_001: { status: 401, type: 'AUTH_ERROR', title: 'Unauthorised' },
   SYS_001: { status: 500, type: 'SYSTEM_ERROR', title: 'Internal error' },
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof ERRORS;
+
+/** What a 402 may say (service-facts, section 7); the first unless it is switched. */
+export const PAYMENT_REQUIRED_CODES = ['USR_067', 'USR_062', 'USR_064', 'USR_066'] as const;
+/** What a FAILED payment may show: the codes of a 402 come here too (service-facts, section 7). */
+export const FAILURE_CODES = ['USR_169', ...PAYMENT_REQUIRED_CODES] as const;
+
+/** The error that a FAILED payment shows, but for its time. */
+export function failureOf(code: (typeof FAILURE_CODES)[number]): { code: string; type: string; title: string } {
+  const { type, title } = ERRORS[code];
+  return { code, type, title };
+}
 
 export interface ErrorDetails {
   readonly code: ErrorCode;

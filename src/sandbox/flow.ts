@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Clock, Random } from '../clock.ts';
+import { styled } from './answer-style.ts';
 import type { Answer, Decision, Delivery } from './answers.ts';
 import { errorAnswer, oauthErrorAnswer } from './errors.ts';
-import { planFault, tooMany, unauthorised } from './faults.ts';
+import { type Fault, planFault, strikes, tooMany, unauthorised } from './faults.ts';
 import { decideIdentities } from './identity-rules.ts';
 import { type Operation, type Routed, routeOf } from './operations.ts';
 import { decidePayment, decidePayments } from './payment-rules.ts';
@@ -44,10 +45,16 @@ interface Received {
   readonly http: HttpRequest;
 }
 
+/** A request that may be carried out. */
+interface Admitted {
+  readonly received: Received;
+  readonly token: TokenClaims | undefined;
+}
+
 /**
  * The one way of every request: receive, decide (pure rules), plan a fault, commit, answer. From the decision to the
  * commit nothing waits, so that two requests cannot decide on the same books; nothing that an answer may tell of is
- * still on its way to the disk.
+ * still on its way to the disk. A fault may take the answer's place, commit later, or carry the request out twice.
  */
 export function openFlow(options: FlowOptions): (http: HttpRequest) => Promise<Delivery> {
   const { realm, clock, random, signal } = options;
@@ -65,30 +72,51 @@ export function openFlow(options: FlowOptions): (http: HttpRequest) => Promise<D
     return { operation, id, query: new URLSearchParams(query), sequence, http };
   }
 
+  function decide({ received, token }: Admitted): Decision {
+    const switches = options.switches();
+    const chance = { switches, sequence: received.sequence };
+    const call = { realm, switches, random, now: clock.now(), token };
+    return RULES[received.operation]({ ...call, strikes: (name) => strikes(name, chance) }, received);
+  }
+
+  /** Commits when the fault wants it; the decision whose answer counts. */
+  function commit(admitted: Admitted, at: Fault['at']): Decision {
+    const decision = decide(admitted);
+    if (at === 'late') void commitLate(admitted);
+    if (at === 'late' || at === 'before-commit') return decision;
+    decision.commit?.();
+    return at === 'twice' ? commit(admitted, 'after-commit') : decision;
+  }
+
   async function carryOut(received: Received): Promise<Delivery> {
-    const { operation, sequence } = received;
-    const token = await authenticate(realm, received);
+    const { operation, sequence, http } = received;
     const switches = options.switches();
     const now = clock.now();
+    if (isDown(now, switches)) return { kind: 'reset' };
+    const token = operation === 'token' ? undefined : await authenticate(realm, http, { now, switches });
     if (operation !== 'token') {
       if (token === undefined) return unauthorised({ now });
-      if (!mayPass(now, switches.rateLimitPerSecond)) return tooMany({ now, switches });
+      if (!mayPass(now, switches.rateLimitPerSecond)) return tooMany({ now, switches, sequence });
     }
-    const decision = RULES[operation]({ realm, switches, random, now, token }, received);
-    const fault = planFault({ operation, sequence, switches, random, now });
-    if (fault?.at === 'before-commit') return fault.delivery;
-    decision.commit?.();
+    const fault = planFault({ operation, sequence, target: http.target, switches, random, now });
+    const decision = commit({ received, token }, fault?.at ?? 'after-commit');
     await realm.synced();
-    return fault?.delivery ?? answered(await decision.answer());
+    const answer = await decision.answer();
+    return fault?.deliver(answer) ?? answered(answer);
+  }
+
+  /** Decided anew, for the quote may have died meanwhile. A book that cannot be written fails the next request. */
+  async function commitLate(admitted: Admitted): Promise<void> {
+    await clock.sleep(options.switches().lateCommitMs, signal);
+    if (!signal.aborted) decide(admitted).commit?.();
   }
 
   return async (http) => {
     const received = receive(http);
-    if ('status' in received) return answered(received);
-    const delivery = await carryOut(received);
-    const waitMs = delayOf(received.operation, options.switches());
+    const delivery = 'status' in received ? answered(received) : await carryOut(received);
+    const waitMs = 'status' in received ? 0 : delayOf(received.operation, options.switches());
     if (waitMs > 0) await clock.sleep(waitMs, signal);
-    return delivery;
+    return styled(delivery, options.switches(), clock.now());
   };
 }
 
@@ -100,6 +128,10 @@ const RULES: Readonly<Record<Operation, (call: Call, received: Received) => Deci
   payments: (call, received) => withBody(call, received, decidePayments),
   payment: (call, { id }) => decidePayment(call, id),
 };
+
+function isDown(now: number, { outageEveryMs, outageLastsMs }: Switches): boolean {
+  return outageEveryMs > 0 && now % outageEveryMs < outageLastsMs;
+}
 
 function delayOf(operation: Operation, { tokenDelayMs, answerDelayMs }: Switches): number {
   return operation === 'token' ? tokenDelayMs : answerDelayMs[operation];
@@ -119,11 +151,17 @@ function answered(answer: Answer): Delivery {
 }
 
 /** What the bearer token says, if it is valid here and its credential lives (interface page, section 5 rules 1, 2, 5). */
-async function authenticate(realm: Realm, { operation, http }: Received): Promise<TokenClaims | undefined> {
-  if (operation === 'token') return undefined;
-  const bearer = bearerOf(http.headers.authorization);
+async function authenticate(
+  realm: Realm,
+  { headers }: HttpRequest,
+  { now, switches }: { now: number; switches: Switches },
+): Promise<TokenClaims | undefined> {
+  const bearer = bearerOf(headers.authorization);
   const token = bearer === undefined ? undefined : await realm.tokens.read(bearer);
-  return token !== undefined && realm.credentials.lives(token.clientId) ? token : undefined;
+  if (token === undefined || !realm.credentials.lives(token.clientId)) return undefined;
+  const { revokeTokensEveryMs: everyMs } = switches;
+  const isRevoked = everyMs > 0 && Math.floor(token.issuedAt / everyMs) < Math.floor(now / everyMs);
+  return isRevoked ? undefined : token;
 }
 
 /** Hands a rule the request's JSON; 413 for a body that is too long, 415 for another type, 400 for what is no JSON. */

@@ -1,3 +1,4 @@
+import type { Payment } from './payments.ts';
 import type { Switches } from './switches.ts';
 
 /** A payment's state at a moment, and since when (milliseconds since 1970). */
@@ -20,11 +21,13 @@ export function initialState(initiatedAt: number): PaymentState {
 
 /**
  * Where a payment stands: INITIATED, VALIDATING, TRANSFERRING in thirds of `completesAfterMs`, then the final state
- * (service-facts, section 4). RETURNED comes after COMPLETED; a final state that lies on the way is one to stay in.
+ * (service-facts, section 4), the payment's own or that of the switches. RETURNED comes after COMPLETED; a final state that
+ * lies on the way is one to stay in.
  */
-export function paymentStateAt(initiatedAt: number, now: number, switches: Switches): PaymentState {
+export function paymentStateAt(payment: Payment, now: number, switches: Switches): PaymentState {
+  const { initiatedAt, finalState = switches.finalState } = payment;
   let reached = initialState(initiatedAt);
-  for (const { state, after } of stepsOf(switches)) {
+  for (const { state, after } of stepsOf({ ...switches, finalState })) {
     const since = initiatedAt + after;
     if (now < since) break;
     reached = { state, since };

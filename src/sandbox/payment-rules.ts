@@ -46,7 +46,7 @@ export function decidePayments(call: Call, body: unknown): Decision {
   if (!parsed.success) return refusing(call, 'USR_001', ...descriptionsOf(parsed.error));
   const request = parsed.data;
 
-  const made = realm.payments.find(request.quoteId);
+  const made = realm.payments.ofQuote(request.quoteId);
   if (made !== undefined && !switches.paysQuoteTwice) return REPEATED[switches.repeatedQuote](call, made);
   const quote = realm.quotes.find(request.quoteId);
   if (quote === undefined) return refusing(call, 'USR_011', `no quote has the id ${request.quoteId}`);
@@ -62,29 +62,37 @@ export function decidePayments(call: Call, body: unknown): Decision {
       if (switches.acceptsAnyIdentity) registerIdentities(call, request);
       realm.payments.add(payment);
     },
-    answer: () => jsonAnswer(201, paymentBody(payment, initialState(now))),
+    answer: () => jsonAnswer(201, paymentBody(payment, initialState(now), switches)),
   };
 }
 
 /** The answers that a used quote may get (service-facts, section 3: which of them is not known). */
 const REPEATED: Readonly<Record<Switches['repeatedQuote'], (call: Call, made: Payment) => Decision>> = {
-  'replay-201': (call, made) =>
-    answering(jsonAnswer(201, paymentBody(made, paymentStateAt(made.initiatedAt, call.now, call.switches)))),
+  'replay-201': (call, made) => answering(jsonAnswer(201, shownPayment(call, made))),
   '400': (call) => refusing(call, 'USR_003', QUOTE_USED),
   '404': (call) => refusing(call, 'USR_011', QUOTE_USED),
   '409': ({ now }) => answering(errorAnswer({ code: 'USR_003', descriptions: [QUOTE_USED], now, status: 409 })),
 };
 
-/** `GET /v2/payments/{payment_id}`: 200, 400 for what is no UUID, 404 USR_002 (also while it is not yet visible). */
+/** `GET /v2/payments/{payment_id}`: 200, 400 for what is no UUID, 404 USR_002 (also for one that may not be seen). */
 export function decidePayment(call: Call, id: string): Decision {
   const paymentId = uuid.safeParse(id);
   if (!paymentId.success) return refusing(call, 'USR_001', 'the payment id is no UUID');
-  const { now, realm, switches } = call;
-  const payment = realm.payments.find(paymentId.data);
-  if (payment === undefined || now < payment.initiatedAt + switches.visibilityDelayMs) {
+  const payment = call.realm.payments.find(paymentId.data);
+  if (payment === undefined || !isVisible(call, payment)) {
     return refusing(call, 'USR_002', `no payment has the id ${paymentId.data}`);
   }
-  return answering(jsonAnswer(200, paymentBody(payment, paymentStateAt(payment.initiatedAt, now, switches))));
+  return answering(jsonAnswer(200, shownPayment(call, payment)));
+}
+
+function isVisible(call: Call, { initiatedAt, clientId }: Payment): boolean {
+  const { now, switches } = call;
+  const isTheirs = switches.paymentsVisibleTo === 'all' || clientId === clientOf(call);
+  return isTheirs && now >= initiatedAt + switches.visibilityDelayMs;
+}
+
+function shownPayment({ now, switches }: Call, payment: Payment): object {
+  return paymentBody(payment, paymentStateAt(payment, now, switches), switches);
 }
 
 function identityFaults(call: Call, request: PaymentRequest): string[] {
@@ -118,9 +126,10 @@ function namedIdentities({ beneficiaryIdentityId, originatorIdentityId }: Paymen
 
 function paymentOf(call: Call, request: PaymentRequest, quote: Quote): Payment {
   const { quoteId, ...asked } = request;
-  const { source, destination, destinationCountry, rate, fees } = quote;
+  const { source, destination, destinationCountry, rate, fees, taxes } = quote;
+  const finalState = call.strikes('endsFailed') ? 'FAILED' : call.strikes('endsReturned') ? 'RETURNED' : undefined;
   return {
-    paymentId: quoteId,
+    ...(call.strikes('otherPaymentIds') ? { paymentId: call.random.uuid(), quoteId } : { paymentId: quoteId }),
     clientId: clientOf(call),
     ...asked,
     source,
@@ -128,6 +137,8 @@ function paymentOf(call: Call, request: PaymentRequest, quote: Quote): Payment {
     destinationCountry,
     rate,
     fees,
+    taxes,
+    finalState,
     initiatedAt: call.now,
   };
 }

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
 import { SOURCES_OF_CASH } from '../payout.ts';
+import { failureOf } from './errors.ts';
 import { moneyRecord, openJournal } from './journal.ts';
 import type { PaymentState } from './lifecycle.ts';
-import { feeRecord, feesBody, rateBody } from './quotes.ts';
+import { feeRecord, feesBody, rateBody, taxesBody } from './quotes.ts';
 import { wireNumber } from './rates.ts';
+import type { Switches } from './switches.ts';
 
 const PAYMENT_LIFE_MS = 60 * 24 * 60 * 60 * 1000;
 
 const paymentRecord = z.object({
-  /** The id of the quote that it executes (service-facts, section 3). */
+  /** The id of the quote that it executes (service-facts, section 3), unless `quoteId` names the quote. */
   paymentId: z.string(),
+  quoteId: z.string().optional(),
   /** The credential that asked for it. */
   clientId: z.string(),
   beneficiaryIdentityId: z.string(),
@@ -25,6 +28,9 @@ const paymentRecord = z.object({
   destinationCountry: z.string().optional(),
   rate: z.string(),
   fees: z.array(feeRecord),
+  taxes: z.array(feeRecord).optional(),
+  /** Where it ends, whatever the switches say. */
+  finalState: z.string().optional(),
   /** Milliseconds since 1970. */
   initiatedAt: z.int(),
 });
@@ -36,6 +42,8 @@ export interface Payments {
   add(payment: Payment): void;
   /** By id in lower case; the first one, should a quote have been paid twice. */
   find(paymentId: string): Payment | undefined;
+  /** By the id of the quote that was paid, in lower case; the first one. */
+  ofQuote(quoteId: string): Payment | undefined;
   book(): readonly Payment[];
   synced(): Promise<void>;
   close(): Promise<void>;
@@ -45,10 +53,13 @@ export async function openPayments(file: string): Promise<Payments> {
   const journal = await openJournal(file, paymentRecord);
   const book: Payment[] = [];
   const byId = new Map<string, Payment>();
+  const byQuote = new Map<string, Payment>();
 
   function enter(payment: Payment): void {
     book.push(payment);
-    if (!byId.has(payment.paymentId)) byId.set(payment.paymentId, payment);
+    const { paymentId, quoteId = paymentId } = payment;
+    if (!byId.has(paymentId)) byId.set(paymentId, payment);
+    if (!byQuote.has(quoteId)) byQuote.set(quoteId, payment);
   }
   for (const payment of journal.readNew()) enter(payment);
 
@@ -58,6 +69,7 @@ export async function openPayments(file: string): Promise<Payments> {
       journal.append([payment]);
     },
     find: (paymentId) => byId.get(paymentId),
+    ofQuote: (quoteId) => byQuote.get(quoteId),
     book: () => [...book],
     synced: () => journal.synced(),
     close: () => journal.close(),
@@ -65,7 +77,11 @@ export async function openPayments(file: string): Promise<Payments> {
 }
 
 /** A payment as the service shows it (service-facts, sections 3 and 4). */
-export function paymentBody(payment: Payment, { state, since }: PaymentState): object {
+export function paymentBody(
+  payment: Payment,
+  { state, since }: PaymentState,
+  { failureCode }: Pick<Switches, 'failureCode'>,
+): object {
   const { source, destination, originatorIdentityId, internalId, destinationCountry } = payment;
   return {
     paymentId: payment.paymentId,
@@ -82,31 +98,28 @@ export function paymentBody(payment: Payment, { state, since }: PaymentState): o
     },
     adjustedExchangeRate: rateBody(payment.rate),
     fees: feesBody(payment.fees, source.currency),
+    taxes: taxesBody(payment.taxes, source.currency),
     sourceOfCash: payment.sourceOfCash,
     purposeCode: payment.purposeCode,
     transactionDetails: { thirdPartyPayment: originatorIdentityId !== undefined, businessUseCase: 'FIAT_TRANSFER' },
     paymentLabels: payment.paymentLabels,
     paymentMemo: payment.paymentMemo,
-    ...errorsBody(state, since),
+    ...errorsBody(state, { since, failureCode }),
   };
 }
 
-const STATE_ERRORS: ReadonlyMap<string, { code: string; type: string; title: string; description: string }> = new Map([
-  [
-    'FAILED',
-    { code: 'USR_169', type: 'USER_ERROR', title: 'Payout failed', description: 'Destination account not found' },
-  ],
-  [
-    'DECLINED',
-    { code: 'USR_166', type: 'USER_ERROR', title: 'Payout declined', description: 'The account number does not match' },
-  ],
-  [
-    'RETURNED',
-    { code: 'SYS_120', type: 'SYSTEM_ERROR', title: 'Returned', description: "The beneficiary's bank sent it back" },
-  ],
-]);
+const DECLINED = { code: 'USR_166', type: 'USER_ERROR', title: 'Payout declined: the account number does not match' };
+const RETURNED = { code: 'SYS_120', type: 'SYSTEM_ERROR', title: "The beneficiary's bank sent it back" };
 
-function errorsBody(state: string, since: number): object {
-  const error = STATE_ERRORS.get(state);
-  return error === undefined ? {} : { errors: [{ ...error, timestamp: rfc3339(since) }] };
+/** What a state that pays nobody says of its reason. */
+function errorsBody(
+  state: string,
+  { since, failureCode }: { since: number; failureCode: Switches['failureCode'] },
+): object {
+  const error = new Map([
+    ['FAILED', failureOf(failureCode)],
+    ['DECLINED', DECLINED],
+    ['RETURNED', RETURNED],
+  ]).get(state);
+  return error === undefined ? {} : { errors: [{ ...error, description: error.title, timestamp: rfc3339(since) }] };
 }

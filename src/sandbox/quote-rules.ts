@@ -4,8 +4,9 @@ import { AMOUNT_TYPES } from '../payout.ts';
 import { answering, type Decision, jsonAnswer } from './answers.ts';
 import { descriptionsOf, type ErrorCode, errorAnswer } from './errors.ts';
 import { type Quote, quoteBody } from './quotes.ts';
-import { type Terms, termsOf } from './rates.ts';
+import { type Terms, type TermsRequest, termsOf } from './rates.ts';
 import { type Call, clientOf } from './realm.ts';
+import type { Switches } from './switches.ts';
 
 const QUOTE_AMOUNT_MAX = 100_000_000;
 
@@ -38,7 +39,7 @@ const quoteRequest = z.strictObject({
 });
 
 /**
- * `POST /v2/quotes/quote-collection`: 201 with one quote, or none by switch. 400 for a body that breaks the schema, an
+ * `POST /v2/quotes/quote-collection`: 201 with one quote, or as many as switched. 400 for a body that breaks the schema, an
  * unknown category, and terms of which an amount is outside 1 to 100,000,000.
  */
 export function decideQuotes(call: Call, body: unknown): Decision {
@@ -55,27 +56,71 @@ export function decideQuotes(call: Call, body: unknown): Decision {
   if (!PAYIN_CATEGORIES.includes(echoed.payinCategory)) {
     return refuse('USR_014', `payinCategory: one of ${PAYIN_CATEGORIES.join(', ')}`);
   }
-  const terms = termsOf({ amount: quoteAmount, amountType: quoteAmountType, sourceCurrency, destinationCurrency });
+  const request = { amount: quoteAmount, amountType: quoteAmountType, sourceCurrency, destinationCurrency };
+  const terms = termsOf(call.strikes('quoteOtherAmount') ? otherAmount(request) : request);
   const outside = amountFault(terms);
   if (outside !== undefined) return refuse(...outside);
   if (switches.emptyQuotes) {
     return answering(jsonAnswer(201, { quoteCollectionId: random.uuid(), quotes: [] }));
   }
 
-  const quote: Quote = {
+  const made = (of: Terms, lifeMs: number): Quote => ({
     quoteId: freshQuoteId(call),
     clientId: clientOf(call),
     amountType: quoteAmountType,
-    ...terms,
-    fees: [...terms.fees],
+    ...of,
+    fees: [...of.fees],
     ...echoed,
     createdAt: call.now,
-    expiresAt: switches.quoteWithoutExpiry ? null : call.now + switches.quoteLifeMs,
-  };
-  const shown = { amounts: !switches.quoteWithoutAmounts };
+    expiresAt: switches.quoteWithoutExpiry ? null : call.now + lifeMs,
+  });
+  const fresh = dearer(call, made(terms, call.strikes('quoteExpired') ? 0 : switches.quoteLifeMs));
+  const again = switches.sameQuoteForEqualRequests ? call.realm.quotes.findEqual(fresh) : undefined;
+  const quotes = [...(call.strikes('quoteSeveral') ? wrongQuotes(request, made, switches) : []), again ?? fresh];
   return {
-    commit: () => call.realm.quotes.add(quote),
-    answer: () => jsonAnswer(201, { quoteCollectionId: random.uuid(), quotes: [quoteBody(quote, shown)] }),
+    commit() {
+      for (const quote of quotes) if (quote !== again) call.realm.quotes.add(quote);
+    },
+    answer: () =>
+      jsonAnswer(201, {
+        quoteCollectionId: random.uuid(),
+        quotes: quotes.map((quote) => quoteBody(quote, switches)),
+      }),
+  };
+}
+
+/** Quotes that a client must not take: expired, in another currency, for another amount. The service would pay the last two. */
+function wrongQuotes(
+  request: TermsRequest,
+  made: (terms: Terms, lifeMs: number) => Quote,
+  { quoteLifeMs }: Switches,
+): Quote[] {
+  const destinationCurrency = request.destinationCurrency === 'EUR' ? 'GBP' : 'EUR';
+  const expired = made(termsOf(request), 0);
+  return [
+    { ...expired, expiresAt: expired.createdAt },
+    made(termsOf({ ...request, destinationCurrency }), quoteLifeMs),
+    made(termsOf(otherAmount(request)), quoteLifeMs),
+  ];
+}
+
+function otherAmount(request: TermsRequest): TermsRequest {
+  return { ...request, amount: request.amount + 1 };
+}
+
+/** The quote with what the switches add to its cost. */
+function dearer({ strikes }: Call, quote: Quote): Quote {
+  const { source } = quote;
+  const surcharge = {
+    name: 'Surcharge',
+    description: 'Ten times the amount',
+    amount: { ...source, minor: 10n * source.minor },
+  };
+  const tax = { name: 'Transfer tax', description: '1 %', amount: { ...source, minor: source.minor / 100n } };
+  return {
+    ...quote,
+    ...(strikes('quoteCostly') ? { fees: [...quote.fees, surcharge] } : {}),
+    ...(strikes('quoteTaxed') ? { taxes: [tax] } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Random } from '../clock.ts';
 import { type Credentials, openCredentials, type Sources } from './credentials.ts';
+import type { RuleFaultName } from './fault-table.ts';
 import { type Identities, openIdentities } from './identities.ts';
 import type { Environment } from './operations.ts';
 import { openPayments, type Payments } from './payments.ts';
@@ -32,6 +33,8 @@ export interface Call {
   readonly now: number;
   /** What the bearer token says; undefined for the token request alone. */
   readonly token: TokenClaims | undefined;
+  /** Whether a fault of the service's own doing strikes this request. */
+  readonly strikes: (name: RuleFaultName) => boolean;
 }
 
 export interface RealmOptions extends Sources {

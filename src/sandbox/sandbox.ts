@@ -6,6 +6,7 @@ import { ENVIRONMENTS, type Environment, type Operation } from './operations.ts'
 import type { Payment } from './payments.ts';
 import { openRealm, type Realm } from './realm.ts';
 import { startServer } from './server.ts';
+import { openSwitches, type SwitchJournal } from './switch-journal.ts';
 import { changeSwitches, SWITCH_DEFAULTS, type Switches, type SwitchSettings } from './switches.ts';
 import { openTenant, type Tenant } from './tenant.ts';
 
@@ -16,6 +17,7 @@ export interface SandboxOptions {
   readonly host?: string;
   /** 0 is any free port. `test` is always served (default 0), `prod` only when its port is given. */
   readonly ports?: { readonly test?: number; readonly prod?: number };
+  /** Over those of the folder. */
   readonly switches?: SwitchSettings;
   readonly clock: Clock;
   readonly random: Random;
@@ -49,7 +51,8 @@ export interface Sandbox {
  * work on it, and when an address cannot be had.
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  let switches = changeSwitches(SWITCH_DEFAULTS, options.switches ?? {});
+  // Wrong ones are told before the folder is touched.
+  changeSwitches(SWITCH_DEFAULTS, options.switches ?? {});
   const counters: Record<Operation, number> = { ...NOTHING_SEEN };
   const releases: Release[] = [];
   let closing: Promise<void> | undefined;
@@ -59,7 +62,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 
   try {
-    const { tenant, realms } = await openBooks(options, releases);
+    const { tenant, realms, switches } = await openBooks(options, releases);
+    switches.set(options.switches ?? {});
     const urls = new Map<Environment, string>();
     for (const { environment, port } of servedPorts(options.ports)) {
       const url = await serveRealm(
@@ -67,7 +71,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         { ...options, port },
         {
           releases,
-          switches: () => switches,
+          switches: () => switches.get(),
           onRequest: (operation) => {
             counters[operation] += 1;
           },
@@ -87,12 +91,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         realm.identities.add(identities);
         await realm.identities.synced();
       },
-      switches: {
-        get: () => switches,
-        set: (changes) => {
-          switches = changeSwitches(switches, changes);
-        },
-      },
+      switches,
       book: (environment) => known(realms, environment).payments.book(),
       counters: () => ({ ...counters }),
       close,
@@ -117,16 +116,18 @@ const NOTHING_SEEN: Readonly<Record<Operation, number>> = {
 async function openBooks(
   { folder, clock, random }: SandboxOptions,
   releases: Release[],
-): Promise<{ tenant: Tenant; realms: ReadonlyMap<Environment, Realm> }> {
+): Promise<{ tenant: Tenant; realms: ReadonlyMap<Environment, Realm>; switches: SwitchJournal }> {
   const tenant = await openTenant(folder, random);
   releases.push(await lockFolder(folder));
+  const switches = await openSwitches(folder, clock);
+  releases.push(() => switches.close());
   const realms = new Map<Environment, Realm>();
   for (const environment of ENVIRONMENTS) {
     const realm = await openRealm({ folder, tenant, environment, clock, random });
     releases.push(() => realm.close());
     realms.set(environment, realm);
   }
-  return { tenant, realms };
+  return { tenant, realms, switches };
 }
 
 function servedPorts(ports: SandboxOptions['ports'] = {}): { environment: Environment; port: number }[] {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { Delivery } from './answers.ts';
+import { deliver, headText } from './delivery.ts';
 import { errorAnswer } from './errors.ts';
 import type { HttpRequest } from './flow.ts';
 
@@ -71,30 +72,11 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
     // A client that went away needs no answer; anything else is the sandbox's own fault, its disk for one.
     if (request.destroyed && !request.complete) return;
     const descriptions = [`the sandbox failed: ${error instanceof Error ? error.message : 'no error'}`];
-    delivery = { kind: 'answer', answer: errorAnswer({ code: 'SYS_001', descriptions, now: options.clock.now() }) };
+    const headers = { Date: httpDate(options.clock) };
+    const answer = errorAnswer({ code: 'SYS_001', descriptions, now: options.clock.now(), headers });
+    delivery = { kind: 'answer', answer };
   }
-  deliver(response, delivery, options.clock);
-}
-
-/** The one place where bytes leave. */
-function deliver(response: ServerResponse, delivery: Delivery, clock: Clock): void {
-  switch (delivery.kind) {
-    case 'drop':
-      response.socket?.destroy();
-      return;
-    case 'silence':
-      return;
-    case 'answer': {
-      const { status, headers, body } = delivery.answer;
-      response.sendDate = false;
-      response.writeHead(status, {
-        Date: httpDate(clock),
-        ...headers,
-        'Content-Length': Buffer.byteLength(body),
-      });
-      response.end(body);
-    }
-  }
+  await deliver(response, delivery, options.clock);
 }
 
 /** The whole body, or undefined when it is too long; the rest of such a body is read and dropped. */
@@ -116,14 +98,8 @@ function httpDate(clock: Clock): string {
 /** For what is no HTTP at all. */
 function malformedAnswer(clock: Clock): string {
   const { status, body } = errorAnswer({ code: 'USR_001', descriptions: ['not a request'], now: clock.now() });
-  const headers = [
-    `HTTP/1.1 ${status} Bad Request`,
-    `Date: ${httpDate(clock)}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ];
-  return `${headers.join('\r\n')}\r\n\r\n${body}`;
+  const headers = { Date: httpDate(clock), 'Content-Type': 'application/json', Connection: 'close' };
+  return headText(status, { ...headers, 'Content-Length': Buffer.byteLength(body) }) + body;
 }
 
 function urlOf(address: AddressInfo | string | null): string {

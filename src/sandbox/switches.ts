@@ -1,93 +1,145 @@
 import { z } from 'zod';
 import { EXIT, Refusal } from '../refusal.ts';
-import { descriptionsOf } from './errors.ts';
+import { descriptionsOf, FAILURE_CODES, PAYMENT_REQUIRED_CODES } from './errors.ts';
+import { FAULT_MEANINGS, type FaultName } from './fault-table.ts';
 
 const TEN_YEARS_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 
 const durationMs = z.int().min(0).max(TEN_YEARS_MS);
+const skewMs = z.int().min(-TEN_YEARS_MS).max(TEN_YEARS_MS).default(0);
 const count = z.int().min(0);
 /** 0 never, 1 always. */
 const probability = z.number().min(0).max(1).default(0);
 const delayMs = durationMs.default(0);
+const off = z.boolean().default(false);
 
-const schema = z.strictObject({
-  /** Life of an access token; whole seconds, the rest is cut off. */
-  tokenLifeMs: durationMs.min(1000).default(60 * 60 * 1000),
-  /** Wait before a token request is answered. */
-  tokenDelayMs: delayMs,
-  /** Wait between what an operation commits and its answer. */
-  answerDelayMs: z
-    .strictObject({ tokenTest: delayMs, quotes: delayMs, identities: delayMs, payments: delayMs, payment: delayMs })
-    .prefault({}),
+/** One of some words, the first unless it is switched; the meaning names them all. */
+function oneOf<const Words extends readonly [string, ...string[]]>(words: Words, meaning: string) {
+  return z
+    .enum(words)
+    .default(words[0])
+    .describe(`${meaning} One of ${words.join(', ')}.`);
+}
 
-  /** Life of a quote (no figure is public: service-facts, section 2). */
-  quoteLifeMs: durationMs.default(20 * 1000),
-  /** Quotes show no `expiresAt` and never expire. */
-  quoteWithoutExpiry: z.boolean().default(false),
-  /** Quotes show neither source nor destination amount. */
-  quoteWithoutAmounts: z.boolean().default(false),
-  /** Every quote collection is empty. */
-  emptyQuotes: z.boolean().default(false),
+const tokens = {
+  tokenLifeMs: durationMs
+    .min(1000)
+    .default(60 * 60 * 1000)
+    .describe('Life of an access token; whole seconds, the rest is cut off.'),
+  tokenDelayMs: delayMs.describe('Wait before a token request is answered.'),
+  tokenExpiresIn: oneOf(['right', 'too-long', 'zero', 'missing'], 'What a token reply says in `expires_in`.'),
+  revokeTokensEveryMs: delayMs.describe(
+    'All access tokens are revoked at every multiple of this on the clock; 0 is never.',
+  ),
+};
 
-  /** The answer to a second payment request for a quote; none of them makes a second payment. */
-  repeatedQuote: z.enum(['replay-201', '400', '404', '409']).default('replay-201'),
-  /** A service that breaks the rule: a repeated payment request pays again. For tests of oracles. */
-  paysQuoteTwice: z.boolean().default(false),
-  /** A service that breaks the rule: expired quotes are paid. */
-  takesExpiredQuotes: z.boolean().default(false),
-  /** An identity that nobody registered becomes one by its first use in a payment. */
-  acceptsAnyIdentity: z.boolean().default(false),
+export const ANSWER_DELAYS = {
+  tokenTest: delayMs.describe('Wait before the token test is answered.'),
+  quotes: delayMs.describe('Wait between a quote and its answer.'),
+  identities: delayMs.describe('Wait before identities are answered.'),
+  payments: delayMs.describe('Wait between a payment and its answer.'),
+  payment: delayMs.describe('Wait before a look-up is answered.'),
+};
 
-  /** How long a new payment cannot be read: 404 until then. */
-  visibilityDelayMs: delayMs,
-  /** Time from INITIATED to the final state, over VALIDATING and TRANSFERRING. */
-  completesAfterMs: durationMs.default(900),
-  /** Where payments end, as the service's word: COMPLETED, FAILED, RETURNED, a state to stay in, or an unknown one. */
+const quotes = {
+  quoteLifeMs: durationMs
+    .default(20 * 1000)
+    .describe('Life of a quote (no figure is public: service-facts, section 2).'),
+  quoteWithoutExpiry: off.describe('Quotes show no `expiresAt` and never expire.'),
+  quoteWithoutAmounts: off.describe('Quotes show neither source nor destination amount.'),
+  quoteExpirySkewMs: skewMs.describe(
+    'The `expiresAt` of quotes is shown so much later (or, negative, earlier) than it is.',
+  ),
+  emptyQuotes: off.describe('Every quote collection is empty.'),
+  sameQuoteForEqualRequests: off.describe('Equal requests get the same quote as long as it lives.'),
+};
+
+const payments = {
+  repeatedQuote: oneOf(
+    ['replay-201', '400', '404', '409'],
+    'The answer to a second payment request for a quote; none of them makes a second payment.',
+  ),
+  paysQuoteTwice: off.describe('A service that breaks the rule: a repeated payment request pays again.'),
+  takesExpiredQuotes: off.describe('A service that breaks the rule: expired quotes are paid.'),
+  acceptsAnyIdentity: off.describe('An identity that nobody registered becomes one by its first use in a payment.'),
+  visibilityDelayMs: delayMs.describe('How long a new payment cannot be read: 404 until then.'),
+  paymentsVisibleTo: oneOf(
+    ['all', 'their-credential'],
+    'Whether every credential can read a payment or its own alone; others get 404.',
+  ),
+  completesAfterMs: durationMs
+    .default(900)
+    .describe('Time from INITIATED to the final state, over VALIDATING and TRANSFERRING.'),
   finalState: z
     .string()
     .regex(/^[A-Z][A-Z_]{0,39}$/)
-    .default('COMPLETED'),
-  /** With `finalState` RETURNED: time from COMPLETED to RETURNED. */
-  returnsAfterMs: durationMs.default(1000),
+    .default('COMPLETED')
+    .describe(
+      "Where payments end, as the service's word: COMPLETED, FAILED, DECLINED, RETURNED, a state to stay in, or an unknown one.",
+    ),
+  returnsAfterMs: durationMs
+    .default(1000)
+    .describe('For a payment that ends RETURNED: time from COMPLETED to RETURNED.'),
+  failureCode: oneOf(FAILURE_CODES, 'The error that a FAILED payment shows.'),
+};
 
-  /** Identities in one answer at most (service-facts, section 6: not all matching ones may be returned). */
-  identitiesAnsweredMax: count.min(1).default(1000),
-  /** Requests a second and environment, token requests left out; above it 429. 0 is no limit. */
-  rateLimitPerSecond: count.default(0),
-  /** The `Retry-After` of a 429, as it stands; empty for none. */
+const answers = {
+  identitiesAnsweredMax: count
+    .min(1)
+    .default(1000)
+    .describe('Identities in one answer at most (service-facts, section 6: not all matching ones may be returned).'),
+  outageEveryMs: delayMs.describe(
+    'The service goes down at every multiple of this on the clock: every request is reset, nothing is done; 0 is never.',
+  ),
+  outageLastsMs: delayMs.describe('How long it is down each time.'),
+  rateLimitPerSecond: count
+    .default(0)
+    .describe('Requests a second and environment, token requests left out; above it 429. 0 is no limit.'),
   retryAfter: z
     .string()
-    .regex(/^[\x20-\x7e]{0,100}$/)
-    .default('1'),
+    .regex(/^[\x20-\x7e]{0,200}$/)
+    .default('1')
+    .describe(
+      'The `Retry-After` of a 429 as it stands, empty for none; `date+5` and `date-5` become the date in 5 seconds or 5 seconds ago; of several kinds with a bar between them each 429 draws one.',
+    ),
+  paymentRequiredCode: oneOf(PAYMENT_REQUIRED_CODES, 'The code of a 402.'),
+  redirectTo: z
+    .url({ protocol: /^https?$/ })
+    .default('http://elsewhere.invalid')
+    .describe('The address that redirects lead to; the path is kept.'),
+  errorShape: oneOf(
+    ['array', 'object', 'flat', 'string-status'],
+    'The shape of error bodies (service-facts, section 7).',
+  ),
+  dateSkewMs: skewMs.describe('The `Date` header is so much later (or, negative, earlier) than it is.'),
+  withoutDate: off.describe('Answers have no `Date` header.'),
+  withoutContentType: off.describe('Answers have no `Content-Type` header.'),
+  dripMs: durationMs.default(1000).describe('Time between two bytes of a body that drips.'),
+  lateCommitMs: durationMs.default(3000).describe('How much later a payment is made that is made late.'),
+};
 
-  /** Seed of all faults below: the same seed and order of requests give the same faults. */
-  faultSeed: count.default(1),
-  /** Create payment: the socket is destroyed, nothing is paid. */
-  dropBeforeCommit: probability,
-  /** Create payment: the socket is destroyed, the payment is made. */
-  dropAfterCommit: probability,
-  /** Create payment: 500, nothing is paid. */
-  error500BeforeCommit: probability,
-  /** Create payment: 500, the payment is made. */
-  error500AfterCommit: probability,
-  /** Create payment: no answer at all, nothing is paid. */
-  timeoutBeforeCommit: probability,
-  /** Create payment: no answer at all, the payment is made. */
-  timeoutAfterCommit: probability,
-  /** Create payment: 429, nothing is paid. */
-  tooMany: probability,
-  /** Create payment: 401, nothing is paid. */
-  unauthorised: probability,
-  /** Quotes: 500. */
-  quoteFails: probability,
-  /** Quotes: an empty collection. */
-  quoteEmpty: probability,
+const faultSwitches = FAULT_MEANINGS.map(({ name, meaning }) => [name, probability.describe(meaning)] as const);
+
+const schema = z.strictObject({
+  ...tokens,
+  answerDelayMs: z.strictObject(ANSWER_DELAYS).prefault({}),
+  ...quotes,
+  ...payments,
+  ...answers,
+  faultSeed: count
+    .default(1)
+    .describe('Seed of all faults below: the same seed and order of requests give the same faults.'),
+  // Object.fromEntries forgets the keys' type.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every fault has its entry
+  ...(Object.fromEntries(faultSwitches) as Record<FaultName, typeof probability>),
 });
 
 /** How the sandbox behaves where the interface is open, and where it is to misbehave. */
 export type Switches = Readonly<z.output<typeof schema>>;
 /** Some switches; the others keep their value. */
 export type SwitchSettings = z.input<typeof schema>;
+
+export const SWITCH_FIELDS: Readonly<Record<string, z.ZodType>> = schema.shape;
 
 export const SWITCH_DEFAULTS: Switches = schema.parse({});
 
@@ -99,33 +151,10 @@ export function changeSwitches(current: Switches, changes: SwitchSettings): Swit
   throw refuseSwitches(descriptionsOf(parsed.error));
 }
 
-/** Switches from texts like `quoteLifeMs=5000` and `answerDelayMs.payments=200`, over the defaults. */
-export function switchesOfText(assignments: readonly string[]): Switches {
-  let switches = SWITCH_DEFAULTS;
-  for (const assignment of assignments) {
-    const at = assignment.indexOf('=');
-    if (at < 1) throw refuseSwitches([`${assignment}: write name=value`]);
-    switches = changeSwitches(switches, settingOfText(assignment.slice(0, at), assignment.slice(at + 1)));
-  }
-  return switches;
-}
-
-function settingOfText(name: string, text: string): SwitchSettings {
-  const [outer = '', inner] = name.split('.');
-  const known: unknown = Object.entries(SWITCH_DEFAULTS).find(([key]) => key === outer)?.[1];
-  if (inner !== undefined) return { [outer]: { [inner]: numberOfText(text) } };
-  if (typeof known === 'number') return { [outer]: numberOfText(text) };
-  if (typeof known === 'boolean' && (text === 'true' || text === 'false')) return { [outer]: text === 'true' };
-  return { [outer]: text };
-}
-
-function numberOfText(text: string): number {
-  return /^[0-9]{1,15}(\.[0-9]{1,15})?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
-}
-
-function refuseSwitches(problems: readonly string[]): Refusal {
+/** A Refusal (exit 2) that names what is wrong with some switches. */
+export function refuseSwitches(problems: readonly string[]): Refusal {
   return new Refusal(`A switch of the sandbox is wrong:\n  ${problems.join('\n  ')}`, {
     exitCode: EXIT.usage,
-    remedy: `The switches are: ${Object.keys(SWITCH_DEFAULTS).join(', ')}.`,
+    remedy: '"payrun sandbox switches" lists them all.',
   });
 }

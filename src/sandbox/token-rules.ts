@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { answering, type Decision, jsonAnswer } from './answers.ts';
 import { descriptionsOf, oauthErrorAnswer } from './errors.ts';
 import type { Call } from './realm.ts';
+import type { Switches } from './switches.ts';
 import { SCOPES } from './tokens.ts';
 
 const SECOND_MS = 1000;
@@ -35,11 +36,20 @@ export function decideToken(call: Call, body: unknown): Decision {
   return {
     async answer() {
       const { token, lifeSeconds } = await realm.tokens.issue(clientId, switches.tokenLifeMs);
-      const granted = { access_token: token, expires_in: lifeSeconds, token_type: 'Bearer', scope: SCOPES };
+      const expiresIn = EXPIRES_IN[switches.tokenExpiresIn](lifeSeconds);
+      const granted = { access_token: token, expires_in: expiresIn, token_type: 'Bearer', scope: SCOPES };
       return jsonAnswer(200, granted, { 'Cache-Control': 'no-store' });
     },
   };
 }
+
+/** What a reply says of the token's life, by the switch; undefined leaves it out. */
+const EXPIRES_IN: Readonly<Record<Switches['tokenExpiresIn'], (lifeSeconds: number) => number | undefined>> = {
+  right: (lifeSeconds) => lifeSeconds,
+  'too-long': (lifeSeconds) => 10 * lifeSeconds,
+  zero: () => 0,
+  missing: () => undefined,
+};
 
 /** `GET /v2/oauth/token/test` (interface page, section 2.4). */
 export function decideTokenTest({ now, token }: Call): Decision {

@@ -10,13 +10,15 @@ const TOKENS_REMEMBERED_MAX = 1000;
 const ALGORITHM = 'HS256';
 const SECOND_MS = 1000;
 
-const claims = z.object({ sub: z.string(), exp: z.int() });
+const claims = z.object({ sub: z.string(), exp: z.int(), iat: z.int(), issuedAtMs: z.int().optional() });
 
 export interface TokenClaims {
   /** The credential that asked for the token. */
   readonly clientId: string;
   /** Seconds since 1970. */
   readonly expiresAtSeconds: number;
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
 }
 
 export interface Tokens {
@@ -40,8 +42,8 @@ export function openTokens({ signingKey, audience, clock, random }: TokenOptions
     try {
       const currentDate = new Date(clock.now());
       const { payload } = await jwtVerify(token, signingKey, { audience, algorithms: [ALGORITHM], currentDate });
-      const { sub, exp } = claims.parse(payload);
-      return { clientId: sub, expiresAtSeconds: exp };
+      const { sub, exp, iat, issuedAtMs = iat * SECOND_MS } = claims.parse(payload);
+      return { clientId: sub, expiresAtSeconds: exp, issuedAt: issuedAtMs };
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
       throw error;
@@ -50,10 +52,11 @@ export function openTokens({ signingKey, audience, clock, random }: TokenOptions
 
   return {
     async issue(clientId, lifeMs) {
-      const issuedAt = Math.floor(clock.now() / SECOND_MS);
+      const issuedAtMs = clock.now();
+      const issuedAt = Math.floor(issuedAtMs / SECOND_MS);
       const lifeSeconds = Math.floor(lifeMs / SECOND_MS);
       const padding = random.bytes(Math.floor(random.fraction() * PADDING_BYTES_MAX)).toString('base64url');
-      const token = await new SignJWT({ scope: SCOPES, padding })
+      const token = await new SignJWT({ scope: SCOPES, padding, issuedAtMs })
         .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
         .setSubject(clientId)
         .setAudience(audience)

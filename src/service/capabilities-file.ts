@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { z } from 'zod';
 import { CAPABILITIES, type Capability, type ServiceSettings } from '../config.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
@@ -11,6 +12,9 @@ const schema = z.object({
   capabilities: z.partialRecord(z.enum(CAPABILITIES), z.object({ holds: z.boolean(), evidence: z.string() })),
 });
 
+/** What `payrun probe` found out about a service, as its file has it (design 8). */
+export type CapabilitiesRecord = z.infer<typeof schema>;
+
 /**
  * The capabilities that a file says hold for the tenant's service (design 8). Throws a Refusal (exit 2) for a file that
  * cannot be read, has another form, or speaks of another tenant.
@@ -19,11 +23,41 @@ export async function readCapabilitiesFile(
   path: string,
   service: Pick<ServiceSettings, 'tenantId'>,
 ): Promise<Capability[]> {
+  const { capabilities } = await readCapabilitiesRecord(path, service);
+  return CAPABILITIES.filter((name) => capabilities[name]?.holds === true);
+}
+
+/** The whole file; throws as `readCapabilitiesFile` does. */
+export async function readCapabilitiesRecord(
+  path: string,
+  service: Pick<ServiceSettings, 'tenantId'>,
+): Promise<CapabilitiesRecord> {
   const parsed = schema.safeParse(await readJson(path));
   if (!parsed.success) throw refuse(path, 'has another form', parsed.error);
-  const { tenant, capabilities } = parsed.data;
-  if (tenant !== service.tenantId) throw refuse(path, 'speaks of another tenant');
-  return CAPABILITIES.filter((name) => capabilities[name]?.holds === true);
+  if (parsed.data.tenant !== service.tenantId) throw refuse(path, 'speaks of another tenant');
+  return parsed.data;
+}
+
+/**
+ * Writes the file for `readCapabilitiesFile`: whole and synced under its name, or not at all. What was there is replaced.
+ * Throws what the file system says.
+ */
+export async function writeCapabilitiesFile(path: string, record: CapabilitiesRecord): Promise<void> {
+  const part = `${path}.${process.pid}.part`;
+  try {
+    await writeSynced(part, `${JSON.stringify(record, null, 2)}\n`);
+    await rename(part, path);
+  } finally {
+    await rm(part, { force: true });
+  }
+  await using folder = await open(dirname(path));
+  await folder.sync();
+}
+
+async function writeSynced(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'w');
+  await file.writeFile(text);
+  await file.sync();
 }
 
 async function readJson(path: string): Promise<unknown> {

@@ -7,6 +7,7 @@ import { type Answer, notSent } from './answer.ts';
 import { type Brake, retryAfterMs } from './brake.ts';
 import { openConnector, openPool } from './connection.ts';
 import { type ExchangeLimits, exchange } from './exchange.ts';
+import { openOutage } from './outage.ts';
 import { openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
 
@@ -39,7 +40,7 @@ export interface PaymentSending {
 
 /**
  * The payments service. Whatever comes of a request is an Answer. Every operation but `createPayment` waits while the
- * brake is on, fetches a token if need be (throws TokenRefused or TokenUnavailable, and what the token store throws) and
+ * brake is on or the service is away, fetches a token if need be (throws TokenRefused or TokenUnavailable, and what the token store throws) and
  * meets a 401 with one new token and one more try.
  */
 export interface Service {
@@ -47,6 +48,8 @@ export interface Service {
   readonly fingerprint: string;
   /** Makes sure that this process holds a token good for a payment request; to be called before arming. */
   ready(): Promise<void>;
+  /** Whether the service has not answered lately: one request at a time tries whether it is back. */
+  isAway(): boolean;
   /** `body` from quoteBody. */
   quote(body: string): Promise<Answer>;
   /** Sends `body`, from paymentBody, at most once. Never waits for a token and never throws. */
@@ -83,6 +86,7 @@ export function fingerprintOf(settings: ServiceSettings, addressName?: string): 
 export function openService(options: ServiceOptions): Service {
   const { settings, clock, random, brake, concurrency, requestTimeoutMs } = options;
   const closing = new AbortController();
+  const outage = openOutage({ clock, random, log: options.log, signal: closing.signal });
   const wire = openWire(options);
   // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
   const connect = openConnector(settings);
@@ -120,7 +124,9 @@ export function openService(options: ServiceOptions): Service {
     if (closing.signal.aborted) return notSent('closed');
     const token = await tokens.fresh();
     await unbraked();
-    return bear(token, await wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs)));
+    const send = (): Promise<Answer> =>
+      wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
+    return bear(token, await outage.through(send));
   }
 
   function bear(token: string, answer: Answer): Answer {
@@ -131,14 +137,18 @@ export function openService(options: ServiceOptions): Service {
   return {
     fingerprint: fingerprintOf(settings, options.addressName),
     async ready() {
+      await outage.waitedOut();
       await tokens.fresh();
     },
+    isAway: outage.isAway,
     quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
     async createPayment(body, sending) {
       const token = tokens.current();
       if (token === undefined) return notSent('no token');
       const call: Call = { operation: 'payment', method: 'POST', path: '/v2/payments', body, token };
-      return bear(token, await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs }));
+      const answer = await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs });
+      outage.saw(answer);
+      return bear(token, answer);
     },
     readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
     listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),

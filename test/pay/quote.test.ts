@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody, type Json } from '../support/scripted-service.ts';
@@ -128,6 +129,8 @@ describe('a quote request', () => {
     fail(rig);
     const deps = await rig.process();
     for (let failures = 1; failures < 8; failures++) {
+      // The service is there: it answers other requests.
+      await deps.service.readPayment('another');
       expect(await rig.pay(deps)).toBe('deferred');
       expect(await rig.payout()).toMatchObject({ state: 'ready', quoteFailures: failures });
       expect(await sliceDueMs(rig)).toBeGreaterThan(0);
@@ -135,6 +138,27 @@ describe('a quote request', () => {
     expect(await rig.pay(deps)).toBe('done');
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_NO_QUOTE', attempts: 0 });
     expect(rig.service.quotes()).toBe(8);
+  });
+
+  test('that is never answered by a service that is away holds nothing: the service is waited for', async () => {
+    const rig = await openRig(redis);
+    let skippedMs = 0;
+    const clock: Clock = {
+      ...systemClock,
+      monotonic: () => systemClock.monotonic() + skippedMs,
+      async sleep(ms) {
+        skippedMs += Math.max(0, ms);
+      },
+    };
+    const deps = await rig.process({ clock });
+    const { onQuote } = rig.service;
+    rig.service.onQuote = (_request, answering) => answering.reset();
+    for (let tries = 0; tries < 12; tries++) expect(await rig.pay(deps)).toBe('deferred');
+    expect(deps.service.isAway()).toBe(true);
+    expect(await rig.payout()).toMatchObject({ state: 'ready', quoteFailures: 5 });
+    rig.service.onQuote = onQuote;
+    expect((await rig.goOn(deps)).state).toBe('accepted');
+    expect(deps.service.isAway()).toBe(false);
   });
 
   test('failures that are not in a row do not add up', async () => {

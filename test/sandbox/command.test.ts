@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { BENEFICIARY, openDesk, openSandbox, QUOTE, send, temporaryFolder, tokenBody } from './desk.ts';
@@ -82,10 +83,37 @@ test.each([
   [['--port', 'x']],
   [['--port', '70000']],
   [['--set', 'nothing=1']],
+  [['set', 'nothing=1']],
+  [['set', 'tooMany=2']],
   [['identity', 'add', '--type', 'FRIEND', BENEFICIARY]],
   [['identity', 'add', '--type', 'BENEFICIARY', 'no-uuid']],
   [['credential', 'create', 'demo', '--environment', 'staging']],
 ])('%j is refused', async (words) => {
   const folder = await temporaryFolder();
   await expect(payrunSandbox(...words, '--folder', folder)).rejects.toThrow(Refusal);
+});
+
+test('set changes the switches of a running sandbox, keeps them, and shows what differs', async () => {
+  const folder = await temporaryFolder();
+  const desk = await openDesk({ folder });
+  await payrunSandbox('set', 'quoteFails=1', 'answerDelayMs.quotes=1', '--folder', folder);
+  expect(printed).toEqual(['answerDelayMs.quotes=1', 'quoteFails=1']);
+  expect((await desk.quote()).status).toBe(500);
+  await payrunSandbox('set', '--defaults', 'tooMany=1', '--folder', folder);
+  expect(printed.slice(2)).toEqual(['tooMany=1']);
+  expect((await desk.quote()).status).toBe(201);
+  await payrunSandbox('set', '--folder', folder);
+  expect(printed.slice(3)).toEqual(['tooMany=1']);
+});
+
+test('switches lists every switch, for people and as JSON', async () => {
+  await payrunSandbox('switches');
+  const lines = printed.join('\n').split('\n');
+  printed.length = 0;
+  await payrunSandbox('switches', '--json');
+  const switches = z
+    .array(z.strictObject({ name: z.string(), default: z.unknown(), meaning: z.string() }))
+    .parse(JSON.parse(printed.join('')));
+  expect(switches).toHaveLength(lines.length);
+  expect(switches.find(({ name }) => name === 'quoteLifeMs')).toMatchObject({ default: 20_000 });
 });

@@ -187,6 +187,19 @@ export async function openDesk(options: Partial<SandboxOptions> = {}): Promise<D
   };
 }
 
+/** Quotes, pays and reads once. */
+export async function payAndRead(desk: Desk): Promise<{ quoteId: string; paid: Reply; found: Reply }> {
+  const quoteId = await desk.quoteId();
+  const paid = await desk.pay({ quoteId });
+  return { quoteId, paid, found: await desk.read(quoteId) };
+}
+
+/** Asks for another token. */
+export async function askToken(desk: Desk): Promise<Reply> {
+  const body = tokenBody({ ...desk, tenantId: desk.sandbox.tenantId });
+  return send(`${desk.url}/v2/oauth/token`, { method: 'POST', body });
+}
+
 export function tokenBody(of: { clientId: string; clientSecret: string; tenantId: string }, environment = 'test') {
   return {
     grant_type: 'client_credentials',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/refusal.ts';
-import { SWITCH_DEFAULTS, type SwitchSettings, switchesOfText } from '../../src/sandbox/switches.ts';
+import { switchesOfText } from '../../src/sandbox/switch-text.ts';
+import { SWITCH_DEFAULTS, type SwitchSettings } from '../../src/sandbox/switches.ts';
 import { BENEFICIARY, ORIGINATOR, openDesk, send, testClock, tokenBody } from './desk.ts';
 
 const STRANGER = '33333333-3333-4333-8333-333333333333';
@@ -49,7 +50,7 @@ describe('faults of create payment', () => {
   test('a payment behind a dropped answer can be read', async () => {
     const desk = await openDesk({ switches: { dropAfterCommit: 1 } });
     const quoteId = await desk.quoteId();
-    await expect(desk.pay({ quoteId })).rejects.toThrow('socket hang up');
+    await expect(desk.pay({ quoteId })).rejects.toThrow('ECONNRESET');
     expect((await desk.read(quoteId)).json.paymentId).toBe(quoteId);
   });
 

@@ -104,7 +104,7 @@ describe('folder', () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     expect(await Promise.all(modes)).not.toContain(false);
     const files = entries.filter((found) => found.isFile());
-    expect(files).toHaveLength(9);
+    expect(files).toHaveLength(10);
     const texts = await Promise.all(files.map((found) => readFile(join(found.parentPath, found.name), 'utf8')));
     expect(texts.join('')).not.toContain(desk.clientSecret);
     expect(texts.join('')).not.toContain(desk.token);

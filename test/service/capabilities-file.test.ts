@@ -1,8 +1,8 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readCapabilitiesFile } from '../../src/service/capabilities-file.ts';
+import { readCapabilitiesFile, writeCapabilitiesFile } from '../../src/service/capabilities-file.ts';
 
 const FILE = {
   host: 'pay.example',
@@ -45,5 +45,20 @@ describe('readCapabilitiesFile', () => {
     await expect(readCapabilitiesFile('/nowhere/capabilities.json', { tenantId: 'tenant-1' })).rejects.toThrow(
       /ENOENT/,
     );
+  });
+});
+
+describe('writeCapabilitiesFile', () => {
+  test('replaces what was there by what can be read again, and leaves nothing beside it', async () => {
+    const path = await fileOf('an earlier one');
+    await writeCapabilitiesFile(path, FILE);
+    expect(await readCapabilitiesFile(path, { tenantId: 'tenant-1' })).toEqual(['payment-id-is-quote-id']);
+    expect(await readdir(dirname(path))).toEqual(['capabilities.json']);
+  });
+
+  test('throws what the file system says, and leaves what was there', async () => {
+    const path = await fileOf(JSON.stringify(FILE));
+    await expect(writeCapabilitiesFile(`${path}/below.json`, FILE)).rejects.toThrow(/ENOTDIR/);
+    expect(await readCapabilitiesFile(path, { tenantId: 'tenant-1' })).toEqual(['payment-id-is-quote-id']);
   });
 });

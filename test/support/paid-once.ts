@@ -143,3 +143,59 @@ export function firstRows(text: string, count: number): string {
     .slice(0, count + 1)
     .join('\n')}\n`;
 }
+
+const WITH_PAYMENT = ['pending', 'paid', 'failed', 'returned'];
+const MAYBE_WITH_PAYMENT = ['unknown', 'held'];
+const WITHOUT_PAYMENT = ['waiting', 'rejected', 'cancelled', 'refused'];
+
+/** What became of a payout file, judged from its lines, the book and the CSV report. */
+export interface Verdict {
+  /** References that were paid more than once (O1). */
+  readonly twice: readonly string[];
+  /** References of rows that the report does not have, each under its line and with an outcome that there is (O2, O3). */
+  readonly lost: readonly string[];
+  /** Everything in which file, book and report contradict each other (O4). */
+  readonly faults: readonly string[];
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+/** Judges a run whose rows are in whatever state: what the report says of each must be what the book has of it. */
+export function judgeRun(fileText: string, book: readonly BookEntry[], reportText: string): Verdict {
+  const rows = rowsOf(fileText);
+  const told = rowsOf(reportText);
+  const known = new Set(rows.map((row) => row['reference'] ?? ''));
+  const ours = book.filter(({ internalId = '' }) => known.has(internalId));
+  const lines = new Map(told.map((line) => [line['line'] ?? '', line]));
+  const outcomes: Record<string, number> = {};
+  for (const { outcome = '' } of told) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  const lost: string[] = [];
+  const faults = rows.flatMap((row, index) => {
+    const line = lines.get(String(index + 2)) ?? {};
+    const reference = row['reference'] ?? '';
+    const payments = ours.filter(({ internalId }) => internalId === reference);
+    if (!isTold(line, reference)) lost.push(reference);
+    return rowFaults(row, line, payments).map((fault) => `${reference}: ${fault}`);
+  });
+  if (told.length !== rows.length || lines.size !== rows.length)
+    faults.push(`${told.length} lines for ${rows.length} rows`);
+  return { twice: paidTwice(ours), lost, faults, outcomes };
+}
+
+function isTold(line: Cells, reference: string): boolean {
+  const outcome = line['outcome'] ?? '';
+  const ends = [...WITH_PAYMENT, ...MAYBE_WITH_PAYMENT, ...WITHOUT_PAYMENT];
+  return line['reference'] === reference && ends.includes(outcome);
+}
+
+function rowFaults(row: Cells, line: Cells, payments: readonly BookEntry[]): string[] {
+  const { outcome = '', paymentId = '', reason = '' } = line;
+  const found = payments.flatMap((payment) => differences(wantedOf(row), paidOf(row, payment)));
+  if (WITH_PAYMENT.includes(outcome)) {
+    const isThere = payments.some((payment) => payment.paymentId === paymentId);
+    return isThere ? found : [...found, `${outcome} as ${paymentId}, which the book does not have`];
+  }
+  if (MAYBE_WITH_PAYMENT.includes(outcome)) return found;
+  if (payments.length > 0) found.push(`${outcome}, but the book has ${payments.length} payments`);
+  if (['rejected', 'refused'].includes(outcome) && reason === '') found.push(`${outcome} without a reason`);
+  return found;
+}

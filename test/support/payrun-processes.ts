@@ -1,7 +1,11 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inject } from 'vitest';
+
+const POLL_MS = 10;
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -9,6 +13,8 @@ export interface StartOptions {
   /** All that the process is given beside PATH and HOME. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Within the compiled source; payrun's own main unless told. */
+  readonly main?: string;
 }
 
 /** What became of one process. */
@@ -42,25 +48,21 @@ export interface Processes {
   remove(): Promise<void>;
 }
 
-/** Compiles payrun into a folder of its own inside the repository, so that `node_modules` is found. */
+/** Processes of the source that was compiled for this run of the tests, in a folder of their own inside the repository. */
 export function buildProcesses(): Processes {
   const root = mkdtempSync(join(ROOT, `.tmp-e2e-${process.pid}-`));
-  const built = join(root, 'built');
+  const built = inject('built');
   const running = new Set<ChildProcess>();
   const endAll = (): void => {
     for (const child of running) child.kill('SIGKILL');
     for (const pid of redisServersBelow(root)) process.kill(pid, 'SIGKILL');
   };
   process.once('exit', endAll);
-  const project = join(ROOT, 'tsconfig.build.json');
-  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--outDir', built, '--noCheck'], {
-    stdio: 'inherit',
-  });
 
-  function start(words: readonly string[], { env = {}, cwd = root }: StartOptions = {}): Started {
+  function start(words: readonly string[], options: StartOptions = {}): Started {
+    const { env = {}, cwd = root, main = 'src/cli/main.js' } = options;
     const { PATH = '', HOME = '' } = process.env;
-    const main = join(built, 'src/cli/main.js');
-    const child = spawn(process.execPath, [main, ...words], { cwd, env: { PATH, HOME, ...env } });
+    const child = spawn(process.execPath, [join(built, main), ...words], { cwd, env: { PATH, HOME, ...env } });
     running.add(child);
     child.once('exit', () => running.delete(child));
     return watchOver(child);
@@ -112,7 +114,7 @@ function watchOver(child: ChildProcessWithoutNullStreams): Started {
       const isSaid = (): boolean => stdout.includes(text) || stderr.includes(text);
       while (!isSaid()) {
         if (hasEnded) throw new Error(`it ended without saying "${text}":\n${stdout}${stderr}`);
-        await Promise.race([ended, once(child.stdout, 'data'), once(child.stderr, 'data')]);
+        await Promise.race([ended, delay(POLL_MS)]);
       }
     },
   };

@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts';
 import type { DataDir } from '../../ledger/data-dir.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { explain } from '../explain.ts';
+import type { KnownCapabilities } from './capability-check.ts';
 
 /** In the order in which they are told: the first fault explains the later ones. */
 export const CHECKS = [
@@ -93,5 +94,5 @@ export interface Place {
   readonly config: Config;
   readonly folder: DataDir;
   /** Undefined when they cannot be read. */
-  readonly capabilities: ReadonlySet<string> | undefined;
+  readonly capabilities: KnownCapabilities | undefined;
 }

@@ -1,11 +1,11 @@
-import { capabilitiesOf, nameOf } from '../../app.ts';
+import { nameOf } from '../../app.ts';
 import { systemRandom } from '../../clock.ts';
 import { type Config, readConfig } from '../../config.ts';
 import { type DataDir, openDataDir } from '../../ledger/data-dir.ts';
 import { intentFiles, readIntentFile } from '../../ledger/intent-log.ts';
+import { describeCapabilities, readCapabilities } from './capability-check.ts';
 import { type Check, type Finding, type Found, isAtLeast, openChecks } from './check.ts';
 import { describeDisk, proveWritable, readDisk } from './disk.ts';
-import { describeCapabilities } from './ledger-check.ts';
 import { examineRedis } from './redis-check.ts';
 import { examineService } from './service-check.ts';
 
@@ -24,7 +24,7 @@ export async function examine(): Promise<Finding[]> {
 
 async function examineConfig(config: Config, check: Check): Promise<void> {
   const capabilities = await check('capabilities', async () => {
-    const value = await capabilitiesOf(config);
+    const value = await readCapabilities(config);
     return { ...describeCapabilities(value, []), value };
   });
   const folder = await check('data directory', () => checkDataDir(config));

@@ -1,9 +1,8 @@
 import { nameOf } from '../../app.ts';
-import { CAPABILITIES } from '../../config.ts';
 import type { DataDir } from '../../ledger/data-dir.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { CAPABILITY_USES } from '../../service/assumptions.ts';
+import { describeCapabilities } from './capability-check.ts';
 import type { Found, Place } from './check.ts';
 
 export interface LedgerPlace extends Place {
@@ -64,20 +63,5 @@ function describeHalt({ halt, releaseBy }: HeadFacts): Found {
   return {
     found: `everything is halted: ${halt}${proposed}`,
     remedy: 'Two people release it: "payrun release --as NAME", then the same by another NAME.',
-  };
-}
-
-/** Which capabilities of the service are lacking, and what that means. */
-export function describeCapabilities(known: ReadonlySet<string>, disproved: readonly string[]): Found {
-  const lacking = CAPABILITIES.filter((name) => !known.has(name) || disproved.includes(name));
-  if (lacking.length === 0) return { found: 'all are known to hold' };
-  const lines = lacking.map(
-    (name) => `${name} ${disproved.includes(name) ? 'was disproved' : 'is not known'}. ${CAPABILITY_USES[name]}`,
-  );
-  return {
-    found: lines.join('\n'),
-    remedy:
-      'A payout whose answer was lost will wait for people. Name a file of findings (PAYRUN_CAPABILITIES_FILE), ' +
-      'or in test take them as given (PAYRUN_ASSUME).',
   };
 }

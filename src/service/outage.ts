@@ -1,0 +1,103 @@
+import type { Clock, Random } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Answer } from './answer.ts';
+
+/** Requests that fail one after the other before the service counts as away. */
+const FAILURES_MAX = 6;
+const WAIT_MS_MIN = 500;
+const WAIT_MS_MAX = 60_000;
+/** Those who waited start again spread over this long, so that its return brings no storm. */
+const RETURN_SPREAD_MS = 1000;
+
+/**
+ * Waits for a service that is away: after some failures in a row one request at a time tries whether it is back, each
+ * after a longer, jittered wait; everybody else waits for what becomes of it. So an outage costs few requests.
+ */
+export interface Outage {
+  /** Sends when the service is there, or when it is this request's turn to try. */
+  through(send: () => Promise<Answer>): Promise<Answer>;
+  /** Learns from a request that did not wait. */
+  saw(answer: Answer): void;
+  /** Waits while nobody may even try. */
+  waitedOut(): Promise<void>;
+  isAway(): boolean;
+}
+
+export function openOutage(deps: { clock: Clock; random: Random; log: Log; signal: AbortSignal }): Outage {
+  const { clock, random, log, signal } = deps;
+  let failures = 0;
+  let waits = 0;
+  let triesFrom = 0;
+  let isTried = false;
+  let change = new AbortController();
+
+  const isAway = (): boolean => failures >= FAILURES_MAX;
+
+  function wakeAll(): void {
+    change.abort();
+    change = new AbortController();
+  }
+
+  function waitLonger(): void {
+    const full = Math.min(WAIT_MS_MIN * 2 ** Math.min(waits, 10), WAIT_MS_MAX);
+    triesFrom = clock.monotonic() + full / 2 + (full / 2) * random.fraction();
+    waits += 1;
+  }
+
+  function saw(answer: Answer): void {
+    if (!isFailure(answer)) {
+      if (isAway()) log.warn('the service answers again');
+      failures = 0;
+      waits = 0;
+      wakeAll();
+      return;
+    }
+    failures += 1;
+    if (failures !== FAILURES_MAX) return;
+    waitLonger();
+    log.warn('the service does not answer: one request at a time tries whether it is back');
+  }
+
+  /** True for the one who tries; false when the service is there. */
+  async function turn(): Promise<boolean> {
+    let waited = false;
+    while (isAway() && !signal.aborted) {
+      const ms = triesFrom - clock.monotonic();
+      if (ms <= 0 && !isTried) {
+        isTried = true;
+        return true;
+      }
+      waited = true;
+      await clock.sleep(isTried ? WAIT_MS_MAX : ms, AbortSignal.any([change.signal, signal]));
+    }
+    if (waited) await clock.sleep(random.fraction() * RETURN_SPREAD_MS, signal);
+    return false;
+  }
+
+  return {
+    isAway,
+    saw,
+    async waitedOut() {
+      if (isAway()) await clock.sleep(triesFrom - clock.monotonic(), signal);
+    },
+    async through(send) {
+      const tries = await turn();
+      const answer = await send();
+      saw(answer);
+      if (!tries) return answer;
+      isTried = false;
+      if (isAway()) waitLonger();
+      wakeAll();
+      return answer;
+    },
+  };
+}
+
+/** Whether the answer is that of a service which is away or broken as a whole. */
+function isFailure(answer: Answer): boolean {
+  if (answer.kind === 'answered') return answer.status >= 500;
+  return answer.kind === 'lost' || !OUR_OWN.has(answer.reason);
+}
+
+/** Requests that did not leave for a reason of ours. */
+const OUR_OWN: ReadonlySet<string> = new Set(['closed', 'deadline', 'no token']);
