@@ -208,12 +208,12 @@ export const RUN_STATES = ['recording', 'awaiting-approval', 'paying', 'paused',
 export type RunState = (typeof RUN_STATES)[number];
 
 /**
- * Every move that a run may make (design 4). A run that is recorded while everything is halted begins paused; a paused run
+ * Every move that a run may make (design 4). One that is recorded while everything is halted begins paused; a paused run
  * whose last open payout is settled is finished too. A finished one is paid again only when people allow a payout of it
  * that was held, by that payout's move.
  */
 export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
-  recording: ['awaiting-approval', 'paying', 'paused', 'cancelled'],
+  recording: ['awaiting-approval', 'paying', 'cancelled'],
   'awaiting-approval': ['paying', 'cancelled'],
   paying: ['paused', 'finished', 'cancelled'],
   paused: ['paying', 'finished', 'cancelled'],

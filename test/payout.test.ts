@@ -161,7 +161,7 @@ describe('the groups of states', () => {
 
 describe('the moves of a run', () => {
   test.each<[RunState, RunState[]]>([
-    ['recording', ['awaiting-approval', 'paying', 'paused', 'cancelled']],
+    ['recording', ['awaiting-approval', 'paying', 'cancelled']],
     ['awaiting-approval', ['paying', 'cancelled']],
     ['paying', ['paused', 'finished', 'cancelled']],
     ['paused', ['paying', 'finished', 'cancelled']],

@@ -138,7 +138,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
   };
 }
 
-/** A key of its own name, outside all prefixes: set on an empty database, so that further ledgers may join the first. */
+/** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
 const DATABASE_MARK = 'payrun-database';
 
 /** Refuses a database that holds something and no ledger: nothing is ever written to a Redis that is not ours. */
@@ -146,8 +146,7 @@ export async function requireOurs(redis: Redis, head: string): Promise<void> {
   const type = await redis.type(head);
   if (type === 'hash' && (await redis.hexists(head, 'instance')) === 1) return;
   const isFree = type === 'none';
-  if (isFree && (await redis.dbsize()) === 0) await redis.set(DATABASE_MARK, '1', 'NX');
-  if (isFree && (await redis.exists(DATABASE_MARK)) === 1) return;
+  if (isFree && ((await redis.exists(DATABASE_MARK)) === 1 || (await redis.dbsize()) === 0)) return;
   throw usageRefusal(
     isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
     'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',

@@ -51,7 +51,7 @@ export interface RunEvent {
 }
 
 export interface RunMoveAnswer {
-  readonly result: 'moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted';
+  readonly result: 'moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete';
   readonly state: string;
 }
 
@@ -167,6 +167,8 @@ const RUN_MOVE_RESULTS: readonly RunMoveAnswer['result'][] = [
   'missing',
   'open',
   'halted',
+  'season',
+  'incomplete',
 ];
 
 function claimFields(claim: RunClaim): Record<string, string> {

@@ -108,8 +108,10 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
  */
 async function isUnrecorded(deps: SubmitDeps, runId: string, checked: CheckedFile): Promise<boolean> {
   const run = await readRun(deps, runId);
+  if (run.state !== 'recording' && run.state !== 'cancelled') return false;
   const { lastLine } = await deps.ledger.slices.position(runId);
-  if (lastLine > 0 || (run.state !== 'recording' && run.state !== 'cancelled')) return false;
+  const recorded = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
+  if (lastLine > 0 && recorded === run.rows) return false;
   if (run.fileSha256 === checked.sha256) return true;
   throw new Refusal(`The recording of the same rows from ${run.fileName} was interrupted (run ${runId}).`, {
     exitCode: EXIT.usage,
@@ -142,18 +144,23 @@ async function recordRun(
 
 /** Lets a run that is recorded be paid; one that was released before is only woken. */
 async function releaseRun(deps: SubmitDeps, runId: string, actor: string): Promise<void> {
-  await deps.ledger.runs.move(runId, { from: 'recording', to: 'paying', actor, reason: 'submitted' });
+  const move = { from: 'recording', to: 'paying', actor, reason: 'submitted' } as const;
+  const { result } = await deps.ledger.runs.move(runId, move);
+  if (result === 'season' || result === 'incomplete') throw refuseInterrupted();
   await deps.wake(runId);
 }
 
 async function recordBatch(deps: SubmitDeps, runId: string, batch: readonly (PayoutRow | RefusedRow)[]): Promise<void> {
   const result = await deps.ledger.runs.record(runId, batch.map(recordOf), deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
-  if (result === 'season')
-    throw new Refusal('Redis was restarted while the file was being recorded.', {
-      exitCode: EXIT.unavailable,
-      remedy: 'Submit the same file again: it is carried on.',
-    });
+  if (result === 'season') throw refuseInterrupted();
+}
+
+function refuseInterrupted(): Refusal {
+  return new Refusal('Redis was restarted while the file was being recorded.', {
+    exitCode: EXIT.unavailable,
+    remedy: 'Submit the same file again: it is carried on.',
+  });
 }
 
 function recordOf(row: PayoutRow | RefusedRow): RowRecord {

@@ -140,7 +140,7 @@ export function openService(options: ServiceOptions): Service {
       await outage.waitedOut();
       await tokens.fresh();
     },
-    isAway: outage.isAway,
+    isAway: () => outage.isAway(),
     quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
     async createPayment(body, sending) {
       const token = tokens.current();

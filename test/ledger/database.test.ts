@@ -28,6 +28,12 @@ describe('a Redis database', () => {
     expect(await Promise.all([open('{a}'), open('{b}')])).toEqual(['i1', 'i1']);
   });
 
+  test('that is empty stays so when the data directory belongs to another ledger', async () => {
+    const head = openHead(server.redis, ledgerKeys('{payrun}'));
+    await expect(head.open({ ...CLAIM, knownInstance: 'lost' })).rejects.toThrow('does not hold');
+    expect(await server.redis.keys('*')).toEqual([]);
+  });
+
   test('that holds somebody else’s data is refused, and nothing is written to it', async () => {
     await server.redis.mset('user:1', 'x', 'bull:foo:meta', '1');
     await expect(open('{payrun}')).rejects.toThrow(Refusal);

@@ -122,7 +122,7 @@ describe('recording', () => {
     'is closed once the run is %s: nothing is written',
     async (to) => {
       const rows = freshRows(3);
-      const runId = await claimRun(desk.ledger, rows);
+      const runId = await claimRun(desk.ledger, rows.slice(0, 2));
       await recordRows(desk.ledger, runId, rows.slice(0, 2));
       await desk.ledger.runs.move(runId, { to, actor: 'anna', reason: '' });
       const before = await dumpOf(desk);
@@ -141,6 +141,38 @@ describe('recording', () => {
     expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
     await desk.ledger.runs.note(runId, { lastLine: '4' });
     expect(await recordRows(desk.ledger, runId, rows)).toBe('closed');
+  });
+
+  test.each(['paying', 'awaiting-approval'] as const)(
+    'does not end before each row of the file has a record: a run without some goes not to %s',
+    async (to) => {
+      const rows = freshRows(3);
+      const runId = await claimRun(desk.ledger, rows);
+      await recordRows(desk.ledger, runId, rows.slice(0, 2));
+      await desk.ledger.runs.note(runId, { lastLine: '4' });
+      const move = { to, actor: 'anna', reason: '' };
+      expect(await desk.ledger.runs.move(runId, move)).toEqual({ result: 'incomplete', state: 'recording' });
+      await recordRows(desk.ledger, runId, rows);
+      expect((await desk.ledger.runs.move(runId, move)).result).toBe('moved');
+    },
+  );
+
+  test('does not end in a closed season: what this Redis lost has to be restored first', async () => {
+    const rows = freshRows(2);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, rows);
+    await desk.redis.hset(`${desk.prefix}:head`, 'season', 'another');
+    const move = { to: 'paying', actor: 'anna', reason: '' } as const;
+    expect((await desk.ledger.runs.move(runId, move)).result).toBe('season');
+  });
+
+  test('goes on while somebody asks to pause the run, and loses no row', async () => {
+    const rows = freshRows(3);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, rows.slice(0, 1));
+    expect((await desk.ledger.runs.move(runId, { to: 'paused', actor: 'anna', reason: '' })).result).toBe('forbidden');
+    expect(await recordRows(desk.ledger, runId, rows)).toBe('recorded');
+    expect(await linesIn(desk.ledger, runId, 'ready')).toEqual([2, 3, 4]);
   });
 
   test('never overwrites what was paid while a slow submit was still recording', async () => {

@@ -18,6 +18,7 @@ if not head[1] then
   local server = serverNow()
   redis.call('HSET', HEAD, 'instance', ARGV[2], 'schema', ARGV[3], 'service', ARGV[4], 'safety', ARGV[5],
     'season', server, 'createdAt', text(now()))
+  redis.call('SET', 'payrun-database', '1')
   return { 'made', ARGV[2], '' }
 end
 if ARGV[1] ~= '' and head[1] ~= ARGV[1] and head[5] ~= ARGV[1] then return { 'other-instance', head[1], '' } end

@@ -93,6 +93,13 @@ local function applyMove(p, to, m)
   return version
 end
 
+-- Whether each row of the run's file has a record.
+local function hasAllRows(run)
+  local recorded = 0
+  for state in pairs(OUTCOME) do recorded = recorded + tonumber(redis.call('HGET', runKey(run), 'n:' .. state) or '0') end
+  return recorded == tonumber(redis.call('HGET', runKey(run), 'rows') or '-1')
+end
+
 -- Pauses a run that is being paid, because of something that concerns all of them.
 local function pauseRun(run, reason)
   redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)

@@ -19,8 +19,8 @@ local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
-local recording = redis.call('HMGET', rk, 'state', 'lastLine', 'doubted')
-local isCancelled = recording[1] == 'cancelled' and not recording[2]
+local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine')
+local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAllRows(run))
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
@@ -58,7 +58,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
         redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
       end
     end
-    if state == 'ready' and recording[3] then
+    if state == 'ready' and recording[2] then
       state = 'held'
       redis.call('HSET', key, 'rc', 'E_DIR_LOST', 'rs', 'a data directory that may have sent it was written off')
     end

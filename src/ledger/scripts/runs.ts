@@ -36,12 +36,13 @@ return { run, 'new', 'recording' }
  *
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or ''
- * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted', state].
+ * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go. So does one of
  * which Redis had forgotten that payouts were armed.
  *
- * Invariant: a run is finished only when none of its payouts is ready, armed, quoted or unknown.
+ * Invariant: a run leaves its recording, other than by being cancelled, only with all of its rows and in an open season; it
+ * is finished only when none of its payouts is ready, armed, quoted or unknown.
  */
 export const MOVE_RUN = `${LUA_PRELUDE}
 local run, to, actor, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -50,6 +51,10 @@ local from = redis.call('HGET', rk, 'state')
 if not from then return { 'missing', '' } end
 if from == to then return { 'there', from } end
 if not RUN_MOVES[from .. '>' .. to] or (ARGV[5] ~= '' and ARGV[5] ~= from) then return { 'forbidden', from } end
+if from == 'recording' and to ~= 'cancelled' then
+  if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
+  if not hasAllRows(run) then return { 'incomplete', from } end
+end
 if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
   if from ~= 'recording' then return { 'halted', from } end
   to, reason = 'paused', 'everything was halted when it was recorded'
@@ -61,6 +66,7 @@ if to == 'finished' then
   for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do
     if tonumber(redis.call('HGET', rk, 'n:' .. state) or '0') > 0 then return { 'open', from } end
   end
+  if not hasAllRows(run) then return { 'incomplete', from } end
 end
 local at = text(now())
 redis.call('HSET', rk, 'state', to)
