@@ -62,6 +62,7 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
 /** Adds a sweep for each period; processes that tick at once add the same one. */
 async function tick({ app, stopping }: JobDeps): Promise<void> {
   while (!stopping.aborted) {
+    app.keepSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
     const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
     try {
       await app.jobs.add('sweep', [{ id: `sweep-${period}`, payload: { period } }]);

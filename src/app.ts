@@ -1,13 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Random } from './clock.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
-import { bindDataDir, type DataDir, openDataDir, readPeers, rememberPeers } from './ledger/data-dir.ts';
+import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
 import { type Head, openHead } from './ledger/head.ts';
 import { openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { readPeers } from './ledger/peers.ts';
 import { openRecovery } from './ledger/recovery.ts';
-import { ensureSeason } from './ledger/season.ts';
+import { ensureSeason, keepSeason } from './ledger/season.ts';
 import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
 import type { At } from './pay/crash-point.ts';
@@ -66,6 +67,8 @@ export interface App<J extends Jobs = Jobs> {
   readonly ensureSeason: () => Promise<readonly string[]>;
   /** The same for a process that will arm: its data directory is one of those that every season waits for. */
   readonly joinSeason: () => Promise<readonly string[]>;
+  /** Does what others wait for: compares the logs in a closed season, notes directories that came in an open one. */
+  readonly keepSeason: () => Promise<void>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
@@ -109,19 +112,18 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       dataDirId: dataDir.id,
       armDeadlineMs: config.armDeadlineMs,
       clock,
+      random,
       log,
     };
+    const joinSeason = onceAtATime(() => ensureSeason({ ...season, arms: true }));
     const facts = {
       serviceName,
       capabilities,
       overrides,
       safety,
       ensureSeason: onceAtATime(() => ensureSeason({ ...season, arms: false })),
-      joinSeason: onceAtATime(async () => {
-        const missing = await ensureSeason({ ...season, arms: true });
-        await rememberPeers(dataDir.path, (await head.season()).dataDirIds, random);
-        return missing;
-      }),
+      joinSeason,
+      keepSeason: onceAtATime(() => keepSeason(season, joinSeason)),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
+import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { haltAll, releaseHalt } from '../runs/control.ts';
 import { explain } from './explain.ts';
@@ -52,6 +53,7 @@ async function release(app: App, { actor, json }: { actor: string; json: boolean
   if (releaseBy !== null && isSamePerson(releaseBy, actor)) throw refuseSamePerson(releaseBy);
   const result = await releaseHalt(app, actor);
   if (result === 'same-person') throw refuseSamePerson(actor);
+  if (result === 'season') throw refuseUnknown();
   await printHalt(app, { json });
   if (result === 'proposed') say('Still needed: another person, with "payrun release --as NAME".');
   if (result === 'not-halted') say('There was nothing to release.');
@@ -68,13 +70,16 @@ async function printHalt(app: App, { json }: { json: boolean }): Promise<void> {
   print(safeText(`${what} (service ${app.serviceName}, data directory ${app.config.dataDir})`));
 }
 
-function isSamePerson(one: string, other: string): boolean {
-  return one.normalize('NFKC').toLowerCase() === other.normalize('NFKC').toLowerCase();
-}
-
 function refuseSamePerson(name: string): Refusal {
   return new Refusal(`${name} has proposed the release; another person has to confirm it.`, {
     exitCode: EXIT.usage,
     remedy: 'Ask somebody else to look and to run "payrun release --as NAME" with their own name.',
+  });
+}
+
+function refuseUnknown(): Refusal {
+  return new Refusal('Redis was restarted or went back in time, and what was sent is not known yet.', {
+    exitCode: EXIT.unavailable,
+    remedy: 'Start a worker on each data directory: it compares its intent logs within seconds. Then release it.',
   });
 }

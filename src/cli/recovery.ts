@@ -15,6 +15,9 @@ import { print, printJson, say } from './print.ts';
 const schema = z.object({ as: personName, reason: reasonText, json: z.boolean() });
 
 const NEXT_PERSON = 'Still needed: another person, with the same command and their own --as NAME.';
+const AFTER_ADOPTION =
+  'Start a worker once with each of them: it compares its intent logs. Then hand the same files in again.' +
+  '\nEverything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.';
 
 /** `payrun adopt-ledger`: goes on after a Redis was lost, by two people. */
 export function adoptLedgerCommand(end: (code: ExitCode) => void): Command {
@@ -60,28 +63,32 @@ async function adopt({ as, reason, json }: z.infer<typeof schema>): Promise<Exit
     report: say,
     openJobs: openQueues,
   };
-  const answer = await adoptLedger(options, as);
-  if (answer.result === 'same-person')
-    throw refuseAdoption(`${as} has proposed it`, 'Ask another person to confirm it.');
-  if (answer.result === 'there') {
-    throw refuseAdoption('this Redis holds a ledger', 'Nothing is lost here; start payrun as usual.');
+  const { result, dataDirIds } = await adoptLedger(options, as);
+  if (result === 'same-person') throw refuseAdoption(`${as} has proposed it`, 'Ask another person to confirm it.');
+  if (result === 'there') {
+    throw refuseAdoption('this Redis holds the ledger of this data directory', 'Start payrun as usual.');
   }
-  if (answer.result === 'adopted') await recordAdoption({ as, reason });
-  if (json) printJson(answer);
-  else print(`${answer.result}: ${answer.dataDirIds.length} data directories (${answer.dataDirIds.join(', ')})`);
-  if (answer.result === 'proposed') say(NEXT_PERSON);
-  else {
-    say('Start a worker once with each of them: it compares its intent logs. Then hand the same files in again.');
-    say('Everything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.');
-  }
+  const known = result === 'adopted' ? await recordAdoption({ as, reason }) : dataDirIds;
+  if (json) printJson({ result, dataDirIds: known });
+  else print(`${result}: ${known.length} data directories (${known.join(', ')})`);
+  say(result === 'proposed' ? NEXT_PERSON : AFTER_ADOPTION);
   return EXIT.ok;
 }
 
-async function recordAdoption({ as, reason }: { as: string; reason: string }): Promise<void> {
+/** Puts the adoption on the audit log, which begins with the ledger. Gives all data directories that it waits for. */
+async function recordAdoption({ as, reason }: { as: string; reason: string }): Promise<readonly string[]> {
+  let dataDirIds: readonly string[] = [];
   await withLedger(async ({ ledger }) => {
-    await ledger.audit.append({ actor: as, action: 'ledger.adopted', target: 'ledger', details: { reason } });
+    const facts = await ledger.recovery.readAdoption();
+    if (facts === null) throw new Error('an adopted ledger does not know that it is one');
+    const { proposedBy, formerInstance, instance } = facts;
+    dataDirIds = facts.dataDirIds;
+    const details = { reason, proposedBy, formerInstance, instance, dataDirs: dataDirIds.join(' ') };
+    await ledger.audit.append({ actor: as, action: 'ledger.adopted', target: 'ledger', details });
+    await ledger.recovery.noteAdoption();
     return EXIT.ok;
   });
+  return dataDirIds;
 }
 
 function refuseAdoption(why: string, remedy: string): Refusal {
@@ -92,9 +99,10 @@ async function writeOff(dataDirId: string, { as, reason, json }: z.infer<typeof 
   return await withLedger(async (app) => {
     const { result, held, missing } = await writeOffDataDir(app, dataDirId, { actor: as, reason });
     if (json) printJson({ result, held, missing });
-    else if (result === 'done') print(`written off; ${held} payouts are held, and everything is halted`);
+    else print(result === 'done' ? `written off: ${held} payouts are held, and everything is halted` : result);
     if (result === 'proposed') say(NEXT_PERSON);
     if (missing.length > 0) say(`Still missing: ${missing.join(', ')}`);
+    if (result === 'agreed') say('Start payrun with each of them, or write it off too; then give this command again.');
     return EXIT.ok;
   });
 }

@@ -1,4 +1,4 @@
-import { link, mkdir, open, readFile, rename, statfs, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../clock.ts';
@@ -78,35 +78,14 @@ async function linkOnce(draft: string, target: string): Promise<void> {
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
+/** Makes the names in a folder last. */
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
     await folder.sync();
   } finally {
     await folder.close();
   }
-}
-
-const peersSchema = z.object({ dataDirs: z.array(z.string().min(1)) });
-
-/** The data directories that armed beside this one, as far as it was told: whoever adopts its ledger needs all of them. */
-export async function readPeers(path: string): Promise<readonly string[]> {
-  try {
-    return peersSchema.parse(JSON.parse(await readFile(join(path, 'peers.json'), 'utf8'))).dataDirs;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-/** Writes down which data directories arm; nothing is written when that is known. */
-export async function rememberPeers(path: string, dataDirs: readonly string[], random: Random): Promise<void> {
-  const wanted = dataDirs.toSorted();
-  if ((await readPeers(path)).join() === wanted.join()) return;
-  const draft = join(path, `peers.json.${random.uuid()}`);
-  await writeFile(draft, `${JSON.stringify({ dataDirs: wanted })}\n`, { mode: 0o600, flush: true });
-  await rename(draft, join(path, 'peers.json'));
-  await syncFolder(path);
 }
 
 async function readIdentity(path: string): Promise<z.infer<typeof schema> | undefined> {

@@ -2,13 +2,18 @@ import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
-import { COMPARE_LINES, DISPROVE, ENTER_DIR, HALT, HOLD, OPEN_HEAD, READ_SEASON, TAKE_PACE } from './scripts/head.ts';
+import { DISPROVE, HALT, HOLD, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
+import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from './scripts/season.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
 export const SCHEMA_VERSION = 1;
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
+
+const RELEASE_RESULTS = ['proposed', 'released', 'same-person', 'not-halted', 'season'] as const;
+/** `season`: data directories have yet to compare their intent logs, so nobody knows what a release would let go. */
+export type ReleaseResult = (typeof RELEASE_RESULTS)[number];
 
 export interface Season {
   readonly open: boolean;
@@ -57,9 +62,13 @@ export interface Head {
     server: string;
     last: boolean;
     json: string;
-  }): Promise<{ result: string; restored: number }>;
+    /** Directories that this one has noted on its disk. */
+    peers: readonly string[];
+  }): Promise<{ result: string; restored: number; strangers: readonly string[] }>;
+  /** Says which other directories a directory has noted on its disk: they may arm only then. */
+  notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   halt(actor: string, reason: string): Promise<void>;
-  release(actor: string): Promise<'proposed' | 'released' | 'same-person' | 'not-halted'>;
+  release(actor: string): Promise<ReleaseResult>;
   disprove(capability: string, evidence: string): Promise<void>;
   /** Makes all workers and all operations wait. */
   hold(ms: number): Promise<void>;
@@ -107,17 +116,20 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
     async enterDir(dataDirId) {
       await run('enter', dataDirId);
     },
-    async compare({ dataDirId, server, last, json }) {
-      const [result, restored] = listOf(await run('compare', dataDirId, server, last ? '1' : '0', json));
-      return { result: textOf(result), restored: integerOf(restored) };
+    async notePeers(dataDirId, peers) {
+      await run('notePeers', dataDirId, JSON.stringify(peers));
+    },
+    async compare({ dataDirId, server, last, json, peers }) {
+      const reply = await run('compare', dataDirId, server, last ? '1' : '0', json, JSON.stringify(peers));
+      const [result, restored, ...strangers] = listOf(reply);
+      return { result: textOf(result), restored: integerOf(restored), strangers: textsOf(strangers) };
     },
     async halt(actor, reason) {
       await run('halt', 'halt', actor, reason);
     },
     async release(actor) {
       const word = textOf(await run('halt', 'release', actor, ''));
-      if (word === 'proposed' || word === 'released' || word === 'same-person') return word;
-      return 'not-halted';
+      return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
     },
     async disprove(capability, evidence) {
       await run('disprove', capability, evidence);
@@ -168,6 +180,7 @@ function headScripts() {
     open: script(OPEN_HEAD),
     season: script(READ_SEASON),
     enter: script(ENTER_DIR),
+    notePeers: script(NOTE_PEERS),
     compare: script(COMPARE_LINES),
     halt: script(HALT),
     disprove: script(DISPROVE),

@@ -5,6 +5,7 @@
  *   head                  hash     instance, schema, service, safety settings, season, halt, arming counter, refused moves
  *   adoption              string   who proposes to make a ledger here for data directories whose Redis is gone
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
+ *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it
@@ -79,6 +80,7 @@ local P = KEYS[1]
 local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
 local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
+local PEERS = P .. ':peers'
 local function runKey(run) return P .. ':run:' .. run end
 local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end

@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
+import { isSamePerson } from '../people/same-person.ts';
+import { EXIT, Refusal } from '../refusal.ts';
 import { requireOurs, SCHEMA_VERSION } from './head.ts';
 import type { LedgerKeys } from './keys.ts';
-import { LedgerFault, runScript, script, textOf, textsOf } from './script.ts';
-import { ADOPT, FORGET_DIR, WRITE_OFF } from './scripts/recovery.ts';
+import { LedgerFault, runScript, script, textsOf } from './script.ts';
+import { ADOPT, FORGET_DIRS, WRITE_OFF } from './scripts/recovery.ts';
 
 /** A ledger to be made for data directories whose Redis is gone. */
 export interface Adoption {
@@ -11,47 +13,101 @@ export interface Adoption {
   readonly newInstance: string;
   readonly service: string;
   readonly safety: string;
-  /** All data directories that may have armed. */
+  /** All data directories that may have armed, as far as this one was told. */
   readonly dataDirIds: readonly string[];
   readonly actor: string;
 }
 
-const ADOPT_RESULTS = ['proposed', 'adopted', 'same-person', 'there'] as const;
-const WRITE_OFF_RESULTS = ['proposed', 'agreed', 'same-person', 'open', 'unknown', 'compared'] as const;
+/** How a ledger was adopted. */
+export interface AdoptionFacts {
+  readonly instance: string;
+  readonly formerInstance: string;
+  readonly proposedBy: string;
+  readonly dataDirIds: readonly string[];
+}
+
+export interface WriteOffAnswer {
+  /**
+   * `agreed`: two people want it, and other directories have to compare their logs first. `begun`: everything is halted, and
+   * the payouts in doubt are to be held now.
+   */
+  readonly result: 'proposed' | 'same-person' | 'agreed' | 'begun' | 'open' | 'unknown' | 'compared';
+  readonly proposedBy: string;
+  /** Data directories that keep the season closed besides those on which two people agreed. */
+  readonly missing: readonly string[];
+}
 
 /** What two people do to a ledger when a part of it is lost for good. */
 export interface Recovery {
-  adopt(adoption: Adoption): Promise<(typeof ADOPT_RESULTS)[number]>;
-  /** Who proposes to write off a data directory. */
-  proposedWriteOff(dataDirId: string): Promise<string | null>;
-  /** `agreed`: two people want it, everything is halted, and the payouts in doubt are to be held now. */
-  writeOff(dataDirId: string, actor: string): Promise<(typeof WRITE_OFF_RESULTS)[number]>;
-  /** Takes a directory out of the season; gives those that keep it closed still. */
-  forgetDir(dataDirId: string): Promise<string[]>;
+  adopt(adoption: Adoption): Promise<'proposed' | 'adopted' | 'same-person' | 'there'>;
+  /** Null for a ledger that was not adopted. */
+  readAdoption(): Promise<AdoptionFacts | null>;
+  /** Notes that the audit log tells of the adoption: it cannot be repeated any more. */
+  noteAdoption(): Promise<void>;
+  writeOff(dataDirId: string, actor: string): Promise<WriteOffAnswer>;
+  /** Takes the directories that were agreed on out of the season; gives those that keep it closed still. */
+  forgetDirs(): Promise<string[]>;
 }
 
 export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
-  const scripts = { adopt: script(ADOPT), writeOff: script(WRITE_OFF), forget: script(FORGET_DIR) };
+  const scripts = { adopt: script(ADOPT), writeOff: script(WRITE_OFF), forget: script(FORGET_DIRS) };
   const { prefix } = keys;
+  const run = async (name: keyof typeof scripts, ...args: (string | number)[]): Promise<string[]> =>
+    textsOf(await runScript(redis, scripts[name], { prefix, args }));
+
   return {
     async adopt({ formerInstance, newInstance, service, safety, dataDirIds, actor }) {
       await requireOurs(redis, keys.head);
-      const args = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, actor, ...dataDirIds];
-      return wordOf(ADOPT_RESULTS, await runScript(redis, scripts.adopt, { prefix, args }));
+      const ledger = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, ...dataDirIds];
+      const [word] = await byTwo(actor, (proposedBy) => run('adopt', actor, proposedBy, ...ledger));
+      if (word === 'other' || word === 'occupied') throw refuseAdoption(word);
+      return wordOf(['proposed', 'adopted', 'same-person', 'there'], word);
     },
-    proposedWriteOff: (dataDirId) => redis.hget(keys.head, `writeOff:${dataDirId}`),
+    async readAdoption() {
+      const fields = await redis.hmget(keys.head, 'instance', 'adopted', 'adoptedBy');
+      const [instance, formerInstance, proposedBy] = fields.map((field) => field ?? '');
+      if (!instance || !formerInstance) return null;
+      return { instance, formerInstance, proposedBy: proposedBy ?? '', dataDirIds: await redis.hkeys(keys.dirs) };
+    },
+    async noteAdoption() {
+      await redis.hdel(keys.head, 'adoptionUnnoted');
+    },
     async writeOff(dataDirId, actor) {
-      const args = [dataDirId, actor];
-      return wordOf(WRITE_OFF_RESULTS, await runScript(redis, scripts.writeOff, { prefix, args }));
+      const answer = await byTwo(actor, (proposedBy) => run('writeOff', dataDirId, actor, proposedBy));
+      const [word, proposedBy = '', ...missing] = answer;
+      const words = ['proposed', 'same-person', 'agreed', 'begun', 'open', 'unknown', 'compared'] as const;
+      return { result: wordOf(words, word), proposedBy, missing };
     },
-    async forgetDir(dataDirId) {
-      return textsOf(await runScript(redis, scripts.forget, { prefix, args: [dataDirId] }));
-    },
+    forgetDirs: () => run('forget'),
   };
 }
 
-function wordOf<Word extends string>(words: readonly Word[], reply: unknown): Word {
-  const word = words.find((known) => known === textOf(reply));
+/**
+ * Asks a script for what needs two people. It carries out what another person has proposed only when it is told who that
+ * was: so it is decided here, and not by comparing letters, whether the two are one person, and nobody comes in between.
+ */
+async function byTwo(actor: string, ask: (proposedBy: string) => Promise<string[]>): Promise<string[]> {
+  const answer = await ask('');
+  const [word, proposedBy = ''] = answer;
+  if (word !== 'seen') return answer;
+  if (isSamePerson(proposedBy, actor)) return ['same-person', proposedBy];
+  return await ask(proposedBy);
+}
+
+function wordOf<const Word extends string>(words: readonly Word[], reply: string | undefined): Word {
+  const word = words.find((known) => known === reply);
   if (word === undefined) throw new LedgerFault('a script gave an unknown answer');
   return word;
+}
+
+function refuseAdoption(why: 'other' | 'occupied'): Refusal {
+  return why === 'other'
+    ? new Refusal('What was proposed is to adopt another ledger, or with other settings.', {
+        exitCode: EXIT.usage,
+        remedy: 'Both people run it with the same settings, and with data directories of the same ledger.',
+      })
+    : new Refusal('No ledger was adopted: this Redis holds another ledger, or a part of one.', {
+        exitCode: EXIT.usage,
+        remedy: 'Use an empty Redis or another PAYRUN_PREFIX. What is here is not the ledger of this data directory.',
+      });
 }

@@ -1,17 +1,18 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import type { Head } from './head.ts';
+import type { Head, Season } from './head.ts';
 import type { IntentLine } from './intent-line.ts';
 import { intentFiles, readIntentFile } from './intent-log.ts';
+import { notePeers, type PeersDeps } from './peers.ts';
 
 const LINES_PER_CALL = 500;
-const TRIES_MAX = 5;
+const TRIES_MAX = 20;
+/** Longer in all than two sweeps of every other process, in each of which it notes the directories that came. */
+const NOTED_AGAIN_MS = 400;
 
-export interface SeasonDeps {
+export interface SeasonDeps extends PeersDeps {
   readonly head: Head;
-  readonly dataDir: string;
-  readonly dataDirId: string;
   /** Whether this process may arm. Who only hands files in or looks does not keep any season closed. */
   readonly arms: boolean;
   readonly armDeadlineMs: number;
@@ -22,23 +23,53 @@ export interface SeasonDeps {
 /**
  * Makes sure that arming is allowed on this Redis, from this data directory (design 3, rule 4). In a closed season it
  * waits twice the arm deadline, so that nobody who armed before the change can still send, and compares the directory's
- * intent logs. Gives the data directories that have yet to compare theirs; none when arming is allowed. Throws a Refusal
- * for a damaged log.
+ * intent logs. A new directory waits until each other one has noted it. Gives the data directories that keep it from
+ * arming; none when arming is allowed. Throws a Refusal for a damaged log.
  */
 export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
   if (deps.arms) await deps.head.enterDir(deps.dataDirId);
+  const waitedFor = new Set<string>();
+  let strangers: readonly string[] = [deps.dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const season = await deps.head.season();
     if (season.open && !season.missing.includes(deps.dataDirId)) return [];
-    const hasLogs = (await intentFiles(deps.dataDir)).length > 0;
-    const joins = hasLogs || season.dataDirIds.includes(deps.dataDirId);
-    if (!joins && season.missing.length > 0) return tellMissing(deps, season.missing);
-    // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
-    if ((!season.open || hasLogs) && !(await waitOutDeadlines(deps, signal))) return [deps.dataDirId];
-    const missing = await compareAndOpen(deps, { server: season.server, joins });
-    if (missing !== undefined) return missing;
+    const compared = await compareOnce(deps, season, { waitedFor, ...(signal === undefined ? {} : { signal }) });
+    if (compared.kind === 'missing') return compared.dirs;
+    if (compared.kind === 'changed') continue;
+    strangers = compared.dirs;
+    await deps.clock.sleep(NOTED_AGAIN_MS, signal);
   }
-  return [deps.dataDirId];
+  deps.log.warn('nothing is sent from here before other data directories have noted this one', {
+    reason: strangers.join(', '),
+  });
+  return strangers;
+}
+
+type Compared =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'missing' | 'unnoted'; readonly dirs: readonly string[] };
+
+async function compareOnce(
+  deps: SeasonDeps,
+  season: Season,
+  { waitedFor, signal }: { waitedFor: Set<string>; signal?: AbortSignal },
+): Promise<Compared> {
+  const hasLogs = (await intentFiles(deps.dataDir)).length > 0;
+  const joins = hasLogs || season.dataDirIds.includes(deps.dataDirId);
+  if (!joins && season.missing.length > 0) return { kind: 'missing', dirs: tellMissing(deps, season.missing) };
+  // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
+  if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
+    if (!(await waitOutDeadlines(deps, signal))) return { kind: 'missing', dirs: [deps.dataDirId] };
+    waitedFor.add(season.server);
+  }
+  return await compareAndOpen(deps, { season, joins });
+}
+
+/** Does what other directories wait for: compares the logs in a closed season, notes those that came in an open one. */
+export async function keepSeason(deps: PeersDeps & { head: Head }, join: () => Promise<unknown>): Promise<void> {
+  const season = await deps.head.season();
+  if (season.open) await notePeers(deps, season);
+  else await join();
 }
 
 /** False when the signal ended the wait. */
@@ -48,15 +79,14 @@ async function waitOutDeadlines({ armDeadlineMs, clock, log }: SeasonDeps, signa
   return signal?.aborted !== true;
 }
 
-/** Gives the directories that are still missing; undefined when Redis became yet another one meanwhile. */
-async function compareAndOpen(
-  deps: SeasonDeps,
-  at: { server: string; joins: boolean },
-): Promise<readonly string[] | undefined> {
-  if ((await compareLogs(deps, at)) === 'changed') return undefined;
+async function compareAndOpen(deps: SeasonDeps, at: { season: Season; joins: boolean }): Promise<Compared> {
+  const peers = at.joins ? await notePeers(deps, at.season) : [];
+  const { result, strangers } = await compareLogs(deps, { server: at.season.server, joins: at.joins, peers });
+  if (result === 'changed') return { kind: 'changed' };
+  if (result === 'unnoted') return { kind: 'unnoted', dirs: strangers };
   const after = await deps.head.season();
-  if (after.server !== at.server) return undefined;
-  return after.open ? [] : tellMissing(deps, after.missing);
+  if (after.server !== at.season.server) return { kind: 'changed' };
+  return { kind: 'missing', dirs: after.open ? [] : tellMissing(deps, after.missing) };
 }
 
 function tellMissing({ log }: SeasonDeps, missing: readonly string[]): readonly string[] {
@@ -69,25 +99,29 @@ function tellMissing({ log }: SeasonDeps, missing: readonly string[]): readonly 
 /** Read only now: whoever could still write a line before its deadline has done so. */
 async function compareLogs(
   deps: SeasonDeps,
-  { server, joins }: { server: string; joins: boolean },
-): Promise<'compared' | 'changed'> {
+  at: { server: string; joins: boolean; peers: readonly string[] },
+): Promise<{ result: string; strangers: readonly string[] }> {
   const { head, dataDirId } = deps;
   let part: IntentLine[] = [];
-  const compare = async (last: boolean): Promise<boolean> => {
+  const compare = async (last: boolean): ReturnType<Head['compare']> => {
     const json = JSON.stringify(part.map(lineArgument));
     part = [];
-    const { result, restored } = await head.compare({ dataDirId: joins ? dataDirId : '', server, last, json });
-    if (restored > 0) deps.log.error('payouts were restored as unknown; everything is halted', { count: restored });
-    return result !== 'changed';
+    const answer = await head.compare({ ...at, dataDirId: at.joins ? dataDirId : '', last, json });
+    if (answer.restored > 0) {
+      deps.log.error('payouts were restored as unknown; everything is halted', { count: answer.restored });
+    }
+    return answer;
   };
   for (const file of await intentFiles(deps.dataDir)) {
     for await (const line of readIntentFile(file)) {
       if (line === 'damaged') throw refuseDamaged(file);
       part.push(line);
-      if (part.length >= LINES_PER_CALL && !(await compare(false))) return 'changed';
+      if (part.length < LINES_PER_CALL) continue;
+      const answer = await compare(false);
+      if (answer.result === 'changed') return answer;
     }
   }
-  return (await compare(true)) ? 'compared' : 'changed';
+  return await compare(true);
 }
 
 function refuseDamaged(file: string): Refusal {

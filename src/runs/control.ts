@@ -1,3 +1,4 @@
+import type { ReleaseResult } from '../ledger/head.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
@@ -126,10 +127,7 @@ export async function haltAll({ ledger }: Pick<ControlDeps, 'ledger'>, { actor, 
 }
 
 /** Proposes to release a halt, or confirms what another person proposed. */
-export async function releaseHalt(
-  { ledger }: Pick<ControlDeps, 'ledger'>,
-  actor: string,
-): Promise<'proposed' | 'released' | 'same-person' | 'not-halted'> {
+export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
   const { halt, releaseBy } = await ledger.head.read();
   const result = await ledger.head.release(actor);
   if (result === 'proposed' || result === 'released') {

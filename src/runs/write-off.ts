@@ -1,15 +1,19 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import { LOOK_DAILY_MS } from '../pay/due.ts';
 import type { PayoutState } from '../payout.ts';
-import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 
-/** States of payouts that the lost directory may have armed without this Redis knowing of it. */
-const IN_DOUBT: readonly PayoutState[] = ['ready', 'quoted'];
+/**
+ * States of payouts that the lost directory may have armed without this Redis knowing of it: what stands ready or quoted
+ * here, and what is unknown here, for its quote may have been proven dead and the payout armed with another one since.
+ * `armed` comes first: it becomes unknown, as in the hands of anybody who finds it so late (design 3, rules 4 and 5).
+ */
+const IN_DOUBT = ['armed', 'unknown', 'quoted', 'ready'] as const satisfies readonly PayoutState[];
+type InDoubt = (typeof IN_DOUBT)[number];
 
 export interface WrittenOff {
-  readonly result: 'proposed' | 'done';
-  /** Payouts that are held now. */
+  /** `agreed`: two people want it, and it is done once the directories that are missing have compared their logs. */
+  readonly result: 'proposed' | 'agreed' | 'done';
+  /** Payouts that were held just now. */
   readonly held: number;
   /** Data directories that keep the season closed still. */
   readonly missing: readonly string[];
@@ -17,38 +21,44 @@ export interface WrittenOff {
 
 /**
  * Gives up a data directory that does not come back, by two people (design 3, rule 4): everything is halted, and each
- * payout that it may have armed is held. May be run again after a crash.
+ * payout that it may have armed is held. May be run again after a crash, by anybody once two people have agreed. It is on
+ * the audit log before the season may open.
  */
 export async function writeOffDataDir(
   { ledger }: { ledger: Ledger },
   dataDirId: string,
   { actor, reason }: { actor: string; reason: string },
 ): Promise<WrittenOff> {
-  const proposedBy = await ledger.recovery.proposedWriteOff(dataDirId);
-  if (proposedBy !== null && isSamePerson(proposedBy, actor)) throw refuse(`${proposedBy} has proposed this`);
-  const result = await ledger.recovery.writeOff(dataDirId, actor);
-  const details = { dataDir: dataDirId, reason };
-  if (result === 'proposed') {
-    await ledger.audit.append({ actor, action: 'data-dir.write-off-proposed', target: 'ledger', details });
-    return { result, held: 0, missing: [] };
+  const { result, proposedBy, missing } = await ledger.recovery.writeOff(dataDirId, actor);
+  const audit = async (action: string, details: Record<string, string> = {}): Promise<void> => {
+    const all = { dataDir: dataDirId, reason, ...details };
+    await ledger.audit.append({ actor, action: `data-dir.${action}`, target: 'ledger', details: all });
+  };
+  switch (result) {
+    case 'proposed':
+      await audit('write-off-proposed');
+      return { result, held: 0, missing: [] };
+    case 'agreed':
+      await audit('write-off-agreed', { proposedBy });
+      return { result, held: 0, missing };
+    case 'begun': {
+      const held = await holdInDoubt(ledger, `${proposedBy} and ${actor}`);
+      await audit('written-off', { proposedBy, held: String(held) });
+      return { result: 'done', held, missing: await ledger.recovery.forgetDirs() };
+    }
+    case 'same-person':
+      throw refuse(`${proposedBy} has proposed this`);
+    case 'open':
+    case 'unknown':
+    case 'compared':
+      throw refuse(WHY_NOT[result]);
   }
-  if (result !== 'agreed') throw refuse(WHY_NOT[result]);
-  const held = await holdInDoubt(ledger, `${proposedBy ?? ''} and ${actor}`);
-  const missing = await ledger.recovery.forgetDir(dataDirId);
-  await ledger.audit.append({
-    actor,
-    action: 'data-dir.written-off',
-    target: 'ledger',
-    details: { ...details, held: String(held) },
-  });
-  return { result: 'done', held, missing };
 }
 
 const WHY_NOT = {
-  'same-person': 'the same person has proposed this',
-  open: 'nothing is missing: payments may be sent',
-  unknown: 'no directory of that id ever armed anything here',
-  compared: 'that directory came back and has compared its intent logs',
+  open: 'payments may be sent, so nobody waits for it',
+  unknown: 'no directory of that id may arm anything here',
+  compared: 'it came back and has compared its intent logs',
 } as const;
 
 function refuse(why: string): Refusal {
@@ -58,30 +68,41 @@ function refuse(why: string): Refusal {
   });
 }
 
+/** Until nothing is in doubt any more: a look-up elsewhere may make a payout ready meanwhile. */
 async function holdInDoubt(ledger: Ledger, actor: string): Promise<number> {
   let held = 0;
-  for (const runId of await ledger.runs.list()) {
-    for (const state of IN_DOUBT) {
-      for await (const lines of ledger.runs.linesIn(runId, { state })) {
-        await Promise.all(lines.map((line) => holdOne(ledger, { runId, line }, { actor, state })));
-        held += lines.length;
-      }
+  for (let isMoving = true; isMoving; ) {
+    isMoving = false;
+    for await (const { runId, lines, state } of inDoubt(ledger)) {
+      const moves = await Promise.all(lines.map((line) => doubtOne(ledger, { runId, line }, { actor, state })));
+      const moved = moves.filter(({ result }) => result === 'moved');
+      isMoving ||= moved.length > 0;
+      held += moved.filter(({ state: to }) => to === 'held').length;
     }
   }
   return held;
 }
 
-async function holdOne(
+async function* inDoubt(ledger: Ledger): AsyncGenerator<{ runId: string; lines: number[]; state: InDoubt }> {
+  for (const runId of await ledger.runs.list()) {
+    for (const state of IN_DOUBT) {
+      for await (const lines of ledger.runs.linesIn(runId, { state })) yield { runId, lines, state };
+    }
+  }
+}
+
+async function doubtOne(
   ledger: Ledger,
   place: { runId: string; line: number },
-  { actor, state }: { actor: string; state: PayoutState },
-): Promise<void> {
-  await ledger.payouts.move({
-    ...place,
+  { actor, state }: { actor: string; state: InDoubt },
+): ReturnType<Ledger['payouts']['move']> {
+  const move = { ...place, actor, reason: 'E_DIR_LOST' };
+  if (state === 'armed') return await ledger.payouts.move({ ...move, to: 'unknown', dueMs: 0 });
+  return await ledger.payouts.move({
+    ...move,
     to: 'held',
-    actor,
-    reason: 'E_DIR_LOST',
-    ...(state === 'quoted' ? { dueMs: LOOK_DAILY_MS } : {}),
+    // What is known to be sent is looked up at once, and daily from then on.
+    ...(state === 'ready' ? {} : { dueMs: 0 }),
     fields: { rc: 'E_DIR_LOST', rs: 'a data directory that may have sent it was written off' },
   });
 }

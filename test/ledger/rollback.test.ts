@@ -8,7 +8,7 @@ import { hashReference } from '../../src/intake/reference-hash.ts';
 import type { IntentLine } from '../../src/ledger/intent-line.ts';
 import { openIntentLog } from '../../src/ledger/intent-log.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { ensureSeason } from '../../src/ledger/season.ts';
+import { ensureSeason, keepSeason } from '../../src/ledger/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
 import type { Payout } from '../../src/payout.ts';
@@ -83,17 +83,22 @@ function isRunning(pid: number): boolean {
 }
 
 function seasonOf(dataDirId = 'dir-a'): Promise<readonly string[]> {
+  return ensureSeason(seasonDeps(dataDirId));
+}
+
+function seasonDeps(dataDirId: string): Parameters<typeof ensureSeason>[0] {
   const dataDir = join(folder, dataDirId);
   const { head } = desk.ledger;
-  return ensureSeason({
+  return {
     head,
     dataDir,
     dataDirId,
     armDeadlineMs: DEADLINE_MS,
     arms: true,
+    random: systemRandom,
     clock: systemClock,
     log: silentLog,
-  });
+  };
 }
 
 /** Arms payouts and writes their intent lines, as a worker of that data directory does. */
@@ -301,13 +306,34 @@ describe('a Redis that was restored from an older copy', () => {
     expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('unknown');
   });
 
+  test('is told of a directory that it forgot by those that noted it, and opens no season without it', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(5));
+    expect(await seasonOf('dir-a')).toEqual([]);
+    takeCopy();
+    const joins = seasonOf('dir-b');
+    await expect
+      .poll(async () => {
+        await keepSeason(seasonDeps('dir-a'), () => seasonOf('dir-a'));
+        return (await desk.ledger.head.season()).missing;
+      }, PATIENCE)
+      .toEqual([]);
+    expect(await joins).toEqual([]);
+    await armWithLines(runId, [3], 'dir-b');
+    await restoreCopy();
+    expect((await desk.ledger.head.season()).dataDirIds).not.toContain('dir-b');
+    expect(await seasonOf('dir-a')).toEqual(['dir-b']);
+    await expect(armPayout(desk.in('dir-a'), { runId, line: 3 })).rejects.toThrow('season');
+    expect(await seasonOf('dir-b')).toEqual([]);
+    expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('unknown');
+  });
+
   test('restores the lines of a directory that it forgot altogether as soon as that comes back', async () => {
     const runId = await payingRun(desk.ledger, freshRows(5));
     takeCopy();
     await armWithLines(runId, [3], 'dir-b');
     await restoreCopy();
     expect(await seasonOf('dir-a')).toEqual([]);
-    expect(await seasonOf('dir-b')).toEqual([]);
+    expect(await seasonOf('dir-b')).toEqual(['dir-a']);
     expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('unknown');
     expect((await desk.ledger.head.read()).halt).not.toBeNull();
   });

@@ -68,6 +68,7 @@ function season(clock: Clock = sleepless(), signal?: AbortSignal): Promise<reado
     dataDirId: 'dir-a',
     armDeadlineMs: DEADLINE_MS,
     arms: true,
+    random: systemRandom,
     clock,
     log: silentLog,
   };
@@ -154,15 +155,15 @@ describe('a season', () => {
   test('is not opened by a comparison for another run of the server', async () => {
     const { server: earlier } = await desk.ledger.head.season();
     await restart();
-    const part = { dataDirId: 'dir-a', server: earlier, last: true, json: '[]' };
-    expect(await desk.ledger.head.compare(part)).toEqual({ result: 'changed', restored: 0 });
+    const part = { dataDirId: 'dir-a', server: earlier, last: true, json: '[]', peers: [] };
+    expect(await desk.ledger.head.compare(part)).toEqual({ result: 'changed', restored: 0, strangers: [] });
     expect((await desk.ledger.head.season()).open).toBe(false);
   });
 
   test('stays closed while lines are still to come', async () => {
     await restart();
     const { server: now } = await desk.ledger.head.season();
-    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json: '[]' });
+    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json: '[]', peers: [] });
     expect((await desk.ledger.head.season()).open).toBe(false);
   });
 
@@ -194,6 +195,13 @@ describe('a season', () => {
   });
 });
 
+/** What each process does in its sweep: it notes all directories on its disk, and says so. */
+async function noteAll(): Promise<void> {
+  const { head } = desk.ledger;
+  const { dataDirIds } = await head.season();
+  for (const dir of dataDirIds) if (dir !== 'dir-b') await head.notePeers(dir, dataDirIds);
+}
+
 function joining(clock: Clock): Promise<readonly string[]> {
   const { head } = desk.ledger;
   return ensureSeason({
@@ -202,26 +210,41 @@ function joining(clock: Clock): Promise<readonly string[]> {
     dataDirId: 'dir-b',
     armDeadlineMs: DEADLINE_MS,
     arms: true,
+    random: systemRandom,
     clock,
     log: silentLog,
   });
 }
 
 describe('a data directory that joins an open season', () => {
-  test('may arm at once when it has no logs', async () => {
-    const clock = sleepless();
+  test('may not arm before each other one has noted it on its disk', async () => {
+    expect(await joining(sleepless())).toEqual(['dir-a']);
+    await expect(armPayout(desk.in('dir-b'), { runId, line: 2 })).rejects.toThrow('season');
+    await noteAll();
+    expect(await joining(sleepless())).toEqual([]);
+    await armPayout(desk.in('dir-b'), { runId, line: 2 });
+  });
+
+  test('waits for nobody who never could arm', async () => {
+    await desk.ledger.head.enterDir('dir-idle');
+    await noteAll();
+    expect(await joining(sleepless(noteAll))).toEqual([]);
+  });
+
+  test('may arm once it is noted, without another wait when it has no logs', async () => {
+    const clock = sleepless(noteAll);
     await expect(armPayout(desk.in('dir-b'), { runId, line: 2 })).rejects.toThrow('season');
     expect(await joining(clock)).toEqual([]);
-    expect(clock.slept).toEqual([]);
+    expect(clock.slept).not.toContain(2 * DEADLINE_MS);
     expect((await armPayout(desk.in('dir-b'), { runId, line: 2 })).state).toBe('armed');
     expect((await armPayout(desk.ledger, { runId, line: 3 })).state).toBe('armed');
   });
 
   test('compares its logs first, and halts everything if the ledger knows nothing of them', async () => {
     await writeLines(lostLine());
-    const clock = sleepless();
+    const clock = sleepless(noteAll);
     expect(await joining(clock)).toEqual([]);
-    expect(clock.slept).toEqual([2 * DEADLINE_MS]);
+    expect(clock.slept[0]).toBe(2 * DEADLINE_MS);
     expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
     expect((await desk.ledger.head.read()).halt).not.toBeNull();
     expect((await desk.ledger.runs.read(runId))?.state).toBe('paused');
@@ -283,7 +306,7 @@ describe('comparing intent logs', () => {
     const json = JSON.stringify([
       { r: runId, l: 2, s: 'sha', q, x: String(x), k, c, o: 'w', t: '1', f: 'f', h: 'hash' },
     ]);
-    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json });
+    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json, peers: [] });
     expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
     expect(await season()).toEqual([]);
     expect((await desk.ledger.head.read()).halt).not.toBeNull();
@@ -332,7 +355,7 @@ describe('comparing intent logs', () => {
 
   test('of a directory that never armed anything opens the season', async () => {
     expect(await season()).toEqual([]);
-    expect(readdirSync(folder)).toEqual(['intents']);
+    expect(readdirSync(join(folder, 'intents'))).toEqual([]);
   });
 });
 

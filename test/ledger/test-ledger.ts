@@ -59,11 +59,12 @@ export async function newLedger(connections: { redis: Redis; arming: Redis }): P
   };
 }
 
-/** Lets a data directory without intent logs arm. */
+/** Lets a data directory without intent logs arm; every other one takes note of it. */
 export async function enterDir({ head }: Ledger, dataDirId: string): Promise<void> {
   await head.enterDir(dataDirId);
-  const { server } = await head.season();
-  await head.compare({ dataDirId, server, last: true, json: '[]' });
+  const { server, dataDirIds } = await head.season();
+  for (const other of dataDirIds) await head.notePeers(other, dataDirIds);
+  await head.compare({ dataDirId, server, last: true, json: '[]', peers: dataDirIds });
 }
 
 export function claimOf(knownInstance = ''): Parameters<Ledger['head']['open']>[0] {

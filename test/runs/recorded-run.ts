@@ -17,7 +17,7 @@ export async function freshLedger(redis: Redis): Promise<Ledger> {
   await ledger.head.open({ knownInstance: '', newInstance: 'i1', service: 'sandbox', safety: 'test', insist: true });
   await ledger.head.enterDir('d1');
   const { server } = await ledger.head.season();
-  await ledger.head.compare({ dataDirId: 'd1', server, last: true, json: '[]' });
+  await ledger.head.compare({ dataDirId: 'd1', server, last: true, json: '[]', peers: ['d1'] });
   return ledger;
 }
 

@@ -110,7 +110,15 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
   const ledger = openLedger({ redis, arming: redis }, { prefix, dataDirId: DATA_DIR_ID });
   const claim = { knownInstance: '', newInstance: randomUUID(), service: 'test', safety: 'test', insist: true };
   await ledger.head.open(claim);
-  const dir = { dataDir, dataDirId: DATA_DIR_ID, armDeadlineMs: 0, arms: true, clock: systemClock, log: silentLog };
+  const dir = {
+    dataDir,
+    dataDirId: DATA_DIR_ID,
+    armDeadlineMs: 0,
+    arms: true,
+    random: systemRandom,
+    clock: systemClock,
+    log: silentLog,
+  };
   expect(await ensureSeason({ head: ledger.head, ...dir })).toEqual([]);
   const runId = await recordRun(ledger, rows);
   const place = (line = 2): { runId: string; line: number } => ({ runId, line });

@@ -2,52 +2,96 @@ import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Makes a ledger on an empty Redis for data directories whose own Redis is gone, by two people (design 6, runbook "Redis
- * lost"). Its season stays closed until each of the directories has compared its intent logs, or was written off.
+ * lost"). Its season stays closed until each of the directories that either of them names has compared its intent logs, or
+ * was written off.
  *
  * KEYS[1] prefix
- * ARGV[1] instance that the directories know; ARGV[2] instance to use; ARGV[3] schema version; ARGV[4] service;
- * ARGV[5] what the safety rule depends on; ARGV[6] actor; ARGV[7...] data directories
- * Returns 'proposed' | 'adopted' | 'same-person' | 'there'.
+ * ARGV[1] actor; ARGV[2] who has proposed it, as the caller saw, or ''; ARGV[3] instance that the directories know;
+ * ARGV[4] instance to use; ARGV[5] schema version; ARGV[6] service; ARGV[7] what the safety rule depends on;
+ * ARGV[8...] data directories
+ * Returns ['proposed' | 'seen' | 'adopted' | 'other' | 'there' | 'occupied', who has proposed it]: 'seen' when somebody else
+ * than ARGV[2] has proposed it, 'other' when the proposal is for another ledger or with other settings, 'there' when the
+ * directories may use the ledger that is here, 'occupied' when they may not.
  *
- * Invariant: what is adopted is halted, and nothing can be armed before the logs were compared.
+ * Invariant: what is adopted is halted, and nothing can be armed before the logs were compared. The one who adopted may ask
+ * again, until it is noted that the audit log has it.
  */
 export const ADOPT = `${LUA_PRELUDE}
-if redis.call('HEXISTS', HEAD, 'instance') == 1 then return 'there' end
-local key = P .. ':adoption'
-local proposed = redis.call('GET', key)
-if not proposed then
-  redis.call('SET', key, ARGV[6])
-  return 'proposed'
+local head = redis.call('HMGET', HEAD, 'instance', 'adopted', 'adoptedBy', 'adoptionUnnoted')
+if head[1] then
+  if head[2] == ARGV[3] or head[1] == ARGV[3] then
+    return { head[4] == ARGV[1] and 'adopted' or 'there', head[3] or '' }
+  end
+  return { 'occupied', '' }
 end
-if proposed == ARGV[6] then return 'same-person' end
+if redis.call('EXISTS', RUNS, AUDIT, DIRS) > 0 then return { 'occupied', '' } end
+local key = P .. ':adoption'
+local about = ARGV[3] .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
+local by, proposed = unpack(redis.call('HMGET', key, 'by', 'about'))
+if not by then
+  -- The proposal is all that there is yet, and the database is payrun's from here on.
+  redis.call('SETNX', 'payrun-database', '1')
+  redis.call('HSET', key, 'by', ARGV[1], 'about', about)
+end
+if proposed and proposed ~= about then return { 'other', by } end
+for i = 8, #ARGV do redis.call('HSET', key, 'dir:' .. ARGV[i], '') end
+if not by then return { 'proposed', ARGV[1] } end
+if by ~= ARGV[2] then return { 'seen', by } end
+redis.call('HSET', HEAD, 'instance', ARGV[4], 'adopted', ARGV[3], 'adoptedBy', by, 'adoptionUnnoted', ARGV[1],
+  'schema', ARGV[5], 'service', ARGV[6], 'safety', ARGV[7], 'season', '', 'createdAt', text(now()),
+  'halt', 'the ledger was adopted after its Redis was lost')
+for _, field in ipairs(redis.call('HKEYS', key)) do
+  local dir = string.match(field, '^dir:(.*)$')
+  if dir then redis.call('HSETNX', DIRS, dir, '') end
+end
 redis.call('DEL', key)
-redis.call('HSET', HEAD, 'instance', ARGV[2], 'adopted', ARGV[1], 'schema', ARGV[3], 'service', ARGV[4], 'safety', ARGV[5],
-  'season', '', 'createdAt', text(now()), 'halt', 'the ledger was adopted after its Redis was lost')
-for i = 7, #ARGV do redis.call('HSETNX', DIRS, ARGV[i], '') end
-return 'adopted'
+return { 'adopted', by }
+`;
+
+/** A proposal to write off a directory counts for the server on which it was made: `server`, who proposed, who agreed. */
+const LUA_WRITE_OFF = `
+local server = serverNow()
+local function proposalOf(dir)
+  local at, by, agreed = string.match(redis.call('HGET', HEAD, 'writeOff:' .. dir) or '', '^(.*)\\31(.*)\\31(.*)$')
+  if at ~= server then return '', '' end
+  return by, agreed
+end
+local function propose(dir, by, agreed)
+  redis.call('HSET', HEAD, 'writeOff:' .. dir, server .. '\\31' .. by .. '\\31' .. agreed)
+end
 `;
 
 /**
  * Begins to write off a data directory that does not come back, by two people: everything is halted, and all runs are
- * paused (design 3, rule 4).
+ * paused (design 3, rule 4). Only once nobody else is missing: what a directory restores later would not be held.
  *
  * KEYS[1] prefix
- * ARGV[1] data directory; ARGV[2] actor
- * Returns 'proposed' | 'agreed' | 'same-person' | 'open' | 'unknown' | 'compared'.
+ * ARGV[1] data directory; ARGV[2] actor; ARGV[3] who has proposed it, as the caller saw, or ''
+ * Returns [word, who has proposed it, directories that are missing still...], with the word 'proposed'; 'seen' when somebody
+ * else than ARGV[3] has proposed it; 'agreed' when others are missing that two people have not agreed on; 'begun' when the
+ * payouts in doubt are to be held now; or 'open', 'unknown', 'compared'.
  */
-export const WRITE_OFF = `${LUA_PRELUDE}
-local server = serverNow()
-if redis.call('HGET', HEAD, 'season') == server then return 'open' end
+export const WRITE_OFF = `${LUA_PRELUDE}${LUA_WRITE_OFF}
+if redis.call('HGET', HEAD, 'season') == server then return { 'open', '' } end
 local compared = redis.call('HGET', DIRS, ARGV[1])
-if not compared then return 'unknown' end
-if compared == server then return 'compared' end
-local field = 'writeOff:' .. ARGV[1]
-local proposed = redis.call('HGET', HEAD, field)
-if not proposed then
-  redis.call('HSET', HEAD, field, ARGV[2])
-  return 'proposed'
+if not compared then return { 'unknown', '' } end
+if compared == server then return { 'compared', '' } end
+local by, agreed = proposalOf(ARGV[1])
+if by == '' then
+  propose(ARGV[1], ARGV[2], '')
+  return { 'proposed', ARGV[2] }
 end
-if proposed == ARGV[2] then return 'same-person' end
+if agreed == '' then
+  if by ~= ARGV[3] then return { 'seen', by } end
+  propose(ARGV[1], by, ARGV[2])
+end
+local missing = {}
+local dirs = redis.call('HGETALL', DIRS)
+for i = 1, #dirs, 2 do
+  local _, isAgreed = proposalOf(dirs[i])
+  if dirs[i + 1] ~= server and isAgreed == '' then missing[#missing + 1] = dirs[i] end
+end
+if #missing > 0 then return { 'agreed', by, unpack(missing) } end
 redis.call('HSETNX', HEAD, 'halt', 'the data directory ' .. ARGV[1] .. ' was written off')
 redis.call('HDEL', HEAD, 'releaseBy')
 for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
@@ -55,24 +99,31 @@ for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
   if state == 'paying' then pauseRun(run, 'a data directory was written off') end
   if state == 'recording' then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
-return 'agreed'
+return { 'begun', by }
 `;
 
 /**
- * Takes a directory that was written off out of the season, and opens the season when nobody else is missing.
+ * Takes the directories that two people agreed to write off out of the season, and opens it when nobody else is missing.
+ * Those that noted them as their peers do not bring them back.
  *
- * KEYS[1] prefix; ARGV[1] data directory
+ * KEYS[1] prefix
  * Returns directories that are still missing.
  */
-export const FORGET_DIR = `${LUA_PRELUDE}
-local server = serverNow()
-redis.call('HDEL', DIRS, ARGV[1])
-redis.call('HDEL', HEAD, 'writeOff:' .. ARGV[1])
-local missing = {}
+export const FORGET_DIRS = `${LUA_PRELUDE}${LUA_WRITE_OFF}
+local missing, left = {}, 0
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
-  if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
+  local _, agreed = proposalOf(dirs[i])
+  if dirs[i + 1] ~= server and agreed ~= '' then
+    redis.call('HDEL', DIRS, dirs[i])
+    redis.call('HDEL', HEAD, 'writeOff:' .. dirs[i])
+    redis.call('HDEL', PEERS, dirs[i])
+    redis.call('HSET', HEAD, 'writtenOff:' .. dirs[i], text(now()))
+  else
+    left = left + 1
+    if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
+  end
 end
-if #missing == 0 and #dirs > 0 then redis.call('HSET', HEAD, 'season', server) end
+if #missing == 0 and left > 0 then redis.call('HSET', HEAD, 'season', server) end
 return missing
 `;

@@ -1,0 +1,267 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readEntry } from '../../src/audit/entry.ts';
+import type { Payout } from '../../src/payout.ts';
+import { type WrittenOff, writeOffDataDir } from '../../src/runs/write-off.ts';
+import { armOn, type Host, hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
+import {
+  allRows,
+  claimRun,
+  connectArming,
+  countersOf,
+  freshRows,
+  movePayout,
+  newLedger,
+  PATIENCE,
+  payingRun,
+  readPayout,
+  recordRows,
+  recount,
+  type TestLedger,
+} from '../ledger/test-ledger.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+let folder: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+  folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));
+  // Three hosts arm; a is that of the people, b is the one that is lost.
+  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map(host));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function host(dataDirId: string): Host {
+  return hostOf(folder, desk.in(dataDirId), dataDirId);
+}
+
+function writeOff(actor: string, dataDirId = 'dir-b'): Promise<WrittenOff> {
+  return writeOffDataDir({ ledger: desk.ledger }, dataDirId, { actor, reason: 'it burnt down' });
+}
+
+/** Redis is restarted; the hosts that are left compare their logs. */
+async function restart(left: readonly string[] = ['dir-a', 'dir-c']): Promise<void> {
+  await server.restart();
+  await awaitRedis();
+  for (const dataDirId of left) await joinSeason(host(dataDirId));
+}
+
+/** Does something of which Redis knows nothing afterwards: it is ended, and started on the files from before. */
+async function forgotten<Result>(act: () => Promise<Result>): Promise<Result> {
+  const files = join(dirname(server.socket), 'appendonlydir');
+  const copy = join(folder, 'copy');
+  cpSync(files, copy, { recursive: true });
+  const result = await act();
+  const { pid } = server;
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => isRunning(pid), PATIENCE).toBe(false);
+  rmSync(files, { recursive: true });
+  cpSync(copy, files, { recursive: true });
+  await restart();
+  return result;
+}
+
+async function awaitRedis(): Promise<void> {
+  await expect.poll(() => arming.ping().catch(() => 'lost'), PATIENCE).toBe('PONG');
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function statesOf(runId: string): Promise<string[]> {
+  return (await allRows(desk.ledger, runId)).map((row) => ('row' in row ? row.state : 'refused'));
+}
+
+async function releaseAndResume(runId: string): Promise<void> {
+  expect(await desk.ledger.head.release('anna')).toBe('proposed');
+  expect(await desk.ledger.head.release('bob')).toBe('released');
+  const { result } = await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
+  expect(result).toBe('moved');
+}
+
+async function actions(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const text of desk.ledger.audit.lines()) found.push(readEntry(text)?.action ?? text);
+  return found;
+}
+
+async function only(payouts: Promise<Payout[]>): Promise<Payout> {
+  const [payout] = await payouts;
+  if (payout === undefined) throw new Error('nothing was armed');
+  return payout;
+}
+
+describe('a data directory that two people write off', () => {
+  test('leaves held whatever it may have sent, everything halted, all runs paused, and the season open', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(7));
+    const rows = await armOn(host('dir-a'), runId, [2, 3, 4, 5, 6]);
+    const [, quoted, unknown, accepted, rejected] = rows;
+    for (const [payout, to] of [
+      [quoted, 'quoted'],
+      [unknown, 'unknown'],
+      [accepted, 'accepted'],
+      [rejected, 'rejected'],
+    ] as const) {
+      if (payout !== undefined) await movePayout(desk.ledger, payout, { to, dueMs: 60_000 });
+    }
+    await restart();
+    expect((await desk.ledger.head.season()).missing).toEqual(['dir-b']);
+    expect(await writeOff('anna')).toEqual({ result: 'proposed', held: 0, missing: [] });
+    expect(await statesOf(runId)).toContain('ready');
+    expect(await writeOff('bob')).toEqual({ result: 'done', held: 5, missing: [] });
+
+    expect(await statesOf(runId)).toEqual(['held', 'held', 'held', 'accepted', 'rejected', 'held', 'held']);
+    expect(await readPayout(desk.ledger, { runId, line: 8 })).toMatchObject({
+      reasonCode: 'E_DIR_LOST',
+      quoteId: null,
+    });
+    expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+    expect((await desk.ledger.head.read()).halt).toContain('dir-b was written off');
+    expect((await desk.ledger.runs.read(runId))?.state).toBe('paused');
+    expect(await desk.ledger.head.season()).toMatchObject({ open: true, missing: [] });
+    expect(await actions()).toEqual(['ledger.made', 'data-dir.write-off-proposed', 'data-dir.written-off']);
+    // What is known to have been sent is looked up at once.
+    const due = await desk.ledger.slices.takeDue({ look: 100, track: 0 });
+    const lines = due.filter((payout) => payout.runId === runId).map((payout) => payout.line);
+    expect(new Set(lines)).toEqual(new Set([2, 3, 4]));
+  });
+
+  test('holds what is unknown here too: its quote may be dead, and another one sent from there', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await armOn(host('dir-a'), runId, [2]);
+    await movePayout(desk.ledger, place, { to: 'unknown' });
+    await forgotten(async () => {
+      await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
+      await armOn(host('dir-b'), runId, [2]);
+    });
+    expect((await readPayout(desk.ledger, place)).state).toBe('unknown');
+    await writeOff('anna');
+    await writeOff('bob');
+    const dead = await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
+    expect([dead.result, dead.state]).toEqual(['forbidden', 'held']);
+  });
+
+  test('holds rows of a run that is still being recorded, those that come later too', async () => {
+    const rows = freshRows(3);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, rows.slice(0, 1));
+    await restart();
+    await writeOff('anna');
+    expect(await writeOff('bob')).toMatchObject({ result: 'done', held: 1 });
+    expect(await recordRows(desk.ledger, runId, rows)).toBe('recorded');
+    expect(await statesOf(runId)).toEqual(['held', 'held', 'held']);
+  });
+
+  test('that comes back after all: what it sent without anybody knowing is unknown again, and everything is halted', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    const sent = await forgotten(() => only(armOn(host('dir-b'), runId, [2])));
+    await writeOff('anna');
+    await writeOff('bob');
+    await releaseAndResume(runId);
+    expect(await joinSeason(host('dir-b'))).toEqual([]);
+    expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'unknown', quoteId: sent.quoteId });
+    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+  });
+
+  test('that comes back after what it sent was allowed and sent again: a breach, and everything is halted', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(3));
+    const sent = await forgotten(async () => {
+      await armOn(host('dir-b'), runId, [3]);
+      return await only(armOn(host('dir-b'), runId, [2]));
+    });
+    await writeOff('anna');
+    await writeOff('bob');
+    await releaseAndResume(runId);
+    await movePayout(desk.ledger, sent, { to: 'ready' });
+    const again = await only(armOn(host('dir-a'), runId, [2]));
+    expect(again.quoteId).not.toBe(sent.quoteId);
+    expect(await joinSeason(host('dir-b'))).toEqual([]);
+    expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+  });
+});
+
+describe('writing off', () => {
+  test('waits for directories that may still compare, for what they restore would not be held', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    await restart(['dir-a']);
+    await writeOff('anna');
+    expect(await writeOff('bob')).toEqual({ result: 'agreed', held: 0, missing: ['dir-c'] });
+    expect(await statesOf(runId)).toEqual(['ready', 'ready']);
+    expect(await joinSeason(host('dir-c'))).toEqual(['dir-b']);
+    // Two people have agreed: anybody may carry it out.
+    expect(await writeOff('anna')).toEqual({ result: 'done', held: 2, missing: [] });
+    expect((await desk.ledger.head.season()).open).toBe(true);
+  });
+
+  test('of two directories is done when two people have agreed on both', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    await restart(['dir-a']);
+    await writeOff('anna');
+    await writeOff('anna', 'dir-c');
+    expect(await writeOff('bob')).toEqual({ result: 'agreed', held: 0, missing: ['dir-c'] });
+    expect(await writeOff('bob', 'dir-c')).toEqual({ result: 'done', held: 2, missing: [] });
+    expect(await statesOf(runId)).toEqual(['held', 'held']);
+    expect(await desk.ledger.head.season()).toMatchObject({ open: true, dataDirIds: ['dir-a'] });
+  });
+
+  test.each(['begun', 'held some', 'held all'])('is carried on after a crash when it had %s', async (how) => {
+    const runId = await payingRun(desk.ledger, freshRows(4));
+    await restart();
+    await writeOff('anna');
+    expect((await desk.ledger.recovery.writeOff('dir-b', 'bob')).result).toBe('begun');
+    const lines = { begun: [], 'held some': [2, 3], 'held all': [2, 3, 4, 5] }[how] ?? [];
+    for (const line of lines) await movePayout(desk.ledger, { runId, line }, { to: 'held' });
+    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect(await writeOff('bob')).toEqual({ result: 'done', held: 4 - lines.length, missing: [] });
+    expect(await statesOf(runId)).toEqual(['held', 'held', 'held', 'held']);
+    expect(await actions()).toContain('data-dir.written-off');
+    expect((await desk.ledger.head.season()).open).toBe(true);
+  });
+
+  test('is refused to one person, whatever the letters, also at the same moment', async () => {
+    await restart();
+    await writeOff('anna');
+    await expect(writeOff('anna')).rejects.toThrow('anna has proposed this');
+    await expect(writeOff(' ANNA')).rejects.toThrow('anna has proposed this');
+    await restart();
+    const both = await Promise.allSettled([writeOff('carol'), writeOff('Carol')]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  test('is refused in an open season, and for a directory that compared or that nobody knows', async () => {
+    await expect(writeOff('anna')).rejects.toThrow('payments may be sent');
+    await restart();
+    await expect(writeOff('anna', 'dir-a')).rejects.toThrow('has compared its intent logs');
+    await expect(writeOff('anna', 'dir-x')).rejects.toThrow('no directory of that id');
+    expect(await actions()).toEqual([]);
+  });
+
+  test('is proposed anew after another restart of Redis: an old proposal counts for nothing', async () => {
+    await restart();
+    await writeOff('anna');
+    await restart();
+    expect(await writeOff('bob')).toMatchObject({ result: 'proposed' });
+    expect(await writeOff('anna')).toMatchObject({ result: 'done' });
+  });
+});
