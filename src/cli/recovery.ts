@@ -99,10 +99,15 @@ async function writeOff(dataDirId: string, { as, reason, json }: z.infer<typeof 
   return await withLedger(async (app) => {
     const { result, held, missing } = await writeOffDataDir(app, dataDirId, { actor: as, reason });
     if (json) printJson({ result, held, missing });
-    else print(result === 'done' ? `written off: ${held} payouts are held, and everything is halted` : result);
+    else print(writeOffWords({ result, held }));
     if (result === 'proposed') say(NEXT_PERSON);
     if (missing.length > 0) say(`Still missing: ${missing.join(', ')}`);
     if (result === 'agreed') say('Start payrun with each of them, or write it off too; then give this command again.');
     return EXIT.ok;
   });
+}
+
+function writeOffWords({ result, held }: { result: string; held: number }): string {
+  if (result === 'done') return `written off: ${held} payouts are held, and everything is halted`;
+  return result === 'retired' ? 'given up: no other data directory waits for it any more' : result;
 }

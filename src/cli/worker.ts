@@ -66,8 +66,8 @@ async function workUntil(app: App<JobQueues>, deps: PayDeps, stop: AbortSignal):
 
 function tellMissing(missing: readonly string[]): void {
   say(
-    `Redis is another one or was restarted: nothing is paid before a worker has run on each of ${missing.length} more ` +
-      `data directories (${missing.join(', ')}) and compared its intent logs.`,
+    `Nothing is paid from here before a worker has run on each of ${missing.length} more data directories ` +
+      `(${missing.join(', ')}): they compare their intent logs after a restart of Redis, and take note of new directories.`,
   );
 }
 

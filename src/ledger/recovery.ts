@@ -29,9 +29,9 @@ export interface AdoptionFacts {
 export interface WriteOffAnswer {
   /**
    * `agreed`: two people want it, and other directories have to compare their logs first. `begun`: everything is halted, and
-   * the payouts in doubt are to be held now.
+   * the payouts in doubt are to be held now. `retired`: the season is open, and nobody waits for the directory any more.
    */
-  readonly result: 'proposed' | 'same-person' | 'agreed' | 'begun' | 'open' | 'unknown' | 'compared';
+  readonly result: 'proposed' | 'same-person' | 'agreed' | 'begun' | 'retired' | 'unknown' | 'compared';
   readonly proposedBy: string;
   /** Data directories that keep the season closed besides those on which two people agreed. */
   readonly missing: readonly string[];
@@ -75,7 +75,7 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
     async writeOff(dataDirId, actor) {
       const answer = await byTwo(actor, (proposedBy) => run('writeOff', dataDirId, actor, proposedBy));
       const [word, proposedBy = '', ...missing] = answer;
-      const words = ['proposed', 'same-person', 'agreed', 'begun', 'open', 'unknown', 'compared'] as const;
+      const words = ['proposed', 'same-person', 'agreed', 'begun', 'retired', 'unknown', 'compared'] as const;
       return { result: wordOf(words, word), proposedBy, missing };
     },
     forgetDirs: () => run('forget'),

@@ -94,10 +94,11 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
   const missing = await deps.ensureSeason();
   if (missing.length === 0) return;
   throw new Refusal(
-    `Redis was restarted or replaced, and data directories have yet to say what they sent: ${missing.join(', ')}.`,
+    `Nothing may be sent yet. Data directories have to say what they sent, or to take note of this one: ${missing.join(', ')}.`,
     {
       exitCode: EXIT.unavailable,
-      remedy: 'Start payrun once with each of these data directories. Until then nothing is sent.',
+      remedy:
+        'Start payrun once with each of these data directories, or let two people give up one that does not come back: "payrun write-off".',
     },
   );
 }

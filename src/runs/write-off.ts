@@ -11,8 +11,11 @@ const IN_DOUBT = ['armed', 'unknown', 'quoted', 'ready'] as const satisfies read
 type InDoubt = (typeof IN_DOUBT)[number];
 
 export interface WrittenOff {
-  /** `agreed`: two people want it, and it is done once the directories that are missing have compared their logs. */
-  readonly result: 'proposed' | 'agreed' | 'done';
+  /**
+   * `agreed`: two people want it, and it is done once the directories that are missing have compared their logs. `retired`:
+   * nothing of it was in doubt, and nobody waits for it any more.
+   */
+  readonly result: 'proposed' | 'agreed' | 'retired' | 'done';
   /** Payouts that were held just now. */
   readonly held: number;
   /** Data directories that keep the season closed still. */
@@ -46,9 +49,11 @@ export async function writeOffDataDir(
       await audit('written-off', { proposedBy, held: String(held) });
       return { result: 'done', held, missing: await ledger.recovery.forgetDirs() };
     }
+    case 'retired':
+      await audit('retired', { proposedBy });
+      return { result, held: 0, missing: [] };
     case 'same-person':
       throw refuse(`${proposedBy} has proposed this`);
-    case 'open':
     case 'unknown':
     case 'compared':
       throw refuse(WHY_NOT[result]);
@@ -56,7 +61,6 @@ export async function writeOffDataDir(
 }
 
 const WHY_NOT = {
-  open: 'payments may be sent, so nobody waits for it',
   unknown: 'no directory of that id may arm anything here',
   compared: 'it came back and has compared its intent logs',
 } as const;

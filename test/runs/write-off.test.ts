@@ -249,8 +249,15 @@ describe('writing off', () => {
     expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('is refused in an open season, and for a directory that compared or that nobody knows', async () => {
-    await expect(writeOff('anna')).rejects.toThrow('payments may be sent');
+  test('in an open season only ends that a directory is waited for: nothing of it is in doubt', async () => {
+    expect(await writeOff('anna')).toMatchObject({ result: 'proposed' });
+    expect(await writeOff('bob')).toMatchObject({ result: 'retired', held: 0 });
+    expect((await desk.ledger.head.read()).halt).toBeNull();
+    expect((await desk.ledger.head.season()).dataDirIds).not.toContain('dir-b');
+    expect((await actions()).at(-1)).toBe('data-dir.retired');
+  });
+
+  test('is refused for a directory that compared or that nobody knows', async () => {
     await restart();
     await expect(writeOff('anna', 'dir-a')).rejects.toThrow('has compared its intent logs');
     await expect(writeOff('anna', 'dir-x')).rejects.toThrow('no directory of that id');

@@ -59,6 +59,12 @@ end
 local function propose(dir, by, agreed)
   redis.call('HSET', HEAD, 'writeOff:' .. dir, server .. '\\31' .. by .. '\\31' .. agreed)
 end
+local function forget(dir)
+  redis.call('HDEL', DIRS, dir)
+  redis.call('HDEL', PEERS, dir)
+  redis.call('HDEL', HEAD, 'writeOff:' .. dir)
+  redis.call('HSET', HEAD, 'writtenOff:' .. dir, '1')
+end
 `;
 
 /**
@@ -69,13 +75,14 @@ end
  * ARGV[1] data directory; ARGV[2] actor; ARGV[3] who has proposed it, as the caller saw, or ''
  * Returns [word, who has proposed it, directories that are missing still...], with the word 'proposed'; 'seen' when somebody
  * else than ARGV[3] has proposed it; 'agreed' when others are missing that two people have not agreed on; 'begun' when the
- * payouts in doubt are to be held now; or 'open', 'unknown', 'compared'.
+ * payouts in doubt are to be held now; 'retired' in an open season, in which nothing of it is in doubt: nobody waits any more
+ * for it to note others; or 'unknown', 'compared'.
  */
 export const WRITE_OFF = `${LUA_PRELUDE}${LUA_WRITE_OFF}
-if redis.call('HGET', HEAD, 'season') == server then return { 'open', '' } end
+local isOpen = redis.call('HGET', HEAD, 'season') == server
 local compared = redis.call('HGET', DIRS, ARGV[1])
 if not compared then return { 'unknown', '' } end
-if compared == server then return { 'compared', '' } end
+if compared == server and not isOpen then return { 'compared', '' } end
 local by, agreed = proposalOf(ARGV[1])
 if by == '' then
   propose(ARGV[1], ARGV[2], '')
@@ -84,6 +91,10 @@ end
 if agreed == '' then
   if by ~= ARGV[3] then return { 'seen', by } end
   propose(ARGV[1], by, ARGV[2])
+end
+if isOpen then
+  forget(ARGV[1])
+  return { 'retired', by }
 end
 local missing = {}
 local dirs = redis.call('HGETALL', DIRS)
@@ -115,8 +126,7 @@ local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
   local _, agreed = proposalOf(dirs[i])
   if dirs[i + 1] ~= server and agreed ~= '' then
-    redis.call('HDEL', DIRS, dirs[i])
-    redis.call('HDEL', HEAD, 'writeOff:' .. dirs[i])
+    forget(dirs[i])
     redis.call('HDEL', PEERS, dirs[i])
     redis.call('HSET', HEAD, 'writtenOff:' .. dirs[i], text(now()))
   else
