@@ -98,7 +98,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const head = openHead(redis, ledgerKeys(config.prefix));
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
-    const instance = await head.open({ ...claim, insist: false });
+    const instance = await head.open({ ...claim, insist: false, writes: !looks });
     const dataDir = looks ? folder : await bindDataDir(folder, instance);
     const ledger = openLedger(
       { redis, arming },

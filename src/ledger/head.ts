@@ -46,6 +46,8 @@ export interface HeadClaim {
   readonly safety: string;
   /** Whether the process pays, and so must have the ledger's safety settings. */
   readonly insist: boolean;
+  /** Whether the process writes: an older payrun refuses the ledger from then on. */
+  readonly writes?: boolean;
 }
 
 export interface Head {
@@ -83,13 +85,21 @@ export interface Head {
 export function openHead(redis: Redis, keys: LedgerKeys): Head {
   const { prefix } = keys;
   const scripts = headScripts();
-  const run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]): Promise<unknown> =>
-    runScript(redis, scripts[name], { prefix, args });
+  const run: Run = (name, ...args) => runScript(redis, scripts[name], { prefix, args });
 
   return {
-    async open({ knownInstance, newInstance, service, safety, insist }) {
+    async open({ knownInstance, newInstance, service, safety, insist, writes = false }) {
       await requireOurs(redis, keys.head);
-      const reply = await run('open', knownInstance, newInstance, SCHEMA_VERSION, service, safety, insist ? '1' : '0');
+      const reply = await run(
+        'open',
+        knownInstance,
+        newInstance,
+        SCHEMA_VERSION,
+        service,
+        safety,
+        flag(insist),
+        flag(writes),
+      );
       const [result = '', instance = '', found = ''] = textsOf(reply);
       if (result === 'made' || result === 'opened') return instance;
       throw refuseHead(result, { found, service, safety });
@@ -110,20 +120,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
     async adoptSafety(safety) {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
     },
-    async season() {
-      return seasonOf(await run('season'));
-    },
-    async enterDir(dataDirId) {
-      await run('enter', dataDirId);
-    },
-    async notePeers(dataDirId, peers) {
-      await run('notePeers', dataDirId, JSON.stringify(peers));
-    },
-    async compare({ dataDirId, server, last, json, peers }) {
-      const reply = await run('compare', dataDirId, server, last ? '1' : '0', json, JSON.stringify(peers));
-      const [result, restored, ...strangers] = listOf(reply);
-      return { result: textOf(result), restored: integerOf(restored), strangers: textsOf(strangers) };
-    },
+    ...seasonActs(run),
     async halt(actor, reason) {
       await run('halt', 'halt', actor, reason);
     },
@@ -163,6 +160,31 @@ export async function requireOurs(redis: Redis, head: string): Promise<void> {
     isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
     'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',
   );
+}
+
+type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]) => Promise<unknown>;
+
+function seasonActs(run: Run): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
+  return {
+    async season() {
+      return seasonOf(await run('season'));
+    },
+    async enterDir(dataDirId) {
+      await run('enter', dataDirId);
+    },
+    async notePeers(dataDirId, peers) {
+      await run('notePeers', dataDirId, JSON.stringify(peers));
+    },
+    async compare({ dataDirId, server, last, json, peers }) {
+      const reply = await run('compare', dataDirId, server, last ? '1' : '0', json, JSON.stringify(peers));
+      const [result, restored, ...strangers] = listOf(reply);
+      return { result: textOf(result), restored: integerOf(restored), strangers: textsOf(strangers) };
+    },
+  };
+}
+
+function flag(value: boolean): string {
+  return value ? '1' : '0';
 }
 
 function seasonOf(reply: unknown): Season {

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { DropReason, Payout, PayoutState } from '../payout.ts';
 import { openBatch } from './batch.ts';
+import { SCHEMA_VERSION } from './head.ts';
 import { quotesKey } from './keys.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
@@ -47,6 +48,7 @@ export interface Arming extends PayoutPlace {
 /** Why a payout was not armed. */
 export const ARM_REFUSALS = [
   'season',
+  'newer',
   'halted',
   'wait',
   'run',
@@ -153,7 +155,9 @@ export function openPayouts(
 
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
-    const [replicas, answers] = listOf(await runScript(arming, armScript, { prefix, args: [json, dataDirId] }));
+    const [replicas, answers] = listOf(
+      await runScript(arming, armScript, { prefix, args: [json, dataDirId, SCHEMA_VERSION] }),
+    );
     if (integerOf(replicas) > 0) {
       const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
       if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));

@@ -101,6 +101,7 @@ async function doubtArming(deps: PayDeps, payout: Payout, quoteId: string): Prom
 const REFUSAL_RESULTS: Readonly<Record<Exclude<ArmRefusal, 'season' | 'row' | 'quotes' | 'quote-taken'>, StepResult>> =
   {
     halted: 'left',
+    newer: 'left',
     run: 'left',
     wait: 'again',
     changed: 'again',

@@ -118,6 +118,27 @@ describe('a ledger that was adopted', () => {
     await expect(armPayout(ledger, { runId: run.id, line: 4 })).rejects.toThrow('halted');
   });
 
+  test.each([
+    ['the first file', 'the second'],
+    ['the second file', 'the first'],
+  ])('pays no reference again that an earlier run had given free: %s is handed in before %s', async (first) => {
+    const again = file(line({ reference: 'r-1' }), line({ reference: 'r-7' }));
+    const { run } = await submitted(lost.ledger);
+    const own = hostOf(folder, lost.ledger, 'dir-a');
+    const [rejected] = await armOn(own, run.id, [2]);
+    if (rejected === undefined) throw new Error('nothing was armed');
+    await movePayout(lost.ledger, rejected, { to: 'rejected', fields: { ok: '1' } });
+    const { run: retried } = await submitted(lost.ledger, again);
+    const [paid] = await armOn(own, retried.id, [2]);
+    if (paid === undefined) throw new Error('nothing was armed');
+    await movePayout(lost.ledger, paid, { to: 'accepted' });
+    const ledger = await adoptByTwo();
+    await joinSeason(hostFound('dir-a'));
+    for (const text of first === 'the first file' ? [FILE, again] : [again, FILE]) await submitted(ledger, text);
+    await movePayout(ledger, rejected, { to: 'ready', dropQuote: 'proven-dead' });
+    expect(await readPayout(ledger, rejected)).toMatchObject({ state: 'held', reasonCode: 'E_DUP_HISTORY' });
+  });
+
   test('arms nothing, and takes no file, before the logs were compared', async () => {
     const ledger = await adoptByTwo();
     expect(await ledger.head.season()).toMatchObject({ open: false, missing: ['dir-a'] });

@@ -172,33 +172,49 @@ describe('a data directory that two people write off', () => {
     expect(await statesOf(runId)).toEqual(['held', 'held', 'held']);
   });
 
-  test('that comes back after all: what it sent without anybody knowing is unknown again, and everything is halted', async () => {
+  test('is not waited for again by those that had noted it', async () => {
+    await restart();
+    await writeOff('anna');
+    await writeOff('bob');
+    await restart();
+    expect(await desk.ledger.head.season()).toMatchObject({ open: true });
+    expect(new Set((await desk.ledger.head.season()).dataDirIds)).toEqual(new Set(['dir-a', 'dir-c']));
+  });
+
+  test('that comes back after all: what it sent is known then, stays held and is looked up, and everything is halted', async () => {
     const runId = await payingRun(desk.ledger, freshRows(2));
     const sent = await forgotten(() => only(armOn(host('dir-b'), runId, [2])));
     await writeOff('anna');
     await writeOff('bob');
     await releaseAndResume(runId);
     expect(await joinSeason(host('dir-b'))).toEqual([]);
-    expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'unknown', quoteId: sent.quoteId });
+    expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', quoteId: sent.quoteId });
+    expect((await desk.ledger.slices.takeDue({ look: 10, track: 10 })).map(({ line }) => line)).toContain(2);
     expect((await desk.ledger.head.read()).halt).not.toBeNull();
   });
 
-  test('that comes back after what it sent was allowed and sent again: a breach, and everything is halted', async () => {
-    const runId = await payingRun(desk.ledger, freshRows(3));
-    const sent = await forgotten(async () => {
-      await armOn(host('dir-b'), runId, [3]);
-      return await only(armOn(host('dir-b'), runId, [2]));
-    });
-    await writeOff('anna');
-    await writeOff('bob');
-    await releaseAndResume(runId);
-    await movePayout(desk.ledger, sent, { to: 'ready' });
-    const again = await only(armOn(host('dir-a'), runId, [2]));
-    expect(again.quoteId).not.toBe(sent.quoteId);
-    expect(await joinSeason(host('dir-b'))).toEqual([]);
-    expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-    expect((await desk.ledger.head.read()).halt).not.toBeNull();
-  });
+  test.each([
+    { what: 'with a counter above that of the later arming', armedBefore: [3] },
+    { what: 'with the very counter of the later arming', armedBefore: [] },
+  ])(
+    'that comes back after what it sent was allowed and sent again, $what: a breach, and everything is halted',
+    async ({ armedBefore }) => {
+      const runId = await payingRun(desk.ledger, freshRows(3));
+      const sent = await forgotten(async () => {
+        await armOn(host('dir-b'), runId, armedBefore);
+        return await only(armOn(host('dir-b'), runId, [2]));
+      });
+      await writeOff('anna');
+      await writeOff('bob');
+      await releaseAndResume(runId);
+      await movePayout(desk.ledger, sent, { to: 'ready' });
+      const again = await only(armOn(host('dir-a'), runId, [2]));
+      expect(again.quoteId).not.toBe(sent.quoteId);
+      expect(await joinSeason(host('dir-b'))).toEqual([]);
+      expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+      expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    },
+  );
 });
 
 describe('writing off', () => {

@@ -6,7 +6,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, c credentials,
- *         e due after ms, y the quote's exchange, f further fields }; ARGV[2] data directory
+ *         e due after ms, y the quote's exchange, f further fields }; ARGV[2] data directory;
+ *         ARGV[3] schema version that the caller knows
  * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
  *
  * Invariant: a payout is armed only in an open season of this very server, from a data directory whose intent logs were
@@ -15,9 +16,10 @@ import { LUA_PRELUDE } from './prelude.ts';
  */
 export const ARM = `${LUA_PRELUDE}
 local server, replicas = serverNow()
-local head = redis.call('HMGET', HEAD, 'season', 'halt')
+local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema')
 local stop = nil
 if head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
+elseif tonumber(head[3]) > tonumber(ARGV[3]) then stop = 'newer'
 elseif head[2] then stop = 'halted'
 elseif redis.call('EXISTS', WAIT) == 1 then stop = 'wait' end
 

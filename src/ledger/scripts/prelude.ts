@@ -1,4 +1,4 @@
-import { MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
+import { FREE_STATES, MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
 import { LUA_KEYS } from '../keys.ts';
 
 function luaTable(entries: readonly (readonly [string, string])[]): string {
@@ -24,6 +24,7 @@ export const LUA_PRELUDE = `${LUA_KEYS}
 local OUTCOME = ${outcomes}
 local MOVES = ${moves}
 local RUN_MOVES = ${runMoves}
+local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
 local SETTLED = { completed = true, failed = true, returned = true, rejected = true, cancelled = true }
 
 local function text(n) return string.format('%.0f', n) end
@@ -91,6 +92,18 @@ local function applyMove(p, to, m)
   setDue(p, to, m.at, m.due)
   p.version = version
   return version
+end
+
+-- The payout that has a reference, unless it gave it free (design 6) or was settled longer ago than it is remembered.
+local function holderOf(hash, m)
+  local earlier = redis.call('HGET', referencesKey(hash), hash)
+  if not earlier or earlier == m.own then return nil end
+  local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
+  local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
+  if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
+  local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or m.at)
+  if m.at - usedAt > m.forMs and (not f[1] or SETTLED[f[1]]) then return nil end
+  return earlier
 end
 
 -- Whether each row of the run's file has a record.

@@ -1,4 +1,3 @@
-import { FREE_STATES } from '../../payout.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /**
@@ -15,7 +14,6 @@ import { LUA_PRELUDE } from './prelude.ts';
  * being recorded are recorded as cancelled: none of them is lost.
  */
 export const RECORD = `${LUA_PRELUDE}
-local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
@@ -24,16 +22,6 @@ local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAll
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
-local function holder(hash, own)
-  local earlier = redis.call('HGET', referencesKey(hash), hash)
-  if not earlier or earlier == own then return nil end
-  local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
-  local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
-  if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
-  local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or at)
-  if at - usedAt > tonumber(ARGV[2]) and (not f[1] or SETTLED[f[1]]) then return nil end
-  return earlier
-end
 
 local function setFields(key, fields)
   for name, value in pairs(fields) do redis.call('HSET', key, name, value) end
@@ -45,12 +33,12 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
   if there[1] and not there[2] and row.s == 'ready' then
     setFields(key, row.f)
     redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
-    redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
+    redis.call('HSETNX', referencesKey(row.h), row.h, run .. '-' .. row.l)
   elseif not there[1] then
     local state = (isCancelled and row.s == 'ready') and 'cancelled' or row.s
     setFields(key, row.f)
     if row.h and state == 'ready' then
-      local earlier = holder(row.h, run .. '-' .. row.l)
+      local earlier = holderOf(row.h, { own = run .. '-' .. row.l, at = at, forMs = tonumber(ARGV[2]) })
       if earlier then
         state = 'held'
         redis.call('HSET', key, 'rc', 'E_DUP_HISTORY', 'rs', 'the reference was used by payout ' .. earlier, 'rfh', row.h)

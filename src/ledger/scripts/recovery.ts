@@ -127,8 +127,6 @@ for i = 1, #dirs, 2 do
   local _, agreed = proposalOf(dirs[i])
   if dirs[i + 1] ~= server and agreed ~= '' then
     forget(dirs[i])
-    redis.call('HDEL', PEERS, dirs[i])
-    redis.call('HSET', HEAD, 'writtenOff:' .. dirs[i], text(now()))
   else
     left = left + 1
     if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end

@@ -61,7 +61,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
  * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
  * forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
- * is possible again. No directory may arm before each other one that ever might has noted it on disk, so that a Redis which
+ * is possible again; what people gave up with a directory stays held. No directory may arm before each other one that ever might has noted it on disk, so that a Redis which
  * goes back to before it came is told of it.
  */
 export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_PEERS}
@@ -83,12 +83,37 @@ local function ensureRun(e)
   redis.call('ZADD', RUNS, text(at), e.r)
 end
 
+-- Of two payouts with one reference the one that was armed later has it; the other one is a suspected duplicate.
+local function claimReference(e, id)
+  local holder = redis.call('HGET', referencesKey(e.h), e.h)
+  if holder and holder ~= id then
+    local run, line = string.match(holder, '^(.*)%-(%d+)$')
+    local other = payoutKey(run, line)
+    if tonumber(redis.call('HGET', other, 'ct') or '0') > e.c then
+      redis.call('HSET', payoutKey(e.r, e.l), 'rfh', e.h)
+      return
+    end
+    if redis.call('EXISTS', other) == 1 then redis.call('HSET', other, 'rfh', e.h) end
+  end
+  redis.call('HSET', referencesKey(e.h), e.h, id)
+end
+
+-- Counters of a lost time and of the time after it may be the same: where the season opened without the directory, only the
+-- quote tells whether the ledger knows the line.
+local function isKnown(e, p)
+  if not p then return false end
+  if wasOpen then return redis.call('HGET', quotesKey(e.q), e.q) == e.r .. '-' .. e.l end
+  return p.counter >= e.c
+end
+
 local function restore(e)
   ensureRun(e)
   local p = load(e.r, e.l)
-  if p and p.counter >= e.c then return end
+  if isKnown(e, p) then return end
   if p and wasOpen and p.quote and p.quote ~= e.q then
-    redis.call('HSET', p.key, 'ct', e.c, 'rc', 'E_BREACH', 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    redis.call('HSET', p.key, 'ct', math.max(e.c, p.counter), 'rc', 'E_BREACH',
+      'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
     if p.state ~= 'held' then applyMove(p, 'held', { at = at, actor = 'season', reason = 'breach', due = 0 }) end
     redis.call('HINCRBY', HEAD, 'restored', 1)
     return
@@ -102,8 +127,10 @@ local function restore(e)
   if p.quote ~= e.q then redis.call('HINCRBY', p.key, 'qn', 1) end
   redis.call('HDEL', p.key, 'nf', 'z2', 'lu')
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
-  redis.call('HSETNX', referencesKey(e.h), e.h, e.r .. '-' .. e.l)
-  applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 })
+  claimReference(e, e.r .. '-' .. e.l)
+  local isWrittenOff = p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
+  if isWrittenOff then setDue(p, 'held', at, 0)
+  else applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 }) end
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
 
