@@ -3,7 +3,7 @@ import type { Clock, Random } from './clock.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
 import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
 import { type Head, openHead } from './ledger/head.ts';
-import { openIntentLog } from './ledger/intent-log.ts';
+import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { readPeers } from './ledger/peers.ts';
@@ -131,6 +131,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     };
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
       await requireSafety();
+      ledger.payouts.sawCounter(await highestCounter(config.dataDir));
       return openPayDeps(app, { redis, service, closing });
     };
     return {

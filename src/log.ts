@@ -34,9 +34,16 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-/** Structured logs on standard error, one JSON object a line. */
+/** What a full disk may keep waiting; further lines are lost. */
+const WAITING_CHARACTERS_MAX = 1024 * 1024;
+
+/** Structured logs on standard error, one JSON object a line. Where they cannot be written, lines are lost and nothing else. */
 export function openLog(level: LogLevel): Log {
-  const logger: PinoLogger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
+  const stream = destination({ fd: 2, sync: true, maxLength: WAITING_CHARACTERS_MAX });
+  stream.on('error', () => {});
+  // At the end it would try again and again to write what is left.
+  stream.once('error', () => process.prependOnceListener('exit', () => stream.destroy()));
+  const logger: PinoLogger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   return {
     debug: (message, fields) => logger.debug(written(fields), message),
     info: (message, fields) => logger.info(written(fields), message),

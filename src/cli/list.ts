@@ -12,6 +12,7 @@ import { columns, columnsLine } from './columns.ts';
 import { withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
 import { documentOf, print, printAll, printJson, say } from './print.ts';
+import { isRowless, rowlessText } from './rowless.ts';
 
 const schema = z.object({ outcome: z.enum(OUTCOMES).optional(), json: z.boolean() });
 type ListOptions = z.infer<typeof schema>;
@@ -52,6 +53,7 @@ async function listRuns(app: App, { json }: ListOptions): Promise<void> {
   if (json) printJson(documents.map(({ document }) => document));
   else if (runs.length === 0) say('There are no runs yet.');
   else print(columns([['run', 'state', 'submitted', 'rows', 'outcomes', 'file'], ...documents.map(runCells)]));
+  for (const run of runs.filter(isRowless)) say(rowlessText(run));
 }
 
 function runCells({ run, document }: { run: Run; document: RunDocument }): string[] {

@@ -8,6 +8,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
+process.stderr.on('error', () => {
+  // What nobody hears keeps nobody from working.
+});
+
 try {
   await openProgram((code) => {
     process.exitCode = code;

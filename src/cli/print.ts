@@ -28,9 +28,13 @@ export async function printAll(chunks: AsyncIterable<string>): Promise<void> {
   }
 }
 
-/** Progress and remarks, on standard error. */
+/** Progress and remarks, on standard error. Nothing fails because they cannot be written. */
 export function say(text: string): void {
-  process.stderr.write(`${text}\n`);
+  try {
+    process.stderr.write(`${text}\n`);
+  } catch {
+    // A file on a full disk: what is said is lost, and what is done goes on.
+  }
 }
 
 /** Text of several lines with nothing in it that steers a terminal. */

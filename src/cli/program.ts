@@ -3,6 +3,7 @@ import { type At, goOn } from '../pay/crash-point.ts';
 import type { ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
 import { auditCommand } from './audit.ts';
+import { backupCommand } from './backup.ts';
 import { cancelCommand, pauseCommand, resumeCommand } from './control.ts';
 import { allowCommand, dropCommand, resolveCommand } from './decide.ts';
 import { doctorCommand } from './doctor.ts';
@@ -43,6 +44,7 @@ const COMMANDS: readonly ((end: (code: ExitCode) => void, at: At) => Command)[] 
   writeOffCommand,
   adoptLedgerCommand,
   auditCommand,
+  backupCommand,
   doctorCommand,
   probeCommand,
   settingsCommand,

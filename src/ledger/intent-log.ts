@@ -114,6 +114,29 @@ export async function intentFiles(dataDir: string): Promise<string[]> {
   return names.toSorted().map((name) => join(folder, name));
 }
 
+const TAIL_BYTES = 64 * 1024;
+
+/** The highest arming counter that the ends of a data directory's intent logs show; 0 without any. */
+export async function highestCounter(dataDir: string): Promise<number> {
+  let highest = 0;
+  for (const path of await intentFiles(dataDir)) {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+      await file.read(bytes, 0, bytes.length, size - bytes.length);
+      const lines = bytes
+        .toString('utf8')
+        .split('\n')
+        .flatMap((part) => readIntentLine(part) ?? []);
+      highest = Math.max(highest, ...lines.map(({ armingCounter }) => armingCounter));
+    } finally {
+      await file.close();
+    }
+  }
+  return highest;
+}
+
 /**
  * The lines of an intent log in their order, and `damaged` for one that cannot be read and is not the file's last. The
  * last one may be torn: nothing was sent for it.

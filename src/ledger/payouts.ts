@@ -109,6 +109,8 @@ export interface MoveAnswer {
 }
 
 export interface Payouts {
+  /** Learns of an arming: a Redis that knows of fewer has gone back in time, and nothing is armed on it. */
+  sawCounter(counter: number): void;
   read(place: PayoutPlace): Promise<PayoutReading>;
   /** Arms the payout, or says why not. An error means that nobody knows: the caller must not send (rule 2). */
   arm(arming: Arming): Promise<ArmAnswer>;
@@ -133,9 +135,16 @@ export function openPayouts(
   const readScript = script(READ);
   const deferScript = script(DEFER);
 
+  let highestCounter = 0;
+  const sawCounter = (counter: number): void => {
+    highestCounter = Math.max(highestCounter, counter);
+  };
+
   async function readAll(places: readonly PayoutPlace[]): Promise<(PayoutReading | Error)[]> {
     const args = places.flatMap(({ runId, line }) => [runId, line]);
-    const [wait, halt, disproved, now, records] = listOf(await runScript(redis, readScript, { prefix, args }));
+    const reply = listOf(await runScript(redis, readScript, { prefix, args }));
+    const [wait, halt, disproved, now, records, armings] = reply;
+    sawCounter(integerOf(armings));
     const beside = {
       waitMs: integerOf(wait),
       halt: textOf(halt) === '' ? null : textOf(halt),
@@ -155,14 +164,15 @@ export function openPayouts(
 
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
-    const [replicas, answers] = listOf(
-      await runScript(arming, armScript, { prefix, args: [json, dataDirId, SCHEMA_VERSION] }),
-    );
+    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter];
+    const [replicas, answers] = listOf(await runScript(arming, armScript, { prefix, args }));
     if (integerOf(replicas) > 0) {
       const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
       if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));
     }
-    return listOf(answers).map(armAnswer);
+    const armed = listOf(answers).map(armAnswer);
+    for (const answer of armed) if (answer.armed) sawCounter(answer.counter);
+    return armed;
   }
 
   async function moveAll(moves: readonly PayoutMove[]): Promise<MoveAnswer[]> {
@@ -171,6 +181,7 @@ export function openPayouts(
   }
 
   return {
+    sawCounter,
     read: openBatch(ITEMS_PER_CALL_MAX, readAll),
     arm: openBatch(ITEMS_PER_CALL_MAX, armAll),
     move: openBatch(ITEMS_PER_CALL_MAX, moveAll),

@@ -4,6 +4,7 @@ import { hashRow } from '../intake/row-hash.ts';
 import { IntentLogFault } from '../ledger/intent-log.ts';
 import type { ArmAnswer, ArmRefusal } from '../ledger/payouts.ts';
 import type { Payout } from '../payout.ts';
+import { codeOf } from '../refusal.ts';
 import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
@@ -183,7 +184,7 @@ async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body }
     });
     await stopRun(deps, payout.runId, {
       code: 'E_INTENT_LOG',
-      reason: 'the intent log could not be written; is the disk full?',
+      reason: `the intent log could not be written (${codeOf(error.cause) ?? 'error'}); is the disk full?`,
     });
     return false;
   }

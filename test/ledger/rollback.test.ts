@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/reference-hash.ts';
 import type { IntentLine } from '../../src/ledger/intent-line.ts';
-import { openIntentLog } from '../../src/ledger/intent-log.ts';
+import { highestCounter, openIntentLog } from '../../src/ledger/intent-log.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ensureSeason, keepSeason } from '../../src/ledger/season.ts';
 import { silentLog } from '../../src/log.ts';
@@ -336,6 +336,38 @@ describe('a Redis that was restored from an older copy', () => {
     expect(await seasonOf('dir-b')).toEqual(['dir-a']);
     expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('unknown');
     expect((await desk.ledger.head.read()).halt).not.toBeNull();
+  });
+});
+
+describe('a Redis that goes back under a running server, with the ids that it had', () => {
+  async function valuesNow(): Promise<Map<string, Buffer>> {
+    const values = new Map<string, Buffer>();
+    for (const key of await desk.redis.keys(`${desk.prefix}*`)) {
+      const value = await desk.redis.dumpBuffer(key);
+      if (value !== null) values.set(key, value);
+    }
+    return values;
+  }
+
+  async function goBackTo(values: ReadonlyMap<string, Buffer>): Promise<void> {
+    await desk.redis.del(await desk.redis.keys(`${desk.prefix}*`));
+    for (const [key, value] of values) await desk.redis.restore(key, 0, value);
+  }
+
+  test('is found out by the next arming of who armed meanwhile: the season closes, and the logs are compared', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(5));
+    await seasonOf();
+    const before = await valuesNow();
+    await armWithLines(runId, [2, 3]);
+    await goBackTo(before);
+    expect((await desk.ledger.head.season()).open).toBe(true);
+    const { payouts } = desk.ledger;
+    payouts.sawCounter(await highestCounter(join(folder, 'dir-a')));
+    await expect(armPayout(desk.ledger, { runId, line: 2 })).rejects.toThrow('season');
+    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect(await seasonOf()).toEqual([]);
+    for (const at of [2, 3]) expect((await readPayout(desk.ledger, { runId, line: at })).state).toBe('unknown');
+    expect((await desk.ledger.head.read()).halt).toContain('2 payouts');
   });
 });
 

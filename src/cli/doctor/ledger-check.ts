@@ -2,6 +2,7 @@ import { nameOf } from '../../app.ts';
 import type { DataDir } from '../../ledger/data-dir.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { isRowless, rowlessText } from '../rowless.ts';
 import { describeCapabilities } from './capability-check.ts';
 import type { Found, Place } from './check.ts';
 
@@ -24,7 +25,7 @@ export async function examineLedger(ledger: Ledger, place: LedgerPlace): Promise
 }
 
 async function checkIdentity(
-  { head }: Ledger,
+  { head, runs }: Ledger,
   { folder, config, safety = '' }: LedgerPlace,
 ): Promise<Found & { value: HeadFacts }> {
   const value = await head.read();
@@ -32,7 +33,15 @@ async function checkIdentity(
   if (value.instance === '' && folder.instance === '') return { found: 'none yet: the first run makes it', value };
   // Writes nothing: a ledger is made only for a directory that belongs to none.
   await head.open({ knownInstance: folder.instance, newInstance: value.instance, service, safety, insist: false });
-  return { found: `${value.instance}, of ${service}, ${value.armings} armings`, value };
+  const found = `${value.instance}, of ${service}, ${value.armings} armings`;
+  const rowless = await rowlessRuns(runs);
+  if (rowless.length === 0) return { found, value };
+  return { found: [found, ...rowless].join('\n'), remedy: 'Hand the same files in again.', value };
+}
+
+async function rowlessRuns(runs: Ledger['runs']): Promise<string[]> {
+  const all = await Promise.all((await runs.list()).map((id) => runs.read(id)));
+  return all.flatMap((run) => (run !== undefined && isRowless(run) ? [rowlessText(run)] : []));
 }
 
 function compareSafety(facts: HeadFacts, safety: string): Found {

@@ -7,16 +7,20 @@ import { LUA_PRELUDE } from './prelude.ts';
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, c credentials,
  *         e due after ms, y the quote's exchange, f further fields }; ARGV[2] data directory;
- *         ARGV[3] schema version that the caller knows
+ *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw
  * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
  *
- * Invariant: a payout is armed only in an open season of this very server, from a data directory whose intent logs were
+ * Invariant: a payout is armed only in an open season of this very server, which knows of every arming that the caller knows, from a data directory whose intent logs were
  * compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
  * its own present one). A second run of the same call finds another version and answers 'changed'.
  */
 export const ARM = `${LUA_PRELUDE}
 local server, replicas = serverNow()
-local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema')
+local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'armings')
+if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
+  closeSeason()
+  head[1] = ''
+end
 local stop = nil
 if head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
 elseif tonumber(head[3]) > tonumber(ARGV[3]) then stop = 'newer'

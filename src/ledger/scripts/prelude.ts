@@ -113,6 +113,12 @@ local function hasAllRows(run)
   return recorded == tonumber(redis.call('HGET', runKey(run), 'rows') or '-1')
 end
 
+-- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew.
+local function closeSeason()
+  redis.call('HSET', HEAD, 'season', '')
+  for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
+end
+
 -- Pauses a run that is being paid, because of something that concerns all of them.
 local function pauseRun(run, reason)
   redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)
