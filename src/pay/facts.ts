@@ -1,3 +1,4 @@
+import type { MoveAnswer } from '../ledger/payouts.ts';
 import { feesField } from '../ledger/record.ts';
 import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
@@ -6,6 +7,8 @@ import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_TRACK_MS, LOOK_DAILY_MS } from './due.ts';
 import { readShown, sumFees } from './quote-answer.ts';
+
+const ACCEPT_TRIES_MAX = 3;
 
 /**
  * Writes down that a payout's payment exists: a fact beats a doubt, whoever armed it (design 3, rule 7). A payment of a
@@ -24,27 +27,32 @@ export async function acceptPayment(
 ): Promise<void> {
   const { quoteId, payment, exchange, isOurs = true } = found;
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
-  const answer = await moveWatched(deps, {
-    ...placeOf(payout),
-    to: 'accepted',
-    quoteId,
-    dueMs: FIRST_TRACK_MS,
-    actor: deps.owner,
-    reason: payment.paymentState ?? '',
-    exchange,
-    fields: paymentFields(payment, { row: payout.row, quoteId }),
-    without: ['rc', 'rs', 'nf'],
-  });
-  if (answer.result === 'payment-taken') {
-    const evidence = `the payment ${payment.paymentId} belongs to another payout`;
-    await holdBreach(deps, payout, { evidence, quoteId, exchange });
-    return;
+  for (let tries = 1; ; tries++) {
+    const answer = await moveWatched(deps, {
+      ...placeOf(payout),
+      to: 'accepted',
+      quoteId,
+      dueMs: FIRST_TRACK_MS,
+      actor: deps.owner,
+      reason: payment.paymentState ?? '',
+      exchange,
+      fields: paymentFields(payment, { row: payout.row, quoteId }),
+      without: ['rc', 'rs', 'nf'],
+    });
+    const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId });
+    if (evidence === undefined) return;
+    // What was judged may have changed meanwhile: logs that are compared give a payout its quote back.
+    const judged = tries < ACCEPT_TRIES_MAX ? { version: answer.version } : {};
+    if (await holdBreach(deps, payout, { evidence, quoteId, exchange, ...judged })) return;
   }
+}
+
+function breachOf(answer: MoveAnswer, about: { quoteId: string; paymentId: string }): string | undefined {
+  if (answer.result === 'payment-taken') return `the payment ${about.paymentId} belongs to another payout`;
   const isPaid = PAYMENT_STATES.some((state) => state === answer.state);
-  if (answer.result === 'other-quote' || (answer.result === 'forbidden' && !isPaid)) {
-    const evidence = `a payment exists for the quote ${quoteId}, which the payout left behind (it is ${answer.state})`;
-    await holdBreach(deps, payout, { evidence, quoteId, exchange });
-  }
+  const isBreach = answer.result === 'other-quote' || (answer.result === 'forbidden' && !isPaid);
+  if (!isBreach) return undefined;
+  return `a payment exists for the quote ${about.quoteId}, which the payout left behind (it is ${answer.state})`;
 }
 
 interface Breach {
@@ -53,16 +61,20 @@ interface Breach {
   readonly paymentId?: string;
   /** What the service calls the exchange that showed it. */
   readonly exchange?: string;
+  /** The version on which it was judged; left out when it holds whatever became of the payout. */
+  readonly version?: number;
 }
 
-/** Holds a payout with the evidence of a broken assertion, then halts everything (design 4). */
+/**
+ * Holds a payout with the evidence of a broken assertion, then halts everything (design 4). False when the payout is not
+ * any more what was judged.
+ */
 export async function holdBreach(
   deps: PayDeps,
   payout: Payout,
-  { evidence, quoteId, paymentId, exchange }: Breach,
-): Promise<void> {
+  { evidence, quoteId, paymentId, exchange, version }: Breach,
+): Promise<boolean> {
   if (quoteId !== undefined && paymentId !== undefined) await disproveOtherId(deps, payout, { quoteId, paymentId });
-  deps.log.error('an assertion is broken: everything is halted', { ...named(payout), reason: evidence });
   const breach = {
     ...placeOf(payout),
     ...(quoteId === undefined ? {} : { spentQuoteId: quoteId }),
@@ -76,9 +88,13 @@ export async function holdBreach(
       ...(paymentId === undefined || paymentId === quoteId ? {} : { pid: paymentId }),
     },
   };
-  const { result } = await deps.payouts.move({ ...breach, to: 'held', breach: true });
+  const judged = version === undefined ? {} : { version };
+  const { result } = await deps.payouts.move({ ...breach, ...judged, to: 'held', breach: true });
+  if (result === 'changed') return false;
+  deps.log.error('an assertion is broken: everything is halted', { ...named(payout), reason: evidence });
   if (result === 'there') await deps.payouts.move(breach);
   await deps.head.halt(deps.owner, `payout ${payoutId(payout)}: ${evidence}`);
+  return true;
 }
 
 async function disproveOtherId(

@@ -42,7 +42,7 @@ return { run, 'new', 'recording' }
  * which Redis had forgotten that payouts were armed.
  *
  * Invariant: a run leaves its recording, other than by being cancelled, only with all of its rows and in an open season; it
- * is finished only when none of its payouts is ready, armed, quoted or unknown.
+ * is finished only in an open season, and when none of its payouts is ready, armed, quoted or unknown.
  */
 export const MOVE_RUN = `${LUA_PRELUDE}
 local run, to, actor, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -63,6 +63,7 @@ if to == 'paying' and from == 'recording' and redis.call('HEXISTS', rk, 'restore
   to, reason = 'paused', 'some of it was restored from intent logs: look at it before it goes on'
 end
 if to == 'finished' then
+  if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do
     if tonumber(redis.call('HGET', rk, 'n:' .. state) or '0') > 0 then return { 'open', from } end
   end

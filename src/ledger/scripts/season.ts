@@ -106,6 +106,14 @@ local function isKnown(e, p)
   return p.counter >= e.c
 end
 
+-- A run that ended on what this Redis had forgotten goes on, once people let it.
+local function reopen(run)
+  if redis.call('HGET', runKey(run), 'state') ~= 'finished' then return end
+  redis.call('HDEL', runKey(run), 'finishedAt', 'deadQuotesFound')
+  redis.call('SADD', LIVE, run)
+  pauseRun(run, 'Redis went back in time')
+end
+
 local function restore(e)
   ensureRun(e)
   local p = load(e.r, e.l)
@@ -128,6 +136,7 @@ local function restore(e)
   redis.call('HDEL', p.key, 'nf', 'z2', 'lu')
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
   claimReference(e, e.r .. '-' .. e.l)
+  reopen(e.r)
   local isWrittenOff = p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
   if isWrittenOff then setDue(p, 'held', at, 0)
   else applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 }) end
