@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Random } from './clock.ts';
-import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
+import { CAPABILITIES, type Capability, type Config, type ServiceSettings } from './config.ts';
 import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
-import { type Head, openHead } from './ledger/head.ts';
+import { type Head, type HeadFacts, openHead } from './ledger/head.ts';
 import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
@@ -271,6 +271,19 @@ export function safetyOf(config: Config, capabilities: ReadonlySet<string>, over
     `capabilities ${[...capabilities].toSorted().join('+') || 'none'}`,
     `overrides ${[...overrides].toSorted().join('+') || 'none'}`,
   ].join(', ');
+}
+
+/** Which capabilities hold for a ledger: those that it was opened with, less those that were seen not to hold. */
+export function capabilitiesThatHold(head: Pick<HeadFacts, 'safety' | 'disproved'>): Record<Capability, boolean> {
+  const text = /(?:^|, )capabilities ([^,]*)/.exec(head.safety)?.[1] ?? '';
+  const held = new Set(text.split('+').filter((name) => !head.disproved.includes(name)));
+  const [id, expired, once, visible] = CAPABILITIES;
+  return {
+    [id]: held.has(id),
+    [expired]: held.has(expired),
+    [once]: held.has(once),
+    [visible]: held.has(visible),
+  };
 }
 
 interface PayParts {

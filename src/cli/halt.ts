@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
-import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { haltAll, releaseHalt } from '../runs/control.ts';
 import { explain } from './explain.ts';
@@ -49,8 +48,8 @@ async function halt(app: App, by: { actor: string; reason: string; json: boolean
 }
 
 async function release(app: App, { actor, json }: { actor: string; json: boolean }): Promise<ExitCode> {
-  const { releaseBy } = await app.ledger.head.read();
-  if (releaseBy !== null && isSamePerson(releaseBy, actor)) throw refuseSamePerson(releaseBy);
+  // The private Redis is started anew with each command: its season opens once this directory has compared its logs.
+  await app.ensureSeason();
   const result = await releaseHalt(app, actor);
   if (result === 'same-person') throw refuseSamePerson(actor);
   if (result === 'season') throw refuseUnknown();

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { type App, nameOf } from '../app.ts';
+import { type App, capabilitiesThatHold, nameOf } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
 import { escapeUnseen } from '../intake/shown-value.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
@@ -42,18 +42,17 @@ export function safeText(text: string): string {
   return text.split('\n').map(escapeUnseen).join('\n');
 }
 
+type Shown = Pick<App, 'config' | 'serviceName' | 'ledger'>;
+
 /** A run as `run`, `submit`, `status`, `watch` and `list` give it with `--json`. */
-export async function documentOf(app: Pick<App, 'config' | 'serviceName'>, run: Run): Promise<RunDocument> {
+export async function documentOf(app: Shown, run: Run): Promise<RunDocument> {
   const isSandbox = app.serviceName === nameOf(undefined);
-  return runDocument(run, { sandbox: isSandbox, reports: await reportPaths(app.config.reportDir, run) });
+  const capabilities = capabilitiesThatHold(await app.ledger.head.read());
+  return runDocument(run, { sandbox: isSandbox, capabilities, reports: await reportPaths(app.config.reportDir, run) });
 }
 
 /** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
-export async function printRun(
-  app: Pick<App, 'config' | 'serviceName'>,
-  run: Run,
-  { json }: { json: boolean },
-): Promise<void> {
+export async function printRun(app: Shown, run: Run, { json }: { json: boolean }): Promise<void> {
   const document = await documentOf(app, run);
   if (json) printJson(document);
   else print(describeRun(document, run));
@@ -69,8 +68,16 @@ function describeRun(document: RunDocument, run: Run): string {
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
     ...(document.sandbox ? [['service', 'sandbox: no money moved']] : []),
+    ['capabilities', capabilityWords(document)],
   ]);
   return `${facts}\n\n${outcomeTable(document)}`;
+}
+
+function capabilityWords({ capabilities }: RunDocument): string {
+  const unknown = Object.entries(capabilities).flatMap(([name, holds]) => (holds ? [] : [name]));
+  return unknown.length === 0
+    ? 'all four hold'
+    : `not known to hold, so no quote is proven dead: ${unknown.join(', ')}`;
 }
 
 /** A run's state, and why it is paused. */

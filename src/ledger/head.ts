@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../refusal.ts';
+import { byTwo } from './by-two.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import { DISPROVE, HALT, HOLD, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
@@ -125,7 +126,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
       await run('halt', 'halt', actor, reason);
     },
     async release(actor) {
-      const word = textOf(await run('halt', 'release', actor, ''));
+      const [word] = await byTwo(actor, async (seen) => textsOf(await run('halt', 'release', actor, seen)));
       return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
     },
     async disprove(capability, evidence) {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
+import { byTwo } from './by-two.ts';
 import { requireOurs, SCHEMA_VERSION } from './head.ts';
 import type { LedgerKeys } from './keys.ts';
 import { LedgerFault, runScript, script, textsOf } from './script.ts';
@@ -80,18 +80,6 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
     },
     forgetDirs: () => run('forget'),
   };
-}
-
-/**
- * Asks a script for what needs two people. It carries out what another person has proposed only when it is told who that
- * was: so it is decided here, and not by comparing letters, whether the two are one person, and nobody comes in between.
- */
-async function byTwo(actor: string, ask: (proposedBy: string) => Promise<string[]>): Promise<string[]> {
-  const answer = await ask('');
-  const [word, proposedBy = ''] = answer;
-  if (word !== 'seen') return answer;
-  if (isSamePerson(proposedBy, actor)) return ['same-person', proposedBy];
-  return await ask(proposedBy);
 }
 
 function wordOf<const Word extends string>(words: readonly Word[], reply: string | undefined): Word {

@@ -18,13 +18,15 @@ export interface RunDocument {
   outcomes: Record<Outcome, number>;
   totals: TotalDocument[];
   reports: string[];
+  /** By name, whether the service is known to keep it. */
+  capabilities: Record<string, boolean>;
 }
 
 /** What a report says of its run before anything is counted. */
-export interface FactsDocument extends Pick<RunDocument, 'runId' | 'state' | 'sandbox' | 'file' | 'reports'> {
+export interface FactsDocument
+  extends Pick<RunDocument, 'runId' | 'state' | 'sandbox' | 'file' | 'capabilities' | 'reports'> {
   service: string;
   environment: string;
-  capabilities: Record<string, boolean>;
   overrides: string[];
   /** Quotes proven dead, and how many of them a last look-up found after all; null before that look-up. */
   deadQuotes: { proven: number; found: number | null };
@@ -56,16 +58,17 @@ export interface CountsDocument extends Pick<RunDocument, 'outcomes' | 'totals'>
 /** A run as JSON (design 12), from its counters: exact between moves, and read without its rows. */
 export function runDocument(
   run: Run,
-  { sandbox, reports }: { sandbox: boolean; reports: readonly string[] },
+  about: { sandbox: boolean; capabilities: Readonly<Record<string, boolean>>; reports: readonly string[] },
 ): RunDocument {
   return {
     runId: run.id,
     state: run.state,
-    sandbox,
+    sandbox: about.sandbox,
     file: { name: run.fileName, sha256: run.fileSha256, rows: run.rows },
     outcomes: outcomeCounts((state) => run.counts[state]),
     totals: fileTotals(run.fileTotals, run.amounts).map(totalDocument),
-    reports: [...reports],
+    reports: [...about.reports],
+    capabilities: { ...about.capabilities },
   };
 }
 

@@ -116,6 +116,7 @@ export const runSchema = z.strictObject({
   outcomes: perOutcome(z.int().nonnegative()),
   totals: z.array(perOutcome(decimal).extend({ currency: z.string().length(3), file: decimal })),
   reports: z.array(z.string()),
+  capabilities: z.record(z.string(), z.boolean()),
 });
 
 /** What `validate`, and a refused `run` or `submit`, print (design 12). */

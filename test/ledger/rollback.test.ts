@@ -339,21 +339,21 @@ describe('a Redis that was restored from an older copy', () => {
   });
 });
 
+async function valuesNow(): Promise<Map<string, Buffer>> {
+  const values = new Map<string, Buffer>();
+  for (const key of await desk.redis.keys(`${desk.prefix}*`)) {
+    const value = await desk.redis.dumpBuffer(key);
+    if (value !== null) values.set(key, value);
+  }
+  return values;
+}
+
+async function goBackTo(values: ReadonlyMap<string, Buffer>): Promise<void> {
+  await desk.redis.del(await desk.redis.keys(`${desk.prefix}*`));
+  for (const [key, value] of values) await desk.redis.restore(key, 0, value);
+}
+
 describe('a Redis that goes back under a running server, with the ids that it had', () => {
-  async function valuesNow(): Promise<Map<string, Buffer>> {
-    const values = new Map<string, Buffer>();
-    for (const key of await desk.redis.keys(`${desk.prefix}*`)) {
-      const value = await desk.redis.dumpBuffer(key);
-      if (value !== null) values.set(key, value);
-    }
-    return values;
-  }
-
-  async function goBackTo(values: ReadonlyMap<string, Buffer>): Promise<void> {
-    await desk.redis.del(await desk.redis.keys(`${desk.prefix}*`));
-    for (const [key, value] of values) await desk.redis.restore(key, 0, value);
-  }
-
   test('is found out by the next arming of who armed meanwhile: the season closes, and the logs are compared', async () => {
     const runId = await payingRun(desk.ledger, freshRows(5));
     await seasonOf();

@@ -14,8 +14,17 @@ const ROWS = [
 
 describe('runDocument', () => {
   test("is the run's own counters under the keys of the design, all outcomes present", () => {
-    const document = runDocument(runOf(ROWS), { sandbox: false, reports: ['/r/a.v1.csv'] });
-    expect(Object.keys(document)).toEqual(['runId', 'state', 'sandbox', 'file', 'outcomes', 'totals', 'reports']);
+    const document = runDocument(runOf(ROWS), { sandbox: false, capabilities: {}, reports: ['/r/a.v1.csv'] });
+    expect(Object.keys(document)).toEqual([
+      'runId',
+      'state',
+      'sandbox',
+      'file',
+      'outcomes',
+      'totals',
+      'reports',
+      'capabilities',
+    ]);
     expect(document.outcomes).toEqual({
       waiting: 0,
       unknown: 1,
@@ -34,12 +43,12 @@ describe('runDocument', () => {
     ]);
     expect(document.totals[0]).toMatchObject({ currency: 'JPY', file: '5000', held: '5000', paid: '0' });
     expect(document.totals[1]).toMatchObject({ currency: 'USD', file: '302.50', paid: '100.50', refused: '1.00' });
-    expect(document).toMatchObject({ sandbox: false, reports: ['/r/a.v1.csv'] });
+    expect(document).toMatchObject({ sandbox: false, capabilities: {}, reports: ['/r/a.v1.csv'] });
   });
 
   test('shows a currency of the file that has no counter yet', () => {
     const run = runOf([], { fileTotals: [usd(500n)], rows: 1 });
-    expect(runDocument(run, { sandbox: true, reports: [] }).totals).toEqual([
+    expect(runDocument(run, { sandbox: true, capabilities: {}, reports: [] }).totals).toEqual([
       expect.objectContaining({ currency: 'USD', file: '5.00', waiting: '0.00' }),
     ]);
   });
@@ -49,7 +58,9 @@ describe('summaryJson', () => {
   test("begins as the run's document does and adds what a report says", async () => {
     const source = sourceOf(ROWS, { reports: ['/r/a.v1.csv'] });
     const summary = summaryJson(await summarise(source));
-    expect(summary).toMatchObject(runDocument(source.run, { sandbox: true, reports: ['/r/a.v1.csv'] }));
+    expect(summary).toMatchObject(
+      runDocument(source.run, { sandbox: true, capabilities: {}, reports: ['/r/a.v1.csv'] }),
+    );
     expect(Object.keys(summary).join(' ')).toBe(
       'runId state sandbox file outcomes totals reports service environment capabilities overrides deadQuotes ' +
         'auditHead version createdAt booking paymentsWithoutAmount conservation faults',

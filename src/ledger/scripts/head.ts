@@ -34,26 +34,27 @@ return { 'opened', head[1], '' }
  * Halts everything, or releases it by two people.
  *
  * KEYS[1] prefix
- * ARGV[1] 'halt' | 'release'; ARGV[2] actor; ARGV[3] reason
- * Returns 'halted' | 'proposed' | 'released' | 'same-person' | 'not-halted' | 'season': in a closed season nobody knows yet
- * what a release would let go.
+ * ARGV[1] 'halt' | 'release'; ARGV[2] actor; ARGV[3] the reason of a halt; of a release, who has proposed it, as the caller
+ *         saw, or ''
+ * Returns ['halted' | 'proposed' | 'seen' | 'released' | 'not-halted' | 'season', who has proposed it]: 'seen' when somebody
+ * else than ARGV[3] has proposed it, 'season' because nobody knows in a closed one what a release would let go.
  */
 export const HALT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy')
 if ARGV[1] == 'halt' then
   redis.call('HDEL', HEAD, 'releaseBy')
   redis.call('HSET', HEAD, 'halt', head[1] or ARGV[3])
-  return 'halted'
+  return { 'halted' }
 end
-if not head[1] then return 'not-halted' end
-if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
+if not head[1] then return { 'not-halted' } end
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season' } end
 if not head[2] then
   redis.call('HSET', HEAD, 'releaseBy', ARGV[2])
-  return 'proposed'
+  return { 'proposed', ARGV[2] }
 end
-if head[2] == ARGV[2] then return 'same-person' end
+if head[2] ~= ARGV[3] then return { 'seen', head[2] } end
 redis.call('HDEL', HEAD, 'halt', 'releaseBy')
-return 'released'
+return { 'released', head[2] }
 `;
 
 /**
