@@ -66,7 +66,7 @@ async function submitTwo(): Promise<string> {
 describe('help', () => {
   test('names the commands in the order of a run’s life', () => {
     expect(openProgram(() => {}).commands.map((command) => command.name())).toEqual(
-      'validate run submit worker list status watch show report pause resume cancel allow drop resolve halt release write-off adopt-ledger audit doctor probe settings sandbox'.split(
+      'validate run submit worker list status watch show report pause resume cancel allow drop resolve halt release write-off adopt-ledger audit backup doctor probe settings sandbox'.split(
         ' ',
       ),
     );
