@@ -8,7 +8,7 @@
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
- *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it
+ *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
  *   runs                  zset     run id by time of creation
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
@@ -66,6 +66,9 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     turn: (what) => `${prefix}:turn:${what}`,
   };
 }
+
+/** Stands in the place of the payout of a quote that was armed and never sent: it is free, and its intent line is known. */
+export const UNSENT = '-';
 
 const QUOTE_BUCKET_CHARACTERS = 4;
 

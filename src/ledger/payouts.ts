@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { DropReason, Payout, PayoutState } from '../payout.ts';
 import { openBatch } from './batch.ts';
 import { SCHEMA_VERSION } from './head.ts';
-import { quotesKey } from './keys.ts';
+import { quotesKey, UNSENT } from './keys.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
 import { ARM } from './scripts/arm.ts';
@@ -186,7 +186,8 @@ export function openPayouts(
     arm: openBatch(ITEMS_PER_CALL_MAX, armAll),
     move: openBatch(ITEMS_PER_CALL_MAX, moveAll),
     async holderOf(id) {
-      return (await redis.hget(quotesKey(prefix, id), id)) ?? undefined;
+      const holder = await redis.hget(quotesKey(prefix, id), id);
+      return holder === null || holder === UNSENT ? undefined : holder;
     },
     async defer({ runId, line }, { ms, quoteFailed }) {
       const args = [runId, line, Math.ceil(ms), quoteFailed ? '1' : '0'];

@@ -16,6 +16,7 @@ import {
   armPayout,
   connectArming,
   freshRows,
+  movePayout,
   newLedger,
   PATIENCE,
   payingRun,
@@ -248,6 +249,20 @@ describe('a data directory that joins an open season', () => {
     expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
     expect((await desk.ledger.head.read()).halt).not.toBeNull();
     expect((await desk.ledger.runs.read(runId))?.state).toBe('paused');
+  });
+
+  test('finds no breach in a line whose request was never sent, although the payout was armed with another quote since', async () => {
+    const unsent = await armPayout(desk.ledger, { runId, line: 2 });
+    await writeLines(lostLine({ quoteId: unsent.quoteId ?? '', armingCounter: unsent.armingCounter }));
+    await movePayout(desk.ledger, unsent, { to: 'ready', dropQuote: 'not-sent' });
+    const paid = await armPayout(desk.ledger, { runId, line: 2 });
+    await movePayout(desk.ledger, paid, { to: 'accepted' });
+    expect(await joining(sleepless(noteAll))).toEqual([]);
+    expect(await readPayout(desk.ledger, { runId, line: 2 })).toMatchObject({
+      state: 'accepted',
+      quoteId: paid.quoteId,
+    });
+    expect((await desk.ledger.head.read()).halt).toBeNull();
   });
 
   test('never hides a quote that was armed meanwhile: a payout with two of them is for people to decide', async () => {

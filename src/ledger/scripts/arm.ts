@@ -45,7 +45,7 @@ local function refusal(e, p)
     if tonumber(used[1] or '0') >= ${ARMINGS_PER_QUOTE_MAX} then return 'armings' end
   else
     if tonumber(used[2] or '0') >= ${QUOTES_PER_PAYOUT_MAX} then return 'quotes' end
-    if redis.call('HEXISTS', quotesKey(e.q), e.q) == 1 then return 'quote-taken' end
+    if (redis.call('HGET', quotesKey(e.q), e.q) or UNSENT) ~= UNSENT then return 'quote-taken' end
   end
   return nil
 end

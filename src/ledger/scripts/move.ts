@@ -19,7 +19,7 @@ local at = now()
 local function dropQuote(e, p)
   if e.w == 'proven-dead' then redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. p.quote) end
   if e.w == 'not-sent' then
-    redis.call('HDEL', quotesKey(p.quote), p.quote)
+    redis.call('HSET', quotesKey(p.quote), p.quote, UNSENT)
     redis.call('HINCRBY', p.key, 'qn', -1)
     redis.call('HINCRBY', p.key, 'at', -1)
   end
@@ -77,8 +77,10 @@ end
 -- A payment belongs to one payout; one whose id is its quote's was claimed when the quote was armed.
 local function claimPayment(e, p)
   local key, id = quotesKey(e.f.pid), p.run .. '-' .. p.line
-  redis.call('HSETNX', key, e.f.pid, id)
-  return redis.call('HGET', key, e.f.pid) == id
+  local owner = redis.call('HGET', key, e.f.pid)
+  if owner and owner ~= UNSENT then return owner == id end
+  redis.call('HSET', key, e.f.pid, id)
+  return true
 end
 
 local answers = {}

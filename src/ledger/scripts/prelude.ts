@@ -1,5 +1,5 @@
 import { FREE_STATES, MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
-import { LUA_KEYS } from '../keys.ts';
+import { LUA_KEYS, UNSENT } from '../keys.ts';
 
 function luaTable(entries: readonly (readonly [string, string])[]): string {
   return `{ ${entries.map(([key, value]) => `['${key}'] = ${value}`).join(', ')} }`;
@@ -25,6 +25,7 @@ local OUTCOME = ${outcomes}
 local MOVES = ${moves}
 local RUN_MOVES = ${runMoves}
 local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
+local UNSENT = '${UNSENT}'
 local SETTLED = { completed = true, failed = true, returned = true, rejected = true, cancelled = true }
 
 local function text(n) return string.format('%.0f', n) end

@@ -68,7 +68,7 @@ export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 local at = now()
-local wasOpen = redis.call('HGET', HEAD, 'season') == server
+local wasMissing = redis.call('HGET', HEAD, 'season') == server and redis.call('HGET', DIRS, ARGV[1]) ~= server
 
 -- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
 local function ensureRun(e)
@@ -102,7 +102,10 @@ end
 -- quote tells whether the ledger knows the line.
 local function isKnown(e, p)
   if not p then return false end
-  if wasOpen then return redis.call('HGET', quotesKey(e.q), e.q) == e.r .. '-' .. e.l end
+  if wasMissing then
+    local owner = redis.call('HGET', quotesKey(e.q), e.q)
+    return owner == e.r .. '-' .. e.l or owner == UNSENT
+  end
   return p.counter >= e.c
 end
 
@@ -118,7 +121,7 @@ local function restore(e)
   ensureRun(e)
   local p = load(e.r, e.l)
   if isKnown(e, p) then return end
-  if p and wasOpen and p.quote and p.quote ~= e.q then
+  if p and wasMissing and p.quote and p.quote ~= e.q then
     redis.call('HSET', p.key, 'ct', math.max(e.c, p.counter), 'rc', 'E_BREACH',
       'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
     redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
