@@ -265,6 +265,8 @@ export interface Payout {
   /** The spent quote, or null: a payout without one was never sent, or its earlier quotes are proven dead. */
   readonly quoteId: string | null;
   readonly quoteExpiresAt: number | null;
+  /** How long the quote was to live when it was given, by the service's own clock; null when it did not show that. */
+  readonly quoteLifeMs: number | null;
   /** Payment requests armed over all quotes; for the present quote; quotes spent, the present one included. */
   readonly attempts: number;
   readonly armings: number;

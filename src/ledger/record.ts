@@ -18,7 +18,7 @@ import { LedgerFault, textsOf } from './script.ts';
  *
  *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
  *   rh row hash · s state · v version · h<version> one step of the history (to, time, actor, reason and the service's exchange with US, the unit separator, between them)
- *   q quote · x its expiry · at attempts · ar armings of this quote · qn quotes · ct arming counter
+ *   q quote · x its expiry · ql its life in ms · at attempts · ar armings of this quote · qn quotes · ct arming counter
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
@@ -137,6 +137,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     state,
     quoteId,
     quoteExpiresAt: integer(fields, 'x'),
+    quoteLifeMs: integer(fields, 'ql'),
     attempts: count(fields, 'at'),
     armings: count(fields, 'ar'),
     quotes: count(fields, 'qn'),

@@ -6,7 +6,7 @@ import { acceptPayment, exchangeOf, holdBreach, named, placeOf } from './facts.t
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { isLeftArmed } from './next-step.ts';
 import { doubt } from './pay-payout.ts';
-import { canBeProvenDead, type DeathRules, judgeNotFound, triedEnough } from './proof-of-death.ts';
+import { canBeProvenDead, type DeathRules, isQuoteOver, judgeNotFound, triedEnough } from './proof-of-death.ts';
 
 /**
  * Looks up the payment of a payout whose request may have been sent, and moves the payout as far as the answer proves
@@ -72,7 +72,7 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
   const { reading, quoteId, date, exchange } = notFound;
   const rules = deathRules(deps, reading);
   if (payout.state === 'rejected') {
-    await confirmRejection(deps, payout, { rules, date, now: reading.now });
+    await confirmRejection(deps, payout, { rules, date });
     return;
   }
   if (payout.state === 'held') {
@@ -85,7 +85,7 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
       return;
     case 'first':
       await note(deps, payout, {
-        dueMs: nextLookUpMs({ ...payout, notFoundAt: date }, { now: reading.now, ...rules }),
+        dueMs: nextLookUpMs({ ...payout, notFoundAt: date }, rules),
         fields: { nf: String(date) },
       });
       return;
@@ -101,19 +101,18 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
 async function confirmRejection(
   deps: PayDeps,
   payout: Payout,
-  { rules, date, now }: { rules: DeathRules; date: number | null; now: number },
+  { rules, date }: { rules: DeathRules; date: number | null },
 ): Promise<void> {
   const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
   if (!canConfirm) await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-  else if (date > (payout.quoteExpiresAt ?? date) + rules.quoteGraceMs)
-    await note(deps, payout, { fields: { ok: '1' } });
-  else await note(deps, payout, { dueMs: nextLookUpMs(payout, { now, ...rules }), ...countLookUp(payout) });
+  else if (isQuoteOver(payout, { ...rules, date })) await note(deps, payout, { fields: { ok: '1' } });
+  else await note(deps, payout, { dueMs: nextLookUpMs(payout, rules), ...countLookUp(payout) });
 }
 
 function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
   const { quoteGraceMs, notFoundGapMs } = deps.rules;
   const capabilities = new Set([...deps.rules.capabilities].filter((name) => !reading.disproved.includes(name)));
-  return { quoteGraceMs, notFoundGapMs, capabilities, credentials: deps.service.fingerprint };
+  return { quoteGraceMs, notFoundGapMs, capabilities, credentials: deps.service.fingerprint, now: reading.now };
 }
 
 /** The quote is proven dead: the payout is ready for a new one, unless it was tried often or long enough. */
@@ -173,7 +172,7 @@ async function lookAgain(
     return;
   }
   await note(deps, payout, {
-    dueMs: nextLookUpMs(payout, { now: reading.now, ...rules }),
+    dueMs: nextLookUpMs(payout, rules),
     ...countLookUp(payout),
   });
 }

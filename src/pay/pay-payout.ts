@@ -140,9 +140,10 @@ function isAnswer(answer: Answer): boolean {
 }
 
 function quoteFields(deps: PayDeps, quote: UsableQuote): Record<string, string> {
-  const { sourceAmount, destinationAmount, rate, fees } = quote;
+  const { sourceAmount, destinationAmount, rate, fees, lifeMs } = quote;
   return {
     qa: String(deps.clock.now()),
+    ...(lifeMs === null ? {} : { ql: String(lifeMs) }),
     ...(sourceAmount === null ? {} : { sam: sourceAmount.minor.toString() }),
     ...(destinationAmount === null ? {} : { dam: destinationAmount.minor.toString() }),
     ...(rate === null ? {} : { rt: rate }),

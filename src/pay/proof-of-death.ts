@@ -9,6 +9,8 @@ export interface DeathRules {
   readonly capabilities: ReadonlySet<string>;
   /** Fingerprint of the credentials under which the look-up was made. */
   readonly credentials: string;
+  /** Redis's time in milliseconds since 1970. */
+  readonly now: number;
 }
 
 /**
@@ -21,9 +23,22 @@ export type DeathVerdict = 'dead' | 'first' | 'early' | 'never';
 export function judgeNotFound(payout: Payout, date: number | null, rules: DeathRules): DeathVerdict {
   if (!canBeProvenDead(payout, rules) || date === null || payout.quoteExpiresAt === null) return 'never';
   if (payout.credentials !== rules.credentials) return 'early';
-  if (date <= payout.quoteExpiresAt + rules.quoteGraceMs) return 'early';
+  if (!isQuoteOver(payout, { ...rules, date })) return 'early';
   if (payout.notFoundAt === null) return 'first';
   return date - payout.notFoundAt >= rules.notFoundGapMs ? 'dead' : 'early';
+}
+
+/**
+ * Whether the quote's end and grace are past, by the answer's own date and also by the time that went by since it was armed:
+ * a service's clock that is wrong for a while must not bring a proof forward.
+ */
+export function isQuoteOver(
+  { quoteExpiresAt, quoteLifeMs, armedAt }: Pick<Payout, 'quoteExpiresAt' | 'quoteLifeMs' | 'armedAt'>,
+  { date, now, quoteGraceMs }: { date: number; now: number; quoteGraceMs: number },
+): boolean {
+  if (quoteExpiresAt === null || armedAt === null) return false;
+  const lifeMs = quoteLifeMs ?? quoteExpiresAt - armedAt;
+  return date > quoteExpiresAt + quoteGraceMs && now - armedAt > lifeMs + quoteGraceMs;
 }
 
 /** Whether anything could ever prove the payout's quote dead. */

@@ -109,7 +109,7 @@ describe('a process that dies', () => {
     await rig.pay(deps);
     for (let look = 0; look < 5; look++) {
       await rig.lookUp(deps);
-      rig.service.passTime(3000);
+      await rig.passTime(3000);
     }
     if (late !== undefined) rig.service.commit(late);
     expect(await rig.goOn(deps)).toMatchObject({ state: 'accepted', quotes: 1 });

@@ -17,6 +17,7 @@ export function payoutOf(changes: Partial<Payout> = {}): Payout {
     state: 'unknown',
     quoteId: QUOTE_ID,
     quoteExpiresAt: EXPIRES_AT,
+    quoteLifeMs: null,
     attempts: 1,
     armings: 1,
     quotes: 1,

@@ -46,7 +46,7 @@ function answerLookUps(rig: PayRig, answer: (answering: Answering) => void): voi
 async function lookMany(rig: PayRig, deps: PayDeps, times = 4): Promise<void> {
   for (let look = 0; look < times; look++) {
     await rig.lookUp(deps);
-    rig.service.passTime(GAP_MS + SECOND_MS);
+    await rig.passTime(GAP_MS + SECOND_MS);
   }
 }
 
@@ -61,7 +61,7 @@ describe('a payment that is found', () => {
 
   test('after a not-found that counted is adopted, and the not-found forgotten', async () => {
     const { rig, deps, request } = await openUnknown();
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await rig.lookUp(deps);
     expect((await rig.payout()).notFoundAt).not.toBeNull();
     rig.service.commit(request);
@@ -91,7 +91,7 @@ describe('a payment that is found', () => {
     const { rig, deps, request } = await openUnknown();
     const payment = rig.service.commit(request, changes);
     answerLookUps(rig, (answering) => rig.service.reply(answering, { json: payment }));
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await lookMany(rig, deps);
     expect(await rig.payout()).toMatchObject({ state: 'unknown', notFoundAt: null });
     expect(rig.service.payments()).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('a payment that is found', () => {
     await expect.poll(() => late).toBeDefined();
     const deps = await rig.process({ rules: { armDeadlineMs: 0 } });
     await expect.poll(async () => [await rig.pay(deps), (await rig.payout()).state]).toEqual(['done', 'unknown']);
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await lookMany(rig, deps, 2);
     await rig.pay(await rig.process());
     expect(await rig.payout()).toMatchObject({ state: 'accepted', quotes: 2 });
@@ -125,7 +125,7 @@ describe('a payment that is found', () => {
 describe('a not-found', () => {
   test('before the end of the quote and the grace proves nothing, however often it comes', async () => {
     const { rig, deps } = await openUnknown();
-    rig.service.passTime(QUOTE_LIFE_MS + GRACE_MS - 5 * SECOND_MS);
+    await rig.passTime(QUOTE_LIFE_MS + GRACE_MS - 5 * SECOND_MS);
     for (let look = 0; look < 10; look++) await rig.lookUp(deps);
     expect(await rig.payout()).toMatchObject({ state: 'unknown', notFoundAt: null, lookUps: 10 });
     expect(rig.service.payments()).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('a not-found', () => {
 
   test('after them counts once; a second one at once does not', async () => {
     const { rig, deps } = await openUnknown();
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     const date = new Date(rig.service.now()).toUTCString();
     answerLookUps(rig, (answering) =>
       rig.service.reply(answering, { status: 404, json: errorBody('USR_002', 404), headers: { date } }),
@@ -145,7 +145,7 @@ describe('a not-found', () => {
   test('after them, and another one a gap later, lets a new quote be paid: once', async () => {
     const { rig, deps } = await openUnknown();
     const [first] = rig.service.payments();
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await lookMany(rig, deps, 2);
     expect(await rig.payout()).toMatchObject({
       state: 'ready',
@@ -166,7 +166,7 @@ describe('a not-found', () => {
     const { rig, deps } = await openUnknown({}, ({ service }) => service.passTime(-DAY_MS));
     await lookMany(rig, deps);
     expect((await rig.payout()).state).toBe('unknown');
-    rig.service.passTime(QUOTE_LIFE_MS);
+    await rig.passTime(QUOTE_LIFE_MS);
     await lookMany(rig, deps, 2);
     expect((await rig.payout()).state).toBe('ready');
   });
@@ -200,7 +200,7 @@ describe('a not-found', () => {
   ])('%s never proves anything', async (...[, prepare, sender, looker]) => {
     const { rig } = await openUnknown(sender, prepare);
     const deps = await rig.process(looker);
-    rig.service.passTime(DAY_MS);
+    await rig.passTime(DAY_MS);
     await lookMany(rig, deps, 5);
     expect(['unknown', 'held']).toContain((await rig.payout()).state);
     await rig.pay(deps);
@@ -209,7 +209,7 @@ describe('a not-found', () => {
 
   test('under the credentials of the attempt counts again when they come back', async () => {
     const { rig, deps } = await openUnknown({ clientId: 'old' });
-    rig.service.passTime(DAY_MS);
+    await rig.passTime(DAY_MS);
     await lookMany(rig, await rig.process({ clientId: 'new' }));
     expect((await rig.payout()).notFoundAt).toBeNull();
     await lookMany(rig, deps, 2);
@@ -221,7 +221,7 @@ describe('a not-found', () => {
     rig.service.onPay = (_request, answering) => rig.service.reply(answering, { status: 202, json: {} });
     const deps = await rig.process();
     await rig.pay(deps);
-    rig.service.passTime(DAY_MS);
+    await rig.passTime(DAY_MS);
     await lookMany(rig, deps);
     expect(await rig.payout()).toMatchObject({ state: 'unknown', seen2xx: true });
     expect(rig.service.payments()).toHaveLength(1);
@@ -242,7 +242,7 @@ describe('a not-found', () => {
     const { rig, deps } = await openUnknown();
     await rig.moveRun('cancelled');
     await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'qn', String(quotes));
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await lookMany(rig, deps, 2);
     expect((await rig.payout()).state).toBe('cancelled');
   });
@@ -306,7 +306,7 @@ describe('a look-up that says nothing', () => {
   ])('(%s) leaves the payout unknown and comes again later', async (_what, answer) => {
     const { rig, deps } = await openUnknown();
     answerLookUps(rig, (answering) => answer(rig, answering));
-    rig.service.passTime(DAY_MS);
+    await rig.passTime(DAY_MS);
     await lookMany(rig, deps);
     expect(await rig.payout()).toMatchObject({ state: 'unknown', notFoundAt: null, lookUps: 4 });
     expect(await rig.dueMs()).toBeDefined();
@@ -315,13 +315,13 @@ describe('a look-up that says nothing', () => {
 
   test('between two not-founds that count does not undo the first', async () => {
     const { rig, deps } = await openUnknown();
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await rig.lookUp(deps);
     const { onLookUp } = rig.service;
     answerLookUps(rig, (answering) => rig.service.reply(answering, { status: 500 }));
     await rig.lookUp(deps);
     rig.service.onLookUp = onLookUp;
-    rig.service.passTime(5000);
+    await rig.passTime(5000);
     await rig.lookUp(deps);
     expect((await rig.payout()).state).toBe('ready');
   });

@@ -210,10 +210,10 @@ describe('an answer that is not definite', () => {
     await expect.poll(async () => [await rig.pay(other), (await rig.payout()).state]).toEqual(['done', 'unknown']);
     rig.service.reply(answering, { status: 202, json: {} });
     await paying;
-    rig.service.passTime(3_600_000);
+    await rig.passTime(3_600_000);
     for (let look = 0; look < 4; look++) {
       await rig.lookUp(other);
-      rig.service.passTime(5000);
+      await rig.passTime(5000);
     }
     expect((await rig.payout()).state).not.toBe('ready');
     expect(await rig.payout()).toMatchObject({ seen2xx: true });
@@ -407,7 +407,7 @@ describe('a final code', () => {
     await rig.lookUp(deps);
     expect(await rig.payout()).toMatchObject({ state: 'rejected', rejectionConfirmed: false });
     expect(await rig.dueMs()).toBeDefined();
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await rig.lookUp(deps);
     expect(await rig.payout()).toMatchObject({ state: 'rejected', rejectionConfirmed: true });
     expect(await rig.dueMs()).toBeUndefined();
@@ -445,7 +445,7 @@ describe('a final code', () => {
     const rig = await openRig(redis);
     refusePayments(rig, 400, 'USR_151');
     await rig.pay(await rig.process());
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await rig.lookUp(await rig.process(options));
     expect(await rig.payout()).toMatchObject({ state: 'rejected', rejectionConfirmed: false });
   });
@@ -477,7 +477,7 @@ describe('a payment under another id than its quote', () => {
 
     const other = await rig.process();
     for (let look = 0; look < 4; look++) {
-      rig.service.passTime(600_000);
+      await rig.passTime(600_000);
       await rig.lookUp(other, 3);
     }
     expect((await rig.payout(3)).state).not.toBe('ready');
@@ -693,7 +693,7 @@ describe('credentials that change while a quote is spent', () => {
     for (let step = 0; step < 8; step++) {
       await rig.pay(rotated);
       await rig.lookUp(rotated);
-      rig.service.passTime(30_000);
+      await rig.passTime(30_000);
     }
     expect(rig.service.book).toHaveLength(1);
   });

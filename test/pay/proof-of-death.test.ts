@@ -4,14 +4,16 @@ import { canBeProvenDead, type DeathRules, judgeNotFound, triedEnough } from '..
 import type { Payout } from '../../src/payout.ts';
 import { EXPIRES_AT, entry, NOW, payoutOf } from './examples.ts';
 
+const GRACE_MS = 300_000;
+const GRACE_ENDS = EXPIRES_AT + GRACE_MS;
+const LATE = GRACE_ENDS + 60_000;
 const RULES: DeathRules = {
-  quoteGraceMs: 300_000,
+  quoteGraceMs: GRACE_MS,
   notFoundGapMs: 30_000,
   capabilities: new Set(CAPABILITIES),
   credentials: 'cred',
+  now: LATE,
 };
-const GRACE_ENDS = EXPIRES_AT + RULES.quoteGraceMs;
-const LATE = GRACE_ENDS + 60_000;
 
 describe('a not-found (design 3, rule 8)', () => {
   test.each<[string, ReturnType<typeof judgeNotFound>, number, number | null]>([
@@ -27,6 +29,15 @@ describe('a not-found (design 3, rule 8)', () => {
     ['dated before the first', 'early', GRACE_ENDS + 1, LATE],
   ])('%s is %s', (...[, verdict, date, notFoundAt]) => {
     expect(judgeNotFound(payoutOf({ notFoundAt }), date, RULES)).toBe(verdict);
+  });
+
+  test.each([
+    { what: 'by Redis the quote cannot be over yet', quoteLifeMs: null, now: GRACE_ENDS },
+    { what: 'the life that the quote had is not over', quoteLifeMs: 60_000, now: NOW + 60_000 + GRACE_MS },
+  ])('counts not while $what: a service that is ahead brings no proof forward', ({ quoteLifeMs, now }) => {
+    const payout = payoutOf({ quoteLifeMs, notFoundAt: GRACE_ENDS + 1 });
+    expect(judgeNotFound(payout, LATE, { ...RULES, now })).toBe('early');
+    expect(judgeNotFound(payout, LATE, { ...RULES, now: now + 1 })).toBe('dead');
   });
 
   test.each<[string, Partial<Payout>, Partial<DeathRules>, number | null]>([

@@ -224,9 +224,9 @@ describe('one quote for two payouts', () => {
     rig.service.onPay = (_request, answering) => answering.reset();
     const deps = await rig.process();
     await rig.pay(deps);
-    rig.service.passTime(60_000);
+    await rig.passTime(60_000);
     await rig.lookUp(deps);
-    rig.service.passTime(5000);
+    await rig.passTime(5000);
     await rig.lookUp(deps);
     expect((await rig.payout()).state).toBe('ready');
     expect(await rig.pay(deps)).toBe('deferred');

@@ -43,6 +43,7 @@ export function payout(line: number, change: Partial<Payout> = {}, amount: Money
     state: 'ready',
     quoteId: null,
     quoteExpiresAt: null,
+    quoteLifeMs: null,
     attempts: 0,
     armings: 0,
     quotes: 0,

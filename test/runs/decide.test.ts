@@ -185,7 +185,7 @@ describe('a held payout that was never sent', () => {
     await desk.rig.pay(desk.pay);
     await expect
       .poll(async () => {
-        desk.rig.service.passTime(5000);
+        await desk.rig.passTime(5000);
         await desk.rig.lookUp(desk.pay);
         return (await desk.rig.payout()).state;
       })
@@ -203,7 +203,7 @@ describe('a held payout that was sent', () => {
     const desk = await openDesk();
     await holdSent(desk);
     expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
-    desk.rig.service.passTime(3_600_000);
+    await desk.rig.passTime(3_600_000);
     // The service's clock is ahead of Redis's here, and the one that is behind decides.
     expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
     const { runId, prefix } = desk.rig;

@@ -87,6 +87,8 @@ export interface PayRig {
   moveRun(to: RunState): Promise<void>;
   /** Every arming in the intent logs. */
   intentLines(): Promise<IntentLine[]>;
+  /** Time passes at the service, and in Redis as far as the payouts' armings go. */
+  passTime(ms: number): Promise<void>;
   /** Milliseconds that the service asked everybody to wait. */
   waitMs(): Promise<number>;
   /** The payout's fields as they stand in Redis. */
@@ -159,6 +161,13 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
       }
       return lines;
     },
+    async passTime(ms) {
+      service.passTime(ms);
+      for (const [index] of rows.entries()) {
+        const key = `${prefix}:p:${runId}:${index + 2}`;
+        if ((await redis.hexists(key, 'aa')) === 1) await redis.hincrby(key, 'aa', -ms);
+      }
+    },
     waitMs: async () => Math.max(0, await redis.pttl(`${prefix}:wait`)),
     record: (line = 2) => redis.hgetall(`${prefix}:p:${runId}:${line}`),
     async dueMs(line = 2) {
@@ -172,7 +181,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
         if (state === 'ready' || state === 'quoted') await rig.pay(deps, line);
         else if (state === 'armed' || state === 'unknown') await rig.lookUp(deps, line);
         else return await readPayout(line);
-        service.passTime(5000);
+        await rig.passTime(5000);
       }
       throw new Error('the payout is open still');
     },

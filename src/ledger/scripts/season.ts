@@ -136,7 +136,7 @@ local function restore(e)
   end
   redis.call('HSET', p.key, 'q', e.q, 'x', e.x, 'ct', e.c, 'by', e.o, 'aa', e.t, 'cf', e.f, 'at', e.k)
   if p.quote ~= e.q then redis.call('HINCRBY', p.key, 'qn', 1) end
-  redis.call('HDEL', p.key, 'nf', 'z2', 'lu')
+  redis.call('HDEL', p.key, 'nf', 'z2', 'lu', 'ql')
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
   claimReference(e, e.r .. '-' .. e.l)
   reopen(e.r)
