@@ -7,6 +7,8 @@ export default defineConfig({
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
+    // Rows of the fault matrix at a time in one file: each is several processes.
+    maxConcurrency: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     restoreMocks: true,

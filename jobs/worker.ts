@@ -17,6 +17,8 @@ import { track, watch } from './track.ts';
 const LOCK_MS = 8000;
 const STALLED_EVERY_MS = 4000;
 const STALLED_MAX = 1000;
+/** BullMQ's wait after its connection failed; its own is 15 s. */
+const RETRY_MS = 1000;
 const LOOK_UPS_AT_A_TIME = 64;
 const TRACKED_AT_A_TIME = 64;
 
@@ -82,6 +84,7 @@ function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => voi
     lockDuration: LOCK_MS,
     stalledInterval: STALLED_EVERY_MS,
     maxStalledCount: STALLED_MAX,
+    runRetryDelay: RETRY_MS,
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });

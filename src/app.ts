@@ -107,7 +107,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
     const season = {
-      head,
+      head: ledger.head,
       dataDir: dataDir.path,
       dataDirId: dataDir.id,
       armDeadlineMs: config.armDeadlineMs,

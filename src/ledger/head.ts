@@ -82,8 +82,11 @@ export interface Head {
   endTurn(what: string): Promise<void>;
 }
 
-/** The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers. */
-export function openHead(redis: Redis, keys: LedgerKeys): Head {
+/**
+ * The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers.
+ * `highestCounter` is the highest arming counter that this process ever saw.
+ */
+export function openHead(redis: Redis, keys: LedgerKeys, highestCounter: () => number = () => 0): Head {
   const { prefix } = keys;
   const scripts = headScripts();
   const run: Run = (name, ...args) => runScript(redis, scripts[name], { prefix, args });
@@ -121,7 +124,7 @@ export function openHead(redis: Redis, keys: LedgerKeys): Head {
     async adoptSafety(safety) {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
     },
-    ...seasonActs(run),
+    ...seasonActs(run, highestCounter),
     async halt(actor, reason) {
       await run('halt', 'halt', actor, reason);
     },
@@ -165,10 +168,13 @@ export async function requireOurs(redis: Redis, head: string): Promise<void> {
 
 type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]) => Promise<unknown>;
 
-function seasonActs(run: Run): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
+function seasonActs(
+  run: Run,
+  highestCounter: () => number,
+): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
   return {
     async season() {
-      return seasonOf(await run('season'));
+      return seasonOf(await run('season', highestCounter()));
     },
     async enterDir(dataDirId) {
       await run('enter', dataDirId);

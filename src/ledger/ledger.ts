@@ -27,10 +27,11 @@ export function openLedger(
   place: { prefix: string; dataDirId: string; dataDir?: string },
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
+  const payouts = openPayouts(connections, place);
   return {
-    head: openHead(connections.redis, keys),
+    head: openHead(connections.redis, keys, payouts.highestCounter),
     runs: openRuns(connections.redis, keys),
-    payouts: openPayouts(connections, place),
+    payouts,
     slices: openSlices(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
     recovery: openRecovery(connections.redis, keys),

@@ -111,6 +111,8 @@ export interface MoveAnswer {
 export interface Payouts {
   /** Learns of an arming: a Redis that knows of fewer has gone back in time, and nothing is armed on it. */
   sawCounter(counter: number): void;
+  /** The highest arming counter that this process ever saw. */
+  readonly highestCounter: () => number;
   read(place: PayoutPlace): Promise<PayoutReading>;
   /** Arms the payout, or says why not. An error means that nobody knows: the caller must not send (rule 2). */
   arm(arming: Arming): Promise<ArmAnswer>;
@@ -182,6 +184,7 @@ export function openPayouts(
 
   return {
     sawCounter,
+    highestCounter: () => highestCounter,
     read: openBatch(ITEMS_PER_CALL_MAX, readAll),
     arm: openBatch(ITEMS_PER_CALL_MAX, armAll),
     move: openBatch(ITEMS_PER_CALL_MAX, moveAll),

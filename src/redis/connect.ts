@@ -6,9 +6,9 @@ const CONNECT_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
 const ARMING_COMMAND_MS_MAX = 2_000;
 /** A connection that answers nothing for so long is given up: its other end may be gone without a word. */
-const SILENT_MS_MAX = 15_000;
-/** Longer than BullMQ's blocking commands wait. */
-const SILENT_JOBS_MS_MAX = 30_000;
+const SILENT_MS_MAX = 10_000;
+/** Longer than BullMQ's blocking commands wait, 10 s. */
+const SILENT_JOBS_MS_MAX = 12_000;
 const RECONNECT_STEP_MS = 50;
 const RECONNECT_MS_MAX = 2_000;
 const REQUEST_RETRIES_MAX = 20;

@@ -78,6 +78,11 @@ async function until(condition: () => boolean): Promise<void> {
   await expect.poll(condition, { timeout: 5000, interval: 5 }).toBe(true);
 }
 
+/** What a reset is to TCP, an end that was not asked for is to a unix socket. */
+function isOver({ ended, closed }: Told): boolean {
+  return ended || closed;
+}
+
 describe.each(['TCP', 'unix socket'] as const)('a proxy before a %s', (kind) => {
   test('passes bytes both ways, and the end of each way by itself', async () => {
     const { join: connected } = await setUp(kind);
@@ -90,9 +95,6 @@ describe.each(['TCP', 'unix socket'] as const)('a proxy before a %s', (kind) => 
     await until(() => atClient.closed);
     expect(atClient).toMatchObject({ text: 'answer', ended: true, error: undefined });
   });
-
-  // What a reset is to TCP, an end that was not asked for is to a unix socket.
-  const isOver = ({ ended, closed }: Told): boolean => ended || closed;
 
   test('cuts connections that there are, and each new one, until it is told to pass', async () => {
     const { proxy, join: connected } = await setUp(kind);

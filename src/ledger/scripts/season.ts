@@ -33,11 +33,12 @@ end
 /**
  * Tells whether this server is in its season, and which data directories have yet to compare their intent logs for it.
  *
- * KEYS[1] prefix
+ * KEYS[1] prefix; ARGV[1] the highest arming counter that the caller ever saw: below it, the season is closed here
  * Returns [open 1 | 0, server, directories that have yet to compare, all directories].
  */
 export const READ_SEASON = `${LUA_PRELUDE}
 local server = serverNow()
+if tonumber(redis.call('HGET', HEAD, 'armings') or '0') < tonumber(ARGV[1]) then closeSeason() end
 local missing, all = {}, {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do

@@ -1,0 +1,275 @@
+import { type Mutation, named, replaced } from './mutation.ts';
+
+const ARM = 'src/ledger/scripts/arm.ts';
+const MOVE = 'src/ledger/scripts/move.ts';
+const COMPARE = 'src/ledger/scripts/season.ts';
+const RUNS = 'src/ledger/scripts/runs.ts';
+const SEASON = 'src/ledger/season.ts';
+
+const ARMING_TESTS = 'test/ledger/arming.test.ts';
+const GUARD_TESTS = 'test/ledger/arming-guards.test.ts';
+const MOVE_TESTS = 'test/ledger/moves.test.ts';
+const SEASON_TESTS = 'test/ledger/season.test.ts';
+const ROLLBACK_TESTS = 'test/ledger/rollback.test.ts';
+const RECORDING_TESTS = 'test/ledger/recording.test.ts';
+const RUN_TESTS = 'test/ledger/runs.test.ts';
+
+const NOT_ARMED = 'a payout is not armed, and nothing changes, when';
+const RESTORED = 'a Redis that was restored from an older copy';
+
+/** What the arming script looks at. */
+const ARMING: readonly Mutation[] = [
+  {
+    guard: 'an arming compares the version that was read',
+    edits: replaced(ARM, 'p.version ~= e.v or ', ''),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the payout has another version': 'changed'`),
+    quick: true,
+  },
+  {
+    guard: 'an arming looks at the state',
+    edits: replaced(ARM, ` or not mayMove(p, 'armed', '')`, ''),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} it is unknown: changed`, `${NOT_ARMED} it is accepted: changed`),
+  },
+  {
+    guard: 'an arming compares and sets',
+    edits: replaced(ARM, `p.version ~= e.v or not mayMove(p, 'armed', '')`, 'false'),
+    caughtBy: named(
+      ARMING_TESTS,
+      'a payout is armed once when the same call runs twice, as after a lost reply',
+      'a payout is armed once in each of 1,000 races of two connections',
+    ),
+  },
+  {
+    guard: 'an arming compares the hash of the row',
+    edits: replaced(ARM, 'if p.rowHash ~= e.h then', 'if false then'),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the row is not the one that was seen': 'row'`),
+  },
+  {
+    guard: 'nothing is armed while everything is halted',
+    edits: replaced(ARM, 'elseif head[2] then', 'elseif false then'),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'everything is halted': 'halted'`),
+  },
+  {
+    guard: 'nothing is armed while the service wants to be left alone',
+    edits: replaced(ARM, `elseif redis.call('EXISTS', WAIT) == 1 then`, 'elseif false then'),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the service asked to wait': 'wait'`),
+  },
+  {
+    guard: 'nothing is armed in a run that is not being paid',
+    edits: replaced(ARM, `if runState(e.r) ~= 'paying' then`, 'if false then'),
+    caughtBy: named(
+      ARMING_TESTS,
+      `${NOT_ARMED} 'the run is paused': 'run'`,
+      `${NOT_ARMED} its run is still being recorded: run`,
+    ),
+  },
+  {
+    guard: 'no two payouts are armed with one quote, nor one payout again with a dead one',
+    edits: replaced(ARM, `if (redis.call('HGET', quotesKey(e.q), e.q) or UNSENT) ~= UNSENT then`, 'if false then'),
+    caughtBy: named(
+      ARMING_TESTS,
+      `${NOT_ARMED} 'another payout holds the quote': 'quote-taken'`,
+      `${NOT_ARMED} the quote is its own earlier one, which is proven dead: quote-taken`,
+    ),
+  },
+  {
+    guard: 'a spent quote is armed again, not another one beside it',
+    edits: replaced(ARM, 'p.quote ~= e.q or ', ''),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the quoted payout has another quote': 'changed'`),
+  },
+  {
+    guard: 'a quote is armed again under its own credentials alone',
+    edits: replaced(ARM, ' or used[3] ~= e.c', ''),
+    caughtBy: named(
+      GUARD_TESTS,
+      'a payout is not armed again under other credentials: who armed it first may be the only one who can see its payment',
+    ),
+  },
+  {
+    guard: 'a quote is armed five times at most',
+    edits: replaced(ARM, `if tonumber(used[1] or '0') >=`, 'if -1 >='),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its quote was armed as often as is al…': 'armings'`),
+  },
+  {
+    guard: 'a payout is armed with five quotes at most',
+    edits: replaced(ARM, `if tonumber(used[2] or '0') >=`, 'if -1 >='),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'it had as many quotes as are allowed': 'quotes'`),
+  },
+  {
+    guard: 'an older payrun arms nothing on the ledger of a newer one',
+    edits: replaced(ARM, 'elseif tonumber(head[3]) > tonumber(ARGV[3]) then', 'elseif false then'),
+    caughtBy: named(GUARD_TESTS, 'a payout is not armed by an older payrun on a ledger that a newer one has written'),
+  },
+];
+
+/** Rule 4 of the design, section 3. */
+const SEASONS: readonly Mutation[] = [
+  {
+    guard: 'nothing is armed in a closed season',
+    edits: replaced(ARM, 'if head[1] ~= server or ', 'if '),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the season is another server run': 'season'`),
+  },
+  {
+    guard: 'nothing is armed from a data directory whose logs were not compared',
+    edits: replaced(ARM, ` or redis.call('HGET', DIRS, ARGV[2]) ~= server`, ''),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its data directory has not compared i…': 'season'`),
+  },
+  {
+    guard: 'a Redis whose arming counter went back is found out by it',
+    edits: replaced(ARM, `if tonumber(head[4] or '0') < tonumber(ARGV[4]) then`, 'if false then'),
+    caughtBy: named(
+      ROLLBACK_TESTS,
+      'a Redis that goes back under a running server, with the ids that it had is found out by the next arming of who armed meanwhile: the season closes, and the logs are compared',
+    ),
+  },
+  {
+    guard: 'the lines of the intent logs are compared',
+    edits: replaced(SEASON, '      part.push(line);\n', ''),
+    caughtBy: named(
+      ROLLBACK_TESTS,
+      `${RESTORED} gets back as unknown what it lost, with its quotes, counters and attempts`,
+    ),
+  },
+  {
+    guard: 'a line above the ledger’s counter is restored',
+    edits: replaced(COMPARE, 'return p.counter >= e.c', 'return true'),
+    caughtBy: named(
+      ROLLBACK_TESTS,
+      `${RESTORED} gets back as unknown what it lost, with its quotes, counters and attempts`,
+    ),
+  },
+  {
+    guard: 'a comparison raises the arming counter',
+    edits: replaced(COMPARE, 'if e.c > highest then highest = e.c end', ''),
+    caughtBy: named(
+      ROLLBACK_TESTS,
+      `${RESTORED} gets back as unknown what it lost, with its quotes, counters and attempts`,
+    ),
+  },
+  {
+    guard: 'a damaged intent log keeps the season closed',
+    edits: replaced(SEASON, `if (line === 'damaged') throw refuseDamaged(file);`, `if (line === 'damaged') continue;`),
+    caughtBy: named(
+      SEASON_TESTS,
+      'comparing intent logs keeps the season closed while a line other than the last is damaged, and says which file',
+    ),
+  },
+  {
+    guard: 'no season opens before twice the arm deadline',
+    edits: replaced(SEASON, 'clock.sleep(2 * armDeadlineMs, signal)', 'clock.sleep(0, signal)'),
+    caughtBy: named(
+      SEASON_TESTS,
+      'a season closes when Redis is restarted by SIGTERM, until twice the arm deadline is over and the logs were compared',
+    ),
+  },
+  {
+    guard: 'no season opens before each data directory has compared its logs',
+    edits: replaced(COMPARE, 'if compared ~= server then return', 'if false then return'),
+    caughtBy: named(
+      SEASON_TESTS,
+      'a season does not open before each directory that may arm has compared, also one that never armed anything',
+    ),
+  },
+  {
+    guard: 'no season opens by a comparison for another run of the server',
+    edits: replaced(COMPARE, 'if server ~= ARGV[2] then return', 'if false then return'),
+    caughtBy: named(SEASON_TESTS, 'a season is not opened by a comparison for another run of the server'),
+  },
+  {
+    guard: 'a data directory arms only once each other one has noted it',
+    edits: replaced(COMPARE, `if other ~= dir and dirs[i + 1] ~= ''`, `if false and dirs[i + 1] ~= ''`),
+    caughtBy: named(
+      SEASON_TESTS,
+      'a data directory that joins an open season may not arm before each other one has noted it on its disk',
+    ),
+  },
+  {
+    guard: 'everything is halted when a line was restored',
+    edits: replaced(COMPARE, 'if restored > 0 then', 'if false then'),
+    caughtBy: named(ROLLBACK_TESTS, `${RESTORED} is halted, its runs are paused, and only two people let them go on`),
+  },
+];
+
+const MOVES: readonly Mutation[] = [
+  {
+    guard: 'a move compares the version that was read',
+    edits: replaced(MOVE, 'elseif e.v and p.version ~= e.v then', 'elseif false then'),
+    caughtBy: named(
+      MOVE_TESTS,
+      'a refused move for another version, another quote or a payout that is not there changes nothing, not even the count',
+    ),
+  },
+  {
+    guard: 'a move compares the quote',
+    edits: replaced(MOVE, 'elseif e.q and p.quote ~= e.q then', 'elseif false then'),
+    caughtBy: named(
+      MOVE_TESTS,
+      'a refused move for another version, another quote or a payout that is not there changes nothing, not even the count',
+    ),
+  },
+  {
+    guard: 'only the moves of the table are made',
+    edits: replaced(MOVE, 'elseif to and to ~= p.state and not isAllowed(e, p, to) then', 'elseif false then'),
+    caughtBy: named(
+      MOVE_TESTS,
+      'the ledger makes exactly the moves of the table, for every pair of states: sent true, breach false, drop undefined',
+    ),
+  },
+  {
+    guard: 'a quote that an earlier request spent is not dropped as never sent',
+    edits: replaced(MOVE, `if e.w == 'not-sent' and tonumber(`, 'if false and tonumber('),
+    caughtBy: named(MOVE_TESTS, 'a dropped quote is never one of which an earlier request may have left'),
+  },
+  {
+    guard: 'a payment belongs to one payout',
+    edits: replaced(MOVE, 'if owner and owner ~= UNSENT then', 'if false then'),
+    caughtBy: named(
+      MOVE_TESTS,
+      'a payment belongs to one payout: another one cannot be accepted with it, whether it is its quote or not',
+    ),
+  },
+  {
+    guard: 'a reference that was used holds the next payout',
+    edits: replaced('src/ledger/scripts/prelude.ts', 'if not earlier or earlier == m.own then', 'if true then'),
+    caughtBy: named(
+      RECORDING_TESTS,
+      'a reference of a payout that is accepted holds the next payout, with a link to the earlier one',
+    ),
+  },
+  {
+    guard: 'a file makes one run',
+    edits: replaced(RUNS, 'if known then\n', 'if false then\n'),
+    caughtBy: named(
+      RECORDING_TESTS,
+      'submitting a file 20 times at once makes one run with each row once, and wakes the workers',
+    ),
+  },
+  {
+    guard: 'a run is not paid before each row of its file is recorded',
+    edits: replaced(
+      RUNS,
+      `return { 'season', from } end\n  if not hasAllRows(run) then`,
+      `return { 'season', from } end\n  if false then`,
+    ),
+    caughtBy: named(
+      RECORDING_TESTS,
+      'recording does not end before each row of the file has a record: a run without some goes not to paying',
+    ),
+  },
+  {
+    guard: 'a run is not finished while a payout is open',
+    edits: replaced(
+      RUNS,
+      `or '0') > 0 then return { 'open', from } end`,
+      `or '0') < 0 then return { 'open', from } end`,
+    ),
+    caughtBy: named(RUN_TESTS, 'a run is finished never while a payout is unknown'),
+  },
+  {
+    guard: 'no run goes on while everything is halted',
+    edits: replaced(RUNS, `if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then`, 'if false then'),
+    caughtBy: named(RUN_TESTS, 'a pause is not ended while everything is halted, nor by one person'),
+  },
+];
+
+export const LEDGER_MUTATIONS: readonly Mutation[] = [...ARMING, ...SEASONS, ...MOVES];

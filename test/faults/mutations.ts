@@ -1,0 +1,84 @@
+import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
+import { type Mutation, named, replaced } from './mutation.ts';
+import { PAY_MUTATIONS } from './pay-mutations.ts';
+
+const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
+const EXCHANGE = 'src/service/exchange.ts';
+
+/** A worker that sends twice to a service that pays twice: whether the oracle of the matrix sees what must never be. */
+export const SENT_TWICE: Mutation = {
+  guard: 'one send, and a service that pays a quote once',
+  edits: [
+    ...replaced(
+      ARM_AND_PAY,
+      '  return await deps.service.createPayment(body, { sendBefore });',
+      '  await deps.service.createPayment(body, { sendBefore });\n  return await deps.service.createPayment(body, { sendBefore });',
+    ),
+    ...replaced('src/sandbox/switches.ts', 'paysQuoteTwice: off.', 'paysQuoteTwice: z.boolean().default(true).'),
+  ],
+  caughtBy: named('test/faults/queue.test.ts', 'F7: two workers are given each payout at once'),
+  says: 'paid more than once',
+};
+
+/** Rows of the matrix itself, with whole processes (faults.md, F45). */
+const MATRIX_MUTATIONS: readonly Mutation[] = [
+  {
+    guard: 'compare-and-set',
+    edits: replaced('src/ledger/scripts/arm.ts', `p.version ~= e.v or not mayMove(p, 'armed', '')`, 'false'),
+    caughtBy: named('test/faults/queue.test.ts', 'F7: two workers are given each payout at once'),
+  },
+  {
+    guard: 'intent log',
+    edits: replaced('src/ledger/season.ts', '      part.push(line);\n', ''),
+    caughtBy: named(
+      'test/faults/rollback.test.ts',
+      'F17: Redis is restored from an old copy under two workers, one stopped between arming and sending, which knows the directory of the stopped one',
+    ),
+  },
+  {
+    guard: 'closed season',
+    edits: replaced(
+      'src/ledger/scripts/arm.ts',
+      `if head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then`,
+      'if false then',
+    ),
+    caughtBy: named(
+      'test/faults/rollback.test.ts',
+      'F17: Redis is restored from an old copy under two workers, one stopped between arming and sending, which knows the directory of the stopped one',
+    ),
+  },
+  {
+    guard: 'look-up before a new quote',
+    edits: replaced(
+      'src/pay/settle-answer.ts',
+      'await moveUnknown(deps, payout, { sent, reading });\n',
+      `await putBack(deps, payout, { sent, reading: { kind: 'not-sent', reason: '', certificate: false }, isAgain });\n`,
+    ),
+    caughtBy: named(
+      'test/faults/answers.test.ts',
+      'F30: the payment is made late: after a reset or a time-out, and before the end of its quote',
+    ),
+  },
+  {
+    guard: 'expiry gate',
+    edits: replaced('src/pay/proof-of-death.ts', `if (!isQuoteOver(payout, { ...rules, date })) return 'early';`, ''),
+    caughtBy: named(
+      'test/faults/answers.test.ts',
+      'F30: the payment is made late: after a reset or a time-out, and before the end of its quote',
+    ),
+  },
+  {
+    guard: 'arm deadline',
+    edits: [
+      ...replaced(ARM_AND_PAY, `if (deps.clock.monotonic() >= sendBefore) return notSent('deadline');`, ''),
+      ...replaced(EXCHANGE, ' || clock.monotonic() >= sendBefore', ''),
+      ...replaced(EXCHANGE, 'timerMs(sendBefore - clock.monotonic())', 'TIMER_MS_MAX'),
+    ],
+    caughtBy: named(
+      'test/faults/process.test.ts',
+      'F3: a worker stands still between arming and sending until another one has paid its payout with another quote',
+    ),
+  },
+];
+
+export const MUTATIONS: readonly Mutation[] = [...LEDGER_MUTATIONS, ...PAY_MUTATIONS, ...MATRIX_MUTATIONS];
