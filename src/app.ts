@@ -1,13 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Random } from './clock.ts';
-import { CAPABILITIES, type Capability, type Config, type ServiceSettings } from './config.ts';
+import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
 import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
-import { type Head, type HeadFacts, openHead } from './ledger/head.ts';
+import { type Head, openHead } from './ledger/head.ts';
 import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { readPeers } from './ledger/peers.ts';
 import { openRecovery } from './ledger/recovery.ts';
+import { safetyOf } from './ledger/safety.ts';
 import { ensureSeason, keepSeason } from './ledger/season.ts';
 import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
@@ -260,30 +261,6 @@ export async function capabilitiesOf({ service, capabilitiesFile, assume }: Conf
   if (service === undefined) return new Set(CAPABILITIES);
   const found = capabilitiesFile === undefined ? [] : await readCapabilitiesFile(capabilitiesFile, service);
   return new Set([...assume, ...found]);
-}
-
-/** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
-export function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
-  return [
-    `arm deadline ${config.armDeadlineMs} ms`,
-    `quote grace ${config.quoteGraceMs} ms`,
-    `not-found gap ${config.notFoundGapMs} ms`,
-    `capabilities ${[...capabilities].toSorted().join('+') || 'none'}`,
-    `overrides ${[...overrides].toSorted().join('+') || 'none'}`,
-  ].join(', ');
-}
-
-/** Which capabilities hold for a ledger: those that it was opened with, less those that were seen not to hold. */
-export function capabilitiesThatHold(head: Pick<HeadFacts, 'safety' | 'disproved'>): Record<Capability, boolean> {
-  const text = /(?:^|, )capabilities ([^,]*)/.exec(head.safety)?.[1] ?? '';
-  const held = new Set(text.split('+').filter((name) => !head.disproved.includes(name)));
-  const [id, expired, once, visible] = CAPABILITIES;
-  return {
-    [id]: held.has(id),
-    [expired]: held.has(expired),
-    [once]: held.has(once),
-    [visible]: held.has(visible),
-  };
 }
 
 interface PayParts {

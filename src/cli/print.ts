@@ -1,7 +1,8 @@
 import { pipeline } from 'node:stream/promises';
-import { type App, capabilitiesThatHold, nameOf } from '../app.ts';
+import { type App, nameOf } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
 import { escapeUnseen } from '../intake/shown-value.ts';
+import { capabilitiesThatHold } from '../ledger/safety.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
 import { type RunDocument, runDocument } from '../report/document.ts';

@@ -28,7 +28,7 @@ function handClock(): Clock & { pass(ms: number): Promise<void> } {
     async pass(ms) {
       const end = at + ms;
       for (; at < end; at += 10) {
-        for (const sleeper of [...sleepers]) {
+        for (const sleeper of sleepers) {
           if (sleeper.until > at) continue;
           sleepers.delete(sleeper);
           sleeper.wake();
@@ -145,7 +145,7 @@ describe('a service that is away', () => {
     await goAway(service);
     const asking = service.ask();
     stop.abort();
-    await asking;
+    expect(await asking).toBe(BAD);
     await service.outage.waitedOut();
   });
 });

@@ -1,7 +1,7 @@
-import { safetyOf } from '../../app.ts';
 import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { openLedger } from '../../ledger/ledger.ts';
+import { safetyOf } from '../../ledger/safety.ts';
 import { connectRedis } from '../../redis/connect.ts';
 import { type DurabilityFinding, infoFields, readDurability } from '../../redis/durability.ts';
 import { openPrivateRedis } from '../../redis/private-redis.ts';

@@ -1,0 +1,26 @@
+import { CAPABILITIES, type Capability, type Config } from '../config.ts';
+import type { HeadFacts } from './head.ts';
+
+/** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
+export function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
+  return [
+    `arm deadline ${config.armDeadlineMs} ms`,
+    `quote grace ${config.quoteGraceMs} ms`,
+    `not-found gap ${config.notFoundGapMs} ms`,
+    `capabilities ${[...capabilities].toSorted().join('+') || 'none'}`,
+    `overrides ${[...overrides].toSorted().join('+') || 'none'}`,
+  ].join(', ');
+}
+
+/** Which capabilities hold for a ledger: those that it was opened with, less those that were seen not to hold. */
+export function capabilitiesThatHold(head: Pick<HeadFacts, 'safety' | 'disproved'>): Record<Capability, boolean> {
+  const text = /(?:^|, )capabilities ([^,]*)/.exec(head.safety)?.[1] ?? '';
+  const held = new Set(text.split('+').filter((name) => !head.disproved.includes(name)));
+  const [id, expired, once, visible] = CAPABILITIES;
+  return {
+    [id]: held.has(id),
+    [expired]: held.has(expired),
+    [once]: held.has(once),
+    [visible]: held.has(visible),
+  };
+}
