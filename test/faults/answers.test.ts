@@ -106,14 +106,14 @@ struckRow({
   faults: ['otherPaymentIds'],
   further: 'never',
   times: { quoteLifeMs: 5000 },
-  async after(rig) {
-    // From now on no look-up by a quote's id proves anything.
-    expect(await rig.redis.client.hget('{payrun}:head', 'disproved')).toContain('payment-id-is-quote-id');
-    const ids = new Set(rig.book().map(({ paymentId }) => paymentId));
-    for (const { paymentId = '', quoteId } of await reported(rig))
-      expect([paymentId, ids.has(paymentId), quoteId]).toEqual([paymentId, true, expect.any(String)]);
-  },
+  after: otherIdsShown,
 });
+async function otherIdsShown(rig: Rig): Promise<void> {
+  // From now on no look-up by a quote's id proves anything.
+  expect(await rig.redis.client.hget('{payrun}:head', 'disproved')).toContain('payment-id-is-quote-id');
+  const ids = rig.book().map(({ paymentId }) => paymentId);
+  for (const { paymentId } of await reported(rig)) expect(ids).toContain(paymentId);
+}
 
 faultRow({
   ids: ['F34'],

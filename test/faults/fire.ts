@@ -4,7 +4,7 @@ import type { Rig, RigProcess } from './rig.ts';
 /** Rows that are handed in together. */
 export const PART_ROWS = 250;
 /** So many payouts are open at most when another part of the rows is handed in. */
-const OPEN_MAX = 1500;
+const OPEN_MAX = 400;
 /** How often a worker is killed that is not ready yet. */
 const STARTING_SHARE = 0.2;
 const WAIT_FOR_OPEN_MS = 200;
@@ -56,9 +56,11 @@ export async function underFire(rig: Rig, fire: Fire): Promise<void> {
   }
   async function handIn(): Promise<void> {
     while (passed() < fire.forMs) {
-      const isRoom = (await openNow(rig)) < OPEN_MAX && totals.rows < fire.rowsMax;
-      if (isRoom && (await handedIn(rig, totals.rows))) totals.rows += PART_ROWS;
-      else await delay(WAIT_FOR_OPEN_MS);
+      await delay(WAIT_FOR_OPEN_MS);
+      if (totals.rows >= fire.rowsMax || (await openNow(rig)) >= OPEN_MAX) continue;
+      // What was recorded in part is carried on by the same file alone.
+      while (!(await handedIn(rig, totals.rows))) await delay(WAIT_FOR_OPEN_MS);
+      totals.rows += PART_ROWS;
     }
     while ((await openNow(rig)) > fire.openAtEndMax) await delay(WAIT_FOR_OPEN_MS);
     over.abort();

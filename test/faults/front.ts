@@ -21,7 +21,7 @@ export function ownAddress(): string {
   return `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`;
 }
 
-export interface Front {
+interface Front {
   /** Ends its connections and listens no more. */
   close(): Promise<void>;
 }

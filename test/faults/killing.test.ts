@@ -52,8 +52,8 @@ function calm(rig: Rig): void {
   rig.service.switches.set({ ...faults, revokeTokensEveryMs: 0, visibilityDelayMs: 0 });
 }
 
-/** Those by default: a worker that is being killed and started all the time keeps the machine busy. */
-const PATIENT = { PAYRUN_REQUEST_TIMEOUT: '5s', PAYRUN_ARM_DEADLINE: '2s' };
+/** Workers that are killed and started all the time keep the machine busy, and a dead one leaves less behind. */
+const PATIENT = { PAYRUN_REQUEST_TIMEOUT: '5s', PAYRUN_ARM_DEADLINE: '2s', PAYRUN_CONCURRENCY: '16' };
 
 const TOLERANT = {
   // A payout that is tried again and again has to meet its own end, not the test's.

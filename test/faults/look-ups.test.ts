@@ -166,7 +166,7 @@ faultRow({
     const old = await rig.startWorker('one');
     await rig.until('unknown payouts', async () => ((await rig.states())['unknown'] ?? 0) >= 5);
     await ended(old);
-    const { unknown: before = 0 } = await rig.states();
+    const { unknown: before = 0, accepted: unfollowed = 0 } = await rig.states();
     rig.service.switches.set(odds(['dropAfterCommit', 'lookUpBareNotFound'], 0));
     const other = await rig.service.createCredential('rotated', 'test');
     const rotated = await rig.startWorker('one', {
@@ -178,6 +178,8 @@ faultRow({
     await delay(quoteLifeMs + graceMs + gapMs + 2000);
     const { unknown = 0, held = 0 } = await rig.states();
     expect(unknown + held).toBeGreaterThanOrEqual(before);
+    // What one credential paid, the other cannot follow.
+    await rig.until('payments at their end', async () => ((await rig.states())['accepted'] ?? 0) <= unfollowed);
     expect(rig.service.counters().payment).toBeGreaterThan(lookUps);
     await ended(rotated);
     expect((await rotated.ended).stderr).not.toContain(other.clientSecret);

@@ -74,8 +74,8 @@ async function endedIn(folder: string, tests: readonly NamedTest[]): Promise<End
   });
 }
 
-/** A promise that should have been rejected is no AssertionError of vitest's, but is one of ours. */
-const ASSERTION = /^(?:AssertionError|Error: promise resolved .* instead of rejecting)/;
+/** What a test throws that expected a rejection or a Refusal is not called AssertionError, but is one all the same. */
+const ASSERTION = /^(?:AssertionError|Error: (?:promise resolved .* instead of rejecting|no refusal but ))/;
 
 function endedOf([found, ...others]: readonly JsonTest[]): Ended {
   const said = found?.failureMessages.join('\n') ?? '';

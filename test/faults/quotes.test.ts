@@ -44,6 +44,7 @@ faultRow({
     await rig.submit();
     await rig.startWorker('one');
     await rig.until('enough quotes', () => rig.service.counters().quotes > rig.rows);
+    await rig.booked(rig.rows / 2);
     rig.service.switches.set(odds(FAILING, 0));
   },
 });

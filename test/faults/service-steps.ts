@@ -120,7 +120,7 @@ export function requestsTo({ service }: Rig): number {
 }
 
 /** Requests of one kind that are in flight at a time, as the proxy before the service sees them. */
-export interface Flights {
+interface Flights {
   readonly peak: number;
 }
 
