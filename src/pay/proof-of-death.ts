@@ -37,7 +37,8 @@ export function isQuoteOver(
   { date, now, quoteGraceMs }: { date: number; now: number; quoteGraceMs: number },
 ): boolean {
   if (quoteExpiresAt === null || armedAt === null) return false;
-  const lifeMs = quoteLifeMs ?? quoteExpiresAt - armedAt;
+  // By the service's clock when it gave the quote, or by Redis's: whichever of the two is wrong must not hold it up.
+  const lifeMs = Math.min(quoteLifeMs ?? Number.POSITIVE_INFINITY, Math.max(0, quoteExpiresAt - armedAt));
   return date > quoteExpiresAt + quoteGraceMs && now - armedAt > lifeMs + quoteGraceMs;
 }
 
