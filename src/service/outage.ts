@@ -46,9 +46,11 @@ export function openOutage(deps: { clock: Clock; random: Random; log: Log; signa
 
   function saw(answer: Answer): void {
     if (!isFailure(answer)) {
-      if (isAway()) log.warn('the service answers again');
+      const wasAway = isAway();
       failures = 0;
       waits = 0;
+      if (!wasAway) return;
+      log.warn('the service answers again');
       wakeAll();
       return;
     }

@@ -1,0 +1,145 @@
+import type { ArmAnswer, Arming } from '../../src/ledger/payouts.ts';
+import { mayMove, type PayoutState } from '../../src/payout.ts';
+import type { Plan } from './plan.ts';
+import type { FakeDisk } from './redis.ts';
+import type { BookedPayment, FakeService } from './service.ts';
+import { type Entry, entryId, type RowState, type RunEntry, type Store } from './store.ts';
+import type { World } from './world.ts';
+
+const PAID: readonly RowState[] = ['accepted', 'completed', 'failed', 'returned'];
+const SENT_STATES: readonly RowState[] = ['armed', 'quoted', 'unknown'];
+
+/** An arming as it was carried out, whatever a Redis that went back in time remembers of it. */
+interface Armed {
+  readonly internalId: string;
+  readonly quoteId: string;
+  readonly owner: string;
+  /** When the process wrote the command. */
+  readonly askedAt: number;
+  readonly counter: number;
+  isAnswered: boolean;
+  isSent: boolean;
+}
+
+/**
+ * The invariants of design 3, looked at after every step that could break one. They are kept here by what really
+ * happened, not by what any ledger says.
+ */
+export interface Checks {
+  armed(arming: Arming, how: { answer: ArmAnswer; store: Store; askedAt: number }): void;
+  /** The process was told that it is armed. */
+  answered(arming: Arming, answer: ArmAnswer): void;
+  /** The first byte of a payment request leaves. */
+  leaves(body: string, from: { owner: string; disk: FakeDisk; service: FakeService }): void;
+  made(payment: BookedPayment, book: readonly BookedPayment[]): void;
+  moved(entry: Entry, from: RowState, how: { actor: string; book: readonly BookedPayment[] }): void;
+  /** Conservation (design 3, rule 10), after a script has run. */
+  conserved(store: Store): void;
+}
+
+export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<number, string>): Checks {
+  const armings: Armed[] = [];
+
+  function isDead(quoteId: string, service: FakeService): boolean {
+    const quote = service.quotes.get(quoteId);
+    if (quote === undefined) return true;
+    if (service.book.some((payment) => payment.quoteId === quoteId)) return false;
+    return quote.expiresAt !== null && service.now() > quote.expiresAt && plan.has.has('expired-quote-refused');
+  }
+
+  return {
+    armed(arming, { answer, store, askedAt }) {
+      if (!answer.armed) return;
+      world.count('armings');
+      if (store.season !== store.server) world.fail('A1', 'armed in a closed season');
+      const internalId = referenceOf.get(arming.line) ?? '';
+      const { quoteId, owner } = arming;
+      armings.push({ internalId, quoteId, owner, askedAt, counter: answer.counter, isAnswered: false, isSent: false });
+    },
+    answered(arming, answer) {
+      if (!answer.armed) return;
+      const found = armings.findLast(({ owner, counter, quoteId }) => {
+        return owner === arming.owner && counter === answer.counter && quoteId === arming.quoteId;
+      });
+      if (found !== undefined) found.isAnswered = true;
+    },
+    leaves(body, { owner, disk, service }) {
+      world.count('requests');
+      const { quoteId, internalId } = JSON.parse(body) as { quoteId: string; internalId: string };
+      const arming = armings.findLast((armed) => armed.owner === owner && armed.quoteId === quoteId && !armed.isSent);
+      if (arming?.isAnswered !== true || arming.internalId !== internalId) {
+        world.fail('A1', `${owner} sends ${internalId} without having armed it`);
+        return;
+      }
+      arming.isSent = true;
+      const line = disk.lines.find(
+        ({ line: { armingCounter, quoteId: id } }) => armingCounter === arming.counter && id === quoteId,
+      );
+      if (line?.isSynced !== true) world.fail('A1', `${owner} sends ${internalId} without a synced intent line`);
+      if (world.now() - arming.askedAt >= plan.armDeadlineMs)
+        world.fail('deadline', `${owner} sends ${internalId} after its arm deadline`);
+      const other = armings.find((armed) => {
+        return (
+          armed.internalId === internalId &&
+          armed.quoteId !== quoteId &&
+          armed.isSent &&
+          !isDead(armed.quoteId, service)
+        );
+      });
+      if (other !== undefined)
+        world.fail('one live quote', `${internalId} is sent while ${other.quoteId} may still be paid`);
+    },
+    made(payment, book) {
+      const payments = book.filter(({ internalId }) => internalId === payment.internalId);
+      if (payments.length > 1) world.fail('paid twice', `${payment.internalId} has ${payments.length} payments`);
+    },
+    moved(entry, from, { actor, book }) {
+      if (actor !== 'season') checkMove(world, entry, from);
+      if (!PAID.includes(entry.state)) return;
+      const paymentId = entry.more['pid'] ?? entry.quote;
+      const internalId = referenceOf.get(entry.line);
+      if (!book.some((payment) => payment.paymentId === paymentId && payment.internalId === internalId))
+        world.fail('accepted', `${internalId} is ${entry.state} without a payment of the service`);
+    },
+    conserved(store) {
+      for (const run of store.runs.values()) checkRun(world, run, store);
+    },
+  };
+}
+
+/** A move has been made: the table of src/payout.ts is asked whether it had it. What it dropped shows by what is gone. */
+function checkMove(world: World, entry: Entry, from: RowState): void {
+  if (from === 'refused' || entry.state === 'refused') return;
+  const to: PayoutState = entry.state;
+  const sent = entry.quote !== null;
+  const breach = to === 'held' && entry.more['rc'] === 'E_BREACH';
+  const drops =
+    from === 'armed' && to === 'ready' ? 'not-sent' : from === 'unknown' && !sent ? 'proven-dead' : undefined;
+  const asked = {
+    from,
+    to,
+    sent,
+    ...(breach ? { breach } : {}),
+    ...(drops === undefined ? {} : ({ dropQuote: drops } as const)),
+  };
+  if (!mayMove(asked)) world.fail('A7', `${entryId(entry.runId, entry.line)} went from ${from} to ${to}`);
+  if (SENT_STATES.includes(to) && !sent)
+    world.fail('A7', `${entryId(entry.runId, entry.line)} is ${to} without a quote`);
+  if (entry.history.length > entry.version) world.fail('A5', 'a move did not raise the version');
+}
+
+function checkRun(world: World, run: RunEntry, store: Store): void {
+  const counts = new Map<RowState, number>();
+  let minor = 0n;
+  for (const entry of store.entries.values()) {
+    if (entry.runId !== run.id) continue;
+    counts.set(entry.state, (counts.get(entry.state) ?? 0) + 1);
+    minor += entry.amount?.minor ?? 0n;
+  }
+  for (const [state, count] of Object.entries(run.counts) as [RowState, number][]) {
+    if (count !== (counts.get(state) ?? 0)) world.fail('A6', `${run.id} counts ${count} payouts as ${state}`);
+  }
+  let counted = 0n;
+  for (const amount of run.amounts.values()) counted += amount;
+  if (counted !== minor) world.fail('A6', `${run.id} counts ${counted} instead of ${minor}`);
+}

@@ -1,0 +1,209 @@
+import type { ReleaseResult, Season } from '../../src/ledger/head.ts';
+import { applyMove, forget, setDue, UNSENT } from './moves.ts';
+import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store } from './store.ts';
+
+/* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
+
+export function readSeason(store: Store): Season {
+  const missing = [...store.dirs].filter(([, server]) => server !== store.server).map(([dir]) => dir);
+  return { open: store.season === store.server, server: store.server, missing, dataDirIds: [...store.dirs.keys()] };
+}
+
+export function enterDir(store: Store, dataDirId: string): void {
+  if (!store.dirs.has(dataDirId)) store.dirs.set(dataDirId, '');
+}
+
+/** An intent line as the comparison is given it. */
+export interface ComparedLine {
+  readonly r: string;
+  readonly l: number;
+  readonly s: string;
+  readonly h: string;
+  readonly q: string;
+  readonly x: string;
+  readonly k: number;
+  readonly c: number;
+  readonly o: string;
+  readonly t: string;
+  readonly f: string;
+}
+
+export interface Comparison {
+  readonly dataDirId: string;
+  readonly server: string;
+  readonly last: boolean;
+  readonly lines: readonly ComparedLine[];
+  /** Directories that this one has noted on its disk. */
+  readonly peers: readonly string[];
+}
+
+export interface Compared {
+  readonly result: string;
+  readonly restored: number;
+  /** Directories that have yet to note this one, or that it has yet to note. */
+  readonly strangers: readonly string[];
+}
+
+export function notePeers(store: Store, dataDirId: string, peers: readonly string[]): void {
+  for (const peer of peers) if (!store.dirs.has(peer)) store.dirs.set(peer, '');
+  store.peers.set(dataDirId, peers);
+}
+
+/** Nobody may arm before each other one that ever might has noted it, and it them. */
+function strangersOf(store: Store, own: string): string[] {
+  const hasNoted = (one: string, other: string): boolean => store.peers.get(one)?.includes(other) === true;
+  return [...store.dirs]
+    .filter(([other, compared]) => other !== own && compared !== '' && !(hasNoted(other, own) && hasNoted(own, other)))
+    .map(([other]) => other);
+}
+
+/** Compares a directory's lines, and opens the season with the last directory (design 3, rule 4). */
+export function compareLines(store: Store, part: Comparison, now: number): Compared {
+  if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
+  const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
+  for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
+  store.armings = Math.max(store.armings, ...part.lines.map(({ c }) => c));
+  if (!part.last) return { result: 'compared', restored: 0, strangers: [] };
+  const { restored } = store;
+  if (restored > 0) haltRestored(store);
+  if (part.dataDirId !== '') {
+    notePeers(store, part.dataDirId, part.peers);
+    const strangers = strangersOf(store, part.dataDirId);
+    if (strangers.length > 0) return { result: 'unnoted', restored, strangers };
+    store.dirs.set(part.dataDirId, store.server);
+  }
+  const isMissing = [...store.dirs.values()].some((server) => server !== store.server);
+  if (!isMissing) store.season = store.server;
+  return { result: isMissing ? 'compared' : 'open', restored, strangers: [] };
+}
+
+function restoreLine(
+  store: Store,
+  line: ComparedLine,
+  { now, wasMissing }: { now: number; wasMissing: boolean },
+): void {
+  const runId = runOfLine(store, line, now);
+  const id = entryId(runId, line.l);
+  const there = store.entries.get(id);
+  // Where the season opened without the directory, only the quote tells whether the ledger knows the line.
+  const owner = store.quotes.get(line.q);
+  const isKnown = wasMissing ? owner === id || owner === UNSENT : (there?.counter ?? 0) >= line.c;
+  if (there !== undefined && isKnown) return;
+  store.restored++;
+  if (there !== undefined && wasMissing && there.quote !== null && there.quote !== line.q) {
+    holdReturned(store, there, { line, now });
+    return;
+  }
+  const entry = there ?? addUnknown(store, runId, line.l);
+  if (entry.quote !== line.q) entry.quotes++;
+  entry.quote = line.q;
+  entry.expiresAt = line.x === '' ? null : Number.parseInt(line.x, 10);
+  entry.counter = line.c;
+  entry.armedBy = line.o;
+  entry.armedAt = Number.parseInt(line.t, 10);
+  entry.credentials = line.f;
+  entry.attempts = line.k;
+  forget(entry, ['nf', 'z2', 'lu', 'ql']);
+  if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
+  claimReference(store, entry, line);
+  reopenRun(store, runId);
+  if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') setDue(store, entry, { now, ms: 0 });
+  else
+    applyMove(store, entry, { to: 'unknown', now, actor: 'season', reason: 'restored from an intent log', dueMs: 0 });
+}
+
+/** Of two payouts with one reference the one that was armed later has it; the other is a suspected duplicate. */
+function claimReference(store: Store, entry: Entry, { h, c }: ComparedLine): void {
+  const id = entryId(entry.runId, entry.line);
+  const holder = store.references.get(h);
+  const other = holder === undefined || holder === id ? undefined : store.entries.get(holder);
+  if (other !== undefined && other.counter > c) {
+    entry.duplicateOf = h;
+    return;
+  }
+  if (other !== undefined) other.duplicateOf = h;
+  store.references.set(h, id);
+}
+
+/** A run that ended on what this Redis had forgotten goes on, once people let it. */
+function reopenRun(store: Store, runId: string): void {
+  const run = store.runs.get(runId);
+  if (run?.state !== 'finished') return;
+  run.finishedAt = null;
+  delete run.fields['deadQuotesFound'];
+  store.live.add(runId);
+  pauseForSeason(run);
+}
+
+function pauseForSeason(run: RunEntry): void {
+  run.state = 'paused';
+  run.pauseReason = 'Redis went back in time';
+  run.changes++;
+  run.events.push({ event: 'paused', actor: 'season', reason: run.pauseReason });
+}
+
+function runOfLine(store: Store, { r, s }: ComparedLine, now: number): string {
+  if (store.runs.has(r)) return r;
+  const known = store.files.get(s);
+  if (known !== undefined) return known;
+  const run = blankRun(r, now);
+  run.fields['fileSha256'] = s;
+  run.fields['restored'] = '1';
+  store.runs.set(r, run);
+  store.files.set(s, r);
+  return r;
+}
+
+function addUnknown(store: Store, runId: string, line: number): Entry {
+  const entry = blankEntry(runId, line, 'unknown');
+  store.entries.set(entryId(runId, line), entry);
+  const run = store.runs.get(runId);
+  if (run !== undefined) run.counts.unknown = (run.counts.unknown ?? 0) + 1;
+  return entry;
+}
+
+/** The directory was missing when the season opened, and another quote was armed since. */
+function holdReturned(store: Store, entry: Entry, { line, now }: { line: ComparedLine; now: number }): void {
+  entry.counter = Math.max(entry.counter, line.c);
+  if (!store.quotes.has(line.q)) store.quotes.set(line.q, entryId(entry.runId, entry.line));
+  entry.more['rc'] = 'E_BREACH';
+  entry.more['rs'] = `the quote ${line.q} was armed by a data directory that was missing`;
+  if (entry.state === 'held') return;
+  applyMove(store, entry, { to: 'held', now, actor: 'season', reason: 'breach', dueMs: 0 });
+}
+
+function haltRestored(store: Store): void {
+  store.halt = `Redis went back in time; ${store.restored} payouts were restored as unknown`;
+  store.restored = 0;
+  store.releaseBy = null;
+  for (const id of store.live) {
+    const run = store.runs.get(id);
+    if (run?.state === 'paying') pauseForSeason(run);
+  }
+}
+
+export function haltAll(store: Store, reason: string): void {
+  store.releaseBy = null;
+  store.halt ??= reason;
+}
+
+export function releaseHalt(store: Store, actor: string): ReleaseResult {
+  if (store.halt === null) return 'not-halted';
+  if (store.season !== store.server) return 'season';
+  if (store.releaseBy === null) {
+    store.releaseBy = actor;
+    return 'proposed';
+  }
+  if (store.releaseBy === actor) return 'same-person';
+  store.halt = null;
+  store.releaseBy = null;
+  return 'released';
+}
+
+export function disprove(store: Store, capability: string): void {
+  if (!store.disproved.includes(capability)) store.disproved.push(capability);
+}
+
+export function holdAll(store: Store, ms: number, now: number): void {
+  store.waitUntil = Math.max(store.waitUntil, now + ms);
+}

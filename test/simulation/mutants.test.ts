@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { MUTANTS } from './mutants.ts';
+import { replay, runSchedules } from './run-schedules.ts';
+
+/** Several times what each of them needs today. */
+const SCHEDULES_MAX = 6000;
+
+test.each(MUTANTS)(
+  'the simulation notices when $name',
+  async ({ name, ...options }) => {
+    const { schedules, failures } = await runSchedules({ from: 1, count: SCHEDULES_MAX }, options);
+    const [failed] = failures;
+    expect(failed?.failure?.rule, `${name}: not noticed in ${schedules} schedules`).not.toBe('defect');
+    console.log(`${name}: seed ${failed?.seed}, ${failed?.failure?.rule}: ${failed?.failure?.text}`);
+    expect((await replay(failed?.seed ?? 0, options)).failure).toEqual(failed?.failure);
+    expect(failed).toBeDefined();
+  },
+  300_000,
+);

@@ -1,0 +1,178 @@
+import { CAPABILITIES } from '../../src/config.ts';
+import type { PayoutMove } from '../../src/ledger/payouts.ts';
+import { addTo } from './moves.ts';
+import type { Plan } from './plan.ts';
+import type { Mutation } from './process.ts';
+import { type Entry, entryId, type RowState, type Store } from './store.ts';
+
+/** A program with one guard replaced, where the simulation composes it. */
+export interface Mutant {
+  readonly name: string;
+  readonly mutation: Mutation;
+  /** Faults on which the guard's window of milliseconds is met often enough. */
+  readonly plan?: Partial<Plan>;
+}
+
+const FOR_EVER = Number.POSITIVE_INFINITY;
+
+/** Schedules in which Redis goes back in time while something is sent. */
+const GOING_BACK: Partial<Plan> = {
+  faults: new Set(['redis-rollback', 'jobs'] as const),
+  hosts: 1,
+  processesPerHost: 2,
+  meddleShare: 0.03,
+  slowShare: 0.25,
+};
+/** Schedules in which look-ups say little until the quote has ended, and then the wrong thing once. */
+const HARD_TO_FIND: Partial<Plan> = {
+  faults: new Set(['looks', 'service-replies', 'service-late'] as const),
+  oddLookShare: 0.7,
+  quoteLifeMs: 3000,
+};
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'the request may leave after the arm deadline',
+    mutation: {
+      service: (service) => ({
+        ...service,
+        createPayment: (body) => service.createPayment(body, { sendBefore: FOR_EVER }),
+      }),
+    },
+  },
+  {
+    name: 'the clock of the arm deadline stands still while the process is stopped',
+    mutation: { clock: (clock, actor) => ({ ...clock, monotonic: () => clock.monotonic() - actor.stoppedMs }) },
+  },
+  {
+    name: 'a request whose answer is lost is sent again',
+    mutation: {
+      service: (service) => ({
+        ...service,
+        async createPayment(body, sending) {
+          const answer = await service.createPayment(body, sending);
+          return answer.kind === 'lost' ? await service.createPayment(body, sending) : answer;
+        },
+      }),
+    },
+  },
+  {
+    name: 'the intent line is written after the request has left',
+    mutation: {
+      intents: (intents) => ({
+        ...intents,
+        append: async (line) => void intents.append(line).catch(() => {}),
+      }),
+    },
+  },
+  { name: 'the intent logs are not compared', mutation: { compared: () => [] }, plan: GOING_BACK },
+  {
+    name: 'the season opens before twice the arm deadline',
+    mutation: { seasonWaitMs: 0 },
+    plan: GOING_BACK,
+  },
+  {
+    name: 'a closed season is not looked at when arming',
+    mutation: {
+      beforeArm(store, arming, dataDirId) {
+        store.season = store.server;
+        store.dirs.set(dataDirId, store.server);
+        return arming;
+      },
+    },
+    plan: GOING_BACK,
+  },
+  {
+    name: 'an arming compares neither version nor state',
+    mutation: {
+      beforeArm(store, arming) {
+        const entry = store.entries.get(entryId(arming.runId, arming.line));
+        if (entry === undefined) return arming;
+        if (entry.state !== 'ready' && entry.state !== 'quoted') force(store, entry, 'ready');
+        return { ...arming, version: entry.version };
+      },
+    },
+  },
+  { name: 'a "not found" is believed before the quote has ended', mutation: { rules: { quoteGraceMs: -60_000 } } },
+  {
+    name: 'a service whose clock runs ahead is believed',
+    mutation: {
+      service: (service) => ({
+        ...service,
+        async readPayment(id) {
+          const answer = await service.readPayment(id);
+          return answer.kind === 'answered' ? { ...answer, date: (answer.date ?? 0) + 3_600_000 } : answer;
+        },
+      }),
+      // Without the second guard: the time that went by since the arming.
+      payouts: (payouts) => ({
+        ...payouts,
+        async read(place) {
+          const reading = await payouts.read(place);
+          const { payout } = reading;
+          return payout === undefined ? reading : { ...reading, payout: { ...payout, quoteLifeMs: -3_600_000 } };
+        },
+      }),
+    },
+  },
+  {
+    name: 'one "not found" is enough',
+    mutation: {
+      payouts: (payouts) => ({
+        ...payouts,
+        async read(place) {
+          const reading = await payouts.read(place);
+          const { payout } = reading;
+          return payout?.state === 'unknown' ? { ...reading, payout: { ...payout, notFoundAt: 0 } } : reading;
+        },
+      }),
+    },
+    plan: HARD_TO_FIND,
+  },
+  {
+    name: 'a time-out goes straight to a new quote',
+    mutation: { beforeMove: freed((entry, move) => entry.state === 'armed' && move.to === 'unknown') },
+  },
+  {
+    name: 'a refused quote that has ended goes straight to a new quote',
+    mutation: { beforeMove: freed((entry, move) => entry.state === 'quoted' && move.to === 'unknown') },
+  },
+  {
+    name: 'capabilities that the service lacks are taken as given',
+    mutation: { rules: { capabilities: new Set(CAPABILITIES) } },
+  },
+  {
+    name: 'a "not found" under other credentials counts',
+    mutation: {
+      payouts: (payouts) => ({
+        ...payouts,
+        async read(place) {
+          const reading = await payouts.read(place);
+          const { payout } = reading;
+          return payout === undefined ? reading : { ...reading, payout: { ...payout, credentials: 'B' } };
+        },
+      }),
+      service: (service) => ({ ...service, fingerprint: 'B' }),
+    },
+  },
+];
+
+/** Moves that would go to `unknown` free the payout for a new quote instead. */
+function freed(isFreed: (entry: Entry, move: PayoutMove) => boolean): NonNullable<Mutation['beforeMove']> {
+  return (store, move) => {
+    const entry = store.entries.get(entryId(move.runId, move.line));
+    if (entry === undefined || !isFreed(entry, move)) return move;
+    if (move.version !== undefined && move.version !== entry.version) return move;
+    entry.armings = 0;
+    force(store, entry, 'armed');
+    return { ...move, to: 'ready', dropQuote: 'not-sent' };
+  };
+}
+
+function force(store: Store, entry: Entry, state: RowState): void {
+  const run = store.runs.get(entry.runId);
+  if (run === undefined) return;
+  addTo(run, entry, { state: entry.state, sign: -1 });
+  addTo(run, entry, { state, sign: 1 });
+  entry.state = state;
+}

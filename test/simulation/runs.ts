@@ -1,0 +1,236 @@
+import type { RowRecord, RunClaim, RunMoveAnswer } from '../../src/ledger/runs.ts';
+import {
+  OUTCOMES,
+  type Outcome,
+  outcomeOf,
+  PAYOUT_STATES,
+  type PayoutRow,
+  type Run,
+  type RunState,
+} from '../../src/payout.ts';
+import { addTo, holderOf } from './moves.ts';
+import { blankEntry, blankRun, type Entry, entryId, type RowState, type RunEntry, type Store } from './store.ts';
+
+/* What the scripts do to runs and to what wants work, in memory. */
+
+const OPEN: readonly RowState[] = ['ready', 'armed', 'quoted', 'unknown'];
+/** Design 4: "a run". */
+const RUN_TABLE: Readonly<Record<RunState, readonly RunState[]>> = {
+  recording: ['awaiting-approval', 'paying', 'cancelled'],
+  'awaiting-approval': ['paying', 'cancelled'],
+  paying: ['paused', 'finished', 'cancelled'],
+  paused: ['paying', 'finished', 'cancelled'],
+  finished: [],
+  cancelled: [],
+};
+const GIVEN_OUT_MS = 8000;
+const NO_COUNTS = Object.fromEntries([...PAYOUT_STATES, 'refused'].map((state) => [state, 0])) as Run['counts'];
+const NO_AMOUNTS = Object.fromEntries(OUTCOMES.map((name) => [name, 0n])) as Record<Outcome, bigint>;
+
+export interface Claimed {
+  readonly id: string;
+  readonly result: 'new' | 'known' | 'taken' | 'season';
+}
+
+export function claimRun(store: Store, claim: RunClaim, now: number): Claimed {
+  const fields = {
+    fileName: claim.fileName,
+    fileSha256: claim.fileSha256,
+    contentHash: claim.contentHash,
+    rows: String(claim.rows),
+    createdBy: claim.createdBy,
+  };
+  const known = store.files.get(claim.fileSha256) ?? store.contents.get(claim.contentHash);
+  if (known !== undefined) {
+    if (!store.files.has(claim.fileSha256)) store.files.set(claim.fileSha256, known);
+    if (!store.contents.has(claim.contentHash)) store.contents.set(claim.contentHash, known);
+    const run = store.runs.get(known);
+    if (run !== undefined && run.fields['rows'] === undefined) run.fields = { ...fields, ...run.fields };
+    return { id: known, result: 'known' };
+  }
+  if (store.season !== store.server) return { id: '', result: 'season' };
+  if (store.runs.has(claim.id)) return { id: claim.id, result: 'taken' };
+  store.files.set(claim.fileSha256, claim.id);
+  store.contents.set(claim.contentHash, claim.id);
+  const run = blankRun(claim.id, now);
+  run.fields = fields;
+  store.runs.set(claim.id, run);
+  return { id: claim.id, result: 'new' };
+}
+
+/** A row to be recorded, beside it as the intake read it. */
+export interface RowToRecord extends RowRecord {
+  readonly row: PayoutRow | null;
+}
+
+export function recordRows(
+  store: Store,
+  runId: string,
+  { rows, rememberMs, now }: { rows: readonly RowToRecord[]; rememberMs: number; now: number },
+): 'recorded' | 'closed' | 'season' {
+  if (store.season !== store.server) return 'season';
+  const run = store.runs.get(runId);
+  const isRecorded = run !== undefined && run.fields['lastLine'] !== undefined && hasAllRows(run);
+  const isCancelled = run?.state === 'cancelled' && !isRecorded;
+  if (run === undefined || (run.state !== 'recording' && !isCancelled)) return 'closed';
+  for (const record of rows) recordRow(store, run, { record, rememberMs, now, isCancelled });
+  return 'recorded';
+}
+
+interface Recording {
+  readonly record: RowToRecord;
+  readonly rememberMs: number;
+  readonly now: number;
+  readonly isCancelled: boolean;
+}
+
+function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCancelled }: Recording): void {
+  const id = entryId(run.id, record.line);
+  const there = store.entries.get(id);
+  if (there !== undefined) {
+    if (there.rowHash === null && record.state === 'ready') restoreRow(store, run, { entry: there, record });
+    return;
+  }
+  const entry = blankEntry(run.id, record.line, isCancelled && record.state === 'ready' ? 'cancelled' : record.state);
+  setRow(entry, record);
+  if (record.referenceHash !== null && entry.state === 'ready') {
+    const earlier = holderOf(store, record.referenceHash, { own: id, rememberMs, now });
+    if (earlier === undefined) store.references.set(record.referenceHash, id);
+    else {
+      entry.state = 'held';
+      entry.duplicateOf = record.referenceHash;
+      entry.more['rc'] = 'E_DUP_HISTORY';
+      entry.more['rs'] = `the reference was used by payout ${earlier}`;
+    }
+  }
+  if (entry.state === 'ready' && run.fields['doubted'] !== undefined) {
+    entry.state = 'held';
+    entry.more['rc'] = 'E_DIR_LOST';
+    entry.more['rs'] = 'a data directory that may have sent it was written off';
+  }
+  entry.version = 1;
+  if (entry.state !== 'refused')
+    entry.history.push({ at: now, to: entry.state, actor: 'intake', reason: '', exchange: '' });
+  store.entries.set(id, entry);
+  addTo(run, entry, { state: entry.state, sign: 1 });
+}
+
+function restoreRow(store: Store, run: RunEntry, { entry, record }: { entry: Entry; record: RowToRecord }): void {
+  if (entry.state === 'refused') return;
+  setRow(entry, record);
+  if (entry.amount !== null) {
+    const key = `${entry.amount.currency} ${outcomeOf(entry.state)}`;
+    run.amounts.set(key, (run.amounts.get(key) ?? 0n) + entry.amount.minor);
+  }
+  const hash = record.referenceHash;
+  if (hash !== null && !store.references.has(hash)) store.references.set(hash, entryId(entry.runId, entry.line));
+}
+
+function setRow(entry: Entry, record: RowToRecord): void {
+  entry.row = record.row;
+  entry.rowHash = record.fields['rh'] ?? null;
+  entry.amount = record.amount;
+}
+
+/** Whether each row of the run's file has a record. */
+function hasAllRows({ counts, fields }: RunEntry): boolean {
+  const recorded = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return recorded === Number.parseInt(fields['rows'] ?? '-1', 10);
+}
+
+export interface RunMove {
+  readonly to: RunState;
+  readonly actor: string;
+  readonly reason: string;
+  readonly from?: RunState;
+}
+
+export function moveRun(store: Store, runId: string, { move, now }: { move: RunMove; now: number }): RunMoveAnswer {
+  const run = store.runs.get(runId);
+  if (run === undefined) return { result: 'missing', state: '' };
+  const { state } = run;
+  if (state === move.to) return { result: 'there', state };
+  if (!RUN_TABLE[state].includes(move.to) || (move.from !== undefined && move.from !== state))
+    return { result: 'forbidden', state };
+  const refusal = refusalOf(store, run, move.to);
+  if (refusal !== undefined) return { result: refusal, state };
+  let { to, reason } = move;
+  if (to === 'paying' && store.halt !== null) {
+    to = 'paused';
+    reason = 'everything was halted when it was recorded';
+  }
+  if (to === 'paying' && state === 'recording' && run.fields['restored'] !== undefined) {
+    to = 'paused';
+    reason = 'some of it was restored from intent logs: look at it before it goes on';
+  }
+  run.state = to;
+  run.changes++;
+  run.pauseReason = to === 'paused' ? reason : null;
+  if (to === 'paying') delete run.fields['lastOutcomes'];
+  if (to === 'finished' || to === 'cancelled') {
+    run.finishedAt = now;
+    run.fields['finishedChanges'] = String(run.changes);
+  }
+  store.live.add(runId);
+  run.events.push({ event: to, actor: move.actor, reason });
+  return { result: 'moved', state: to };
+}
+
+/** What keeps a run from a move that the table has. */
+function refusalOf(store: Store, run: RunEntry, to: RunState): RunMoveAnswer['result'] | undefined {
+  if (run.state === 'recording' && to !== 'cancelled') {
+    if (store.season !== store.server) return 'season';
+    return hasAllRows(run) ? undefined : 'incomplete';
+  }
+  if (to === 'paying' && store.halt !== null) return 'halted';
+  if (to !== 'finished') return undefined;
+  if (store.season !== store.server) return 'season';
+  if (OPEN.some((open) => (run.counts[open] ?? 0) > 0)) return 'open';
+  return hasAllRows(run) ? undefined : 'incomplete';
+}
+
+export function runOf(entry: RunEntry): Run {
+  const number = (name: string): number => Number.parseInt(entry.fields[name] ?? '0', 10);
+  const amounts = new Map<string, Record<Outcome, bigint>>();
+  for (const [key, minor] of entry.amounts) {
+    const [currency = '', outcome = ''] = key.split(' ');
+    amounts.set(currency, { ...(amounts.get(currency) ?? NO_AMOUNTS), [outcome]: minor });
+  }
+  return {
+    id: entry.id,
+    state: entry.state,
+    pauseReason: entry.pauseReason,
+    fileName: entry.fields['fileName'] ?? '',
+    fileSha256: entry.fields['fileSha256'] ?? '',
+    rows: number('rows'),
+    fileTotals: [],
+    createdAt: entry.createdAt,
+    createdBy: entry.fields['createdBy'] ?? '',
+    finishedAt: entry.finishedAt,
+    finishedChanges: number('finishedChanges'),
+    counts: { ...NO_COUNTS, ...entry.counts },
+    amounts,
+    changes: entry.changes,
+    reportedChanges: number('reportedChanges'),
+    reportVersion: number('reportVersion'),
+    deadQuotes: entry.dead.length,
+    deadQuotesFound: entry.fields['deadQuotesFound'] === undefined ? null : number('deadQuotesFound'),
+  };
+}
+
+/** Takes what is due out of a set, the longest due first, and puts it off. */
+export function takeFrom(due: Map<string, number>, now: number, most = Number.POSITIVE_INFINITY): string[] {
+  const ids = [...due].filter(([, at]) => at <= now);
+  ids.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1));
+  const taken = ids.slice(0, most).map(([id]) => id);
+  for (const id of taken) due.set(id, now + GIVEN_OUT_MS);
+  return taken;
+}
+
+/** The lines of a run in a state, ascending. */
+export function linesIn(store: Store, runId: string, state: RowState): number[] {
+  const lines: number[] = [];
+  for (const entry of store.entries.values())
+    if (entry.runId === runId && entry.state === state) lines.push(entry.line);
+  return lines.toSorted((a, b) => a - b);
+}

@@ -1,0 +1,102 @@
+import type { Clock } from '../../src/clock.ts';
+import type { Head, Season } from '../../src/ledger/head.ts';
+import type { ComparedLine } from './head.ts';
+import type { FakeDisk } from './redis.ts';
+
+const TRIES_MAX = 20;
+const NOTED_AGAIN_MS = 400;
+
+export interface SeasonParts {
+  readonly head: Head;
+  readonly dataDirId: string;
+  readonly disk: FakeDisk;
+  /** What is read of the intent logs. */
+  readonly lines: () => FakeDisk['lines'];
+  /** Whether this process may arm. */
+  readonly arms: boolean;
+  readonly waitMs: number;
+  readonly clock: Clock;
+  /** How long reading or writing a file takes. */
+  readonly diskMs: () => number;
+}
+
+/**
+ * The steps of `ensureSeason` in src/ledger/season.ts, which reads real files and so cannot run here, over a fake disk:
+ * wait out whoever could still send, compare, be noted by the other directories, and see whether the season is open.
+ */
+export async function ensureSeason(parts: SeasonParts): Promise<readonly string[]> {
+  const { head, dataDirId, clock } = parts;
+  if (parts.arms) await head.enterDir(dataDirId);
+  const waitedFor = new Set<string>();
+  let strangers: readonly string[] = [dataDirId];
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const season = await head.season();
+    if (season.open && !season.missing.includes(dataDirId)) return [];
+    const hasLogs = parts.lines().length > 0;
+    const joins = hasLogs || season.dataDirIds.includes(dataDirId);
+    if (!joins && season.missing.length > 0) return season.missing;
+    if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
+      await clock.sleep(parts.waitMs);
+      waitedFor.add(season.server);
+    }
+    const peers = joins ? await notePeers(parts, season) : [];
+    const compared = await compare(parts, { server: season.server, joins, peers });
+    if (compared.result === 'unnoted') {
+      strangers = compared.strangers;
+      await clock.sleep(NOTED_AGAIN_MS);
+    } else if (compared.result !== 'changed') {
+      const after = await head.season();
+      if (after.server === season.server) return after.open ? [] : after.missing;
+    }
+  }
+  return strangers;
+}
+
+type PeersParts = Omit<SeasonParts, 'lines' | 'arms' | 'waitMs'>;
+
+/** The steps of `keepSeason` there. */
+export async function keepSeason(parts: PeersParts, join: () => Promise<unknown>): Promise<void> {
+  const season = await parts.head.season();
+  if (season.open) await notePeers(parts, season);
+  else await join();
+}
+
+/** The steps of `notePeers` in src/ledger/peers.ts. */
+async function notePeers(
+  { head, dataDirId, disk, clock, diskMs }: PeersParts,
+  season: Season,
+): Promise<readonly string[]> {
+  const all = new Set([...season.dataDirIds, dataDirId, ...(season.open ? [] : disk.peers)]);
+  const peers = [...all].toSorted();
+  if (peers.join() !== disk.peers.join()) {
+    await clock.sleep(diskMs());
+    disk.peers = peers;
+  }
+  await head.notePeers(dataDirId, peers);
+  return peers;
+}
+
+async function compare(
+  { head, dataDirId, lines, clock, diskMs }: SeasonParts,
+  { server, joins, peers }: { server: string; joins: boolean; peers: readonly string[] },
+): ReturnType<Head['compare']> {
+  const json = JSON.stringify(lines().map(argumentOf));
+  await clock.sleep(diskMs());
+  return await head.compare({ dataDirId: joins ? dataDirId : '', server, last: true, json, peers });
+}
+
+function argumentOf({ line }: FakeDisk['lines'][number]): ComparedLine {
+  return {
+    r: line.runId,
+    l: line.line,
+    s: line.fileSha256,
+    h: line.referenceHash,
+    q: line.quoteId,
+    x: line.quoteExpiresAt === null ? '' : String(line.quoteExpiresAt),
+    k: line.attempt,
+    c: line.armingCounter,
+    o: line.owner,
+    t: String(line.armedAt),
+    f: line.credentials,
+  };
+}

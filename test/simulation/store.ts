@@ -1,0 +1,187 @@
+import type { Money } from '../../src/money.ts';
+import type { HistoryEntry, PayoutRow, PayoutState, RunState } from '../../src/payout.ts';
+
+/*
+ * What a Redis holds of a ledger, as plain data that can be copied: the ledger in memory works on it, and a Redis that
+ * goes back in time is an earlier copy. Written from design 3 to 6 and the headers of the scripts, not from their text.
+ */
+
+export type RowState = PayoutState | 'refused';
+
+/** A payout's record; what the steps write by field name (src/ledger/record.ts) is in `more`. */
+export interface Entry {
+  readonly runId: string;
+  readonly line: number;
+  state: RowState;
+  version: number;
+  /** Null for a record that was restored from an intent log and for a refused row. */
+  row: PayoutRow | null;
+  rowHash: string | null;
+  amount: Money | null;
+  /** Of a suspected duplicate: the hash that it takes over when a person allows it. */
+  duplicateOf: string | null;
+  quote: string | null;
+  expiresAt: number | null;
+  attempts: number;
+  armings: number;
+  quotes: number;
+  counter: number;
+  armedBy: string | null;
+  armedAt: number | null;
+  credentials: string | null;
+  quoteFailures: number;
+  more: Record<string, string>;
+  history: HistoryEntry[];
+}
+
+export interface RunEntry {
+  readonly id: string;
+  state: RunState;
+  pauseReason: string | null;
+  createdAt: number;
+  finishedAt: number | null;
+  changes: number;
+  fields: Record<string, string>;
+  counts: Partial<Record<RowState, number>>;
+  /** `currency outcome` -> minor units. */
+  amounts: Map<string, bigint>;
+  slices: Map<string, number>;
+  dead: { line: number; quoteId: string }[];
+  events: { event: string; actor: string; reason: string }[];
+}
+
+export interface Store {
+  /** The server's own word on which server it is. */
+  server: string;
+  season: string;
+  halt: string | null;
+  releaseBy: string | null;
+  armings: number;
+  refusedMoves: number;
+  restored: number;
+  disproved: string[];
+  waitUntil: number;
+  readonly dirs: Map<string, string>;
+  /** Which others each data directory has noted on its disk. */
+  readonly peers: Map<string, readonly string[]>;
+  readonly files: Map<string, string>;
+  readonly contents: Map<string, string>;
+  readonly references: Map<string, string>;
+  readonly quotes: Map<string, string>;
+  readonly runs: Map<string, RunEntry>;
+  readonly live: Set<string>;
+  readonly entries: Map<string, Entry>;
+  readonly due: Map<string, number>;
+  readonly tracked: Map<string, number>;
+  /** Told of each move after it was made; the simulation looks at its invariants there. */
+  readonly watch: ((entry: Entry, from: RowState, actor: string) => void) | undefined;
+}
+
+/** An empty ledger whose season begins with it. */
+export function newStore(server: string, watch?: Store['watch']): Store {
+  return {
+    server,
+    season: server,
+    halt: null,
+    releaseBy: null,
+    armings: 0,
+    refusedMoves: 0,
+    restored: 0,
+    disproved: [],
+    waitUntil: 0,
+    dirs: new Map(),
+    peers: new Map(),
+    files: new Map(),
+    contents: new Map(),
+    references: new Map(),
+    quotes: new Map(),
+    runs: new Map(),
+    live: new Set(),
+    entries: new Map(),
+    due: new Map(),
+    tracked: new Map(),
+    watch,
+  };
+}
+
+/** A copy that shares nothing that is ever written. */
+export function copyStore(store: Store): Store {
+  return {
+    ...store,
+    disproved: [...store.disproved],
+    dirs: new Map(store.dirs),
+    peers: new Map(store.peers),
+    files: new Map(store.files),
+    contents: new Map(store.contents),
+    references: new Map(store.references),
+    quotes: new Map(store.quotes),
+    runs: new Map([...store.runs].map(([id, run]) => [id, copyRun(run)])),
+    live: new Set(store.live),
+    entries: new Map([...store.entries].map(([id, entry]) => [id, copyEntry(entry)])),
+    due: new Map(store.due),
+    tracked: new Map(store.tracked),
+  };
+}
+
+function copyRun(run: RunEntry): RunEntry {
+  return {
+    ...run,
+    fields: { ...run.fields },
+    counts: { ...run.counts },
+    amounts: new Map(run.amounts),
+    slices: new Map(run.slices),
+    dead: [...run.dead],
+    events: [...run.events],
+  };
+}
+
+function copyEntry(entry: Entry): Entry {
+  return { ...entry, more: { ...entry.more }, history: [...entry.history] };
+}
+
+export function entryId(runId: string, line: number): string {
+  return `${runId}-${line}`;
+}
+
+/** A record of which nothing but its place is known. */
+export function blankEntry(runId: string, line: number, state: RowState): Entry {
+  return {
+    runId,
+    line,
+    state,
+    version: 0,
+    row: null,
+    rowHash: null,
+    amount: null,
+    duplicateOf: null,
+    quote: null,
+    expiresAt: null,
+    attempts: 0,
+    armings: 0,
+    quotes: 0,
+    counter: 0,
+    armedBy: null,
+    armedAt: null,
+    credentials: null,
+    quoteFailures: 0,
+    more: {},
+    history: [],
+  };
+}
+
+export function blankRun(id: string, now: number): RunEntry {
+  return {
+    id,
+    state: 'recording',
+    pauseReason: null,
+    createdAt: now,
+    finishedAt: null,
+    changes: 1,
+    fields: {},
+    counts: {},
+    amounts: new Map(),
+    slices: new Map(),
+    dead: [],
+    events: [],
+  };
+}

@@ -1,0 +1,99 @@
+import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashRow } from '../../src/intake/row-hash.ts';
+import { rowFields } from '../../src/ledger/record.ts';
+import type { PayoutRow } from '../../src/payout.ts';
+import type { Process } from './process.ts';
+import type { FakeRedis } from './redis.ts';
+import { claimRun, moveRun, type RowToRecord, recordRows } from './runs.ts';
+
+const CLAIM_TRIES_MAX = 5;
+const REMEMBER_MS = 86_400_000;
+
+/** A payout file as the intake has read it. */
+export interface SimulatedFile {
+  readonly sha256: string;
+  readonly rows: readonly RowToRecord[];
+}
+
+const BENEFICIARIES = [
+  '11111111-2222-4333-8444-555555555551',
+  '11111111-2222-4333-8444-555555555552',
+  '11111111-2222-4333-8444-555555555553',
+] as const;
+
+/** Rows never change, so each is made and hashed once for all schedules; several may ask for the same amount. */
+const ROWS: readonly RowToRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, index) => {
+  const row: PayoutRow = {
+    line: index + 2,
+    reference: `INV-${index + 1}`,
+    beneficiaryIdentityId,
+    originatorIdentityId: null,
+    amount: { minor: 12_345n, currency: 'USD' },
+    amountType: 'SOURCE_AMOUNT',
+    sourceCurrency: 'USD',
+    destinationCurrency: 'MXN',
+    sourceCountry: null,
+    destinationCountry: null,
+    payoutCategory: null,
+    payinCategory: null,
+    purposeCode: null,
+    sourceOfCash: null,
+  };
+  return {
+    line: row.line,
+    state: 'ready',
+    fields: rowFields(row, hashRow(row)),
+    amount: row.amount,
+    referenceHash: hashReference(row.reference),
+    row,
+  };
+});
+
+export function fileOf(payouts: number): SimulatedFile {
+  return { sha256: 'f'.repeat(64), rows: ROWS.slice(0, payouts) };
+}
+
+/**
+ * The steps of `submitRun` in src/runs/submit.ts after the file was read: claim the content, record the rows, let the
+ * run go. May be made by several processes at once.
+ */
+export async function submit(
+  { ledger, seasonOfSubmitter, actor }: Process,
+  redis: FakeRedis,
+  { file, candidateId }: { file: SimulatedFile; candidateId: string },
+): Promise<void> {
+  const ask = <T>(label: string, run: Parameters<typeof redis.call<T>>[0]['run']): Promise<T> =>
+    redis.call({ actor, label, kind: 'commands', run });
+  const claim = {
+    id: candidateId,
+    fileName: 'payouts.csv',
+    fileSha256: file.sha256,
+    contentHash: file.sha256,
+    rows: file.rows.length,
+    fileTotals: [],
+    createdBy: actor.name,
+  };
+  let runId = '';
+  for (let tries = 0; runId === '' && tries < CLAIM_TRIES_MAX; tries++) {
+    const claimed = await ask('claim', (store, now) => claimRun(store, claim, now));
+    if (claimed.result !== 'season') runId = claimed.id;
+    else if ((await seasonOfSubmitter()).length > 0) return;
+  }
+  const lastLine = await ask('position', (store) => store.runs.get(runId)?.fields['lastLine']);
+  const run = await ledger.runs.read(runId);
+  const recorded = Object.values(run?.counts ?? {}).reduce((sum, count) => sum + count, 0);
+  const isWhole = lastLine !== undefined && recorded === run?.rows;
+  if (!isWhole && (run?.state === 'recording' || run?.state === 'cancelled')) {
+    if ((await seasonOfSubmitter()).length > 0) return;
+    for (const row of file.rows) {
+      const result = await ask('record', (store, now) =>
+        recordRows(store, runId, { rows: [row], rememberMs: REMEMBER_MS, now }),
+      );
+      if (result === 'season') return;
+    }
+    await ledger.runs.note(runId, { lastLine: String(file.rows.length + 1) });
+  }
+  await ask('run to paying', (store, now) =>
+    moveRun(store, runId, { move: { from: 'recording', to: 'paying', actor: actor.name, reason: 'submitted' }, now }),
+  );
+}
