@@ -1,0 +1,52 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SCHEMA_VERSION } from '../../src/ledger/head.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import {
+  armingOf,
+  armPayout,
+  connectArming,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  readPayout,
+  type TestLedger,
+} from './test-ledger.ts';
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+let place: { readonly runId: string; readonly line: number };
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+  place = { runId: await payingRun(desk.ledger, freshRows(1)), line: 2 };
+});
+
+describe('a payout is not armed', () => {
+  test('again under other credentials: who armed it first may be the only one who can see its payment', async () => {
+    const { quoteId, credentials } = await armPayout(desk.ledger, place);
+    await movePayout(desk.ledger, place, { to: 'quoted', dueMs: 0 });
+    const quoted = await readPayout(desk.ledger, place);
+    const others = await desk.ledger.payouts.arm(armingOf(quoted, { credentials: 'another fingerprint' }));
+    expect(others).toEqual({ armed: false, refusal: 'changed' });
+    expect(await readPayout(desk.ledger, place)).toMatchObject({ state: 'quoted', quoteId, credentials });
+    expect(await desk.ledger.payouts.arm(armingOf(quoted))).toMatchObject({ armed: true });
+  });
+
+  test('by an older payrun on a ledger that a newer one has written', async () => {
+    await desk.redis.hset(desk.keys.head, 'schema', SCHEMA_VERSION + 1);
+    const ready = await readPayout(desk.ledger, place);
+    expect(await desk.ledger.payouts.arm(armingOf(ready))).toEqual({ armed: false, refusal: 'newer' });
+    expect((await readPayout(desk.ledger, place)).state).toBe('ready');
+  });
+});
