@@ -21,7 +21,7 @@ import { requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
-import { readCapabilitiesFile } from './service/capabilities-file.ts';
+import { readCapabilitiesRecord } from './service/capabilities-file.ts';
 import { openService } from './service/client.ts';
 import { VERSION } from './version.ts';
 
@@ -256,11 +256,15 @@ async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promi
   return { socket: server.socket };
 }
 
-/** Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. */
+/**
+ * Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. What was
+ * found not to hold is not taken as given.
+ */
 export async function capabilitiesOf({ service, capabilitiesFile, assume }: Config): Promise<ReadonlySet<string>> {
   if (service === undefined) return new Set(CAPABILITIES);
-  const found = capabilitiesFile === undefined ? [] : await readCapabilitiesFile(capabilitiesFile, service);
-  return new Set([...assume, ...found]);
+  if (capabilitiesFile === undefined) return new Set(assume);
+  const { capabilities } = await readCapabilitiesRecord(capabilitiesFile, service);
+  return new Set(CAPABILITIES.filter((name) => capabilities[name]?.holds ?? assume.includes(name)));
 }
 
 interface PayParts {

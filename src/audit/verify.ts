@@ -28,9 +28,9 @@ export interface KnownHead {
 /**
  * Proves the log as far as it can be proven: each entry by its hash, its place and the hash of the one before; all of it by
  * a head that was written down elsewhere, such as a report's; and by the copies in this data directory, which betray a log
- * that was cut off at its end or written anew.
+ * that was cut off at its end or written anew. An empty log proves nothing when the ledger has runs.
  */
-export async function verifyAudit(log: AuditLog, known: KnownHead | null): Promise<AuditVerdict> {
+export async function verifyAudit(log: AuditLog, known: KnownHead | null, hasRuns = false): Promise<AuditVerdict> {
   // Before the lines: an entry is in Redis before it is copied.
   const copies = openCopies(await log.copies(), log.dataDirId);
   let entries = 0;
@@ -47,7 +47,8 @@ export async function verifyAudit(log: AuditLog, known: KnownHead | null): Promi
     copies.see(record);
   }
   const unknown = isKnown || known === null ? undefined : findUnknown(known, entries);
-  const findings = [broken, unknown, ...copies.findings(entries)].filter((finding) => finding !== undefined);
+  const gone = hasRuns ? findGone(entries) : undefined;
+  const findings = [broken, unknown, gone, ...copies.findings(entries)].filter((finding) => finding !== undefined);
   return { entries, head, findings, uncopied: copies.uncopied() };
 }
 
@@ -65,6 +66,12 @@ function findBreak(record: AuditRecord | undefined, place: number, before: Audit
       ? 'entry 1 does not begin a log'
       : `entry ${place} does not follow entry ${place - 1}: one of them was replaced`;
   return { code: 'replaced', number: place, message };
+}
+
+/** Whoever hands a file in makes an entry. */
+function findGone(entries: number): AuditFinding | undefined {
+  if (entries > 0) return undefined;
+  return { code: 'head', number: 1, message: 'the log is empty, although the ledger has runs: it was removed' };
 }
 
 function findUnknown({ number, hash }: KnownHead, entries: number): AuditFinding {

@@ -44,7 +44,12 @@ function verifyCommand(end: (code: ExitCode) => void): Command {
     )
     .action(async (raw: unknown) => {
       const { head, json } = parseOptions(verifySchema, raw);
-      end(await withLedger(async (app) => tell(await verifyAudit(app.ledger.audit, knownHead(head)), { json })));
+      end(
+        await withLedger(async ({ ledger }) => {
+          const hasRuns = (await ledger.runs.list()).length > 0;
+          return tell(await verifyAudit(ledger.audit, knownHead(head), hasRuns), { json });
+        }),
+      );
     });
 }
 

@@ -183,7 +183,15 @@ function seasonActs(
       await run('notePeers', dataDirId, JSON.stringify(peers));
     },
     async compare({ dataDirId, server, last, json, peers }) {
-      const reply = await run('compare', dataDirId, server, last ? '1' : '0', json, JSON.stringify(peers));
+      const reply = await run(
+        'compare',
+        dataDirId,
+        server,
+        last ? '1' : '0',
+        json,
+        JSON.stringify(peers),
+        highestCounter(),
+      );
       const [result, restored, ...strangers] = listOf(reply);
       return { result: textOf(result), restored: integerOf(restored), strangers: textsOf(strangers) };
     },

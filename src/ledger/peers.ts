@@ -28,12 +28,13 @@ export async function readPeers(dataDir: string): Promise<readonly string[]> {
 
 /**
  * Notes on disk which data directories may arm, then says so in the ledger: none of them arms before each other one has
- * noted it, so that no Redis that goes back in time can make all of them forget it (design 3, rule 4). In a closed season
- * nothing that was noted is forgotten. Gives what is noted.
+ * noted it, so that no Redis that goes back in time can make all of them forget it (design 3, rule 4). Nothing that was noted
+ * is forgotten, not even a directory that people gave up: once Redis is lost too, nobody else knows that it ever sent
+ * anything. Gives what is noted.
  */
 export async function notePeers(deps: PeersDeps, season: Season): Promise<readonly string[]> {
   const known = await readPeers(deps.dataDir);
-  const all = new Set([...season.dataDirIds, deps.dataDirId, ...(season.open ? [] : known)]);
+  const all = new Set([...season.dataDirIds, deps.dataDirId, ...known]);
   const peers = [...all].toSorted();
   if (peers.join() !== known.join()) await writePeers(deps, peers);
   await deps.head.notePeers(deps.dataDirId, peers);

@@ -73,7 +73,10 @@ const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as
 function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusal {
   return new Refusal(`Run ${runId} is ${from}; it cannot be ${WORDS[to]}.`, {
     exitCode: EXIT.usage,
-    remedy: `See "payrun status ${runId}".`,
+    remedy:
+      from === 'recording'
+        ? 'Some of its rows are not recorded: hand the same file in again ("payrun list" shows its SHA-256).'
+        : `See "payrun status ${runId}".`,
   });
 }
 

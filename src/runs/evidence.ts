@@ -112,6 +112,8 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
     case 'not-found':
       return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
     case 'nothing':
+      if (reading.reason === 'HTTP_400')
+        return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
       throw refuseSilence(payout, reading.reason);
   }
 }

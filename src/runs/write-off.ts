@@ -53,7 +53,7 @@ export async function writeOffDataDir(
       await audit('retired', { proposedBy });
       return { result, held: 0, missing: [] };
     case 'same-person':
-      throw refuse(`${proposedBy} has proposed this`);
+      throw refuse(`${proposedBy} has proposed this, and another person has to confirm it`);
     case 'unknown':
     case 'compared':
       throw refuse(WHY_NOT[result]);

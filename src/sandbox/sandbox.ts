@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock, Random } from '../clock.ts';
 import { type FlowOptions, openFlow } from './flow.ts';
 import type { NewIdentity } from './identities.ts';
@@ -142,6 +143,8 @@ async function serveRealm(
   { releases, ...shared }: Pick<FlowOptions, 'switches' | 'onRequest'> & { releases: Release[] },
 ): Promise<string> {
   const stopping = new AbortController();
+  // Each answer that waits listens to it.
+  setMaxListeners(0, stopping.signal);
   const handle = openFlow({ realm, clock, random, signal: stopping.signal, ...shared });
   const server = await startServer({ host, port, clock, handle });
   releases.push(() => {

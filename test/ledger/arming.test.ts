@@ -302,10 +302,10 @@ describe('a payout is armed once', () => {
 
 describe('nobody knows, and it is not called armed, when', () => {
   test('the command times out; the late arming is found, and found once', async () => {
-    const hasty = await connectArming(server, 50);
+    const hasty = await connectArming(server, 1000);
     const { payouts } = openLedger({ redis: desk.redis, arming: hasty }, { prefix: desk.prefix, dataDirId: DATA_DIR });
     const call = armingOf(await payout());
-    await desk.redis.call('CLIENT', 'PAUSE', '400', 'WRITE');
+    await desk.redis.call('CLIENT', 'PAUSE', '10000', 'WRITE');
     await expect(payouts.arm(call)).rejects.toThrow(/timed out/i);
     await desk.redis.call('CLIENT', 'UNPAUSE');
     await expect.poll(async () => (await payout()).state, PATIENCE).toBe('armed');

@@ -1,4 +1,4 @@
-import type { ArmAnswer, Arming } from '../../src/ledger/payouts.ts';
+import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payouts.ts';
 import { mayMove, type PayoutState } from '../../src/payout.ts';
 import type { Plan } from './plan.ts';
 import type { FakeDisk } from './redis.ts';
@@ -32,13 +32,30 @@ export interface Checks {
   /** The first byte of a payment request leaves. */
   leaves(body: string, from: { owner: string; disk: FakeDisk; service: FakeService }): void;
   made(payment: BookedPayment, book: readonly BookedPayment[]): void;
-  moved(entry: Entry, from: RowState, how: { actor: string; book: readonly BookedPayment[] }): void;
+  moved(entry: Entry, from: RowState, how: { actor: string; service: FakeService }): void;
+  /** A person has proposed how to settle a payout. */
+  proposed(store: Store, move: PayoutMove): void;
   /** Conservation (design 3, rule 10), after a script has run. */
   conserved(store: Store): void;
 }
 
 export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<number, string>): Checks {
   const armings: Armed[] = [];
+  /** Who proposed something for a payout, and how many moves it had then. */
+  const proposals: { readonly id: string; readonly by: string; readonly moves: number }[] = [];
+
+  /** People move a payout only as two, and only as long as nothing else has (design 3, rule 9). */
+  function checkPeople(entry: Entry, { actor, service }: { actor: string; service: FakeService }): void {
+    const [first, second] = actor.split(' and ');
+    if (second === undefined) return;
+    const id = entryId(entry.runId, entry.line);
+    const isProposed = proposals.some((made) => {
+      return made.id === id && made.by === first && made.by !== second && made.moves === entry.history.length - 1;
+    });
+    if (!isProposed) world.fail('two people', `${id} became ${entry.state} by ${actor}, and nobody else proposed it`);
+    if (entry.state === 'rejected' && !isDead(entry.quote ?? '', service))
+      world.fail('not paid', `${id} is said to be unpaid while its quote may still be paid`);
+  }
 
   function isDead(quoteId: string, service: FakeService): boolean {
     const quote = service.quotes.get(quoteId);
@@ -93,12 +110,17 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       const payments = book.filter(({ internalId }) => internalId === payment.internalId);
       if (payments.length > 1) world.fail('paid twice', `${payment.internalId} has ${payments.length} payments`);
     },
-    moved(entry, from, { actor, book }) {
+    proposed(store, { runId, line, actor }) {
+      const id = entryId(runId, line);
+      proposals.push({ id, by: actor, moves: store.entries.get(id)?.history.length ?? 0 });
+    },
+    moved(entry, from, { actor, service }) {
+      checkPeople(entry, { actor, service });
       if (actor !== 'season') checkMove(world, entry, from);
       if (!PAID.includes(entry.state)) return;
       const paymentId = entry.more['pid'] ?? entry.quote;
       const internalId = referenceOf.get(entry.line);
-      if (!book.some((payment) => payment.paymentId === paymentId && payment.internalId === internalId))
+      if (!service.book.some((payment) => payment.paymentId === paymentId && payment.internalId === internalId))
         world.fail('accepted', `${internalId} is ${entry.state} without a payment of the service`);
     },
     conserved(store) {

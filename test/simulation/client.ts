@@ -27,12 +27,14 @@ export interface ClientParts {
 
 type Kind = 'quote' | 'payment' | 'look-up';
 const SEND_MS = 5000;
+/** Nobody tells a request to end: the processes here end at once. */
+const NEVER = new AbortController().signal;
 
 /** A process's client of the service: it keeps to the words of the interface `Service` over the fake network. */
 export function openClient(parts: ClientParts): Service {
   const { world, plan, service, actor, clock, brake, credentials } = parts;
   const { dice } = world;
-  const outage = openOutage({ clock, random: parts.random, log: silentLog, signal: new AbortController().signal });
+  const outage = openOutage({ clock, random: parts.random, log: silentLog, signal: NEVER });
   let held: number | undefined;
   const fault = (name: Parameters<Plan['faults']['has']>[0], share: number): boolean =>
     !parts.isCalm() && plan.faults.has(name) && dice.chance(share);

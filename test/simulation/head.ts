@@ -1,10 +1,11 @@
 import type { ReleaseResult, Season } from '../../src/ledger/head.ts';
-import { applyMove, forget, setDue, UNSENT } from './moves.ts';
+import { applyMove, closeSeason, forget, setDue, UNSENT } from './moves.ts';
 import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store } from './store.ts';
 
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
-export function readSeason(store: Store): Season {
+export function readSeason(store: Store, sawCounter = 0): Season {
+  if (store.armings < sawCounter) closeSeason(store);
   const missing = [...store.dirs].filter(([, server]) => server !== store.server).map(([dir]) => dir);
   return { open: store.season === store.server, server: store.server, missing, dataDirIds: [...store.dirs.keys()] };
 }

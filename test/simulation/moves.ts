@@ -130,7 +130,7 @@ export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter,
 }
 
 /** This Redis has forgotten armings that a process knows of: every directory compares anew. */
-function closeSeason(store: Store): void {
+export function closeSeason(store: Store): void {
   store.season = '';
   for (const dir of store.dirs.keys()) store.dirs.set(dir, '-');
 }

@@ -30,6 +30,15 @@ const HARD_TO_FIND: Partial<Plan> = {
   quoteLifeMs: 3000,
 };
 
+/** Schedules in which people have much to decide. */
+const HELD: Partial<Plan> = {
+  faults: new Set(['people', 'jobs', 'service-replies', 'looks', 'redis-rollback'] as const),
+  quoteLifeMs: 20_000,
+  chaosMs: 20_000,
+  has: new Set(CAPABILITIES),
+  told: new Set(CAPABILITIES.filter((name) => name !== 'payment-visible-in-time')),
+};
+
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the request may leave after the arm deadline',
@@ -43,6 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the clock of the arm deadline stands still while the process is stopped',
     mutation: { clock: (clock, actor) => ({ ...clock, monotonic: () => clock.monotonic() - actor.stoppedMs }) },
+    plan: { faults: new Set(['stop'] as const), meddleShare: 0.03 },
   },
   {
     name: 'a request whose answer is lost is sent again',
@@ -140,6 +150,31 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'capabilities that the service lacks are taken as given',
     mutation: { rules: { capabilities: new Set(CAPABILITIES) } },
+  },
+  {
+    name: 'the arming counter is not compared',
+    mutation: { remembered: () => 0 },
+    plan: { ...GOING_BACK, processesPerHost: 1 },
+  },
+  {
+    name: 'people may say "not paid" before the quote has ended',
+    mutation: { rulesOfPeople: { quoteGraceMs: -60_000 } },
+    plan: HELD,
+  },
+  {
+    name: 'one person is enough',
+    mutation: {
+      payouts: (payouts) => ({
+        ...payouts,
+        async read(place) {
+          const reading = await payouts.read(place);
+          const proposal = reading.payout?.proposal;
+          if (reading.payout === undefined || !proposal) return reading;
+          return { ...reading, payout: { ...reading.payout, proposal: { ...proposal, by: 'somebody' } } };
+        },
+      }),
+    },
+    plan: HELD,
   },
   {
     name: 'a "not found" under other credentials counts',

@@ -38,6 +38,10 @@ export interface Mutation {
   /** What is left of an intent log when it is compared. */
   readonly compared?: (lines: FakeDisk['lines']) => FakeDisk['lines'];
   readonly seasonWaitMs?: number;
+  /** What is left of the rules where people decide. */
+  readonly rulesOfPeople?: Partial<PayRules>;
+  /** What a process remembers of the highest arming counter that it saw. */
+  readonly remembered?: (counter: number) => number;
   /** What a script that lacks a check would do to the ledger before it arms. */
   readonly beforeArm?: (store: Store, arming: Arming, dataDirId: string) => Arming;
   readonly beforeMove?: (store: Store, move: PayoutMove) => PayoutMove;
@@ -217,10 +221,10 @@ function openSimulatedLedger(
       return reading;
     },
     sawCounter,
-    highestCounter: () => highestCounter,
+    highestCounter: () => mutation.remembered?.(highestCounter) ?? highestCounter,
     async arm(arming) {
       const askedAt = world.now();
-      const saw = highestCounter;
+      const saw = payouts.highestCounter();
       const run = (store: Store, now: number) => {
         maybeKeepCopy();
         const asked = mutation.beforeArm?.(store, arming, dataDirId) ?? arming;
@@ -239,6 +243,7 @@ function openSimulatedLedger(
     move: (move) =>
       change('move', (store, now) => {
         const answer = movePayout(store, mutation.beforeMove?.(store, move) ?? move, now);
+        if (answer.result === 'moved' && move.fields?.['pr'] !== undefined) checks.proposed(store, move);
         world.say(
           () =>
             `  move ${move.line} to ${move.to ?? '(note)'} by ${move.actor}: ${answer.result} ${answer.version} ${answer.state} ${move.reason}`,
@@ -250,7 +255,10 @@ function openSimulatedLedger(
       change('defer', (store, now) => deferPayout(store, place, { ms, quoteFailed, now })),
   };
   const head: Partial<Head> = {
-    season: () => ask('season', readSeason),
+    season: () => {
+      const saw = payouts.highestCounter();
+      return ask('season', (store) => readSeason(store, saw));
+    },
     enterDir: (id) => ask('enter', (store) => enterDir(store, id)),
     compare: ({ dataDirId: id, server, last, json, peers }) =>
       change('compare', (store, now) => {

@@ -19,13 +19,16 @@ export interface Command<T> {
   readonly run: (store: Store, now: number) => T;
 }
 
+/** `unseen`: a snapshot of the whole machine comes back, and the server has the name that it had. */
+type Restart = 'as it was' | 'an earlier copy' | 'unseen';
+
 export interface FakeRedis {
   readonly store: Store;
   /** The server's time, milliseconds since 1970. */
   now(): number;
   call<T>(command: Command<T>): Promise<T>;
   /** Ends the server and starts it again: on its own data, or on an earlier copy. */
-  restart(how: 'as it was' | 'an earlier copy'): void;
+  restart(how: Restart): void;
   /** Keeps a copy for a later roll-back. */
   copy(): void;
   /** From now on nothing goes wrong here any more. */
@@ -122,11 +125,18 @@ export function openRedis(world: World, plan: Plan, first: Store): FakeRedis {
       connection++;
       servers++;
       upAt = world.now() + dice.between(0, dice.chance(0.5) ? DOWN_MS_MAX : 50);
-      const old = how === 'an earlier copy' && copies.length > 0 ? dice.pick(copies) : store;
+      const { server } = store;
+      const there = how === 'unseen' ? copies.filter((copy) => copy.server === server) : copies;
+      const old = how !== 'as it was' && there.length > 0 ? dice.pick(there) : store;
+      const isUnseen = how === 'unseen' && old !== store;
       world.count(old === store ? 'redis restarts' : 'rollbacks');
-      world.say(() => `redis restarts on ${old === store ? 'its data' : 'an earlier copy'} as server ${servers}`);
+      world.say(
+        () =>
+          `redis restarts on ${old === store ? 'its data' : 'an earlier copy'} as server ${isUnseen ? server : servers}`,
+      );
       store = copyStore(old);
-      store.server = `server-${servers}`;
+      store.server = isUnseen ? server : `server-${servers}`;
+      if (isUnseen) world.count('rollbacks under the same name');
     },
     copy() {
       if (copies.length < COPIES_MAX) copies.push(copyStore(store));

@@ -1,7 +1,7 @@
-import { type Outcome, openSchedule, type ScheduleOptions } from './schedule.ts';
+import { type Outcome, openSchedule, type Schedule, type ScheduleOptions } from './schedule.ts';
 
-/** Schedules that are taken forward side by side, so that one turn of the event loop serves them all. */
-const LANES = 64;
+/** After so many schedules timers and messages of the process that runs them get their turn. */
+const SCHEDULES_PER_TURN = 50;
 
 export interface Batch {
   readonly schedules: number;
@@ -18,34 +18,42 @@ export async function runSchedules(
   const { failuresMax = 1, untilMs = Number.POSITIVE_INFINITY } = options;
   const counts: Record<string, number> = {};
   const failures: Outcome[] = [];
-  let next = seeds.from;
   let schedules = 0;
   let steps = 0;
   const started = performance.now();
+  // Where a fault was thrown is only told when a schedule is replayed.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   const isOver = (): boolean =>
-    next >= seeds.from + seeds.count || failures.length >= failuresMax || performance.now() - started > untilMs;
-  const open = () => (isOver() ? undefined : openSchedule(next++, options));
-  let lanes = Array.from({ length: LANES }, open).filter((lane) => lane !== undefined);
-  while (lanes.length > 0) {
-    let ended = 0;
-    for (const [index, lane] of lanes.entries()) {
-      const outcome = lane?.step();
-      if (outcome === undefined) continue;
-      schedules++;
-      steps += outcome.steps;
-      for (const [what, count] of outcome.counts) counts[what] = (counts[what] ?? 0) + count;
-      if (outcome.failure !== undefined) failures.push(outcome);
-      const another = open();
-      if (another === undefined) ended++;
-      lanes[index] = another as (typeof lanes)[number];
-    }
-    if (ended > 0) lanes = lanes.filter((lane) => lane !== undefined);
-    await nextTurn();
+    schedules >= seeds.count || failures.length >= failuresMax || performance.now() - started > untilMs;
+  while (!isOver()) {
+    const outcome = await runToEnd(openSchedule(seeds.from + schedules, options));
+    schedules++;
+    steps += outcome.steps;
+    for (const [what, count] of outcome.counts) counts[what] = (counts[what] ?? 0) + count;
+    if (outcome.failure !== undefined) failures.push(outcome);
+    if (schedules % SCHEDULES_PER_TURN === 0) await nextTurn();
   }
+  Error.stackTraceLimit = stackTraceLimit;
   return { schedules, steps, counts, failures };
 }
 
-/** Everything that was resolved has run before the next turn begins; nothing real is waited for. */
+async function runToEnd(schedule: Schedule): Promise<Outcome> {
+  for (;;) {
+    const outcome = schedule.step();
+    if (outcome !== undefined) return outcome;
+    await whenResolved();
+  }
+}
+
+/** Everything that was resolved has run before the next step: Node empties the queue of promises before its next tick. */
+function whenResolved(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
+}
+
+/** The event loop goes round. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -54,10 +62,5 @@ function nextTurn(): Promise<void> {
 
 /** Runs one schedule again with its trace: the same seed gives the same text. */
 export async function replay(seed: number, options: ScheduleOptions = {}): Promise<Outcome> {
-  const schedule = openSchedule(seed, { ...options, traced: true });
-  for (;;) {
-    const outcome = schedule.step();
-    if (outcome !== undefined) return outcome;
-    await nextTurn();
-  }
+  return await runToEnd(openSchedule(seed, { ...options, traced: true }));
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/clock.ts';
 import { type Dice, openDice } from './dice.ts';
+import { openQueue } from './queue.ts';
 
 /*
  * Fake time and the order of everything in it. What a process waits for is an event in the future; the world takes the
@@ -14,15 +15,6 @@ export interface Actor {
   stoppedUntil: number;
   /** How long it was stopped, or will have been when it wakes. */
   stoppedMs: number;
-}
-
-interface Event {
-  at: number;
-  readonly seq: number;
-  readonly actor: Actor | null;
-  readonly label: string;
-  readonly run: () => void;
-  cancelled: boolean;
 }
 
 /** Why a schedule failed. */
@@ -53,7 +45,7 @@ export interface World {
 
 export function openWorld(seed: number, { traced }: { traced: boolean }): World {
   const dice = openDice(seed);
-  const events: Event[] = [];
+  const queue = openQueue();
   const trace: string[] = [];
   const counts = new Map<string, number>();
   let now = 0;
@@ -66,47 +58,24 @@ export function openWorld(seed: number, { traced }: { traced: boolean }): World 
     if (traced) trace.push(`${String(now).padStart(7)} ${text()}`);
   };
 
-  /** The earliest event, taken out; those that were taken back, and those of the dead, go on the way. */
-  function takeNext(): Event | undefined {
-    let best = -1;
-    for (let index = events.length - 1; index >= 0; index--) {
-      const event = events[index];
-      if (event === undefined) continue;
-      if (event.cancelled || event.actor?.dead === true) {
-        const last = events.pop();
-        if (last !== undefined && last !== event) events[index] = last;
-        if (best === events.length) best = index;
-        continue;
-      }
-      if (event.actor !== null && event.actor.stoppedUntil > event.at) event.at = event.actor.stoppedUntil;
-      const chosen = events[best];
-      if (chosen === undefined || event.at < chosen.at || (event.at === chosen.at && event.seq < chosen.seq))
-        best = index;
-    }
-    const event = events[best];
-    const last = events.pop();
-    if (event !== undefined && last !== undefined && last !== event) events[best] = last;
-    return event;
-  }
-
   const world: World = {
     dice,
     now: () => now,
     after(ms, { actor, label, run }) {
-      const event: Event = { at: now + Math.max(0, Math.ceil(ms)), seq: seq++, actor, label, run, cancelled: false };
-      events.push(event);
+      const event = { at: now + Math.max(0, Math.ceil(ms)), seq: seq++, actor, label, run, cancelled: false };
+      queue.push(event);
       return () => {
         event.cancelled = true;
       };
     },
     step() {
       if (ended || failure !== undefined) return false;
-      const event = takeNext();
+      const event = queue.take();
       if (event === undefined) return false;
       now = Math.max(now, event.at);
       steps++;
       if (event.actor !== null && world.meddle(event.actor)) {
-        if (!event.actor.dead) events.push(event);
+        if (!event.actor.dead) queue.push(event);
         return true;
       }
       say(() => `${event.actor?.name ?? '-'} ${event.label}`);

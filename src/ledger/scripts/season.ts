@@ -56,7 +56,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with the directory's last lines;
  *         ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials }; ARGV[5] JSON array of the directories that this one has
- *         noted on its disk
+ *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
  * Returns ['compared' | 'open' | 'changed' | 'unnoted', lines restored in all, directories that have not noted this one...].
  *
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
@@ -147,7 +147,7 @@ local function restore(e)
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
 
-local highest = tonumber(redis.call('HGET', HEAD, 'armings') or '0')
+local highest = math.max(tonumber(redis.call('HGET', HEAD, 'armings') or '0'), tonumber(ARGV[6]))
 for _, e in ipairs(cjson.decode(ARGV[4])) do
   restore(e)
   if e.c > highest then highest = e.c end
