@@ -109,7 +109,7 @@ describe('list, status and show', () => {
       totals: [{ currency: 'USD', file: '830.00', paid: '830.00', waiting: '0.00' }],
     });
     expect(json).toMatchObject({ code: 0, stderr: '' });
-    expect(text.stdout).toMatch(/^submitted {2}\d{4}-\d\d-\d\dT[\d:.]+Z by anna$/m);
+    expect(text.stdout).toMatch(/^submitted {5}\d{4}-\d\d-\d\dT[\d:.]+Z by anna$/m);
     expect(text.stdout).toContain(
       [
         '      in the file    paid  refused',
@@ -118,6 +118,7 @@ describe('list, status and show', () => {
       ].join('\n'),
     );
     expect(text.stdout).toContain('sandbox: no money moved');
+    expect(text.stdout).toMatch(/^capabilities {2}all four hold$/m);
   });
 
   test('show tells the whole story of a payout', async () => {

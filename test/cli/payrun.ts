@@ -212,7 +212,24 @@ export const storySchema = rowSchema.extend({
     })
     .nullable(),
   deadQuotes: z.array(z.string()),
-  history: z.array(z.strictObject({ at: time, to: z.string(), actor: z.string(), reason: z.string() })),
+  proposal: z
+    .strictObject({
+      decision: z.string(),
+      by: z.string(),
+      at: time,
+      paymentId: z.string().nullable(),
+      reason: z.string(),
+    })
+    .nullable(),
+  history: z.array(
+    z.strictObject({
+      at: time,
+      to: z.string(),
+      actor: z.string(),
+      reason: z.string(),
+      exchange: z.string().nullable(),
+    }),
+  ),
 });
 
 /** The one JSON document that a command printed. */
