@@ -4,7 +4,6 @@ import type { Answer } from '../service/answer.ts';
 import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
-import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { exchangeOf, placeOf } from './facts.ts';
 import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
@@ -80,7 +79,8 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
 
 /** Nobody knows what came of its payment request: it is looked up from now on (design 3, rules 5 and 6). */
 export async function doubt(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
-  await moveWatched(deps, {
+  // Not watched by the breaker: that one of us died says nothing of the service.
+  await deps.payouts.move({
     ...placeOf(payout),
     to: 'unknown',
     version: payout.version,

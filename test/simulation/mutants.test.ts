@@ -5,9 +5,11 @@ import { replay, runSchedules } from './run-schedules.ts';
 /** Several times what each of them needs today. */
 const SCHEDULES_MAX = 6000;
 
-test.each(MUTANTS)(
+const isLong = process.env['SIMULATION_DEPTH'] === 'long';
+
+test.each(MUTANTS.filter(({ isSlow = false }) => isLong || !isSlow))(
   'the simulation notices when $name',
-  async ({ name, ...options }) => {
+  async ({ name, isSlow: _isSlow, ...options }) => {
     const { schedules, failures } = await runSchedules({ from: 1, count: SCHEDULES_MAX }, options);
     const [failed] = failures;
     expect(failed?.failure?.rule, `${name}: not noticed in ${schedules} schedules`).not.toBe('defect');
