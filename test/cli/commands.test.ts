@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
@@ -45,6 +45,9 @@ beforeAll(async () => {
     ]),
   );
 }, 60_000);
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 60_000 });
 
 beforeEach(() => {
   places++;
