@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { syncFolder } from './data-dir.ts';
 import type { RedisFiles } from './snapshot.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -46,7 +47,7 @@ export async function writeBackup(source: BackupSource, target: string): Promise
   await writeOne(sums.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join(''), partial, 'SHA256SUMS');
   await syncFolders(partial);
   await rename(partial, resolve(target));
-  await sync(dirname(resolve(target)));
+  await syncFolder(dirname(resolve(target)));
   return { files: sums.length, bytes: sums.reduce((all, { bytes }) => all + bytes, 0), hasRedis: redis !== undefined };
 }
 
@@ -147,15 +148,6 @@ async function filesBelow(path: string): Promise<string[]> {
 
 async function syncFolders(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  for (const entry of entries) if (entry.isDirectory()) await sync(join(entry.parentPath, entry.name));
-  await sync(folder);
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  for (const entry of entries) if (entry.isDirectory()) await syncFolder(join(entry.parentPath, entry.name));
+  await syncFolder(folder);
 }

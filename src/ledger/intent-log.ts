@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock, Random } from '../clock.ts';
+import { syncFolder } from './data-dir.ts';
 import { type IntentLine, isOverlong, readIntentLine, writeIntentLine } from './intent-line.ts';
 
 /** The line is not known to be on disk: nothing may be sent for it. */
@@ -95,15 +96,6 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
       file = undefined;
     },
   };
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** The intent logs of a data directory, the oldest first. */

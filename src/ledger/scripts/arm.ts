@@ -10,8 +10,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw
  * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
  *
- * Invariant: a payout is armed only in an open season of this very server, which knows of every arming that the caller knows, from a data directory whose intent logs were
- * compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
+ * Invariant: a payout is armed only in an open season of this very server, which knows of every arming that the caller
+ * knows, from a data directory whose intent logs were compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
  * its own present one). A second run of the same call finds another version and answers 'changed'.
  */
 export const ARM = `${LUA_PRELUDE}

@@ -9,7 +9,9 @@ local function notePeers(dir, peers)
   for _, peer in ipairs(peers) do
     if redis.call('HEXISTS', HEAD, 'writtenOff:' .. peer) == 0 then redis.call('HSETNX', DIRS, peer, '') end
   end
-  redis.call('HSET', PEERS, dir, ' ' .. table.concat(peers, ' ') .. ' ')
+  -- Said again and again: what is known already costs Redis no write.
+  local noted = ' ' .. table.concat(peers, ' ') .. ' '
+  if redis.call('HGET', PEERS, dir) ~= noted then redis.call('HSET', PEERS, dir, noted) end
 end
 
 local function hasNoted(one, other)
@@ -53,8 +55,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * ledger lost as unknown, and opens the season when the last directory has compared (design 3, rule 4).
  *
  * KEYS[1] prefix
- * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with the directory's last lines;
- *         ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
+ * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with
+ *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials }; ARGV[5] JSON array of the directories that this one has
  *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
  * Returns ['compared' | 'open' | 'changed' | 'unnoted', lines restored in all, directories that have not noted this one...].
@@ -62,8 +64,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
  * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
  * forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
- * is possible again; what people gave up with a directory stays held. No directory may arm before each other one that ever might has noted it on disk, so that a Redis which
- * goes back to before it came is told of it.
+ * is possible again; what people gave up with a directory stays held. No directory may arm before each other one that
+ * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it.
  */
 export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
