@@ -1,12 +1,17 @@
 import { digitsOf } from '../money.ts';
 import { AMOUNT_TYPES, SOURCES_OF_CASH } from '../payout.ts';
 import type { Column } from './columns.ts';
+import { mangledReference, oddReference } from './mangled-reference.ts';
 import type { Facts, ProblemCode } from './problems.ts';
 
 /** What is wrong with one cell. */
 export interface CellFault {
   readonly code: ProblemCode;
   readonly facts?: Facts;
+  /** In place of the remedy of its kind. */
+  readonly remedy?: string;
+  /** What the payer's own copy of the file shows, where problems show less. */
+  readonly copyText?: string;
 }
 
 interface CellRule {
@@ -38,8 +43,8 @@ const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const BLANK_AT_EDGE = /^\s|\s$/u;
 const QUOTE_AT_EDGE = /^['"`´‘’‚‛“”„‟«»‹›]|['"`´‘’‚‛“”„‟«»‹›]$/u;
 const SPREADSHEET_ERROR = /^#(?:#+|[\p{Lu}/0-9_]+[!?]|N\/[AV]|GETTING_DATA)$/u;
-const FORMULA = /^[=+\-@＝＋－＠]/u;
-const AMOUNT_FORMULA = /^[=@＝＠]/u;
+const FORMULA = /^[=+\-@＝＋－＠﹦﹢﹣﹫]/u;
+const AMOUNT_FORMULA = /^[=@＝＠﹦﹫]/u;
 const FOREIGN_LETTER = /(?![A-Za-z])\p{L}/u;
 
 const identityRule = (code: ProblemCode): CellRule => ({
@@ -131,14 +136,20 @@ export function cellFault(column: Exclude<Column, 'amount'>, value: string): Cel
   const rule = RULES[column];
   const isAccepted = rule.accepts(value);
   if (isAccepted && !rule.isFreeText) return undefined;
-  const fault = commonFault(value, FORMULA);
+  const fault = commonFault(value, FORMULA) ?? (column === 'reference' ? referenceFault(value) : undefined);
   if (fault !== undefined || isAccepted) return fault;
   return { code: rule.code, facts: { found: rule.explain(value) } };
 }
 
-/** What is wrong with the text of an amount that is not a plain decimal (bad-input cases 58 to 67). */
-export function amountFault(value: string): CellFault {
-  return commonFault(value, AMOUNT_FORMULA) ?? { code: 'E_AMOUNT', facts: { found: explainAmount(value) } };
+function referenceFault(value: string): CellFault | undefined {
+  const code = mangledReference(value);
+  return code === undefined ? undefined : { code };
+}
+
+/** What is wrong with the text of an amount that does not keep to the decimal mark (bad-input cases 58 to 67). */
+export function amountFault(value: string, decimalMark: string): CellFault {
+  const facts = { found: explainAmount(value), example: `1234${decimalMark}56` };
+  return commonFault(value, AMOUNT_FORMULA) ?? { code: 'E_AMOUNT', facts };
 }
 
 /** Marks that a spreadsheet, an editor or a copied text leaves in a cell, whatever its column. */
@@ -184,11 +195,10 @@ function explainAmount(value: string): string {
 }
 
 const MOJIBAKE = /Ã[\u0080-\u00BF]|Â[\u00A0-\u00BF]|â(?:€|\u0080)/u;
-const LONG_NUMBER = /^[1-9][0-9]{14}0+$/;
 
-/** What is odd about a cell that is accepted (bad-input cases 13 and 52). */
+/** What is odd about a cell that is accepted (bad-input cases 13, 51, 52 and 54). */
 export function cellWarning(column: Column, value: string): ProblemCode | undefined {
-  if (column === 'reference') return LONG_NUMBER.test(value) ? 'W_LONG_NUMBER' : undefined;
+  if (column === 'reference') return oddReference(value);
   if (column !== 'payoutCategory' && column !== 'payinCategory') return undefined;
   return MOJIBAKE.test(value) ? 'W_MOJIBAKE' : undefined;
 }

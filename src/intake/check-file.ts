@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { Money } from '../money.ts';
+import { type ControlTotals, judgeTotals, vouchForEnd } from './control-totals.ts';
+import { formatOf, type Reading } from './formats.ts';
+import type { Header } from './header.ts';
+import { layoutWords } from './layout.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
+import { readManifest } from './manifest.ts';
 import { openPayoutSource, type PayoutSource } from './payout-source.ts';
 import { openProblemList } from './problem-list.ts';
 import { type Problem, problemOf } from './problems.ts';
+import { openReferenceHashes } from './reference-hash.ts';
 import { type DuplicateLines, openDuplicateCursor, openReferenceTable } from './references.ts';
 import { type CheckedRow, duplicateProblem, referenceOf } from './row.ts';
 import { openContentHash } from './row-hash.ts';
-import { openRowReader, readCheckedRows } from './rows.ts';
+import { readCheckedRows, tellRows } from './rows.ts';
 import { openTally } from './tally.ts';
+import { PLAIN_TEMPLATE, type Template } from './template.ts';
 
 /** What intake found out about a payout file. */
 export interface CheckedFile {
@@ -18,6 +25,8 @@ export interface CheckedFile {
   readonly sha256: string;
   /** In hexadecimal; the same for the same rows in any order, with any line ends, with or without a byte order mark. */
   readonly contentHash: string;
+  /** The columns that are read, as a run keeps them (layout.ts); none when there is no sound header. */
+  readonly columns: readonly string[];
   /** Data rows; lines without values at the end of the file are none. */
   readonly rows: number;
   /** Rows without problems. */
@@ -32,37 +41,56 @@ export interface CheckedFile {
   readonly warnings: readonly Problem[];
   /** The structure is damaged or a limit is passed: the valid rows must not be paid either. */
   readonly fileRefused: boolean;
-  /** For the second pass: rows that are refused for their reference, and the limits that were used. */
+  /** All that is wrong stands in some row, so that a marked-up copy can show it. */
+  readonly isMarkable: boolean;
+  /** For the second pass: rows that are refused for their reference, and how the file was read. */
   readonly duplicates: DuplicateLines;
-  readonly limits: IntakeLimits;
+  readonly reading: Reading;
+}
+
+/** What may be said about a payout file when it is handed in. */
+export interface IntakeOptions {
+  readonly limits?: Partial<IntakeLimits>;
+  readonly template?: Template;
+  /** What the file should hold; a manifest beside the file has its say as well. */
+  readonly expected?: ControlTotals;
+  /** The name under which the file was handed in, where it lies under another. It tells the format. */
+  readonly fileName?: string;
 }
 
 /**
  * Reads a payout file once, in memory that does not grow but for a hash of each reference, and tells everything that
  * is wrong with it (design 11; bad-input.md). Bad content is an outcome; a Refusal (exit 3) is thrown only when the
- * file cannot be opened or read. A file in which references repeat is read twice, to count what is left without them.
+ * file cannot be opened or read. A file in which references repeat is read three times: to compare them, and to count what
+ * is left without them.
+ * Control totals are those of the options and of `<path>.manifest.json`, where that lies there.
  */
-export async function checkPayoutFile(path: string, limits: Partial<IntakeLimits> = {}): Promise<CheckedFile> {
-  return checkPayoutSource(await openPayoutSource(path), limits);
+export async function checkPayoutFile(path: string, options: IntakeOptions = {}): Promise<CheckedFile> {
+  return checkPayoutSource(await openPayoutSource(path), options, await readManifest(path));
 }
 
 /** The same for bytes from anywhere. */
 export async function checkPayoutSource(
   source: PayoutSource,
-  partialLimits: Partial<IntakeLimits> = {},
+  options: IntakeOptions = {},
+  manifest?: ControlTotals | Problem,
 ): Promise<CheckedFile> {
-  const limits = { ...DEFAULT_LIMITS, ...partialLimits };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const name = options.fileName ?? source.name;
+  const reading: Reading = { format: formatOf(name), template: options.template ?? PLAIN_TEMPLATE, limits };
   const findings = openFindings(limits.problemsMax);
-  const sha256 = await readThrough(source, limits, findings);
-  const duplicates = findings.references.duplicates();
+  const sha256 = await readThrough(source, reading, findings);
+  if (sha256 !== '') judgeEnd(findings, sha256, [options.expected, manifest]);
+  const duplicates = await findDuplicates(source, reading, findings.references.repeated());
   const { valid, repeated } =
     duplicates.lines.length === 0
       ? { valid: findings.valid, repeated: [] }
-      : await lookAgain(source, limits, duplicates);
+      : await lookAgain(source, reading, duplicates);
   return {
-    name: source.name,
+    name,
     sha256,
     contentHash: findings.content.digest(),
+    columns: findings.columns(),
     rows: findings.rows(),
     valid: valid.rows(),
     totals: findings.totals.totals(),
@@ -71,33 +99,50 @@ export async function checkPayoutSource(
     problemsTotal: findings.problems.total() + duplicates.lines.length,
     warnings: findings.warnings.kept(),
     fileRefused: findings.isRefused(),
+    isMarkable: findings.isMarkable(),
     duplicates,
-    limits,
+    reading,
   };
 }
 
 /** Gives the SHA-256 of the file, empty when a limit stopped the reading. */
-async function readThrough(source: PayoutSource, limits: IntakeLimits, findings: Findings): Promise<string> {
-  const tooLarge = problemOf('E_FILE_SIZE', { facts: { limit: limits.fileBytesMax } });
-  if (source.bytes !== null && source.bytes > limits.fileBytesMax) {
-    findings.damage(tooLarge);
+async function readThrough(source: PayoutSource, reading: Reading, findings: Findings): Promise<string> {
+  const { fileBytesMax } = reading.limits;
+  const tooLarge = problemOf('E_FILE_SIZE', { facts: { limit: fileBytesMax } });
+  if (source.bytes !== null && source.bytes > fileBytesMax) {
+    findings.stop(tooLarge);
     return '';
   }
   const sha256 = createHash('sha256');
-  const reader = openRowReader(limits, findings);
-  let bytes = 0;
-  for await (const chunk of source.chunks()) {
-    bytes += chunk.length;
-    if (bytes > limits.fileBytesMax) {
-      findings.damage(tooLarge);
-      return '';
+  async function* measured(): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const chunk of source.chunks()) {
+      bytes += chunk.length;
+      if (bytes > fileBytesMax) return findings.stop(tooLarge);
+      sha256.update(chunk);
+      yield chunk;
     }
-    sha256.update(chunk);
-    reader.push(chunk);
-    if (findings.isOverRows()) return '';
   }
-  reader.end();
-  return findings.isOverRows() ? '' : sha256.digest('hex');
+  const rows = tellRows(measured(), reading, { listener: findings, take: () => findings.isStopped() });
+  for await (const isStopped of rows) if (isStopped) return '';
+  return sha256.digest('hex');
+}
+
+/** Compares the whole file with its control totals. Without any that vouch for its end it must not end in mid-line. */
+function judgeEnd(findings: Findings, sha256: string, told: readonly (ControlTotals | Problem | undefined)[]): void {
+  const found = { ...findings.found(), sha256 };
+  let isVouchedFor = false;
+  for (const one of told) {
+    if (one === undefined) continue;
+    if ('code' in one) {
+      findings.damage(one);
+      continue;
+    }
+    for (const problem of judgeTotals(one, found)) findings.damage(problem);
+    isVouchedFor ||= vouchForEnd(one, findings.isEndCounted());
+  }
+  const line = findings.cutShortLine();
+  if (line !== undefined && !isVouchedFor) findings.damage(problemOf('E_TRUNCATED', { line }));
 }
 
 type Findings = ReturnType<typeof openFindings>;
@@ -106,13 +151,27 @@ type Findings = ReturnType<typeof openFindings>;
 function openFindings(problemsMax: number) {
   const problems = openProblemList(problemsMax);
   const warnings = openProblemList(problemsMax);
-  const references = openReferenceTable();
+  const references = openReferenceHashes();
   const content = openContentHash();
   const totals = openTally();
   const valid = openValidCount();
+  let columns: readonly string[] = [];
+  let isEndCounted = false;
   let rows = 0;
+  let amountless = 0;
+  let cutShortLine: number | undefined;
   let isDamaged = false;
-  let isOverRows = false;
+  let isMarkable = true;
+  let isStopped = false;
+
+  function damage(problem: Problem): void {
+    if (isStopped) return;
+    isDamaged = true;
+    if (problem.code !== 'E_BLANK_ROW') isMarkable = false;
+    if (problem.code === 'E_TOO_MANY_ROWS') isStopped = true;
+    problems.add(problem);
+  }
+
   return {
     problems,
     warnings,
@@ -122,23 +181,40 @@ function openFindings(problemsMax: number) {
     valid,
     rows: () => rows,
     isRefused: () => isDamaged || problems.refusesFile(),
-    isOverRows: () => isOverRows,
+    isMarkable: () => isMarkable,
+    /** A limit was passed: the file is not read to its end. */
+    isStopped: () => isStopped,
+    found: () => ({ rows, totals: totals.totals(), amountless }),
+    cutShortLine: () => cutShortLine,
+    /** The last cell of each row is its amount, or one that is not read. */
+    isEndCounted: () => isEndCounted,
+    columns: () => columns,
+    header(header: Header) {
+      columns = layoutWords(header);
+      isEndCounted = header.columns.every(({ column, at }) => column === 'amount' || at !== header.width - 1);
+    },
     row(checked: CheckedRow) {
       rows++;
       for (const problem of checked.problems) problems.add(problem);
       for (const warning of checked.warnings) warnings.add(warning);
       content.add(checked);
-      if (checked.amount !== null) totals.add(checked.amount);
+      // What stands in no cell would be missing in a copy, and the copy would look sound.
+      if ((checked.record.faults ?? []).length > 0) isMarkable = false;
+      if (checked.amount === null) amountless++;
+      else totals.add(checked.amount);
       valid.add(checked);
       const reference = referenceOf(checked);
-      if (reference !== '') references.add(reference, checked.line);
+      if (reference !== '') references.add(reference);
     },
-    damage(problem: Problem) {
-      isDamaged = true;
-      if (problem.code === 'E_TOO_MANY_ROWS') isOverRows = true;
-      problems.add(problem);
+    damage,
+    stop(problem: Problem) {
+      damage(problem);
+      isStopped = true;
     },
     warning: (problem: Problem) => warnings.add(problem),
+    cutShort(line: number) {
+      cutShortLine = line;
+    },
   };
 }
 
@@ -156,23 +232,39 @@ function openValidCount() {
   };
 }
 
-/** A second reading tells which rows are valid but for their reference, and what the repeated references are. */
-async function lookAgain(source: PayoutSource, limits: IntakeLimits, duplicates: DuplicateLines) {
+/** Another reading compares the references whose hash came more than once. */
+async function findDuplicates(
+  source: PayoutSource,
+  reading: Reading,
+  suspects: BigUint64Array,
+): Promise<DuplicateLines> {
+  const references = openReferenceTable(suspects);
+  if (suspects.length === 0) return references.duplicates();
+  for await (const rows of readCheckedRows(source.chunks(), reading)) {
+    for (const row of rows) {
+      const reference = referenceOf(row);
+      if (reference !== '') references.add(reference, row.line);
+    }
+  }
+  return references.duplicates();
+}
+
+/** One more reading tells which rows are valid but for their reference, and what the repeated references are. */
+async function lookAgain(source: PayoutSource, reading: Reading, duplicates: DuplicateLines) {
   const otherLineOf = openDuplicateCursor(duplicates);
   const valid = openValidCount();
   const repeated: Problem[] = [];
-  for await (const rows of readCheckedRows(source.chunks(), limits)) {
+  for await (const rows of readCheckedRows(source.chunks(), reading)) {
     for (const row of rows) {
       const other = otherLineOf(row.line);
       if (other === undefined) valid.add(row);
-      else if (repeated.length < limits.problemsMax) repeated.push(duplicateProblem(row, other));
+      else if (repeated.length < reading.limits.problemsMax) repeated.push(duplicateProblem(row, other));
     }
   }
   return { valid, repeated };
 }
 
-/** What concerns the whole file stands at the end. */
+/** What concerns the whole file stands first. */
 function inFileOrder(problems: readonly Problem[]): Problem[] {
-  const last = Number.MAX_SAFE_INTEGER;
-  return problems.toSorted((left, right) => (left.line ?? last) - (right.line ?? last));
+  return problems.toSorted((left, right) => (left.line ?? 0) - (right.line ?? 0));
 }

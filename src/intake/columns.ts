@@ -33,3 +33,15 @@ const REQUIRED: ReadonlySet<Column> = new Set(REQUIRED_COLUMNS);
 export function isRequired(column: Column): boolean {
   return REQUIRED.has(column);
 }
+
+/**
+ * The columns that a marked-up copy adds: the codes of a row's problems, and how to mend them. A file that brings them
+ * back under these names is taken, and they are not read.
+ */
+export const MARK_COLUMNS = ['payrunProblems', 'payrunRemedies'] as const;
+
+const MARKS: ReadonlySet<string> = new Set(MARK_COLUMNS);
+
+export function isMark(name: string): boolean {
+  return MARKS.has(name);
+}

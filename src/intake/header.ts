@@ -1,21 +1,41 @@
-import { COLUMNS, type Column, columnOf, REQUIRED_COLUMNS } from './columns.ts';
+import { COLUMNS, type Column, columnOf, isMark } from './columns.ts';
 import { type Problem, problemOf } from './problems.ts';
-import type { FileRecord } from './records.ts';
+import type { FileRecord } from './record.ts';
 import { escapeUnseen, showValue } from './shown-value.ts';
+import { isDemanded, nameOf, openAmountReader, type Template } from './template.ts';
 
-/** A header that names each column once: the columns in the order of the file's cells. */
-export interface Header {
-  readonly columns: readonly Column[];
+/** One column that is read. */
+export interface HeaderColumn {
+  readonly column: Column;
+  /** What the file calls it. */
+  readonly name: string;
+  /** The index of its cell in each row; -1 for a column that only the template has. */
+  readonly at: number;
+  /** What the template says of it, at hand for each cell: whether it has to be filled, its one value, its values. */
+  readonly isDemanded: boolean;
+  readonly fixed: string | undefined;
+  readonly allowed: ReadonlySet<string> | undefined;
 }
 
-const OTHER_DELIMITERS: ReadonlyMap<string, string> = new Map([
+/** A header that names each column once, and all columns that are needed. */
+export interface Header {
+  /** Cells of each row, those that are not read included. */
+  readonly width: number;
+  /** What the file calls all of its columns. */
+  readonly names: readonly string[];
+  readonly columns: readonly HeaderColumn[];
+  /** The same columns as we call them. */
+  readonly columnNames: readonly Column[];
+  readonly template: Template;
+  readonly readAmount: (text: string) => string | undefined;
+}
+
+const DELIMITER_NAMES: ReadonlyMap<string, string> = new Map([
   [';', 'semicolons'],
   ['\t', 'tab characters'],
   ['|', 'vertical bars'],
+  [',', 'commas'],
 ]);
-
-/** A column as people write it: without regard to capital letters, blanks, invisible characters, _ and -. */
-const BY_LOOSE_NAME: ReadonlyMap<string, Column> = new Map(COLUMNS.map((column) => [looseNameOf(column), column]));
 
 function looseNameOf(name: string): string {
   return name
@@ -24,49 +44,122 @@ function looseNameOf(name: string): string {
     .replace(/[\p{C}\s_"'-]/gu, '');
 }
 
-/** Whether a first line is the spreadsheet's hint for the comma, which may stand above the header (bad-input case 31). */
+/** Whether a first line is the spreadsheet's hint for the delimiter, which may stand above the header (bad-input case 31). */
 export function isSeparatorHint(cells: readonly string[]): boolean {
   return cells.length === 2 && cells[0] === 'sep=' && cells[1] === '';
 }
 
 /** The header, or everything that is wrong with it (design 11; bad-input cases 30 to 37). */
-export function readHeader({ line, cells }: FileRecord): Header | Problem[] {
-  const columns = cells.map((cell) => columnOf(cell)).filter((column) => column !== undefined);
-  const missing = REQUIRED_COLUMNS.filter((column) => !columns.includes(column));
-  if (columns.length === cells.length && missing.length === 0 && new Set(columns).size === columns.length) {
-    return { columns };
+export function readHeader({ line, cells, cellFaults }: FileRecord, template: Template): Header | Problem[] {
+  const names = namesOf(template);
+  const found = cells.flatMap((name, at) => {
+    const column = names.byName.get(name);
+    return column === undefined ? [] : [headerColumn(column, { name, at, template })];
+  });
+  const missing = missingColumns(found, template);
+  const isSound =
+    cellFaults === undefined && cells.every((cell) => names.byName.has(cell) || isSkipped(cell, template));
+  if (isSound && missing.length === 0 && new Set(cells).size === cells.length) {
+    return headerOf(cells, found, template);
   }
-  const delimiter = otherDelimiterOf(cells.join(','));
-  if (columns.length <= 1 && delimiter !== undefined) {
-    return [problemOf('E_DELIMITER', { line, facts: { found: delimiter } })];
+  const delimiter = otherDelimiterOf(cells.join(template.delimiter), names.byLooseName, template);
+  if (found.length <= 1 && delimiter !== undefined) {
+    return [problemOf('E_DELIMITER', { line, facts: { found: delimiter, expected: nameOfDelimiter(template) } })];
   }
-  if (!cells.some((cell) => BY_LOOSE_NAME.has(looseNameOf(cell)))) {
-    return [headerProblem(line, 'none of the names in it is that of a column, so it may be a title or a row')];
+  if (!cells.some((cell) => names.byLooseName.has(looseNameOf(cell)))) {
+    return [
+      headerProblem({ line, template }, 'none of the names in it is that of a column, so it may be a title or a row'),
+    ];
   }
+  const place = { line, template };
   return [
     ...repeatedColumns(cells).map(([name, times]) =>
       problemOf('E_HEADER_DUP', { line, column: showName(name), facts: { found: times } }),
     ),
-    ...cells.flatMap((cell, at) => (columnOf(cell) === undefined ? [unknownColumn(line, cell, at)] : [])),
-    ...missing.map((column) => headerProblem(line, `the column ${column} is missing`, column)),
+    ...cells.flatMap((cell, at) => unknownColumn(place, cell, { at, names, isFaulty: cellFaults?.has(at) ?? false })),
+    ...missing.map((column) => {
+      const name = nameOf(template, column);
+      return headerProblem(place, `the column ${name} is missing`, name);
+    }),
   ];
 }
 
-function headerProblem(line: number, found: string, column?: string): Problem {
-  return problemOf('E_HEADER', { line, facts: { found }, ...(column === undefined ? {} : { column }) });
+function headerColumn(
+  column: Column,
+  { name, at, template }: { name: string; at: number; template: Template },
+): HeaderColumn {
+  const { fixed, allowed } = template;
+  return {
+    column,
+    name,
+    at,
+    isDemanded: isDemanded(template, column),
+    fixed: fixed.get(column),
+    allowed: allowed.get(column),
+  };
+}
+
+function headerOf(cells: readonly string[], found: readonly HeaderColumn[], template: Template): Header {
+  const inFile = new Set(found.map(({ column }) => column));
+  const added = [...template.fixed.keys()].filter((column) => !inFile.has(column));
+  const columns = [...found, ...added.map((column) => headerColumn(column, { name: column, at: -1, template }))];
+  return {
+    width: cells.length,
+    names: cells,
+    columns,
+    columnNames: columns.map(({ column }) => column),
+    template,
+    readAmount: openAmountReader(template),
+  };
+}
+
+type Names = ReturnType<typeof namesOf>;
+
+/** The columns by the names that the file has for them, exactly and as people write them. */
+function namesOf(template: Template) {
+  const named = COLUMNS.map((column) => [nameOf(template, column), column] as const);
+  // Maps, so that `__proto__` and `constructor` are names like any other (bad-input case 36).
+  return {
+    byName: new Map<string, Column>(named),
+    byLooseName: new Map(named.map(([name]) => [looseNameOf(name), name])),
+  };
+}
+
+function isSkipped(name: string, { ignored }: Template): boolean {
+  return isMark(name) || ignored.has(name);
+}
+
+function missingColumns(found: readonly HeaderColumn[], template: Template): Column[] {
+  const known = new Set([...found.map(({ column }) => column), ...template.fixed.keys()]);
+  return COLUMNS.filter((column) => isDemanded(template, column) && !known.has(column));
+}
+
+type HeaderPlace = { readonly line: number; readonly template: Template };
+
+function headerProblem({ line, template }: HeaderPlace, found: string, column?: string): Problem {
+  const needed = COLUMNS.filter((name) => isDemanded(template, name) && !template.fixed.has(name));
+  const others = COLUMNS.filter((name) => !isDemanded(template, name) || template.fixed.has(name));
+  const listed = (columns: readonly Column[]): string => columns.map((name) => nameOf(template, name)).join(', ');
+  const facts = { found, required: listed(needed), optional: listed(others) };
+  return problemOf('E_HEADER', { line, facts, ...(column === undefined ? {} : { column }) });
 }
 
 /** A first line that stands blank above the header. */
-export function blankFirstLine(): Problem {
-  return headerProblem(1, 'the first line is blank');
+export function blankFirstLine(template: Template): Problem {
+  return headerProblem({ line: 1, template }, 'the first line is blank');
 }
 
-function otherDelimiterOf(text: string): string | undefined {
+function nameOfDelimiter({ delimiter }: Template): string {
+  return DELIMITER_NAMES.get(delimiter) ?? delimiter;
+}
+
+function otherDelimiterOf(text: string, byLooseName: Names['byLooseName'], template: Template): string | undefined {
   const hint = /^sep=(.)/u.exec(text)?.[1];
-  if (hint !== undefined) return OTHER_DELIMITERS.get(hint) ?? `"${escapeUnseen(hint)}"`;
-  for (const [delimiter, name] of OTHER_DELIMITERS) {
+  if (hint !== undefined) return DELIMITER_NAMES.get(hint) ?? `"${escapeUnseen(hint)}"`;
+  for (const [delimiter, name] of DELIMITER_NAMES) {
+    if (delimiter === template.delimiter) continue;
     const names = text.split(delimiter);
-    if (names.length > 1 && names.some((cell) => BY_LOOSE_NAME.has(looseNameOf(cell)))) return name;
+    if (names.length > 1 && names.some((cell) => byLooseName.has(looseNameOf(cell)))) return name;
   }
   return undefined;
 }
@@ -77,12 +170,25 @@ function repeatedColumns(cells: readonly string[]): [string, number][] {
   return [...times].filter(([cell, count]) => count > 1 && cell !== '');
 }
 
-function unknownColumn(line: number, cell: string, at: number): Problem {
-  if (cell.trim() === '') return headerProblem(line, `column ${at + 1} has no name`);
-  const meant = BY_LOOSE_NAME.get(looseNameOf(cell));
+function unknownColumn(
+  place: HeaderPlace,
+  cell: string,
+  { at, names, isFaulty }: { at: number; names: Names; isFaulty: boolean },
+): Problem[] {
+  if (isFaulty) return [headerProblem(place, `column ${at + 1} is named by something else than plain text`)];
+  if (names.byName.has(cell) || isSkipped(cell, place.template)) return [];
+  if (cell.trim() === '') return [headerProblem(place, `column ${at + 1} has no name`)];
+  const meant = names.byLooseName.get(looseNameOf(cell)) ?? columnOf(cell);
   const name = showName(cell);
-  const found = meant === undefined ? `there is no column ${name}` : `write ${meant} exactly so, not ${name}`;
-  return headerProblem(line, found, name);
+  const found = meant === undefined ? `there is no column ${name}` : hintOf(place.template, meant, name);
+  return [headerProblem(place, found, name)];
+}
+
+/** A column under our own name where the template has another is no slip of the pen. */
+function hintOf(template: Template, meant: string, name: string): string {
+  const column = columnOf(meant);
+  const expected = column === undefined ? meant : nameOf(template, column);
+  return `write ${expected} exactly so, not ${name}`;
 }
 
 /** Names show whole; anything else may be a value that slid into the first line. */

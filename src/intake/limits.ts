@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** What intake reads at most; a file beyond it is refused, never cut. */
 export interface IntakeLimits {
   readonly fileBytesMax: number;
@@ -7,9 +9,16 @@ export interface IntakeLimits {
   readonly recordBytesMax: number;
   /** Problems kept with their text; the others are only counted. */
   readonly problemsMax: number;
+  /** Bytes of a workbook as it is handed in; it is held in memory while it is read. */
+  readonly workbookBytesMax: number;
+  /** Bytes that all parts of a workbook may have when they are unpacked. */
+  readonly unpackedBytesMax: number;
+  /** Bytes of a workbook's table of texts, which is held in memory while the workbook is read. */
+  readonly sharedTextBytesMax: number;
 }
 
 const KIBIBYTE = 1024;
+const MEBIBYTE = 1024 * KIBIBYTE;
 const GIGABYTE = 1_000_000_000;
 
 export const DEFAULT_LIMITS: IntakeLimits = {
@@ -17,4 +26,26 @@ export const DEFAULT_LIMITS: IntakeLimits = {
   rowsMax: 2_000_000,
   recordBytesMax: 64 * KIBIBYTE,
   problemsMax: 1000,
+  workbookBytesMax: 128 * MEBIBYTE,
+  unpackedBytesMax: 2 * GIGABYTE,
+  sharedTextBytesMax: 256 * MEBIBYTE,
 };
+
+const limit = z.int().min(1);
+
+/** The part `files` of the file that PAYRUN_CONFIG names: any of the limits, each at least 1. */
+export const limitsOfFiles = z
+  .strictObject({
+    fileBytesMax: limit,
+    rowsMax: limit,
+    recordBytesMax: limit,
+    problemsMax: limit.max(DEFAULT_LIMITS.problemsMax),
+    workbookBytesMax: limit,
+    unpackedBytesMax: limit,
+    sharedTextBytesMax: limit,
+  })
+  .partial()
+  .transform((limits): IntakeLimits => {
+    const given = Object.entries(limits).filter(([, value]) => value !== undefined);
+    return { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+  });

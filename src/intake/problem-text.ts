@@ -3,7 +3,7 @@ import type { CheckedFile } from './check-file.ts';
 import type { Problem } from './problems.ts';
 import { escapeUnseen } from './shown-value.ts';
 
-const DESCRIBED_PROBLEMS_MAX = 20;
+const DESCRIBED_WARNINGS_MAX = 20;
 
 /** What `validate --json`, and a refused `run` or `submit`, print (design 12). */
 export function problemsDocument(checked: CheckedFile): object {
@@ -17,17 +17,24 @@ export function problemsDocument(checked: CheckedFile): object {
   };
 }
 
-/** Problems and warnings for a terminal: the first 20 with line, column, code, value, message and remedy. Empty without any. */
+/**
+ * For a terminal: all problems that are kept (at most 1,000) and the first 20 warnings, with line, column, code, value,
+ * message and remedy. Empty without any.
+ */
 export function describeProblems(checked: CheckedFile): string {
-  const problems = checked.problems.slice(0, DESCRIBED_PROBLEMS_MAX);
-  const warnings = checked.warnings.slice(0, DESCRIBED_PROBLEMS_MAX - problems.length);
-  const left = checked.problemsTotal - problems.length;
+  const { problems, problemsTotal, warnings } = checked;
+  const left = problemsTotal - problems.length;
   return [
-    ...(checked.problemsTotal === 0 ? [] : [headline(checked)]),
+    ...(problemsTotal === 0 ? [] : [headline(checked)]),
     ...problems.map(describe),
-    ...(left === 0 ? [] : [`and ${left} more`]),
-    ...warnings.map(describe),
+    ...(left === 0 ? [] : [moreText(left, checked)]),
+    ...warnings.slice(0, DESCRIBED_WARNINGS_MAX).map(describe),
+    ...(warnings.length > DESCRIBED_WARNINGS_MAX ? ['and more warnings'] : []),
   ].join('\n');
+}
+
+function moreText(left: number, { isMarkable }: CheckedFile): string {
+  return `and ${left} more${isMarkable ? ': "payrun validate FILE --marked-up COPY" writes all of them beside their rows' : ''}`;
 }
 
 function headline({ name, rows, valid, problemsTotal, fileRefused }: CheckedFile): string {

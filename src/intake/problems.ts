@@ -1,4 +1,3 @@
-import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from './columns.ts';
 import { showValue } from './shown-value.ts';
 
 /** What a problem does: refuses the whole file, refuses its row, or only warns. */
@@ -27,8 +26,10 @@ const KINDS = {
   },
   E_TYPE: {
     verdict: 'file',
-    message: 'The file is {found}, whatever its name says, and not a CSV file.',
-    remedy: `Hand in the CSV file itself, neither packed nor renamed. ${CSV_UTF8}`,
+    message: 'The file is {found}, and not {expected}, as its name says.',
+    remedy:
+      'Hand in the file itself, neither packed nor renamed: a workbook as .xlsx, a payment message as .xml, CSV under ' +
+      `any other name. ${CSV_UTF8}`,
   },
   E_ENCODING: {
     verdict: 'file',
@@ -42,15 +43,16 @@ const KINDS = {
   },
   E_DELIMITER: {
     verdict: 'file',
-    message: 'The columns are separated by {found}, not by commas.',
-    remedy: 'Export the file again with a comma between the columns.',
+    message: 'The columns are separated by {found}, not by {expected}.',
+    remedy:
+      'Export the file again with {expected} between the columns, or name a template that says what stands there.',
   },
   E_HEADER: {
     verdict: 'file',
     message: 'The header line is wrong: {found}.',
     remedy:
-      'The first line names the columns exactly, in any order. ' +
-      `Required: ${REQUIRED_COLUMNS.join(', ')}. Optional: ${OPTIONAL_COLUMNS.join(', ')}.`,
+      'The first line names the columns exactly, in any order. Required: {required}. Optional: {optional}. ' +
+      'A template may name others.',
   },
   E_HEADER_DUP: {
     verdict: 'file',
@@ -60,7 +62,7 @@ const KINDS = {
   E_COLUMNS: {
     verdict: 'file',
     message: 'The line has {found} cells where the header line has {expected}.',
-    remedy: 'Look for a missing or extra comma; a cell that has a comma in it must stand in double quotes.',
+    remedy: 'Look for a missing or extra delimiter; a cell that has one in it must stand in double quotes.',
   },
   E_QUOTE: {
     verdict: 'file',
@@ -77,7 +79,9 @@ const KINDS = {
   E_TRUNCATED: {
     verdict: 'file',
     message: 'The last line has no line end, so the file may have been cut off and its last cell may be incomplete.',
-    remedy: 'Compare the last row with its source and export the file again; a complete file ends with a line end.',
+    remedy:
+      'Compare the last row with its source and export the file again; a complete file ends with a line end. ' +
+      'Totals vouch only for a last column that is the amount; a SHA-256 in a manifest vouches for any.',
   },
   E_RECORD_SIZE: {
     verdict: 'file',
@@ -93,6 +97,61 @@ const KINDS = {
     verdict: 'file',
     message: 'The file has more than {limit} bytes.',
     remedy: 'Split it into several files.',
+  },
+  E_TOTALS: {
+    verdict: 'file',
+    message: 'The control totals do not fit: {found}.',
+    remedy:
+      'Compare the file with its source: rows may be missing, be there twice or have been changed. Correct the file, or the totals if they are wrong.',
+  },
+  E_CHECKSUM: {
+    verdict: 'file',
+    message:
+      'The SHA-256 of the file is {found}, where {expected} was expected: these are not the bytes that were promised.',
+    remedy: 'Fetch the file again from its source.',
+  },
+  E_MANIFEST: {
+    verdict: 'file',
+    message: 'The manifest beside the file cannot be used: {found}.',
+    remedy:
+      'Write it as {"rows": 2, "totals": {"USD": "1234.56"}, "sha256": "…"}, each of the three optional, or remove it.',
+  },
+  E_FIXED: {
+    verdict: 'file',
+    message: 'The cell says otherwise than the template, which has one value for all rows.',
+    remedy: 'Look whether the right file and the right template were named; leave the cell empty or correct it.',
+  },
+  E_WORKBOOK: {
+    verdict: 'file',
+    message: 'The workbook cannot be read: {found}.',
+    remedy: 'Open it in a spreadsheet and save it again as .xlsx, or as CSV UTF-8.',
+  },
+  E_SHEET: {
+    verdict: 'file',
+    message: 'It is not clear which sheet holds the payouts: {found}.',
+    remedy: 'Leave values in one sheet that can be seen, or have the template name the sheet.',
+  },
+  E_HIDDEN: {
+    verdict: 'file',
+    message: 'Values stand where nobody sees them: {found} is hidden.',
+    remedy: 'Show all rows and columns, remove filters, and delete what is not to be paid.',
+  },
+  E_MERGED: {
+    verdict: 'file',
+    message: 'Cells are merged: {found}.',
+    remedy: 'Undo the merging, so that each row has its own cells, and fill them in.',
+  },
+  E_UNPACKED_SIZE: {
+    verdict: 'file',
+    message: 'The workbook holds more than {limit} bytes when it is unpacked.',
+    remedy: 'Save it as CSV UTF-8, or split it into several files.',
+  },
+  E_MESSAGE: {
+    verdict: 'file',
+    message: 'The payment message cannot be taken: {found}.',
+    remedy:
+      'Hand in a whole ISO 20022 pain.001.001.09, whose ids have 1 to 35 characters and no blanks around them, and name ' +
+      'a template with a part pain001.',
   },
   E_EMPTY_ROW: {
     verdict: 'row',
@@ -167,7 +226,7 @@ const KINDS = {
   E_AMOUNT: {
     verdict: 'row',
     message: 'The amount {found}.',
-    remedy: 'Write it as 1234.56: digits and one decimal point, nothing else.',
+    remedy: 'Write it as {example}: digits and one decimal mark, nothing else.',
   },
   E_AMOUNT_SCALE: {
     verdict: 'row',
@@ -210,6 +269,43 @@ const KINDS = {
     remedy:
       'Use one of the 16 codes of the payments service in capital letters, such as COMP, or leave the cell empty.',
   },
+  E_NOT_ALLOWED: {
+    verdict: 'row',
+    message: 'The value is not among those that the template allows in this column.',
+    remedy: 'Use one of the values that the template names.',
+  },
+  E_LIMIT: {
+    verdict: 'row',
+    message: 'The amount may not be paid: {found}.',
+    remedy: 'Correct the amount, or have the limit of the template changed by who is in charge of it.',
+  },
+  W_IDENTITY: {
+    verdict: 'warning',
+    message: 'The payments service does not list this {found}; it may leave some out of its list.',
+    remedy: 'Check the id. If it is wrong, its payouts are refused when a quote is asked for, and nothing is paid.',
+  },
+  E_DATE: {
+    verdict: 'row',
+    message: 'The cell holds a date, where a payout has none: a spreadsheet may have changed a number into it.',
+    remedy: FORMAT_AS_TEXT,
+  },
+  E_NUMBER_FORMAT: {
+    verdict: 'row',
+    message:
+      'The cell shows another number than it holds: its format fills up zeros, leaves out thousands or shows percent.',
+    remedy: 'Enter what is meant, in a cell with the format of text or of a plain number.',
+  },
+  E_PRECISION: {
+    verdict: 'row',
+    message: 'The number has more than {limit} digits, which spreadsheets do not keep.',
+    remedy: FORMAT_AS_TEXT,
+  },
+  /** Outside of a transfer it refuses the message. */
+  E_ELEMENT: {
+    verdict: 'row',
+    message: 'The payment message asks for what cannot be done, and it is not left out silently: {found}.',
+    remedy: 'Take the element out where the message is made; a template may leave out some of them.',
+  },
   W_MOJIBAKE: {
     verdict: 'warning',
     message: 'The text looks as if it had been read in the wrong encoding before the file was made.',
@@ -219,6 +315,16 @@ const KINDS = {
     verdict: 'warning',
     message: 'The reference is a long number that ends in zeros: spreadsheets keep only the first 15 digits.',
     remedy: 'Compare it with its source.',
+  },
+  W_SCIENTIFIC: {
+    verdict: 'warning',
+    message: 'The reference may be a number with an exponent, which a spreadsheet makes of a long number.',
+    remedy: 'Compare it with its source; if it is another there, format the column as text and export the file again.',
+  },
+  W_DATE: {
+    verdict: 'warning',
+    message: 'The reference looks like a date, which a spreadsheet makes of numbers such as 4-2026.',
+    remedy: 'Compare it with its source; if it is another there, format the column as text and export the file again.',
   },
   W_ROWS_IGNORED: {
     verdict: 'warning',
@@ -250,22 +356,30 @@ export type Facts = Readonly<Record<string, string | number>>;
 export interface ProblemPlace {
   readonly line?: number | null;
   readonly column?: string;
+  /** What the file calls the column, where that is another name. */
+  readonly name?: string;
   /** The cell as it stands in the file. */
   readonly value?: string;
   readonly facts?: Facts;
+  /** In place of the remedy of the kind. */
+  readonly remedy?: string;
 }
 
 /** A problem with its sentences filled in and its value masked. */
-export function problemOf(code: ProblemCode, { line, column, value, facts }: ProblemPlace): Problem {
+export function problemOf(code: ProblemCode, { line, column, name, value, facts, remedy }: ProblemPlace): Problem {
   const kind = PROBLEM_KINDS[code];
   return {
     code,
     line: line ?? null,
-    column: column ?? null,
+    column: name ?? column ?? null,
     value: value === undefined ? null : detached(showValue(column ?? null, value)),
-    message: detached(kind.message.replace(/\{([a-z]+)\}/g, (_, name: string) => String(facts?.[name] ?? '?'))),
-    remedy: kind.remedy,
+    message: detached(filled(kind.message, facts)),
+    remedy: filled(remedy ?? kind.remedy, facts),
   };
+}
+
+function filled(text: string, facts: Facts | undefined): string {
+  return text.replace(/\{([a-z]+)\}/g, (_, name: string) => String(facts?.[name] ?? '?'));
 }
 
 /** A copy that shares no memory with the piece of the file that its text was cut from. */

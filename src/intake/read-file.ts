@@ -1,11 +1,11 @@
-import { createHash, type Hash } from 'node:crypto';
 import type { PayoutRow, RefusedRow } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { CheckedFile } from './check-file.ts';
-import { openPayoutSource, type PayoutSource } from './payout-source.ts';
+import { openPayoutSource } from './payout-source.ts';
 import { openDuplicateCursor } from './references.ts';
 import { type CheckedRow, duplicateProblem } from './row.ts';
 import { readCheckedRows } from './rows.ts';
+import { unchangedChunks } from './unchanged.ts';
 
 const BATCH_ROWS = 500;
 /** Longest piece of a refused row's cell that is kept for the report. */
@@ -20,23 +20,24 @@ export async function* readPayoutFile(
   path: string,
   checked: CheckedFile,
 ): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {
-  yield* readPayoutSource(await openPayoutSource(path), checked);
-}
-
-async function* readPayoutSource(
-  source: PayoutSource,
-  checked: CheckedFile,
-): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {
   if (checked.fileRefused) {
     throw new Refusal(`The payout file ${checked.name} was refused.`, {
       exitCode: EXIT.fileRefused,
       remedy: 'Correct the file and hand it in again.',
     });
   }
-  const sha256 = createHash('sha256');
+  yield* previewPayoutFile(path, checked);
+}
+
+/** The same also of a file that is refused as a whole: to look at, never to pay. */
+export async function* previewPayoutFile(
+  path: string,
+  checked: CheckedFile,
+): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {
+  const source = await openPayoutSource(path);
   const otherLineOf = openDuplicateCursor(checked.duplicates);
   let batch: (PayoutRow | RefusedRow)[] = [];
-  for await (const rows of readCheckedRows(hashed(source.chunks(), sha256), checked.limits)) {
+  for await (const rows of readCheckedRows(unchangedChunks(source, checked), checked.reading)) {
     for (const row of rows) {
       if (batch.length === BATCH_ROWS) {
         yield batch;
@@ -45,20 +46,7 @@ async function* readPayoutSource(
       batch.push(rowOf(row, otherLineOf(row.line)));
     }
   }
-  if (sha256.digest('hex') !== checked.sha256) {
-    throw new Refusal(`The payout file ${checked.name} changed while it was read.`, {
-      exitCode: EXIT.fileRefused,
-      remedy: 'Hand it in again when nothing writes to it any more.',
-    });
-  }
   if (batch.length > 0) yield batch;
-}
-
-async function* hashed(chunks: AsyncIterable<Buffer>, sha256: Hash): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    sha256.update(chunk);
-    yield chunk;
-  }
 }
 
 function rowOf(checked: CheckedRow, other: number | undefined): PayoutRow | RefusedRow {

@@ -1,15 +1,11 @@
 import { CsvError, parse } from 'csv-parse/sync';
+import type { IntakeLimits } from './limits.ts';
 import { type LineEnd, openLineScan } from './line-scan.ts';
+import type { FileRecord, RecordBatch, RecordStream } from './record.ts';
+import type { Delimiter } from './template.ts';
 import { type Fault, openTextReader } from './text.ts';
 
-/** One line of the table. */
-export interface FileRecord {
-  /** The physical line on which it begins, counted from 1 by line feeds. */
-  readonly line: number;
-  readonly cells: readonly string[];
-}
-
-/** Turns the bytes of a CSV file into records (RFC 4180, comma, UTF-8). */
+/** Turns the bytes of a CSV file into records (RFC 4180 with any delimiter, UTF-8). */
 export interface RecordReader {
   /** The records that these bytes complete. After a fault there are none. */
   push(bytes: Buffer): FileRecord[];
@@ -21,6 +17,24 @@ export interface RecordReader {
   line(): number;
   /** Whether the last record had no line end. */
   isCutShort(): boolean;
+}
+
+export interface CsvShape extends Pick<IntakeLimits, 'recordBytesMax'> {
+  readonly delimiter: Delimiter;
+}
+
+/** A CSV file as records. */
+export async function* readCsv(chunks: AsyncIterable<Buffer>, shape: CsvShape): RecordStream {
+  const reader = openRecordReader(shape);
+  for await (const chunk of chunks) yield batchOf(reader, reader.push(chunk));
+  const last = reader.end();
+  const cutShortLine = reader.isCutShort() ? last.at(-1)?.line : undefined;
+  yield { ...batchOf(reader, last), ...(cutShortLine === undefined ? {} : { cutShortLine }) };
+}
+
+function batchOf(reader: RecordReader, records: readonly FileRecord[]): RecordBatch {
+  const fault = reader.fault();
+  return fault === undefined ? { records } : { records, stop: { ...fault, line: reader.line() } };
 }
 
 const QUOTE = 0x22;
@@ -36,9 +50,9 @@ const QUOTE_FAULTS: ReadonlyMap<string, string> = new Map([
  * Records and fault are the same however the bytes are cut into pieces: each whole record before a fault is read, and
  * the first fault of the file is the one that counts. Memory: one piece and one record.
  */
-export function openRecordReader(limits: { recordBytesMax: number }): RecordReader {
-  const text = openTextReader();
-  const scan = openLineScan(limits.recordBytesMax);
+export function openRecordReader(shape: CsvShape): RecordReader {
+  const text = openTextReader('a CSV file');
+  const scan = openLineScan(shape.recordBytesMax);
   let pending: Buffer = NOTHING;
   let line = 1;
   let fault: Fault | undefined;
@@ -56,8 +70,9 @@ export function openRecordReader(limits: { recordBytesMax: number }): RecordRead
 
   function recordsOf(block: Buffer): FileRecord[] {
     const lineEnd = scan.lineEnd() ?? '\n';
-    if (!block.includes(QUOTE)) return plainRows(block, lineEnd).map((cells) => ({ line: line++, cells }));
-    const { rows, fault: quoteFault } = quotedRows(block, { lineEnd, ...limits });
+    if (!block.includes(QUOTE))
+      return plainRows(block, lineEnd, shape.delimiter).map((cells) => ({ line: line++, cells }));
+    const { rows, fault: quoteFault } = quotedRows(block, { lineEnd, ...shape });
     fault = quoteFault ?? fault;
     return rows.map((cells) => {
       const record = { line, cells };
@@ -85,10 +100,10 @@ export function openRecordReader(limits: { recordBytesMax: number }): RecordRead
 }
 
 /** Without a double quote nothing is left to parse: this is what csv-parse gives, about ten times faster. */
-function plainRows(block: Buffer, lineEnd: LineEnd): string[][] {
+function plainRows(block: Buffer, lineEnd: LineEnd, delimiter: Delimiter): string[][] {
   const lines = block.toString('utf8').split(lineEnd);
   if (lines.at(-1) === '') lines.pop();
-  return lines.map((cells) => cells.split(','));
+  return lines.map((cells) => cells.split(delimiter));
 }
 
 /**
@@ -97,14 +112,14 @@ function plainRows(block: Buffer, lineEnd: LineEnd): string[][] {
  */
 function quotedRows(
   block: Buffer,
-  { lineEnd, recordBytesMax }: { lineEnd: LineEnd; recordBytesMax: number },
+  { lineEnd, delimiter, recordBytesMax }: CsvShape & { lineEnd: LineEnd },
 ): { rows: string[][]; fault: Fault | undefined } {
   const options = {
     // The mark was taken off; at the head of a later block it would be a character of its cell.
     bom: false,
     cast: false,
     columns: false,
-    delimiter: ',',
+    delimiter,
     encoding: 'utf8',
     escape: '"',
     info: false,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { openNumberList } from './number-list.ts';
 
 const PLAIN = /^[\x21-\x7e]*$/;
 
@@ -24,63 +25,65 @@ export interface DuplicateLines {
   readonly others: Uint32Array;
 }
 
-/** Remembers references by a 128-bit hash and the first line that had each: 21 bytes a slot, at most three in four used. */
+/** Finds the lines of references that are equal but for what people overlook. */
 export interface ReferenceTable {
   add(reference: string, line: number): void;
   duplicates(): DuplicateLines;
 }
 
-const SLOTS_AT_FIRST = 4096;
-const WORDS = 4;
-const WORD_BYTES = 4;
+const DIGEST_BYTES = 32;
 
-interface Slots {
-  readonly size: number;
-  readonly keys: Uint32Array;
-  /** The first line with the reference; 0 in a free slot. */
-  readonly lines: Uint32Array;
-  /** 1 once the first line is among the duplicates. */
-  readonly isRepeated: Uint8Array;
-}
-
-function emptySlots(size: number): Slots {
+/**
+ * `suspects` are the hashes that came more than once, in ascending order; references with other hashes are not kept. Those
+ * that share a hash, the first 8 bytes of their SHA-256, are duplicates only when all of it is the same. Memory: 36 bytes a
+ * suspect and 16 a duplicate.
+ */
+export function openReferenceTable(suspects: BigUint64Array): ReferenceTable {
+  const firstLineOf = openFirstLines(suspects.length);
+  const pairs = openNumberList();
   return {
-    size,
-    keys: new Uint32Array(size * WORDS),
-    lines: new Uint32Array(size),
-    isRepeated: new Uint8Array(size),
+    add(reference, line) {
+      const digest = hash('sha256', foldReference(reference), 'buffer');
+      const at = placeIn(suspects, digest.readBigUInt64BE());
+      if (at === undefined) return;
+      const first = firstLineOf(at, digest, line);
+      if (first === line) return;
+      pairs.push(pairOf(first, line));
+      pairs.push(pairOf(line, first));
+    },
+    duplicates: () => onePerLine(pairs.sorted()),
   };
 }
 
-/** Open addressing; the hash is SHA-256 cut to 128 bits, so that equal keys are equal references. */
-export function openReferenceTable(): ReferenceTable {
-  let slots = emptySlots(SLOTS_AT_FIRST);
-  let used = 0;
-  const pairs: bigint[] = [];
+/** Where a number stands in an ascending list. */
+function placeIn(sorted: BigUint64Array, number: bigint): number | undefined {
+  let from = 0;
+  let to = sorted.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((sorted[middle] ?? 0n) < number) from = middle + 1;
+    else to = middle;
+  }
+  return sorted[from] === number ? from : undefined;
+}
 
-  return {
-    add(reference, line) {
-      const key = keyOf(foldReference(reference));
-      const slot = slotOf(slots, key);
-      const first = slots.lines[slot] ?? 0;
-      if (first !== 0) {
-        if (slots.isRepeated[slot] === 0) pairs.push(pairOf(first, line));
-        slots.isRepeated[slot] = 1;
-        pairs.push(pairOf(line, first));
-        return;
-      }
-      slots.keys.set(key, slot * WORDS);
-      slots.lines[slot] = line;
-      used++;
-      if (used * 4 > slots.size * 3) slots = doubled(slots);
-    },
-    duplicates() {
-      const sorted = BigUint64Array.from(pairs).toSorted();
-      return {
-        lines: Uint32Array.from(sorted, (pair) => Number(pair >> 32n)),
-        others: Uint32Array.from(sorted, (pair) => Number(BigInt.asUintN(32, pair))),
-      };
-    },
+/** Gives the first line that had a digest: the line itself when none had it before. */
+function openFirstLines(suspects: number): (at: number, digest: Buffer, line: number) => number {
+  const digests = Buffer.alloc(suspects * DIGEST_BYTES);
+  const lines = new Uint32Array(suspects);
+  /** By digest: of those that share a suspect's place with another one. */
+  const collided = new Map<string, number>();
+  return (at, digest, line) => {
+    const start = at * DIGEST_BYTES;
+    if (lines[at] === 0) {
+      lines[at] = line;
+      digests.set(digest, start);
+    }
+    if (digest.equals(digests.subarray(start, start + DIGEST_BYTES))) return lines[at] ?? line;
+    const key = digest.toString('hex');
+    const first = collided.get(key) ?? line;
+    collided.set(key, first);
+    return first;
   };
 }
 
@@ -88,35 +91,17 @@ function pairOf(line: number, other: number): bigint {
   return (BigInt(line) << 32n) | BigInt(other);
 }
 
-function keyOf(folded: string): Uint32Array {
-  const digest = hash('sha256', folded, 'buffer');
-  const key = new Uint32Array(WORDS);
-  for (let word = 0; word < WORDS; word++) key[word] = digest.readUInt32LE(word * WORD_BYTES);
-  return key;
-}
-
-/** The slot that holds the key, or the free one where it belongs. */
-function slotOf({ size, keys, lines }: Slots, key: Uint32Array): number {
-  let slot = (key[0] ?? 0) % size;
-  while (lines[slot] !== 0 && !hasKey(keys, slot * WORDS, key)) slot = (slot + 1) % size;
-  return slot;
-}
-
-function hasKey(keys: Uint32Array, at: number, key: Uint32Array): boolean {
-  return keys[at] === key[0] && keys[at + 1] === key[1] && keys[at + 2] === key[2] && keys[at + 3] === key[3];
-}
-
-function doubled(old: Slots): Slots {
-  const slots = emptySlots(old.size * 2);
-  for (let at = 0; at < old.size; at++) {
-    if (old.lines[at] === 0) continue;
-    const key = old.keys.subarray(at * WORDS, (at + 1) * WORDS);
-    const slot = slotOf(slots, key);
-    slots.keys.set(key, slot * WORDS);
-    slots.lines[slot] = old.lines[at] ?? 0;
-    slots.isRepeated[slot] = old.isRepeated[at] ?? 0;
+function onePerLine(sorted: BigUint64Array): DuplicateLines {
+  const lines = new Uint32Array(sorted.length);
+  const others = new Uint32Array(sorted.length);
+  let count = 0;
+  for (const pair of sorted) {
+    const line = Number(pair >> 32n);
+    if (count > 0 && lines[count - 1] === line) continue;
+    lines[count] = line;
+    others[count++] = Number(BigInt.asUintN(32, pair));
   }
-  return slots;
+  return { lines: lines.subarray(0, count), others: others.subarray(0, count) };
 }
 
 /** Looks up lines in ascending order; gives the other line with the same reference, or undefined. */

@@ -1,16 +1,19 @@
-import { digitsOf, type Money, parseAmount } from '../money.ts';
+import { digitsOf, formatAmount, type Money, parseAmount } from '../money.ts';
 import { AMOUNT_TYPES, type PayoutRow, SOURCES_OF_CASH } from '../payout.ts';
 import { amountFault, type CellFault, cellFault, cellWarning, codeOfColumn } from './cells.ts';
-import { type Column, isRequired } from './columns.ts';
-import type { Header } from './header.ts';
+import type { Column } from './columns.ts';
+import type { Header, HeaderColumn } from './header.ts';
 import { type Problem, problemOf } from './problems.ts';
-import type { FileRecord } from './records.ts';
+import type { FileRecord } from './record.ts';
+import type { Template } from './template.ts';
 
 /** A data row as intake judges it, without regard to other rows. */
 export interface CheckedRow {
   readonly line: number;
+  /** All cells of the record, those that are not read included. */
+  readonly record: FileRecord;
   readonly columns: readonly Column[];
-  /** As they stand in the file, in the order of `columns` unless their number is wrong. */
+  /** As they stand in the file, in the order of `columns`; none when the row has not as many as the header. */
   readonly cells: readonly string[];
   /** The payout; null when there are problems. */
   readonly row: PayoutRow | null;
@@ -20,46 +23,62 @@ export interface CheckedRow {
   readonly warnings: readonly Problem[];
 }
 
+/** What the columns of one row say, and what is wrong with them. */
+interface Judged {
+  readonly values: Map<Column, string>;
+  readonly problems: Problem[];
+  readonly warnings: Problem[];
+  /** The amount as a plain decimal; undefined when it is none. */
+  amountText: string | undefined;
+}
+
 const PLAIN_DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 /** Checks each cell of a row against its column's rule and gives the payout, or everything that is wrong with it. */
 export function checkRow(record: FileRecord, header: Header): CheckedRow {
   const { line, cells } = record;
-  const { columns } = header;
-  if (cells.length !== columns.length) {
+  if (cells.length !== header.width) {
     return refusedRow(record, header, [
-      problemOf('E_COLUMNS', { line, facts: { found: cells.length, expected: columns.length } }),
+      problemOf('E_COLUMNS', { line, facts: { found: cells.length, expected: header.width } }),
     ]);
   }
-  const values = new Map<Column, string>();
-  const problems: Problem[] = [];
-  const warnings: Problem[] = [];
-  let isAmountSound = true;
-  columns.forEach((column, at) => {
-    const value = cells[at] ?? '';
-    values.set(column, value);
-    const fault = faultOf(column, value);
-    if (fault !== undefined) {
-      problems.push(problemOf(fault.code, { ...fault, line, column, value }));
-      if (column === 'amount') isAmountSound = false;
-      return;
-    }
-    const warning = cellWarning(column, value);
-    if (warning !== undefined) warnings.push(problemOf(warning, { line, column, value }));
-  });
-  const amount = isAmountSound ? readAmount(values, line, problems) : null;
+  const judged = judgeCells(record, header);
+  const { values, problems, warnings } = judged;
+  for (const { code, facts } of record.faults ?? []) problems.push(problemOf(code, { line, facts: facts ?? {} }));
+  const amount = readAmount(judged, line, header);
   const row = amount === null || problems.length > 0 ? null : payoutRow(line, amount, values);
-  return { line, columns, cells, row, amount, problems, warnings };
+  return {
+    line,
+    record,
+    columns: header.columnNames,
+    cells: readCells(cells, header),
+    row,
+    amount,
+    problems,
+    warnings,
+  };
 }
 
 /** A row that is refused as a whole. */
-export function refusedRow({ line, cells }: FileRecord, { columns }: Header, problems: Problem[]): CheckedRow {
-  return { line, columns, cells, row: null, amount: null, problems, warnings: [] };
+export function refusedRow(record: FileRecord, header: Header, problems: Problem[]): CheckedRow {
+  const { line, cells } = record;
+  const read = cells.length === header.width ? readCells(cells, header) : [];
+  return { line, record, columns: header.columnNames, cells: read, row: null, amount: null, problems, warnings: [] };
+}
+
+/** The cells of the columns that are read; most files have no others. */
+function readCells(cells: readonly string[], { columns, width, template }: Header): readonly string[] {
+  if (columns.length === width && template.fixed.size === 0) return cells;
+  return columns.map((column) => textOf(column, cells));
+}
+
+function textOf({ at, fixed }: HeaderColumn, cells: readonly string[]): string {
+  const text = cells[at] ?? '';
+  return text === '' ? (fixed ?? '') : text;
 }
 
 /** The reference as it stands in the file; empty when there is none or the row's cells cannot be told apart. */
 export function referenceOf({ columns, cells }: CheckedRow): string {
-  if (cells.length !== columns.length) return '';
   return cells[columns.indexOf('reference')] ?? '';
 }
 
@@ -73,28 +92,83 @@ export function duplicateProblem(checked: CheckedRow, other: number): Problem {
   });
 }
 
-function faultOf(column: Column, value: string): CellFault | undefined {
-  if (value === '') {
-    return isRequired(column) ? { code: codeOfColumn(column), facts: { found: 'is missing' } } : undefined;
+function judgeCells({ line, cells, cellFaults }: FileRecord, header: Header): Judged {
+  const judged: Judged = { values: new Map(), problems: [], warnings: [], amountText: undefined };
+  for (const place of header.columns) {
+    const { column, name, at } = place;
+    const value = textOf(place, cells);
+    judged.values.set(column, value);
+    const fault = cellFaults?.get(at) ?? faultOf(place, value, header);
+    if (fault !== undefined) {
+      judged.problems.push(problemOf(fault.code, { ...fault, line, column, name, value }));
+      continue;
+    }
+    if (column === 'amount') judged.amountText = header.readAmount(value);
+    const warning = cellWarning(column, value);
+    if (warning !== undefined) judged.warnings.push(problemOf(warning, { line, column, name, value }));
   }
-  if (column === 'amount') return PLAIN_DECIMAL.test(value) ? undefined : amountFault(value);
-  return cellFault(column, value);
+  return judged;
+}
+
+function faultOf(
+  place: HeaderColumn,
+  value: string,
+  { template, readAmount: plainDecimalOf }: Header,
+): CellFault | undefined {
+  const { column, fixed } = place;
+  const { decimalMark } = template;
+  if (value === '') {
+    if (!place.isDemanded) return undefined;
+    return { code: codeOfColumn(column), facts: { found: 'is missing', example: `1234${decimalMark}56` } };
+  }
+  if (fixed !== undefined && fixed !== value) return { code: 'E_FIXED' };
+  if (column === 'amount') {
+    return PLAIN_DECIMAL.test(plainDecimalOf(value) ?? '') ? undefined : amountFault(value, decimalMark);
+  }
+  return cellFault(column, value) ?? templateFault(place, value, template);
+}
+
+/** What the template has against a value that is sound in itself. */
+function templateFault({ column, allowed }: HeaderColumn, value: string, template: Template): CellFault | undefined {
+  if (allowed?.has(value) === false) return { code: 'E_NOT_ALLOWED' };
+  const { referenceCharacters } = template;
+  if (column !== 'reference' || referenceCharacters === null || value.length === referenceCharacters) return undefined;
+  const found = `has ${value.length} characters, not ${referenceCharacters}; a spreadsheet may have taken zeros off its head`;
+  const remedy = `Enter it with all its ${referenceCharacters} characters from its source, in a column with the format of text, or correct referenceCharacters in the template.`;
+  return { code: 'E_REFERENCE', facts: { found }, remedy };
 }
 
 /** The amount in the currency that the amount type names; null, perhaps with a problem, when either is not sound. */
-function readAmount(values: ReadonlyMap<Column, string>, line: number, problems: Problem[]): Money | null {
+function readAmount({ values, problems, amountText }: Judged, line: number, header: Header): Money | null {
   const type = amountTypeOf(values.get('amountType'));
-  if (type === undefined) return null;
+  if (type === undefined || amountText === undefined) return null;
   const currency = values.get(type === 'SOURCE_AMOUNT' ? 'sourceCurrency' : 'destinationCurrency') ?? '';
   const digits = digitsOf(currency);
   if (digits === undefined) return null;
-  const value = values.get('amount') ?? '';
-  const amount = parseAmount(value, currency);
-  if (typeof amount !== 'string') return amount;
-  const decimals = value.split('.')[1] ?? '';
+  const place = { line, column: 'amount', name: nameIn(header), value: values.get('amount') ?? '' };
+  const amount = parseAmount(amountText, currency);
+  if (typeof amount !== 'string') {
+    const found = overLimit(amount, header.template.payoutMax);
+    if (found !== undefined) problems.push(problemOf('E_LIMIT', { ...place, facts: { found } }));
+    return amount;
+  }
+  const decimals = amountText.split('.')[1] ?? '';
   const code = decimals.length > digits ? 'E_AMOUNT_SCALE' : 'E_AMOUNT_RANGE';
-  problems.push(problemOf(code, { line, column: 'amount', value, facts: { currency, digits } }));
+  problems.push(problemOf(code, { ...place, facts: { currency, digits } }));
   return null;
+}
+
+function nameIn({ columns }: Header): string {
+  return columns.find(({ column }) => column === 'amount')?.name ?? 'amount';
+}
+
+/** What is wrong with the amount by the template's limits: a currency that they do not name must not occur at all. */
+function overLimit(amount: Money, payoutMax: ReadonlyMap<string, Money> | null): string | undefined {
+  if (payoutMax === null) return undefined;
+  const limit = payoutMax.get(amount.currency);
+  if (limit === undefined) return `the template has no limit for ${amount.currency}`;
+  if (amount.minor <= limit.minor) return undefined;
+  return `the limit of the template for one payout is ${formatAmount(limit)} ${limit.currency}`;
 }
 
 function amountTypeOf(value: string | undefined): PayoutRow['amountType'] | undefined {

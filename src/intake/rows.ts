@@ -1,53 +1,46 @@
-import type { IntakeLimits } from './limits.ts';
+import { type Reading, readRecords } from './formats.ts';
 import { problemOf } from './problems.ts';
-import { type FileRecord, openRecordReader } from './records.ts';
+import type { Damage } from './record.ts';
 import type { CheckedRow } from './row.ts';
 import { openTable, type RowListener } from './table.ts';
 
-type RowLimits = Pick<IntakeLimits, 'recordBytesMax' | 'rowsMax'>;
-
-/** Turns the bytes of a payout file into judged rows. What is told is the same however the bytes are cut into pieces. */
-export interface RowReader {
-  push(bytes: Buffer): void;
-  end(): void;
+/**
+ * Turns the bytes of a payout file into judged rows. What is told is the same however the bytes are cut into pieces.
+ * After each piece it gives what `take` gives; who has enough may stop there.
+ */
+export async function* tellRows<Taken>(
+  chunks: AsyncIterable<Buffer>,
+  reading: Reading,
+  { listener, take }: { listener: RowListener; take: () => Taken },
+): AsyncGenerator<Taken, void> {
+  const table = openTable({ ...reading.limits, template: reading.template }, listener);
+  let cutShortLine: number | undefined;
+  for await (const batch of readRecords(chunks, reading)) {
+    for (const record of batch.records) table.read(record);
+    for (const damage of batch.damage ?? []) listener.damage(problemOfDamage(damage));
+    if (batch.stop !== undefined && !table.isStopped()) table.stop(problemOfDamage(batch.stop));
+    cutShortLine = batch.cutShortLine;
+    yield take();
+  }
+  table.end(cutShortLine);
+  yield take();
 }
 
-export function openRowReader(limits: RowLimits, listener: RowListener): RowReader {
-  const records = openRecordReader(limits);
-  const table = openTable(limits, listener);
-
-  function readAll(all: readonly FileRecord[]): void {
-    for (const record of all) table.read(record);
-    const fault = records.fault();
-    if (fault === undefined || table.isStopped()) return;
-    table.stop(problemOf(fault.code, { line: records.line(), facts: fault.facts }));
-  }
-
-  return {
-    push(bytes) {
-      if (!table.isStopped()) readAll(records.push(bytes));
-    },
-    end() {
-      if (table.isStopped()) return;
-      const last = records.end();
-      readAll(last);
-      table.end(records.isCutShort() ? last.at(-1)?.line : undefined);
-    },
-  };
+function problemOfDamage({ code, line, facts }: Damage) {
+  return problemOf(code, { line, facts: facts ?? {} });
 }
 
 /** The rows of a file once more, a batch for each piece of it; what else there is to tell was told before. */
 export async function* readCheckedRows(
   chunks: AsyncIterable<Buffer>,
-  limits: RowLimits,
+  reading: Reading,
 ): AsyncGenerator<readonly CheckedRow[]> {
   let rows: CheckedRow[] = [];
-  const reader = openRowReader(limits, { row: (checked) => rows.push(checked), damage() {}, warning() {} });
-  for await (const chunk of chunks) {
-    reader.push(chunk);
-    yield rows;
+  const listener: RowListener = { row: (checked) => rows.push(checked), damage() {}, warning() {}, cutShort() {} };
+  const take = (): readonly CheckedRow[] => {
+    const taken = rows;
     rows = [];
-  }
-  reader.end();
-  yield rows;
+    return taken;
+  };
+  yield* tellRows(chunks, reading, { listener, take });
 }

@@ -1,14 +1,18 @@
 import { openEmptyLines } from './empty-lines.ts';
 import { blankFirstLine, type Header, isSeparatorHint, readHeader } from './header.ts';
 import { type Problem, problemOf } from './problems.ts';
-import type { FileRecord } from './records.ts';
+import type { FileRecord } from './record.ts';
 import { type CheckedRow, checkRow, refusedRow } from './row.ts';
+import type { Template } from './template.ts';
 
 export interface RowListener {
+  header?(header: Header): void;
   row(checked: CheckedRow): void;
   /** A problem of the file's structure that is no row's: the file is refused. */
   damage(problem: Problem): void;
   warning(problem: Problem): void;
+  /** The last line of the file has no line end: it may have been cut off there (bad-input case 23). */
+  cutShort(line: number): void;
 }
 
 /** Makes rows of records: the first is the header, and lines without values at the end are none. Tells in file order. */
@@ -21,7 +25,7 @@ export interface Table {
   isStopped(): boolean;
 }
 
-export function openTable(limits: { rowsMax: number }, listener: RowListener): Table {
+export function openTable(shape: { rowsMax: number; template: Template }, listener: RowListener): Table {
   const emptyLines = openEmptyLines();
   let header: Header | undefined;
   let hasBlankFirstLine = false;
@@ -40,17 +44,22 @@ export function openTable(limits: { rowsMax: number }, listener: RowListener): T
       return;
     }
     if (line === 1 && isSeparatorHint(cells)) return;
-    const read = hasBlankFirstLine ? [blankFirstLine()] : readHeader(record);
+    const read = hasBlankFirstLine ? [blankFirstLine(shape.template)] : readHeader(record, shape.template);
     if (Array.isArray(read)) for (const problem of read) stop(problem);
-    else header = read;
+    else tellHeader(read);
+  }
+
+  function tellHeader(read: Header): void {
+    header = read;
+    listener.header?.(read);
   }
 
   function readNext(record: FileRecord, known: Header): void {
     const { line, cells } = record;
     const isBlank = cells.length === 1 && cells[0] === '';
-    const isEmpty = isBlank || (cells.length === known.columns.length && cells.every((cell) => cell === ''));
-    if (rows + emptyLines.count() >= limits.rowsMax) {
-      stop(problemOf('E_TOO_MANY_ROWS', { line, facts: { limit: limits.rowsMax } }));
+    const isEmpty = isBlank || (cells.length === known.width && cells.every((cell) => cell === ''));
+    if (rows + emptyLines.count() >= shape.rowsMax) {
+      stop(problemOf('E_TOO_MANY_ROWS', { line, facts: { limit: shape.rowsMax } }));
     } else if (isEmpty) {
       emptyLines.keep({ line, isBlank, cells });
     } else {
@@ -81,7 +90,7 @@ export function openTable(limits: { rowsMax: number }, listener: RowListener): T
       if (isStopped) return;
       if (header === undefined) stop(problemOf('E_EMPTY', {}));
       else if (rows === 0) stop(problemOf('E_NO_ROWS', {}));
-      else if (cutShortLine !== undefined) stop(problemOf('E_TRUNCATED', { line: cutShortLine }));
+      else if (cutShortLine !== undefined) listener.cutShort(cutShortLine);
       const ignored = emptyLines.count();
       if (ignored > 0) listener.warning(problemOf('W_ROWS_IGNORED', { facts: { found: ignored } }));
     },

@@ -20,8 +20,11 @@ export interface TextReader {
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NOTHING = Buffer.alloc(0);
 
-/** The same text and the same fault however the bytes are cut into pieces (bad-input case 12). */
-export function openTextReader(): TextReader {
+/**
+ * The same text and the same fault however the bytes are cut into pieces (bad-input case 12). `expected` is what the file
+ * should be, as a piece of a sentence.
+ */
+export function openTextReader(expected: string): TextReader {
   let kept: Buffer = NOTHING;
   let isHeadRead = false;
   let offset = 0;
@@ -39,7 +42,7 @@ export function openTextReader(): TextReader {
       isHeadRead = true;
       const foreign = foreignTypeOf(all);
       if (foreign !== undefined) {
-        fault = { code: foreign.code, facts: { found: foreign.found } };
+        fault = { code: foreign.code, facts: { found: foreign.found, expected } };
         return NOTHING;
       }
       if (all.subarray(0, MARK.length).equals(MARK)) {

@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CheckedFile } from '../../src/intake/check-file.ts';
 import { checkPayoutSource } from '../../src/intake/check-file.ts';
-import { type Cells, COLUMNS, check, file, HEADER, line, sourceOf, UUID } from './payout-text.ts';
+import { readCheckedRows } from '../../src/intake/rows.ts';
+import { type Cells, COLUMNS, check, collect, file, HEADER, line, sourceOf, UUID } from './payout-text.ts';
 
 /** Case of bad-input.md, what it is, the file's bytes, verdict and code (none for OK). */
 type Case = readonly [number, string, Buffer | string, 'OK' | 'F' | 'R' | 'W', string?];
@@ -101,6 +105,77 @@ const FILES: readonly Case[] = [
   [51, 'a reference with a small exponent', withCells({ reference: '1.5E-05' }), 'R', 'E_SCIENTIFIC'],
   [52, 'a reference that lost digits', withCells({ reference: '1234567890123450000' }), 'W', 'W_LONG_NUMBER'],
   [52, 'an id that lost digits', withCells({ beneficiaryIdentityId: '1234567890123450000' }), 'R', 'E_BENEFICIARY'],
+  ...['1.23457E15', '1E+5', '1E+05', '1,5E3', '2.0e7'].map(
+    (reference): Case => [
+      51,
+      `the reference ${reference}`,
+      withCells({ reference: `"${reference}"` }),
+      'R',
+      'E_SCIENTIFIC',
+    ],
+  ),
+  ...['1E5', '12e4', '10.5E3', '1E-5', '84620e17'].map(
+    (reference): Case => [51, `the reference ${reference}`, withCells({ reference }), 'W', 'W_SCIENTIFIC'],
+  ),
+  ...['E5', '1E5A', '1-E5', '1E', 'INV-1E5', '0x1E5', '4711'].map(
+    (reference): Case => [51, `the reference ${reference}`, withCells({ reference }), 'OK'],
+  ),
+  ...[
+    '3-Apr',
+    '03-apr',
+    '31-Dec',
+    '03. Apr',
+    '3.Apr',
+    '03-avr',
+    '3-abr',
+    '3 May',
+    '3-Apr-26',
+    '03-Apr-2026',
+    '2-ene',
+    '1/dez',
+    '05-janv.',
+    '3-April',
+    '3. august 2026',
+    '3-März',
+    '3-août',
+    '4-déc.',
+  ].map((reference): Case => [54, `the reference ${reference}`, withCells({ reference }), 'R', 'E_DATE']),
+  ...[
+    '12-SET',
+    '03-APR-26',
+    'Apr-26',
+    'Okt 26',
+    'abr/26',
+    '2026-04-03',
+    '2026/4/3',
+    '03.04.2026',
+    '3/4/2026',
+    '4-3-1999',
+    'April 3',
+    'Apr.26',
+    'Sept. 26',
+    'APR-2026',
+    '03.04.26',
+    '04-03-26',
+    '4/3/26',
+  ].map((reference): Case => [54, `the reference ${reference}`, withCells({ reference }), 'W', 'W_DATE']),
+  ...[
+    '45306',
+    '20260403',
+    '3-4',
+    '2026-0403',
+    '2026-04',
+    '2026-4711-03',
+    '26-47-03',
+    'April 3 A',
+    'Apr.',
+    '3-Apr-A',
+    'RENT Apr-26',
+    'Apr-2026-7',
+    '3-Aprils',
+    '47-Apr',
+    '2026.04-03',
+  ].map((reference): Case => [54, `the reference ${reference}`, withCells({ reference }), 'OK']),
   [54, 'an id turned into a date', withCells({ beneficiaryIdentityId: '3-Apr' }), 'R', 'E_BENEFICIARY'],
   [55, 'an id in capital letters', withCells({ beneficiaryIdentityId: UUID.toUpperCase() }), 'OK'],
   [55, 'an id in braces', withCells({ beneficiaryIdentityId: `{${UUID}}` }), 'R', 'E_BENEFICIARY'],
@@ -227,6 +302,51 @@ function reversed(text: string): string {
     .join('\n');
 }
 
+/**
+ * The cases that the bytes of one file cannot show: the test that has each, by file and title, or what is to bring it.
+ * None of them is intake's to judge but those whose test lies in this folder.
+ */
+const ELSEWHERE: Readonly<Record<number, readonly [file: string, title: string] | `issue ${string}`>> = {
+  12: ['intake/bad-input.test.ts', '#12 the byte at which UTF-8 ends'],
+  25: ['intake/control-totals.test.ts', '#25 find a file that was cut exactly at the end of a row'],
+  26: ['intake/control-totals.test.ts', '#26 control totals'],
+  53: ['intake/templates.test.ts', '#53 finds references that lost zeros'],
+  69: ['intake/templates.test.ts', '#69 limits the amount of a payout'],
+  70: ['intake/read-file.test.ts', '#70 sums are exact'],
+  72: ['intake/templates.test.ts', '#72 fixes a value for all rows'],
+  75: ['intake/templates.test.ts', '#75 requires optional columns'],
+  78: ['ledger/recording.test.ts', 'of a payout that nobody has begun to pay holds the next one'],
+  80: 'issue 5, point 5: duplicates',
+  81: ['ledger/recording.test.ts', '20 times at once makes one run'],
+  82: ['ledger/recording.test.ts', 'with its rows in another order'],
+  83: 'issue 5, point 10: the retry file',
+  85: ['intake/bad-input.test.ts', '#85 strings that break other programs'],
+  86: ['report/csv.test.ts', 'keeps one line a row whatever the words hold'],
+  87: ['log.test.ts', 'cannot begin a line of its own'],
+  89: ['intake/bad-input.test.ts', '#89 a file that is too large'],
+  92: ['intake/read-file.test.ts', '#92 %s: refused with exit code 3'],
+  93: 'issue 4: the inbox',
+  94: 'issue 4: the inbox',
+  100: ['intake/bad-input.test.ts', '#100 the row beyond the limit'],
+  101: ['intake/records.test.ts', '#101 %s'],
+  102: ['report/csv.test.ts', 'is read back with every machine field equal'],
+};
+const CASES_OF_BAD_INPUT = 102;
+
+describe('the cases of bad input', () => {
+  test('are all judged here or named with their place', () => {
+    const known = new Set([...FILES.map(([number]) => number), ...Object.keys(ELSEWHERE).map(Number)]);
+    const all = Array.from({ length: CASES_OF_BAD_INPUT }, (_, at) => at + 1);
+    expect(all.filter((number) => !known.has(number))).toEqual([]);
+  });
+
+  test.each(Object.entries(ELSEWHERE))('#%s is where it is said to be: %s', (_number, place) => {
+    if (typeof place === 'string') return;
+    const [path, title] = place;
+    expect(readFileSync(join(import.meta.dirname, '..', path), 'utf8')).toContain(`'${title}`);
+  });
+});
+
 function verdictOf(checked: CheckedFile): string {
   if (checked.fileRefused) return 'F';
   if (checked.valid < checked.rows) return 'R';
@@ -258,8 +378,8 @@ describe('the same is told however the file is cut into pieces', () => {
 
 describe('limits', () => {
   test('#100 the row beyond the limit refuses the file, and lines without values at its end do not count until then', async () => {
-    expect(await check(file(ok, second), { rowsMax: 2 })).toMatchObject({ problems: [], rows: 2 });
-    const checked = await check(file(ok, second, line({ reference: 'INV-3' })), { rowsMax: 2 });
+    expect(await check(file(ok, second), { limits: { rowsMax: 2 } })).toMatchObject({ problems: [], rows: 2 });
+    const checked = await check(file(ok, second, line({ reference: 'INV-3' })), { limits: { rowsMax: 2 } });
     expect(checked).toMatchObject({ fileRefused: true, sha256: '', rows: 2 });
     expect(checked.problems).toMatchObject([{ code: 'E_TOO_MANY_ROWS', line: 4 }]);
   });
@@ -274,11 +394,13 @@ describe('limits', () => {
         for (; ; read++) yield Buffer.from(`${line({ reference: `INV-${read}` })}\n`);
       },
     };
-    const checked = await checkPayoutSource(endless, { fileBytesMax: 2000 });
+    const checked = await checkPayoutSource(endless, { limits: { fileBytesMax: 2000 } });
     expect(checked.problems).toMatchObject([{ code: 'E_FILE_SIZE', line: null }]);
     expect(read).toBeLessThan(30);
     const known = { ...endless, bytes: 2001, chunks: () => failing() };
-    expect((await checkPayoutSource(known, { fileBytesMax: 2000 })).problems).toMatchObject([{ code: 'E_FILE_SIZE' }]);
+    expect((await checkPayoutSource(known, { limits: { fileBytesMax: 2000 } })).problems).toMatchObject([
+      { code: 'E_FILE_SIZE' },
+    ]);
   });
 
   test('#89 a row of 10,000 columns and a cell of several megabytes are refused', async () => {
@@ -323,7 +445,7 @@ async function* failing(): AsyncGenerator<Buffer> {
 }
 
 describe('what a problem tells', () => {
-  test('the byte at which UTF-8 ends, a byte order mark included', async () => {
+  test('#12 the byte at which UTF-8 ends, a byte order mark included', async () => {
     const content = bytes([0xef, 0xbb, 0xbf], `${HEADER}\n${ok}\n`, [0x4a, 0xf6, 0x72]);
     const offset = 3 + HEADER.length + 1 + ok.length + 1 + 2;
     for (const pieceBytes of [1, 2, 5, 4096]) {
@@ -418,5 +540,33 @@ describe('#85 strings that break other programs', () => {
       expect(checked.rows).toBe(2);
       expect(checked.valid + new Set(checked.problems.map(({ line: at }) => at)).size).toBe(2);
     }
+  });
+
+  test('whatever they are, what is accepted is paid exactly as it stands, and what is shown is safe', async () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.string({ unit: 'grapheme', maxLength: 12 }),
+      fc.constantFrom(...strings.filter((one) => one.length < 100)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...COLUMNS), text, async (column, value) => {
+        const sound = value.replaceAll('\0', '').replaceAll(/[\r\p{Cs}]/gu, '');
+        const content = file(line({ reference: 'INV-1', [column]: `"${sound.replaceAll('"', '""')}"` }));
+        const checked = await check(content);
+        const [row] = await collect(readCheckedRows(sourceOf(content).chunks(), checked.reading));
+        expect(row?.cells[COLUMNS.indexOf(column)]).toBe(sound);
+        expect([checked.valid === 1, row?.row !== null]).toEqual([
+          checked.problemsTotal === 0,
+          checked.problemsTotal === 0,
+        ]);
+        expect(
+          checked.problems.map(({ message, remedy, value: shown }) => `${message}${remedy}${shown}`).join(''),
+        ).toMatch(/^[^\p{C}\p{Zl}\p{Zp}]*$/u);
+        const paid = Object.values(row?.row ?? { none: sound });
+        const isOtherForm = column === 'amount' || column.endsWith('Id') || sound === '';
+        expect(isOtherForm || paid.includes(sound)).toBe(true);
+      }),
+      { numRuns: 400 },
+    );
   });
 });

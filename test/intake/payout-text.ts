@@ -1,5 +1,4 @@
-import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file.ts';
-import type { IntakeLimits } from '../../src/intake/limits.ts';
+import { type CheckedFile, checkPayoutSource, type IntakeOptions } from '../../src/intake/check-file.ts';
 import type { PayoutSource } from '../../src/intake/payout-source.ts';
 
 export const COLUMNS = [
@@ -55,8 +54,8 @@ export function sourceOf(bytes: Buffer | string, pieceBytes = 64 * 1024): Payout
   };
 }
 
-export function check(bytes: Buffer | string, limits: Partial<IntakeLimits> = {}): Promise<CheckedFile> {
-  return checkPayoutSource(sourceOf(bytes), limits);
+export function check(bytes: Buffer | string, options: IntakeOptions = {}): Promise<CheckedFile> {
+  return checkPayoutSource(sourceOf(bytes), options);
 }
 
 /** All that an asynchronous generator of batches gives. */

@@ -1,6 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeProblems, problemsDocument } from '../../src/intake/problem-text.ts';
 import { PROBLEM_KINDS } from '../../src/intake/problems.ts';
+import { makeProblemTable } from '../support/make-problem-table.ts';
 import { check, file, line } from './payout-text.ts';
 
 describe('problems as text', () => {
@@ -10,15 +13,24 @@ describe('problems as text', () => {
       'test.csv: 1 problem. 1 of 2 rows are refused.',
       'line 3, amount: E_AMOUNT "$5"',
       '  The amount has more in it than a number, such as the sign or code of a currency.',
-      '  Write it as 1234.56: digits and one decimal point, nothing else.',
+      '  Write it as 1234.56: digits and one decimal mark, nothing else.',
     ]);
   });
 
-  test('show the first 20 and say how many more there are', async () => {
+  test('show the first 1,000, say how many more there are and where to have all of them', async () => {
     const rows = Array.from({ length: 1030 }, (_, at) => line({ reference: `INV-${at}`, amount: 'x' }));
     const text = describeProblems(await check(file(...rows)));
-    expect(text.match(/E_AMOUNT/g)).toHaveLength(20);
-    expect(text).toContain('\nand 1010 more');
+    expect(text.match(/E_AMOUNT/g)).toHaveLength(1000);
+    expect(text).toContain('\nand 30 more: "payrun validate FILE --marked-up COPY" writes all of them');
+    const unmarkable = await check(file(...rows, 'x,"'));
+    expect(describeProblems(unmarkable)).toMatch(/\nand 31 more$/);
+  });
+
+  test('show the first 20 warnings and say that there are more', async () => {
+    const rows = Array.from({ length: 21 }, (_, at) => line({ reference: `Apr-${at + 10}` }));
+    const text = describeProblems(await check(file(...rows)));
+    expect(text.match(/W_DATE/g)).toHaveLength(20);
+    expect(text).toMatch(/\nand more warnings$/);
   });
 
   test('say nothing about a file without problems', async () => {
@@ -57,6 +69,13 @@ describe('problems as JSON', () => {
 });
 
 describe('the table of problems', () => {
+  const path = join(import.meta.dirname, '../../docs/problems.md');
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, makeProblemTable());
+
+  test('is the one of docs/problems.md', () => {
+    expect(readFileSync(path, 'utf8')).toBe(makeProblemTable());
+  });
+
   test.each(Object.entries(PROBLEM_KINDS))('%s is told in whole sentences', (code, { verdict, message, remedy }) => {
     expect(code).toMatch(verdict === 'warning' ? /^W_[A-Z_0-9]+$/ : /^E_[A-Z_0-9]+$/);
     expect(message).toMatch(/^[A-Z{].*\.$/);

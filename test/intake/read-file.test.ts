@@ -129,7 +129,7 @@ describe('a file that cannot be read', () => {
     ['does not exist', 'missing/../../x.csv'],
     ['cannot be read', 'nul\0.csv'],
     ['has too long a name', `${'x'.repeat(300)}.csv`],
-  ])('%s: refused with exit code 3', async (reason, name) => {
+  ])('#92 %s: refused with exit code 3', async (reason, name) => {
     await expect(checkPayoutFile(`${folder}/${name}`)).rejects.toMatchObject({
       name: 'Refusal',
       exitCode: EXIT.fileRefused,

@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
-import { type FileRecord, openRecordReader } from '../../src/intake/records.ts';
+import type { FileRecord } from '../../src/intake/record.ts';
+import { openRecordReader } from '../../src/intake/records.ts';
 import { readUtf8 } from '../../src/intake/utf8.ts';
 
 function read(text: string | Buffer, pieceBytes = 1 << 20): { records: FileRecord[]; fault: string | undefined } {
   const bytes = Buffer.from(text);
-  const reader = openRecordReader(DEFAULT_LIMITS);
+  const reader = openRecordReader({ ...DEFAULT_LIMITS, delimiter: ',' });
   const records: FileRecord[] = [];
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     records.push(...reader.push(bytes.subarray(at, at + pieceBytes)));
@@ -145,7 +146,39 @@ describe('records', () => {
       ],
     ],
     ['UTF-8', 'a\nʤ\n', [['a'], ['ʤ']]],
-  ])('%s', (_name, text, cells) => {
+    [
+      'nothing but names and values, with CR LF',
+      'a,b\r\n1,2\r\n',
+      [
+        ['a', 'b'],
+        ['1', '2'],
+      ],
+    ],
+    [
+      'empty cells with CR LF',
+      'a,b,c\r\n1,"",""\r\n',
+      [
+        ['a', 'b', 'c'],
+        ['1', '', ''],
+      ],
+    ],
+    [
+      'quotes and line ends in a cell',
+      'a,b\n1,"ha \n""ha"" \nha"\n',
+      [
+        ['a', 'b'],
+        ['1', 'ha \n"ha" \nha'],
+      ],
+    ],
+    [
+      'coordinates',
+      'a,b\nx,"40°42\'46"" N, 74°00\'21"" W"\n',
+      [
+        ['a', 'b'],
+        ['x', '40°42\'46" N, 74°00\'21" W'],
+      ],
+    ],
+  ])('#101 %s', (_name, text, cells) => {
     expect(read(text).records.map((record) => record.cells)).toEqual(cells);
   });
 });

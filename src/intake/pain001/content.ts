@@ -1,0 +1,108 @@
+import type { CellFault } from '../cells.ts';
+import type { Damage, FileRecord } from '../record.ts';
+import type { Template } from '../template.ts';
+import { XmlError } from '../xml.ts';
+import { openControlSums } from './control-sums.ts';
+import { PAYMENT, READ, TRANSFER } from './elements.ts';
+import { idFault, instructionIdFault } from './id-faults.ts';
+import { headerRecord, transferRecord } from './transfer.ts';
+
+/** What a message says, put together in the order in which it says it. */
+export interface Content {
+  openPayment(): void;
+  openTransfer(): void;
+  /** Whether the payment that is open has transfers. */
+  hasTransfers(): boolean;
+  /** The text of an element, by its path. */
+  keep(path: string, text: string): void;
+  /** An element that must not be there: its transfer is refused, or the message where it is in none. */
+  refuse(path: string, found: string): void;
+  closeTransfer(): void;
+  closePayment(): void;
+  /** The end of the message; an XmlError for one that never said how many transfers it has. */
+  end(): void;
+}
+
+/** Makes records of what a message says, and compares its control sums on both levels. */
+export function openContent(template: Template) {
+  const message = openControlSums();
+  const head = new Map<string, string>();
+  let payment = openPaymentContent();
+  let transfer = openTransferContent();
+  let records: FileRecord[] = [headerRecord(template)];
+  let damage: Damage[] = [];
+  let line = 1;
+  let payments = 0;
+  let isEnded = false;
+
+  function judgeId(what: string, fault: string | undefined, at: number | null = null): void {
+    if (fault !== undefined) damage.push({ code: 'E_MESSAGE', line: at, facts: { found: `${what} ${fault}` } });
+  }
+
+  const content: Content = {
+    openPayment() {
+      payments++;
+      if (payments === 1) judgeId('MsgId', idFault(head.get(READ.messageId)));
+      payment = openPaymentContent();
+    },
+    openTransfer() {
+      payment.transfers++;
+      transfer = openTransferContent();
+    },
+    hasTransfers: () => payment.transfers > 0,
+    keep(path, text) {
+      const texts = isOfTransfer(path) ? transfer.texts : path.startsWith(PAYMENT) ? payment.texts : head;
+      if (texts.has(path)) content.refuse(path, `${path} stands there twice`);
+      texts.set(path, text);
+    },
+    refuse(path, found) {
+      const fault = { code: 'E_ELEMENT', facts: { found } } as const;
+      if (isOfTransfer(path)) transfer.faults.push(fault);
+      else damage.push({ ...fault, line: null });
+    },
+    closeTransfer() {
+      line++;
+      const { texts, faults } = transfer;
+      judgeId('InstrId', instructionIdFault(texts.get(READ.instructionId)), line);
+      records.push(transferRecord(new Map([...payment.texts, ...texts]), { line, template, faults }));
+      for (const sums of [message, payment.sums]) sums.add(texts.get(READ.amount) ?? '');
+    },
+    closePayment() {
+      const { texts, sums } = payment;
+      judgeId(`PmtInfId of PmtInf ${payments}`, idFault(texts.get(READ.paymentId)));
+      if (texts.get(READ.method) !== 'TRF') content.refuse(PAYMENT, 'the PmtMtd of a PmtInf is not TRF');
+      const said = { count: texts.get(READ.paymentCount), sum: texts.get(READ.paymentSum) };
+      damage.push(...sums.judge({ where: 'a PmtInf', ...said }));
+    },
+    end() {
+      isEnded = true;
+      const said = { count: head.get(READ.count), sum: head.get(READ.sum) };
+      if (said.count === undefined) throw new XmlError('it is no pain.001.001.09: its head has no NbOfTxs');
+      damage.push(...message.judge({ where: 'the message', ...said }));
+    },
+  };
+
+  return {
+    content,
+    isEnded: () => isEnded,
+    /** The records that are there by now, and what refuses the message. */
+    take() {
+      const taken = { records, damage };
+      records = [];
+      damage = [];
+      return taken;
+    },
+  };
+}
+
+function isOfTransfer(path: string): boolean {
+  return path.startsWith(`${TRANSFER}/`);
+}
+
+function openPaymentContent() {
+  return { texts: new Map<string, string>(), sums: openControlSums(), transfers: 0 };
+}
+
+function openTransferContent(): { texts: Map<string, string>; faults: CellFault[] } {
+  return { texts: new Map(), faults: [] };
+}

@@ -1,0 +1,94 @@
+/*
+ * The elements of ISO 20022 pain.001.001.09 (CustomerCreditTransferInitiationV09) by their path below CstmrCdtTrfInitn. What
+ * stands in none of these tables is refused: cheques (ChqInstr), amounts in another currency (EqvtAmt), agreed rates
+ * (XchgRateInf), ultimate parties, tax, regulatory reporting and instructions to agents change what is paid or to whom.
+ */
+
+export const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09';
+
+/** The elements whose text is read. */
+export const READ = {
+  messageId: 'GrpHdr/MsgId',
+  count: 'GrpHdr/NbOfTxs',
+  sum: 'GrpHdr/CtrlSum',
+  paymentId: 'PmtInf/PmtInfId',
+  method: 'PmtInf/PmtMtd',
+  paymentCount: 'PmtInf/NbOfTxs',
+  paymentSum: 'PmtInf/CtrlSum',
+  debtorCurrency: 'PmtInf/DbtrAcct/Ccy',
+  instructionId: 'PmtInf/CdtTrfTxInf/PmtId/InstrId',
+  reference: 'PmtInf/CdtTrfTxInf/PmtId/EndToEndId',
+  amount: 'PmtInf/CdtTrfTxInf/Amt/InstdAmt',
+  iban: 'PmtInf/CdtTrfTxInf/CdtrAcct/Id/IBAN',
+  account: 'PmtInf/CdtTrfTxInf/CdtrAcct/Id/Othr/Id',
+  accountCurrency: 'PmtInf/CdtTrfTxInf/CdtrAcct/Ccy',
+  organisation: 'PmtInf/CdtTrfTxInf/Cdtr/Id/OrgId/Othr/Id',
+  person: 'PmtInf/CdtTrfTxInf/Cdtr/Id/PrvtId/Othr/Id',
+  purpose: 'PmtInf/CdtTrfTxInf/Purp/Cd',
+  ownPurpose: 'PmtInf/CdtTrfTxInf/Purp/Prtry',
+} as const;
+
+/** Where the currency of an amount is kept, which is an attribute. */
+export const AMOUNT_CURRENCY = `${READ.amount}/@Ccy`;
+
+export const PAYMENT = 'PmtInf';
+export const TRANSFER = 'PmtInf/CdtTrfTxInf';
+
+/** Elements that tell parties, accounts and messages apart and change nothing about a payout; all that is in them is passed over. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  'GrpHdr/CreDtTm',
+  'GrpHdr/InitgPty',
+  'PmtInf/Dbtr',
+  'PmtInf/DbtrAgt',
+  'PmtInf/DbtrAcct/Id',
+  'PmtInf/DbtrAcct/Tp',
+  'PmtInf/DbtrAcct/Nm',
+  ...[
+    'PmtId/UETR',
+    'CdtrAgt',
+    'Cdtr/Nm',
+    'Cdtr/PstlAdr',
+    'Cdtr/CtryOfRes',
+    'Cdtr/CtctDtls',
+    'Cdtr/Id/OrgId/AnyBIC',
+    'Cdtr/Id/OrgId/LEI',
+    'Cdtr/Id/OrgId/Othr/SchmeNm',
+    'Cdtr/Id/OrgId/Othr/Issr',
+    'Cdtr/Id/PrvtId/DtAndPlcOfBirth',
+    'Cdtr/Id/PrvtId/Othr/SchmeNm',
+    'Cdtr/Id/PrvtId/Othr/Issr',
+    'CdtrAcct/Tp',
+    'CdtrAcct/Nm',
+    'CdtrAcct/Id/Othr/SchmeNm',
+    'CdtrAcct/Id/Othr/Issr',
+  ].map((path) => `${TRANSFER}/${path}`),
+]);
+
+/** Elements that a template may leave out: what they ask of a bank, payrun cannot pass on. */
+export const LEFT_OUT_ELEMENTS = ['ReqdExctnDt', 'ChrgBr', 'PmtTpInf', 'BtchBookg', 'RmtInf', 'InitnSrc'] as const;
+
+const MAY_BE_LEFT_OUT: ReadonlyMap<string, string> = new Map([
+  ['GrpHdr/InitnSrc', 'InitnSrc'],
+  ['PmtInf/ReqdExctnDt', 'ReqdExctnDt'],
+  ['PmtInf/ChrgBr', 'ChrgBr'],
+  ['PmtInf/PmtTpInf', 'PmtTpInf'],
+  ['PmtInf/BtchBookg', 'BtchBookg'],
+  [`${TRANSFER}/ChrgBr`, 'ChrgBr'],
+  [`${TRANSFER}/PmtTpInf`, 'PmtTpInf'],
+  [`${TRANSFER}/RmtInf`, 'RmtInf'],
+]);
+
+const READ_PATHS: ReadonlySet<string> = new Set(Object.values(READ));
+const CONTAINERS: ReadonlySet<string> = new Set(
+  [...READ_PATHS].flatMap((path) => path.split('/').map((_, at, names) => names.slice(0, at).join('/'))),
+);
+
+/** What is done with an element: its text is read, it is looked into, passed over with all that is in it, or refused. */
+export type Treatment = 'read' | 'enter' | 'pass' | 'refuse';
+
+export function treatmentOf(path: string, leftOut: ReadonlySet<string>): Treatment {
+  if (READ_PATHS.has(path)) return 'read';
+  if (CONTAINERS.has(path)) return 'enter';
+  const name = MAY_BE_LEFT_OUT.get(path);
+  return WITHOUT_EFFECT.has(path) || (name !== undefined && leftOut.has(name)) ? 'pass' : 'refuse';
+}

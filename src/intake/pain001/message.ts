@@ -1,0 +1,74 @@
+import { showValue } from '../shown-value.ts';
+import { type XmlElement, XmlError, type XmlListener } from '../xml.ts';
+import type { Content } from './content.ts';
+import { AMOUNT_CURRENCY, NAMESPACE, PAYMENT, READ, TRANSFER, type Treatment, treatmentOf } from './elements.ts';
+
+const ROOT = ['Document', 'CstmrCdtTrfInitn'];
+const TEXT_CHARACTERS_MAX = 1024;
+
+/**
+ * Walks through a message and tells what it says; `leftOut` are the elements that the template does without. Throws an
+ * XmlError for what is no pain.001.001.09.
+ */
+export function openMessage(content: Content, leftOut: ReadonlySet<string>): XmlListener {
+  const names: string[] = [];
+  const treatments: Treatment[] = [];
+  let text = '';
+
+  function openElement(element: XmlElement): Treatment {
+    const root = ROOT[names.length - 1];
+    if (element.uri !== NAMESPACE || (root !== undefined && element.local !== root)) {
+      throw new XmlError(
+        `it is no pain.001.001.09: it has an element ${showValue(null, element.local)} of another kind`,
+      );
+    }
+    if (root !== undefined) return 'enter';
+    const path = pathOf(names);
+    if (path === PAYMENT) content.openPayment();
+    else if (path === TRANSFER) content.openTransfer();
+    else if (isBehindTransfers(path))
+      throw new XmlError('it is no pain.001.001.09: an element stands behind the transfers');
+    if (path === READ.amount) content.keep(AMOUNT_CURRENCY, element.attribute('Ccy') ?? '');
+    const treatment = treatmentOf(path, leftOut);
+    if (treatment === 'refuse') content.refuse(path, `${path} means something that payrun cannot do`);
+    return treatment;
+  }
+
+  /** Transfers are the last elements of their PmtInf; what stood behind them would have come too late for them. */
+  function isBehindTransfers(path: string): boolean {
+    return names.length === ROOT.length + 2 && path.startsWith(`${PAYMENT}/`) && content.hasTransfers();
+  }
+
+  function closeElement(path: string, treatment: Treatment): void {
+    if (treatment === 'read') content.keep(path, text);
+    else if (path === TRANSFER) content.closeTransfer();
+    else if (path === PAYMENT) content.closePayment();
+    else if (names.length === ROOT.length) content.end();
+  }
+
+  return {
+    open(element) {
+      names.push(element.local);
+      text = '';
+      const within = treatments.at(-1);
+      treatments.push(within === 'pass' || within === 'refuse' ? 'pass' : openElement(element));
+    },
+    text(piece) {
+      const treatment = treatments.at(-1);
+      if (treatment === 'enter' && piece.trim() !== '') throw new XmlError('text stands between its elements');
+      if (treatment !== 'read') return;
+      text += piece;
+      if (text.length > TEXT_CHARACTERS_MAX) throw new XmlError('a text in it is far too long');
+    },
+    close() {
+      const treatment = treatments.pop();
+      if (treatment === 'read' || treatment === 'enter') closeElement(pathOf(names), treatment);
+      names.pop();
+      text = '';
+    },
+  };
+}
+
+function pathOf(names: readonly string[]): string {
+  return names.slice(ROOT.length).join('/');
+}

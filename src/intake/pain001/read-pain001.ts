@@ -1,0 +1,42 @@
+import type { Reading } from '../formats.ts';
+import type { Damage, RecordStream } from '../record.ts';
+import { openTextReader } from '../text.ts';
+import { openXmlReader, XmlError } from '../xml.ts';
+import { openContent } from './content.ts';
+import { openMessage } from './message.ts';
+
+/**
+ * A payment message (ISO 20022 pain.001.001.09) as records, one for each transfer; a record's line is the number of its
+ * transfer, the head of the message counting as line 1. Memory: one piece of the file and one transfer.
+ */
+export async function* readPain001(chunks: AsyncIterable<Buffer>, { template }: Reading): RecordStream {
+  const text = openTextReader('a payment message');
+  const message = openContent(template);
+  const xml = openXmlReader(openMessage(message.content, template.creditors?.leftOut ?? new Set()));
+  let stop = template.creditors === null ? damaged('no template was named that says who its creditors are') : undefined;
+
+  function read(bytes: Buffer, isEnd: boolean): Damage | undefined {
+    try {
+      xml.push(bytes.toString('utf8'));
+      const fault = text.fault();
+      if (fault !== undefined) return { ...fault, line: null };
+      if (isEnd) xml.end();
+      return isEnd && !message.isEnded() ? damaged('it is no whole message') : undefined;
+    } catch (error) {
+      if (error instanceof XmlError) return damaged(error.message);
+      throw error;
+    }
+  }
+
+  for await (const chunk of chunks) {
+    if (stop !== undefined) continue;
+    stop = read(text.push(chunk), false);
+    yield message.take();
+  }
+  if (stop === undefined) stop = read(text.end(), true);
+  yield { ...message.take(), ...(stop === undefined ? {} : { stop }) };
+}
+
+function damaged(found: string): Damage {
+  return { code: 'E_MESSAGE', line: null, facts: { found } };
+}

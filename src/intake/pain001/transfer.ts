@@ -1,0 +1,113 @@
+import { amountFault, type CellFault } from '../cells.ts';
+import type { Column } from '../columns.ts';
+import type { FileRecord } from '../record.ts';
+import { nameOf, type Template } from '../template.ts';
+import { type CreditorMap, foldCreditorKey } from './creditors.ts';
+import { AMOUNT_CURRENCY, READ } from './elements.ts';
+
+/** What a message says of one transfer and of its payment, by the paths of the elements. */
+type Texts = ReadonlyMap<string, string>;
+
+/** The columns of a message's records. */
+const COLUMNS = [
+  'reference',
+  'beneficiaryIdentityId',
+  'amount',
+  'amountType',
+  'sourceCurrency',
+  'destinationCurrency',
+  'purposeCode',
+] as const satisfies readonly Column[];
+
+/** A message has no header, so that its table is given one: in the template's names, for the template reads it. */
+export function headerRecord(template: Template): FileRecord {
+  return { line: 1, cells: COLUMNS.map((column) => nameOf(template, column)) };
+}
+
+const PLAIN_DECIMAL = /^[0-9]+(?:\.[0-9]+)?$/;
+/** An account number stands in no report. */
+const KEY_CHARACTERS_SHOWN = 4;
+
+interface Cell {
+  readonly text: string;
+  readonly fault?: CellFault;
+}
+
+/**
+ * A transfer as a row. `InstdAmt` is what the creditor is to get, "before deduction of charges, expressed in the currency as
+ * ordered by the initiating party" (ISO 20022): a destination amount, in the destination currency. The source currency is
+ * that of the debtor's account, or the template's.
+ */
+export function transferRecord(
+  texts: Texts,
+  { line, template, faults }: { line: number; template: Template; faults: readonly CellFault[] },
+): FileRecord {
+  const { reference, amount, debtorCurrency, purpose, ownPurpose } = READ;
+  const cells: Record<(typeof COLUMNS)[number], Cell> = {
+    reference: referenceCell(texts.get(reference) ?? ''),
+    beneficiaryIdentityId: beneficiaryCell(texts, template.creditors),
+    amount: amountCell(texts.get(amount) ?? '', template),
+    amountType: { text: 'DESTINATION_AMOUNT' },
+    sourceCurrency: { text: texts.get(debtorCurrency) ?? '' },
+    destinationCurrency: currencyCell(texts),
+    purposeCode: { text: texts.get(purpose) ?? texts.get(ownPurpose) ?? '' },
+  };
+  const cellFaults = new Map<number, CellFault>();
+  for (const [at, column] of COLUMNS.entries()) {
+    const { fault } = cells[column];
+    if (fault !== undefined) cellFaults.set(at, fault);
+  }
+  return { line, cells: COLUMNS.map((column) => cells[column].text), cellFaults, faults };
+}
+
+/** The standard's word for an end-to-end id that nobody gave would be the same for all such payouts. */
+function referenceCell(text: string): Cell {
+  if (text !== 'NOTPROVIDED') return { text };
+  return { text, fault: { code: 'E_REFERENCE', facts: { found: 'is NOTPROVIDED, which says that there is none' } } };
+}
+
+/** In the marks of the template, which reads it; the message itself has a point before the decimals. */
+function amountCell(text: string, { decimalMark }: Template): Cell {
+  if (text === '' || PLAIN_DECIMAL.test(text)) return { text: text.replace('.', decimalMark) };
+  return { text, fault: amountFault(text, '.') };
+}
+
+/** Two account numbers, or two ids, do not tell which of them counts. */
+function beneficiaryCell(texts: Texts, creditors: CreditorMap | null): Cell {
+  const [what, ...paths] =
+    creditors?.by === 'creditorAccount'
+      ? (['account number', READ.iban, READ.account] as const)
+      : (['id', READ.organisation, READ.person] as const);
+  const keys = paths.map((path) => texts.get(path)).filter((text) => text !== undefined);
+  const [key] = keys;
+  if (key === undefined || keys.length > 1) {
+    const found = `cannot be told, for the creditor has ${key === undefined ? `no ${what} in the message` : 'two'}`;
+    const remedy = `Give the creditor one ${what} where the message is made. ${MENDED_IN_A_COPY}`;
+    return unknownCreditor('', { found, remedy, copyText: keys.join(' ') });
+  }
+  const beneficiaries = creditors?.beneficiaries ?? null;
+  if (beneficiaries === null) return { text: key };
+  const identity = beneficiaries.get(foldCreditorKey(key));
+  if (identity !== undefined) return { text: identity };
+  const found = 'is not in the template for this creditor';
+  const remedy = `Add the ${what} of the creditor to pain001.beneficiaries of the template. ${MENDED_IN_A_COPY}`;
+  return unknownCreditor(`…${key.slice(-KEY_CHARACTERS_SHOWN)}`, { found, remedy, copyText: key });
+}
+
+const MENDED_IN_A_COPY = 'In a marked-up copy, put the id of its identity at the payments service into the cell.';
+
+function unknownCreditor(
+  text: string,
+  { found, remedy, copyText }: { found: string; remedy: string; copyText: string },
+): Cell {
+  const shown = copyText === '' ? {} : { copyText };
+  return { text, fault: { code: 'E_BENEFICIARY', facts: { found }, remedy, ...shown } };
+}
+
+function currencyCell(texts: Texts): Cell {
+  const text = texts.get(AMOUNT_CURRENCY) ?? '';
+  const ofAccount = texts.get(READ.accountCurrency);
+  if (ofAccount === undefined || ofAccount === text) return { text };
+  const found = "is that of the amount, but the creditor's account is in another one";
+  return { text, fault: { code: 'E_CURRENCY', facts: { found } } };
+}

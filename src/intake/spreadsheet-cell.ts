@@ -1,0 +1,36 @@
+/**
+ * What a spreadsheet would run as a formula: = + - @ (also in full-width and small forms), TAB, CR, LF or NUL as the
+ * first character, or as the first after spaces and invisible characters (security.md S7, CWE-1236).
+ */
+const FORMULA = /^[\s\p{Cf}]*[=+\-@\t\r\n\0\uFF1D\uFF0B\uFF0D\uFF20\uFE66\uFE62\uFE63\uFE6B]/u;
+
+/** Control, format (bidirectional, zero-width), line-separating and lone surrogate characters. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Most texts are this, and far cheaper to recognise. */
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
+/** The text with each control character written as `\u` and four hexadecimal digits, as JSON would write it. */
+export function escapeControls(text: string): string {
+  return PRINTABLE_ASCII.test(text) ? text : text.replace(CONTROLS, escapeCodeUnits);
+}
+
+function escapeCodeUnits(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+}
+
+/**
+ * Free text as a cell that no spreadsheet runs: what begins like a formula gets a leading `'`, control characters are
+ * escaped. Any other text is returned as it is. Not for numbers: a negative amount is no formula.
+ */
+export function textCell(text: string): string {
+  return escapeControls(neutralised(text));
+}
+
+/** The same with control characters as they are: for a copy that is to be read again, where an escape would be other text. */
+export function neutralised(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
+}

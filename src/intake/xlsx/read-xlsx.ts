@@ -1,0 +1,119 @@
+import type { CellFault } from '../cells.ts';
+import { DamageError } from '../damage-error.ts';
+import type { Reading } from '../formats.ts';
+import type { Damage, FileRecord, RecordStream } from '../record.ts';
+import { type CellSense, type RawCell, readCell } from './cell.ts';
+import { tellPart } from './parts.ts';
+import { readSharedTexts } from './shared-texts.ts';
+import { lettersOf, openSheetReader, type SheetListener } from './sheet.ts';
+import { readNumberFaults } from './styles.ts';
+import { chooseSheet, readWorkbook } from './workbook.ts';
+import { openZip } from './zip.ts';
+
+const ZIP_MARK = Buffer.from('PK\u0003\u0004', 'latin1');
+
+/**
+ * A workbook (.xlsx, ISO/IEC 29500) as records: the sheet's first row with values is the header, a record's line is its
+ * row. The packed file is held in memory, so that what is read is what was hashed; it is unpacked piece by piece.
+ */
+export async function* readXlsx(chunks: AsyncIterable<Buffer>, { template, limits }: Reading): RecordStream {
+  const archive = await wholeFile(chunks, limits.workbookBytesMax);
+  if (!Buffer.isBuffer(archive)) {
+    yield { records: [], stop: archive };
+    return;
+  }
+  try {
+    const zip = openZip(archive, limits);
+    const workbook = await readWorkbook(zip);
+    const sheet = await chooseSheet(zip, workbook, template.sheet);
+    if (sheet === undefined) return;
+    const sense = {
+      texts: await readSharedTexts(zip, workbook.sharedTexts, limits),
+      numberFault: await readNumberFaults(zip, workbook.styles),
+      decimalMark: template.decimalMark,
+    };
+    const rows = openRows(sense);
+    const listener = openSheetReader(rows.listener, limits);
+    yield* tellPart(zip, sheet.part, { listener, take: () => rows.take() });
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
+    yield { records: [], stop: error.damage };
+  }
+}
+
+/** The bytes of the file, or why they are no workbook. All chunks are taken, for the file's hash is of all of them. */
+async function wholeFile(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer | Damage> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) pieces.push(Buffer.from(chunk));
+    else pieces.length = 0;
+  }
+  if (bytes > bytesMax) return { code: 'E_FILE_SIZE', line: null, facts: { limit: bytesMax } };
+  const archive = Buffer.concat(pieces);
+  if (archive.subarray(0, ZIP_MARK.length).equals(ZIP_MARK)) return archive;
+  return { code: 'E_TYPE', line: null, facts: { found: 'no ZIP archive, as a workbook is', expected: 'a workbook' } };
+}
+
+/** Makes records of the rows of a sheet, all as wide as the header at least. */
+function openRows(sense: CellSense) {
+  const hidden: (readonly [first: number, last: number])[] = [];
+  const told = new Set<number>();
+  let records: FileRecord[] = [];
+  let damage: Damage[] = [];
+  let width = 0;
+  let lastLine = 0;
+
+  /** Rows without any cell are not in the file; the first of each gap stands for them all. */
+  function tellGap(line: number): void {
+    if (line > lastLine + 1) records.push({ line: lastLine + 1, cells: [''] });
+    lastLine = line;
+  }
+
+  function tellHidden(line: number, isHidden: boolean, cells: readonly (readonly [number, RawCell])[]): void {
+    if (isHidden) damage.push({ code: 'E_HIDDEN', line, facts: { found: 'the row' } });
+    for (const [column] of hidden.length === 0 ? [] : cells) {
+      if (told.has(column) || !hidden.some(([first, last]) => column >= first && column <= last)) continue;
+      told.add(column);
+      damage.push({ code: 'E_HIDDEN', line, facts: { found: `column ${lettersOf(column)}` } });
+    }
+  }
+
+  const listener: SheetListener = {
+    row({ line, isHidden, cells }) {
+      if (cells.length === 0 && width === 0) return;
+      tellGap(line);
+      if (cells.length > 0) tellHidden(line, isHidden, cells);
+      if (width === 0) width = (cells.at(-1)?.[0] ?? 0) + 1;
+      records.push(recordOf(line, cells, { width, sense }));
+    },
+    hiddenColumns: (first, last) => void hidden.push([first, last]),
+    merged: (range, line) => void damage.push({ code: 'E_MERGED', line, facts: { found: range } }),
+  };
+
+  return {
+    listener,
+    take() {
+      const batch = { records, damage };
+      records = [];
+      damage = [];
+      return batch;
+    },
+  };
+}
+
+function recordOf(
+  line: number,
+  cells: readonly (readonly [number, RawCell])[],
+  { width, sense }: { width: number; sense: CellSense },
+): FileRecord {
+  const texts = Array.from({ length: Math.max(width, (cells.at(-1)?.[0] ?? 0) + 1) }, () => '');
+  const cellFaults = new Map<number, CellFault>();
+  for (const [column, raw] of cells) {
+    const { text, fault } = readCell(raw, sense);
+    texts[column] = text;
+    if (fault !== undefined) cellFaults.set(column, fault);
+  }
+  return cellFaults.size === 0 ? { line, cells: texts } : { line, cells: texts, cellFaults };
+}

@@ -1,0 +1,124 @@
+import type { XmlElement, XmlListener } from '../xml.ts';
+import type { RawCell } from './cell.ts';
+import { isSpreadsheet } from './parts.ts';
+import { openCellText } from './shared-texts.ts';
+import { damaged } from './zip.ts';
+
+/** What a sheet tells, row by row. */
+export interface SheetListener {
+  /** A row with what stands in its cells, by their column from 0 on; cells without values are not among them. */
+  row(row: {
+    readonly line: number;
+    readonly isHidden: boolean;
+    readonly cells: readonly (readonly [number, RawCell])[];
+  }): void;
+  /** Columns that nobody sees, first and last from 0 on. */
+  hiddenColumns(first: number, last: number): void;
+  /** Cells that are merged into one, as a range such as A1:B2. */
+  merged(range: string, line: number): void;
+}
+
+/** Rows and columns of the largest sheet that there is. */
+const ROWS_MAX = 1_048_576;
+const COLUMNS_MAX = 16_384;
+const LETTERS = 26;
+const CODE_OF_A = 'A'.charCodeAt(0);
+
+/** Reads the XML of a sheet (ISO/IEC 29500-1, 18.3). Throws a DamageError for rows or cells that are out of order. */
+export function openSheetReader(listener: SheetListener, { recordBytesMax }: { recordBytesMax: number }): XmlListener {
+  const path: string[] = [];
+  const text = openCellText(recordBytesMax);
+  const value = openCellText(recordBytesMax);
+  let row = { line: 0, isHidden: false };
+  let cells: (readonly [number, RawCell])[] = [];
+  let cell = { type: '', style: 0, hasFormula: false, column: -1 };
+
+  const starts: Readonly<Record<string, (element: XmlElement) => void>> = {
+    col: (element) => {
+      if (!isHidden(element, 'width')) return;
+      listener.hiddenColumns(numberOf(element, 'min', COLUMNS_MAX) - 1, numberOf(element, 'max', COLUMNS_MAX) - 1);
+    },
+    row: (element) => {
+      const line = element.attribute('r') === undefined ? row.line + 1 : numberOf(element, 'r', ROWS_MAX);
+      if (line <= row.line) throw damaged('its rows are out of order');
+      row = { line, isHidden: isHidden(element, 'ht') };
+      cells = [];
+      cell = { ...cell, column: -1 };
+    },
+    c: (element) => {
+      const place = element.attribute('r');
+      const column = place === undefined ? cell.column + 1 : columnOf(place, row.line);
+      if (column <= cell.column) throw damaged('its cells are out of order');
+      const style = element.attribute('s') === undefined ? 0 : numberOf(element, 's', Number.MAX_SAFE_INTEGER);
+      cell = { type: element.attribute('t') ?? '', style, hasFormula: false, column };
+      text.clear();
+      value.clear();
+    },
+    f: () => {
+      cell.hasFormula = true;
+    },
+    mergeCell: (element) => {
+      const range = element.attribute('ref') ?? '';
+      listener.merged(range, Number(/[0-9]+/.exec(range)?.[0] ?? '1'));
+    },
+  };
+
+  function endCell(): void {
+    const content = cell.type === 'inlineStr' ? text.take() : value.take();
+    if (content === '' && !cell.hasFormula) return;
+    const { type, style, hasFormula, column } = cell;
+    cells.push([column, { type, style, hasFormula, text: content }]);
+  }
+
+  return {
+    open(element) {
+      path.push(isSpreadsheet(element) ? element.local : '');
+      starts[path.at(-1) ?? '']?.(element);
+      text.open(path);
+      value.open(path.at(-1) === 'v' ? ['t'] : []);
+    },
+    text(piece) {
+      text.add(piece);
+      value.add(piece);
+    },
+    close() {
+      const closed = path.pop();
+      if (closed === 'c') endCell();
+      if (closed === 'row') listener.row({ ...row, cells });
+      text.open(path);
+      value.open([]);
+    },
+  };
+}
+
+/** Hidden, or so narrow or low that it is. */
+function isHidden(element: XmlElement, size: 'width' | 'ht'): boolean {
+  const hidden = element.attribute('hidden');
+  return hidden === '1' || hidden === 'true' || /^0+(?:\.0*)?$/.test(element.attribute(size) ?? '');
+}
+
+function numberOf(element: XmlElement, name: string, max: number): number {
+  const text = element.attribute(name) ?? '';
+  const number = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(number <= max)) throw damaged(`a ${element.local} of it has no sound number`);
+  return number;
+}
+
+/** The column of a cell such as AB12, from 0 on; the cell has to be one of its row. */
+function columnOf(place: string, line: number): number {
+  const [, letters, digits] = /^([A-Z]{1,3})([1-9][0-9]{0,6})$/.exec(place) ?? [];
+  if (letters === undefined || Number(digits) !== line) throw damaged('its cells are out of order');
+  let column = 0;
+  for (const letter of letters) column = column * LETTERS + letter.charCodeAt(0) - CODE_OF_A + 1;
+  if (column > COLUMNS_MAX) throw damaged('it has far too many columns');
+  return column - 1;
+}
+
+/** The letters of a column, from 0 on: 27 is AB. */
+export function lettersOf(column: number): string {
+  let letters = '';
+  for (let rest = column + 1; rest > 0; rest = Math.floor((rest - 1) / LETTERS)) {
+    letters = String.fromCharCode(CODE_OF_A + ((rest - 1) % LETTERS)) + letters;
+  }
+  return letters;
+}
