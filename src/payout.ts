@@ -226,6 +226,17 @@ export const ARMINGS_PER_QUOTE_MAX = 5;
 export const QUOTES_PER_PAYOUT_MAX = 5;
 export const PAYOUT_TRIED_MS_MAX = 24 * 60 * 60 * 1000;
 
+/**
+ * The most that a payout may cost: what a quote at its recording debited in the source currency for what arrived in the
+ * destination currency, in minor units, and by how many basis points of it a later quote may be dearer. Nothing debited: no
+ * quote told it, and any is too dear.
+ */
+export interface CostLimit {
+  readonly debited: bigint;
+  readonly arrives: bigint;
+  readonly driftBp: bigint;
+}
+
 /** One step of a payout's history. */
 export interface HistoryEntry {
   /** Redis's time in milliseconds since 1970. */
@@ -283,6 +294,8 @@ export interface Payout {
   readonly seen2xx: boolean;
   /** A rejected payout whose last look-up, after its quote's end and grace, found nothing. */
   readonly rejectionConfirmed: boolean;
+  /** Null: at any cost that the service quotes. */
+  readonly costLimit: CostLimit | null;
   /** Quote requests that failed in a row. */
   readonly quoteFailures: number;
   /** Look-ups of the present quote that did not settle it. */
@@ -310,21 +323,54 @@ export function payoutId(payout: { runId: string; line: number }): string {
   return `${payout.runId}-${payout.line}`;
 }
 
+/** A report's number, and the SHA-256 of its files in hexadecimal. */
+export interface ReportHashes {
+  readonly version: number;
+  readonly csv: string;
+  readonly json: string;
+}
+
+/** A person's word that a run may be paid as it is. */
+export interface Approval {
+  readonly by: string;
+  /** Redis's time in milliseconds since 1970. */
+  readonly at: number;
+  /** Of what was approved, in hexadecimal. */
+  readonly digest: string;
+}
+
+/** A time in milliseconds since 1970, or the next schedule that starts runs. */
+export type RunStart = number | 'schedule';
+
 /** A run as the ledger holds it. Times are milliseconds since 1970. */
 export interface Run {
   readonly id: string;
   readonly state: RunState;
   /** Why the run is paused; null when it is not. */
   readonly pauseReason: string | null;
+  /** When a paused run starts by itself; null when it waits for people. */
+  readonly startAt: RunStart | null;
   readonly fileName: string;
   /** SHA-256 of the payout file's bytes, in hexadecimal. */
   readonly fileSha256: string;
+  /** In hexadecimal; the same for the same rows in any order. */
+  readonly contentHash: string;
+  /** Who approved it, and what; one for something else than it is now, or that is too old, counts for nothing. */
+  readonly approvals: readonly Approval[];
   /** Data rows in the file, those that intake refused included. */
   readonly rows: number;
   /** The file's own totals as intake added them up, refused rows included where they could be read; one entry a currency. */
   readonly fileTotals: readonly Money[];
   readonly createdAt: number;
   readonly createdBy: string;
+  /** The name that its sender gave this handing in. */
+  readonly submissionKey: string | null;
+  /** Every currency that its payouts leave or arrive in; empty until it is recorded. */
+  readonly currencies: readonly string[];
+  /** The columns of its file in their order and how it writes them (src/intake/layout.ts); empty where they were not noted. */
+  readonly columns: readonly string[];
+  /** Rows whose beneficiaries nothing was ever paid to from this ledger, as of their recording. */
+  readonly newBeneficiaryRows: number;
   readonly finishedAt: number | null;
   /** Value of `changes` when it was finished or cancelled last; 0 before. */
   readonly finishedChanges: number;
@@ -337,6 +383,10 @@ export interface Run {
   /** Value of `changes` when the last report was written, and that report's number; 0 and 0 before the first. */
   readonly reportedChanges: number;
   readonly reportVersion: number;
+  /** SHA-256 of each report's files, the oldest report first. */
+  readonly reportHashes: readonly ReportHashes[];
+  /** When its rows were removed; null while they are there. */
+  readonly purgedAt: number | null;
   /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
   readonly deadQuotes: number;
   readonly deadQuotesFound: number | null;

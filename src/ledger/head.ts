@@ -3,7 +3,7 @@ import { EXIT, Refusal } from '../refusal.ts';
 import { byTwo } from './by-two.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
-import { DISPROVE, HALT, HOLD, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
+import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from './scripts/season.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
@@ -57,6 +57,8 @@ export interface Head {
   read(): Promise<HeadFacts>;
   /** Accepts this process's safety settings for the ledger. */
   adoptSafety(safety: string): Promise<void>;
+  /** The same where it changes limits or approval: the first person proposes it, another one carries it out. */
+  adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
   season(): Promise<Season>;
   /** Enters a data directory that may arm; from then on no season opens without it. */
   enterDir(dataDirId: string): Promise<void>;
@@ -123,6 +125,10 @@ export function openHead(redis: Redis, keys: LedgerKeys, highestCounter: () => n
     },
     async adoptSafety(safety) {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
+    },
+    async adoptSafetyByTwo(safety, actor) {
+      const [word] = await byTwo(actor, async (seen) => textsOf(await run('adoptSafety', safety, actor, seen)));
+      return word === 'adopted' || word === 'same-person' ? word : 'proposed';
     },
     ...seasonActs(run, highestCounter),
     async halt(actor, reason) {
@@ -219,6 +225,7 @@ function headScripts() {
     enter: script(ENTER_DIR),
     notePeers: script(NOTE_PEERS),
     compare: script(COMPARE_LINES),
+    adoptSafety: script(ADOPT_SAFETY),
     halt: script(HALT),
     disprove: script(DISPROVE),
     hold: script(HOLD),

@@ -7,7 +7,9 @@
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
+ *   submissions           hash     hash of a person and the name of their handing in -> SHA-256 of the file (for ever)
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
+ *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
  *   runs                  zset     run id by time of creation
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
@@ -20,11 +22,32 @@
  *   p:<id>:<line>         hash     a payout, or a row that intake refused (record.ts)
  *   due                   zset     `run id`-`line` by the time at which the payout wants something
  *   tracked               zset     the same for accepted payments, which are followed at a pace of their own
+ *   schedules             hash     name of a schedule -> what it does and when
+ *   schedule:<name>       hash     what became of it: its next planned time, the last one done and the last one missed
+ *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
+ *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
+ *   blocked               hash     identity id of a beneficiary to whom nothing is paid -> by whom, when and why
+ *   spent:<day>           hash     what was armed on a day, by currency and by currency and beneficiary, for the limits
  *   token, token-lock     string   the access token, encrypted; who is fetching a new one
  *   pace:<what>           string   when the next request of its kind may start, in microseconds
  *   wait                  string   lives as long as the service asked everybody to wait (429)
  *   turn:<what>           string   one process does this for the present period
+ *   news                  zset     runs of which something may have to be told, by time of creation
+ *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run
+ *   run:<id>:told         hash     what was told of a run, and how far its events were read
+ *   people                hash     users, keys of programs and what is proposed about them, with a version (people.ts)
+ *   people-used           hash     id of a program's key -> when it was used last
+ *   session:<hash>        string   a session, by the SHA-256 of its id, for as long as it may live
+ *   sign-in:<what>        hash     tries of an address, of an account, or of both, by their hash; until when the next one waits
+ *   sign-in:known:<hash>  string   an account and an address from which it signed in lately
+ *   sign-in:refused       string   refused sign-ins of the present hour
+ *   outbox-waiting        hash     endpoint -> notifications that wait for it; each endpoint that there ever was
+ *   outbox-lost           hash     endpoint -> dead letters that were dropped for want of room
+ *   outbox:<endpoint>:due         zset   run ids, or `ledger`, for which something waits, by the time of the next try
+ *   outbox:<endpoint>:in:<run>    list   what waits, the next to be delivered first
+ *   outbox:<endpoint>:try:<run>   hash   how often its first one failed, why, and who is delivering it
+ *   outbox:<endpoint>:dead        list   what was given up
  */
 
 export interface LedgerKeys {
@@ -32,10 +55,14 @@ export interface LedgerKeys {
   readonly prefix: string;
   readonly head: string;
   readonly dirs: string;
+  readonly submissions: string;
   readonly runs: string;
   readonly live: string;
   readonly watch: string;
+  readonly due: string;
+  readonly ticks: string;
   readonly audit: string;
+  readonly blocked: string;
   readonly token: string;
   readonly tokenLock: string;
   run(id: string): string;
@@ -44,6 +71,15 @@ export interface LedgerKeys {
   dead(id: string): string;
   events(id: string): string;
   turn(what: string): string;
+  readonly people: string;
+  readonly peopleUsed: string;
+  session(hash: string): string;
+  readonly told: string;
+  readonly outboxWaiting: string;
+  readonly outboxLost: string;
+  outboxDue(endpoint: string): string;
+  outboxTry(endpoint: string, queue: string): string;
+  outboxDead(endpoint: string): string;
 }
 
 /** The names of the ledger's keys below a prefix such as `{payrun}`. */
@@ -52,10 +88,14 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     prefix,
     head: `${prefix}:head`,
     dirs: `${prefix}:dirs`,
+    submissions: `${prefix}:submissions`,
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,
+    due: `${prefix}:due`,
+    ticks: `${prefix}:ticks`,
     audit: `${prefix}:audit`,
+    blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
     run: (id) => `${prefix}:run:${id}`,
@@ -64,6 +104,15 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     dead: (id) => `${prefix}:run:${id}:dead`,
     events: (id) => `${prefix}:run:${id}:events`,
     turn: (what) => `${prefix}:turn:${what}`,
+    people: `${prefix}:people`,
+    peopleUsed: `${prefix}:people-used`,
+    session: (hash) => `${prefix}:session:${hash}`,
+    told: `${prefix}:told`,
+    outboxWaiting: `${prefix}:outbox-waiting`,
+    outboxLost: `${prefix}:outbox-lost`,
+    outboxDue: (endpoint) => `${prefix}:outbox:${endpoint}:due`,
+    outboxTry: (endpoint, queue) => `${prefix}:outbox:${endpoint}:try:${queue}`,
+    outboxDead: (endpoint) => `${prefix}:outbox:${endpoint}:dead`,
   };
 }
 
@@ -71,11 +120,26 @@ export function ledgerKeys(prefix: string): LedgerKeys {
 export const UNSENT = '-';
 
 const QUOTE_BUCKET_CHARACTERS = 4;
+const REFERENCE_BUCKET_CHARACTERS = 4;
+const PAID_BUCKET_CHARACTERS = 3;
 
 /** The hash that holds a quote's or a payment's payout. */
 export function quotesKey(prefix: string, id: string): string {
   return `${prefix}:quotes:${id.slice(0, QUOTE_BUCKET_CHARACTERS)}`;
 }
+
+/** The hash that holds the payout of a reference, by the hash of the reference. */
+export function referencesKey(prefix: string, hash: string): string {
+  return `${prefix}:references:${hash.slice(0, REFERENCE_BUCKET_CHARACTERS)}`;
+}
+
+/** The hash that holds a beneficiary to whom something was paid, by the hash of their identity id. */
+export function paidKey(prefix: string, hash: string): string {
+  return `${prefix}:paid:${hash.slice(0, PAID_BUCKET_CHARACTERS)}`;
+}
+
+/** Of a beneficiary's identity id, as scripts make it: the first 16 digits of its SHA-1. */
+export const BENEFICIARY_HASH_CHARACTERS = 16;
 
 /** The same names for scripts; `P` is the prefix. */
 export const LUA_KEYS = `
@@ -83,7 +147,8 @@ local P = KEYS[1]
 local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
 local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
-local PEERS = P .. ':peers'
+local PEERS, BLOCKED = P .. ':peers', P .. ':blocked'
+local PEOPLE = P .. ':people'
 local function runKey(run) return P .. ':run:' .. run end
 local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end
@@ -91,5 +156,24 @@ local function deadKey(run) return P .. ':run:' .. run .. ':dead' end
 local function eventsKey(run) return P .. ':run:' .. run .. ':events' end
 local function payoutKey(run, line) return P .. ':p:' .. run .. ':' .. line end
 local function quotesKey(quote) return P .. ':quotes:' .. string.sub(quote, 1, 4) end
+local function likelyKey(period, hash) return P .. ':likely:' .. period .. ':' .. string.sub(hash, 1, 2) end
+local function paidKey(hash) return P .. ':paid:' .. string.sub(hash, 1, 3) end
+local function spentKey(day) return P .. ':spent:' .. day end
+local function signInKey(what) return P .. ':sign-in:' .. what end
 local function referencesKey(hash) return P .. ':references:' .. string.sub(hash, 1, 4) end
+`;
+
+/** What is told of the ledger as a whole waits in a queue of its own, beside those of the runs. */
+export const LEDGER_QUEUE = 'ledger';
+
+/** The names of what is told, for scripts; they stand below `LUA_KEYS`. */
+export const LUA_OUTBOX_KEYS = `
+local NEWS, TOLD = P .. ':news', P .. ':told'
+local OUTBOX_WAITING, OUTBOX_LOST = P .. ':outbox-waiting', P .. ':outbox-lost'
+local function toldKey(queue) return queue == '${LEDGER_QUEUE}' and TOLD or runKey(queue) .. ':told' end
+local function outboxKey(endpoint, what) return P .. ':outbox:' .. endpoint .. ':' .. what end
+local function outboxDueKey(endpoint) return outboxKey(endpoint, 'due') end
+local function outboxDeadKey(endpoint) return outboxKey(endpoint, 'dead') end
+local function outboxQueueKey(endpoint, queue) return outboxKey(endpoint, 'in:' .. queue) end
+local function outboxTryKey(endpoint, queue) return outboxKey(endpoint, 'try:' .. queue) end
 `;

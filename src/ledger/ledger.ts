@@ -1,12 +1,20 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, openAuditLog } from '../audit/audit-log.ts';
+import { type Approvals, openApprovals } from './approvals.ts';
 import { openAuditStore } from './audit.ts';
+import { type Beneficiaries, openBeneficiaries } from './beneficiaries.ts';
 import { type Head, openHead } from './head.ts';
 import { ledgerKeys } from './keys.ts';
+import { type Outbox, openOutbox } from './outbox.ts';
 import { openPayouts, type Payouts } from './payouts.ts';
+import { openPeople, type People } from './people.ts';
+import { openPurging, type Purging } from './purging.ts';
 import { openRecovery, type Recovery } from './recovery.ts';
+import { openReferences, type References } from './references.ts';
 import { openRuns, type Runs } from './runs.ts';
+import { openSchedules, type Schedules } from './schedules.ts';
 import { openSlices, type Slices } from './slices.ts';
+import { openSubmissions, type Submissions } from './submissions.ts';
 
 /** The truth about runs and payouts. It stores and refuses; it never decides. */
 export interface Ledger {
@@ -14,8 +22,16 @@ export interface Ledger {
   readonly runs: Runs;
   readonly payouts: Payouts;
   readonly slices: Slices;
+  readonly schedules: Schedules;
   readonly audit: AuditLog;
   readonly recovery: Recovery;
+  readonly outbox: Outbox;
+  readonly references: References;
+  readonly purging: Purging;
+  readonly approvals: Approvals;
+  readonly people: People;
+  readonly submissions: Submissions;
+  readonly beneficiaries: Beneficiaries;
 }
 
 /**
@@ -33,7 +49,15 @@ export function openLedger(
     runs: openRuns(connections.redis, keys),
     payouts,
     slices: openSlices(connections.redis, keys),
+    schedules: openSchedules(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
     recovery: openRecovery(connections.redis, keys),
+    outbox: openOutbox(connections.redis, keys),
+    references: openReferences(connections.redis, keys),
+    purging: openPurging(connections.redis, keys),
+    approvals: openApprovals(connections.redis, keys),
+    beneficiaries: openBeneficiaries(connections.redis, keys),
+    people: openPeople(connections.redis, keys, place),
+    submissions: openSubmissions(connections.redis, keys),
   };
 }

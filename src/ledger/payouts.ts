@@ -43,6 +43,37 @@ export interface Arming extends PayoutPlace {
   readonly exchange: string;
   /** Further fields of the record (record.ts). */
   readonly fields: Readonly<Record<string, string>>;
+  /** Digest of what people must have approved; null where no approval is needed. */
+  readonly approval?: string | null;
+  /** What must not be passed by its amount; null where nobody set limits. */
+  readonly limits?: ArmingLimits | null;
+}
+
+export const LIMITS = ['payout', 'run', 'day', 'beneficiary'] as const;
+export type Limit = (typeof LIMITS)[number];
+
+/** What a payout counts as in one currency. */
+export interface LimitedSum {
+  readonly currency: string;
+  /** Null where the quote does not say it: then it is beyond its limits. Of the payout's own currency the record's counts. */
+  readonly minor: bigint | null;
+  /** The most that may be armed, in minor units; absent: any amount. */
+  readonly most: Readonly<Partial<Record<Limit, bigint>>>;
+}
+
+export interface ArmingLimits {
+  /** At most one for each currency. */
+  readonly sums: readonly LimitedSum[];
+  /** 16 hexadecimal digits. */
+  readonly beneficiaryHash: string;
+  /** By how much the days of the limits begin before those of UTC. */
+  readonly dayOffsetMs: number;
+}
+
+/** A limit that a payout would pass; `amount`: what it comes to in the currency is not known. */
+export interface BrokenLimit {
+  readonly which: Limit | 'amount';
+  readonly currency: string;
 }
 
 /** Why a payout was not armed. */
@@ -63,7 +94,9 @@ export type ArmRefusal = (typeof ARM_REFUSALS)[number];
 
 export type ArmAnswer =
   | { readonly armed: true; readonly version: number; readonly counter: number; readonly armedAt: number }
-  | { readonly armed: false; readonly refusal: ArmRefusal };
+  | { readonly armed: false; readonly refusal: ArmRefusal }
+  | { readonly armed: false; readonly refusal: 'approval' | 'blocked' }
+  | { readonly armed: false; readonly refusal: 'limit'; readonly limit: BrokenLimit };
 
 /** One move of a payout, or a note about it when `to` is left out. */
 export interface PayoutMove extends PayoutPlace {
@@ -213,13 +246,34 @@ function armArgument(arming: Arming): Record<string, unknown> {
     e: Math.ceil(arming.dueMs),
     y: arming.exchange,
     f: arming.fields,
+    ap: arming.approval ?? undefined,
+    m: limitsArgument(arming.limits ?? null),
   };
+}
+
+function limitsArgument(limits: ArmingLimits | null): Record<string, unknown> | undefined {
+  if (limits === null) return undefined;
+  const { sums, beneficiaryHash, dayOffsetMs } = limits;
+  const s = sums.map(({ currency, minor, most }) => ({
+    c: currency,
+    a: minor?.toString(),
+    p: most.payout?.toString(),
+    r: most.run?.toString(),
+    d: most.day?.toString(),
+    n: most.beneficiary?.toString(),
+  }));
+  return { o: dayOffsetMs, b: beneficiaryHash, s };
 }
 
 function armAnswer(reply: unknown): ArmAnswer {
   const [result, version, counter, armedAt] = listOf(reply);
   if (result === 'armed') {
     return { armed: true, version: integerOf(version), counter: integerOf(counter), armedAt: integerOf(armedAt) };
+  }
+  if (result === 'approval' || result === 'blocked') return { armed: false, refusal: result };
+  if (result === 'limit') {
+    const which = [...LIMITS, 'amount' as const].find((known) => known === version);
+    if (which !== undefined) return { armed: false, refusal: 'limit', limit: { which, currency: textOf(counter) } };
   }
   const refusal = ARM_REFUSALS.find((known) => known === result);
   if (refusal === undefined) throw new LedgerFault('the arming script gave an unknown answer');

@@ -1,6 +1,7 @@
 import { digitsOf, type Money } from '../money.ts';
 import {
   AMOUNT_TYPES,
+  type CostLimit,
   DECISIONS,
   type HistoryEntry,
   PAYOUT_STATES,
@@ -22,6 +23,8 @@ import { LedgerFault, textsOf } from './script.ts';
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
+ *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al two people allowed it beyond them
+ *   cx cost limit (debited, arrives, drift in basis points)
  *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason)
  *   cells code msg   a row that intake refused
  */
@@ -148,6 +151,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     notFoundAt: integer(fields, 'nf'),
     seen2xx: fields.has('z2'),
     rejectionConfirmed: fields.has('ok'),
+    costLimit: readCostLimit(fields.get('cx')),
     quoteFailures: count(fields, 'qf'),
     lookUps: count(fields, 'lu'),
     paymentId: fields.get('pid') ?? (hasPayment ? quoteId : null),
@@ -164,6 +168,17 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     proposal: readProposal(fields.get('pr')),
     history: readHistory(fields),
   };
+}
+
+function readCostLimit(text: string | undefined): CostLimit | null {
+  if (text === undefined) return null;
+  const [debited = '', arrives = '', driftBp = ''] = text.split(' ');
+  return { debited: BigInt(debited), arrives: BigInt(arrives), driftBp: BigInt(driftBp) };
+}
+
+/** A cost limit as the record keeps it. */
+export function costLimitField({ debited, arrives, driftBp }: CostLimit): Record<string, string> {
+  return { cx: `${debited} ${arrives} ${driftBp}` };
 }
 
 function readHistory(fields: Fields): HistoryEntry[] {

@@ -9,6 +9,8 @@ export function safetyOf(config: Config, capabilities: ReadonlySet<string>, over
     `not-found gap ${config.notFoundGapMs} ms`,
     `capabilities ${[...capabilities].toSorted().join('+') || 'none'}`,
     `overrides ${[...overrides].toSorted().join('+') || 'none'}`,
+    ...(config.limits === null ? [] : [`limits ${config.limits.name}`]),
+    ...(config.approval === null ? [] : [`approval ${config.approval.name}`]),
   ].join(', ');
 }
 

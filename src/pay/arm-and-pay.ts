@@ -3,14 +3,16 @@ import { hashReference } from '../intake/reference-hash.ts';
 import { hashRow } from '../intake/row-hash.ts';
 import { IntentLogFault } from '../ledger/intent-log.ts';
 import type { ArmAnswer, ArmRefusal } from '../ledger/payouts.ts';
+import type { Money } from '../money.ts';
 import type { Payout } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
 import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
 import { holdBreach, named, placeOf } from './facts.ts';
+import { armingLimits, beyondLimit } from './limits.ts';
 import { awaitPlace } from './pace.ts';
-import { quoteAgain } from './quote-again.ts';
+import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { settleAnswer } from './settle-answer.ts';
 import type { StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
@@ -20,6 +22,8 @@ const ARMED_DUE_MARGIN_MS = 5000;
 
 export interface QuoteToPay {
   readonly quote: { readonly quoteId: string; readonly expiresAt: number | null };
+  /** What leaves by the quote; null where it does not say so. */
+  readonly sourceAmount: Money | null;
   /** Monotonic milliseconds: the payout's place in the pace. */
   readonly startAt: number;
   /** Monotonic milliseconds after which the quote has too little life left; undefined when that cannot be told. */
@@ -30,6 +34,7 @@ export interface QuoteToPay {
   readonly fields: Readonly<Record<string, string>>;
   /** SHA-256 of the payout file. */
   readonly fileSha256: string;
+  readonly approval: string | null;
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +52,7 @@ export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay
   const sendBefore = deps.clock.monotonic() + deps.rules.armDeadlineMs;
   const armed = await arm(deps, payout, toPay);
   if (armed === undefined) return 'left';
-  if (!armed.armed) return await readRefusal(deps, payout, armed.refusal);
+  if (!armed.armed) return await readAnswer(deps, payout, armed);
   deps.at('C4');
   const body = paymentBody(payout.row, toPay.quote.quoteId);
   const isWritten = await writeIntent(deps, payout, { toPay, armed, body });
@@ -56,6 +61,27 @@ export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay
   const answer = await send(deps, body, sendBefore);
   deps.at('C10');
   return await settleAnswer(deps, payout, { answer, quote: toPay.quote, version: armed.version });
+}
+
+/** What people set between a payout and its arming: limits, a block list, their approval. */
+async function readAnswer(
+  deps: PayDeps,
+  payout: Payout,
+  refused: Extract<ArmAnswer, { armed: false }>,
+): Promise<StepResult> {
+  const { refusal } = refused;
+  if (refusal === 'limit') {
+    return await settleUnsent(deps, payout, beyondLimit(deps.rules.limits ?? null, refused.limit));
+  }
+  if (refusal === 'blocked') {
+    if (payout.state === 'quoted') return await endQuoted(deps, payout, 'its beneficiary is blocked');
+    return await settleUnsent(deps, payout, { kind: 'held', code: 'E_BLOCKED', reason: 'its beneficiary is blocked' });
+  }
+  if (refusal === 'approval') {
+    await stopRun(deps, payout.runId, { code: 'E_APPROVAL', reason: 'its approval does not hold (any more)' });
+    return 'left';
+  }
+  return await readRefusal(deps, payout, refusal);
 }
 
 async function send(deps: PayDeps, body: string, sendBefore: number): Promise<Answer> {
@@ -67,7 +93,7 @@ async function send(deps: PayDeps, body: string, sendBefore: number): Promise<An
 async function arm(
   deps: PayDeps,
   payout: Payout,
-  { quote, fields, exchange }: QuoteToPay,
+  { quote, sourceAmount, fields, exchange, approval }: QuoteToPay,
 ): Promise<ArmAnswer | undefined> {
   try {
     return await deps.payouts.arm({
@@ -81,6 +107,8 @@ async function arm(
       dueMs: deps.rules.armDeadlineMs + deps.rules.requestTimeoutMs + ARMED_DUE_MARGIN_MS,
       exchange,
       fields,
+      approval,
+      limits: armingLimits(deps.rules.limits ?? null, { row: payout.row, sourceAmount, nowMs: deps.clock.now() }),
     });
   } catch (error) {
     deps.log.warn('no answer to an arming: nothing is sent', { ...named(payout), error });
@@ -138,14 +166,18 @@ async function holdTried(deps: PayDeps, payout: Payout): Promise<void> {
 }
 
 /** A spent quote in a run that is not being paid any more is looked up from now on (design 4). */
-async function endQuoted(deps: PayDeps, payout: Payout): Promise<StepResult> {
+async function endQuoted(
+  deps: PayDeps,
+  payout: Payout,
+  reason = 'the run was paused or cancelled',
+): Promise<StepResult> {
   await deps.payouts.move({
     ...placeOf(payout),
     to: 'unknown',
     version: payout.version,
     dueMs: 0,
     actor: deps.owner,
-    reason: 'the run was paused or cancelled',
+    reason,
   });
   return 'done';
 }

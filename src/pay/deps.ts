@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';
 import type { At } from './crash-point.ts';
+import type { Limits } from './limits.ts';
 import type { Pace, QuoteLead } from './pace.ts';
 
 /** What the steps of a payout need. */
@@ -39,6 +40,8 @@ export interface PayRules {
   readonly trackEveryMs: number;
   /** Null: no run pauses itself for what comes of its payments. */
   readonly breaker: BreakerRule | null;
+  /** The most money that may be armed; null where nobody set any. */
+  readonly limits?: Limits | null;
   readonly payoutCategory: string;
   readonly payinCategory: string;
   /** Capabilities of the service that are verified, given or assumed. */

@@ -24,7 +24,7 @@ export async function acceptPayment(
     /** False for a payment that people named and that nothing ties to our request: it says nothing of the service. */
     isOurs?: boolean;
   },
-): Promise<void> {
+): Promise<'written' | 'changed'> {
   const { quoteId, payment, exchange, isOurs = true } = found;
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   for (let tries = 1; ; tries++) {
@@ -32,6 +32,8 @@ export async function acceptPayment(
       ...placeOf(payout),
       to: 'accepted',
       quoteId,
+      // A fact needs no version (design 3, rule 7); people's word alone does, for any move in between voids it (rule 9).
+      ...(isOurs ? {} : { version: payout.version }),
       dueMs: FIRST_TRACK_MS,
       actor: deps.owner,
       reason: payment.paymentState ?? '',
@@ -39,11 +41,12 @@ export async function acceptPayment(
       fields: paymentFields(payment, { row: payout.row, quoteId }),
       without: ['rc', 'rs', 'nf'],
     });
+    if (answer.result === 'changed') return 'changed';
     const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId });
-    if (evidence === undefined) return;
+    if (evidence === undefined) return 'written';
     // What was judged may have changed meanwhile: logs that are compared give a payout its quote back.
     const judged = tries < ACCEPT_TRIES_MAX ? { version: answer.version } : {};
-    if (await holdBreach(deps, payout, { evidence, quoteId, exchange, ...judged })) return;
+    if (await holdBreach(deps, payout, { evidence, quoteId, exchange, ...judged })) return 'written';
   }
 }
 

@@ -4,6 +4,7 @@ import type { Answer } from '../service/answer.ts';
 import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
+import { costOf, tooDear } from './cost.ts';
 import type { PayDeps } from './deps.ts';
 import { exchangeOf, placeOf } from './facts.ts';
 import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
@@ -66,11 +67,14 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
       const quote = { quoteId: step.quoteId, expiresAt: step.payout.quoteExpiresAt };
       return await armAndPay(deps, step.payout, {
         quote,
+        // It counted when it was armed first.
+        sourceAmount: null,
         startAt,
         endsAt: undefined,
         fields: {},
         exchange: '',
         fileSha256: order.fileSha256,
+        approval: order.approval ?? null,
         signal,
       });
     }
@@ -93,7 +97,7 @@ export async function doubt(deps: PayDeps, payout: Payout, reason: string): Prom
 async function quotePayout(
   deps: PayDeps,
   payout: Payout,
-  { fileSha256, signal }: { fileSha256: string; signal: AbortSignal },
+  { fileSha256, approval, signal }: PayOrder & { signal: AbortSignal },
 ): Promise<StepResult> {
   const startAt = await deps.pace.take();
   await deps.clock.sleep(startAt - deps.quoteLead.ms() - deps.clock.monotonic(), signal);
@@ -110,14 +114,25 @@ async function quotePayout(
       const { lifeMs } = reading.quote;
       if (lifeMs !== null && lifeMs < QUOTE_LIFE_MS_MIN)
         return await quoteAgain(deps, payout, { reason: 'the quote is too short-lived' });
+      const dear = tooDear(costOf(reading.quote, payout.row), payout.costLimit);
+      if (dear !== undefined) {
+        return await settleUnsent(deps, payout, {
+          kind: 'held',
+          code: 'E_COST_DRIFT',
+          reason: dear,
+          exchange: exchangeOf(answer),
+        });
+      }
       const endsAt = lifeMs === null ? undefined : answeredAt + lifeMs - QUOTE_LIFE_MS_MIN;
       return await armAndPay(deps, payout, {
         quote: reading.quote,
+        sourceAmount: reading.quote.sourceAmount,
         startAt,
         endsAt,
         fields: quoteFields(deps, reading.quote),
         exchange: exchangeOf(answer),
         fileSha256,
+        approval: approval ?? null,
         signal,
       });
     }

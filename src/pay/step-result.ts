@@ -9,6 +9,8 @@ export type PayResult = 'done' | 'deferred' | 'left';
 /** A payout that is to be paid, and the file that asks for it. */
 export interface PayOrder extends PayoutPlace {
   readonly fileSha256: string;
+  /** Digest of what people must have approved; null where no approval is needed. */
+  readonly approval?: string | null;
 }
 
 /** How one step ended: with a result, or `again` when the payout is to be looked at once more at once. */

@@ -69,18 +69,20 @@ const REMEDY_OTHERWISE =
  */
 export async function connectRedis(address: RedisAddress, options: ConnectOptions): Promise<Redis> {
   const { endpoint, shown } = readAddress(address);
-  const redis = new Redis({
-    ...endpoint,
-    ...BEHAVIOUR[options.kind],
-    ...timeoutsOf(options),
-    connectionName: options.name,
-    lazyConnect: true,
-    disableClientInfo: true,
-    connectTimeout: CONNECT_MS_MAX,
-    retryStrategy: (attempt) => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MS_MAX),
-    // After a failover the old master stays connected as a replica and refuses every write until one reconnects.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-  });
+  const redis = withoutStaleTimer(
+    new Redis({
+      ...endpoint,
+      ...BEHAVIOUR[options.kind],
+      ...timeoutsOf(options),
+      connectionName: options.name,
+      lazyConnect: true,
+      disableClientInfo: true,
+      connectTimeout: CONNECT_MS_MAX,
+      retryStrategy: (attempt) => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MS_MAX),
+      // After a failover the old master stays connected as a replica and refuses every write until one reconnects.
+      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    }),
+  );
   let connected = false;
   let lastError: Error | undefined;
   redis.on('error', (error: Error) => {
@@ -96,6 +98,27 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
     redis.disconnect();
     throw refuseConnection(shown, lastError ?? error);
   }
+}
+
+/**
+ * ioredis 5 keeps the timer of `socketTimeout` when a connection is lost, and it then cuts the next one, again and again (its
+ * issue 2147, mended in 6.0). BullMQ's workers block on duplicates of what they are given.
+ */
+function withoutStaleTimer(redis: Redis): Redis {
+  redis.on('close', () => {
+    const timer: unknown = Reflect.get(redis, STALE_TIMER);
+    if (isTimer(timer)) clearTimeout(timer);
+    Reflect.set(redis, STALE_TIMER, undefined);
+  });
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => withoutStaleTimer(duplicate(override));
+  return redis;
+}
+
+const STALE_TIMER = 'socketTimeoutTimer';
+
+function isTimer(value: unknown): value is NodeJS.Timeout {
+  return typeof value === 'object' && value !== null && 'hasRef' in value;
 }
 
 /** An arming connection that stays silent is given up soon: no unanswered arming counts. */

@@ -45,11 +45,25 @@ const WAYS: Readonly<Record<RunState, readonly RunState[]>> = {
   cancelled: ['cancelled'],
 };
 
+async function approve(runId: string, holdsMs = 60_000): Promise<void> {
+  const entry = { by: 'bob', digest: 'd1', seen: [], needed: 1, holdsMs };
+  expect(await desk.ledger.approvals.approve(runId, entry)).toMatchObject({ result: 'approved', count: 1 });
+}
+
 async function runIn(state: RunState): Promise<string> {
   const runId = await claimRun(desk.ledger, []);
   for (const to of WAYS[state]) expect((await move(runId, to)).result).toBe('moved');
+  if (state === 'awaiting-approval') await approve(runId);
   return runId;
 }
+
+test('a run that waits for its approval is not paid without one that holds', async () => {
+  const runId = await claimRun(desk.ledger, []);
+  await move(runId, 'awaiting-approval');
+  expect(await move(runId, 'paying')).toEqual({ result: 'unapproved', state: 'awaiting-approval' });
+  await approve(runId, -1);
+  expect(await move(runId, 'paying')).toEqual({ result: 'unapproved', state: 'awaiting-approval' });
+});
 
 describe('the table of runs', () => {
   const pairs = RUN_STATES.flatMap((from) => RUN_STATES.map((to) => ({ from, to })));

@@ -142,6 +142,35 @@ describe('a connection', () => {
   });
 });
 
+describe('a connection that was lost while it waited for a reply', () => {
+  test.each(['itself', 'its duplicate, on which BullMQ blocks'])('does not cut the next one: %s', async (which) => {
+    await expect.poll(() => server.redis.ping().catch(() => ''), { timeout: 10_000 }).toBe('PONG');
+    const given = await connect({ socket: server.socket }, { kind: 'arming', commandTimeoutMs: 1000 });
+    const redis = which === 'itself' ? given : given.duplicate({ autoResendUnfulfilledCommands: true });
+    redis.on('error', () => {});
+    let isOpen = true;
+    let losses = 0;
+    redis.on('connect', () => {
+      isOpen = true;
+    });
+    // A try that failed while the server was away is no loss.
+    redis.on('close', () => {
+      if (isOpen) losses++;
+      isOpen = false;
+    });
+    redis.blpop('nobody-puts-anything-here', 0).catch(() => {});
+    await expect.poll(() => redis.status).toBe('ready');
+    const restarted = server.restart('SIGKILL');
+    await once(redis, 'close');
+    await restarted;
+    await expect.poll(() => redis.status, { timeout: 10_000 }).toBe('ready');
+    // Twice as long as the silence after which a connection is given up.
+    for (let until = Date.now() + 4000; Date.now() < until; ) expect(await redis.ping()).toBe('PONG');
+    expect(losses).toBe(1);
+    redis.disconnect();
+  });
+});
+
 describe('the arming connection', () => {
   test('sends a command once, whatever becomes of its reply, and comes back', async () => {
     const cutting = await listenAndCut();

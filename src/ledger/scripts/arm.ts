@@ -6,13 +6,18 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, c credentials,
- *         e due after ms, y the quote's exchange, f further fields }; ARGV[2] data directory;
+ *         e due after ms, y the quote's exchange, f further fields, ap digest of what must
+ *         be approved or nil, m limits or nil: { o ms by which their days begin before
+ *         UTC's, b hash of the beneficiary, s what it counts as: a list of { c currency, a minor units or nil, p, r, d, n the
+ *         most for a payout, a run, a day and a beneficiary a day, in minor units or nil } } }; ARGV[2] data directory;
  *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw
- * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], or [refusal].
+ * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], ['limit', limit, currency] or
+ *         [refusal].
  *
  * Invariant: a payout is armed only in an open season of this very server, which knows of every arming that the caller
  * knows, from a data directory whose intent logs were compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
- * its own present one). A second run of the same call finds another version and answers 'changed'.
+ * its own present one), and never beyond a limit: what a payout adds to the sums counts from its first arming, in the same
+ * call, until it comes to nothing. A second run of the same call finds another version and answers 'changed'.
  */
 export const ARM = `${LUA_PRELUDE}
 local server, replicas = serverNow()
@@ -34,11 +39,25 @@ local function runState(run)
   return runStates[run]
 end
 
+-- Whether people agreed to the run as it is, as long as their word holds.
+local function isApproved(e)
+  if not e.ap then return true end
+  local f = redis.call('HMGET', runKey(e.r), 'approved', 'approvedUntil')
+  return f[1] == e.ap and tonumber(f[2]) > at
+end
+
+local hasBlocked = redis.call('EXISTS', BLOCKED) == 1
+local function isBlocked(p)
+  return hasBlocked and redis.call('HEXISTS', BLOCKED, redis.call('HGET', p.key, 'ben') or '') == 1
+end
+
 local function refusal(e, p)
   if stop then return stop end
   if runState(e.r) ~= 'paying' then return 'run' end
   if not p or p.version ~= e.v or not mayMove(p, 'armed', '') then return 'changed' end
   if p.rowHash ~= e.h then return 'row' end
+  if not isApproved(e) then return 'approval' end
+  if isBlocked(p) then return 'blocked' end
   local used = redis.call('HMGET', p.key, 'ar', 'qn', 'cf')
   if p.state == 'quoted' then
     if p.quote ~= e.q or used[3] ~= e.c then return 'changed' end
@@ -50,12 +69,61 @@ local function refusal(e, p)
   return nil
 end
 
+-- The limit that a sum would break.
+local function brokenLimit(e, sum, day)
+  if sum.a == nil then return 'amount' end
+  local amount = tonumber(sum.a)
+  local function breaks(most, key, field)
+    return most ~= nil and tonumber(redis.call('HGET', key, field) or '0') + amount > tonumber(most)
+  end
+  if sum.p ~= nil and amount > tonumber(sum.p) then return 'payout' end
+  if breaks(sum.r, runKey(e.r), 'sum:' .. sum.c) then return 'run' end
+  if breaks(sum.d, spentKey(day), sum.c) then return 'day' end
+  if breaks(sum.n, spentKey(day), sum.c .. ' ' .. e.m.b) then return 'beneficiary' end
+  return nil
+end
+
+-- Counts what the payout comes to, or gives the limit that stands against it and its currency, unless people allowed it.
+-- What was counted on a day before, or by another quote, is counted anew.
+local function countAmounts(e, p)
+  if not e.m or p.state ~= 'ready' then return nil end
+  local day = text(math.floor((at + e.m.o) / 86400000))
+  local counted = {}
+  for _, sum in ipairs(e.m.s) do
+    if sum.c == p.currency then sum.a = p.amount end
+    if sum.a ~= nil then counted[#counted + 1] = sum.c .. ' ' .. sum.a end
+  end
+  local list = table.concat(counted, ',')
+  local before = redis.call('HMGET', p.key, 'ld', 'lc', 'al')
+  if before[1] == day and before[2] == list then return nil end
+  uncount(p)
+  if not before[3] then
+    for _, sum in ipairs(e.m.s) do
+      local broken = brokenLimit(e, sum, day)
+      if broken then return { 'limit', broken, sum.c } end
+    end
+  end
+  redis.call('HSET', p.key, 'ld', day, 'lb', e.m.b, 'lc', list)
+  for _, sum in ipairs(e.m.s) do
+    if sum.a ~= nil then
+      redis.call('HINCRBY', runKey(e.r), 'sum:' .. sum.c, sum.a)
+      redis.call('HINCRBY', spentKey(day), sum.c, sum.a)
+      redis.call('HINCRBY', spentKey(day), sum.c .. ' ' .. e.m.b, sum.a)
+    end
+  end
+  redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
+  return nil
+end
+
 local answers = {}
 for i, e in ipairs(cjson.decode(ARGV[1])) do
   local p = load(e.r, e.l)
   local refused = refusal(e, p)
+  local limit = not refused and countAmounts(e, p)
   if refused then
     answers[i] = { refused }
+  elseif limit then
+    answers[i] = limit
   else
     local counter = redis.call('HINCRBY', HEAD, 'armings', 1)
     if p.state == 'ready' then

@@ -97,3 +97,22 @@ local after = first + tonumber(ARGV[2]) * tonumber(ARGV[3])
 redis.call('SET', key, text(after), 'PX', text(math.ceil(math.max(0, after - at) / 1000) + 1000))
 return text(first - at)
 `;
+
+/**
+ * Changes what people set between a payout and its arming, by two people.
+ *
+ * KEYS[1] prefix; ARGV[1] the safety settings that are to be the ledger's; ARGV[2] who; ARGV[3] who has proposed them, as the
+ * caller saw, or ''
+ * Returns ['proposed' | 'seen' | 'adopted', who has proposed them]. Other settings than those proposed are a new proposal.
+ */
+export const ADOPT_SAFETY = `${LUA_PRELUDE}
+local proposed = redis.call('HMGET', HEAD, 'safetyNew', 'safetyBy')
+if proposed[1] ~= ARGV[1] then
+  redis.call('HSET', HEAD, 'safetyNew', ARGV[1], 'safetyBy', ARGV[2])
+  return { 'proposed', ARGV[2] }
+end
+if proposed[2] ~= ARGV[3] then return { 'seen', proposed[2] } end
+redis.call('HSET', HEAD, 'safety', ARGV[1])
+redis.call('HDEL', HEAD, 'safetyNew', 'safetyBy')
+return { 'adopted', proposed[2] }
+`;

@@ -1,5 +1,5 @@
 import { FREE_STATES, MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
-import { LUA_KEYS, UNSENT } from '../keys.ts';
+import { BENEFICIARY_HASH_CHARACTERS, LUA_KEYS, UNSENT } from '../keys.ts';
 
 function luaTable(entries: readonly (readonly [string, string])[]): string {
   return `{ ${entries.map(([key, value]) => `['${key}'] = ${value}`).join(', ')} }`;
@@ -77,6 +77,29 @@ local function setDue(p, to, at, afterMs)
   end
 end
 
+-- Takes what a payout counted as out of the sums of its limits.
+local function uncount(p)
+  local f = redis.call('HMGET', p.key, 'ld', 'lb', 'lc')
+  if not f[1] then return end
+  local isKept = redis.call('EXISTS', spentKey(f[1])) == 1
+  for currency, amount in string.gmatch(f[3], '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(p.run), 'sum:' .. currency, '-' .. amount)
+    if isKept then
+      redis.call('HINCRBY', spentKey(f[1]), currency, '-' .. amount)
+      redis.call('HINCRBY', spentKey(f[1]), currency .. ' ' .. f[2], '-' .. amount)
+    end
+  end
+  redis.call('HDEL', p.key, 'ld', 'lb', 'lc')
+end
+
+local function beneficiaryHash(id) return string.sub(redis.sha1hex(id), 1, ${BENEFICIARY_HASH_CHARACTERS}) end
+
+-- Remembers to whom a payout was paid.
+local function notePaid(p)
+  local id = redis.call('HGET', p.key, 'ben')
+  if id then redis.call('HSETNX', paidKey(beneficiaryHash(id)), beneficiaryHash(id), '') end
+end
+
 -- Writes the move: state, version, history, indexes, counters, due time. The caller has checked that it may be made.
 local function applyMove(p, to, m)
   local version = p.version + 1
@@ -89,6 +112,8 @@ local function applyMove(p, to, m)
     'h' .. version, to .. '\\31' .. text(m.at) .. '\\31' .. m.actor .. '\\31' .. m.reason
       .. (m.exchange and m.exchange ~= '' and '\\31' .. m.exchange or ''))
   redis.call('HDEL', p.key, 'pr')
+  if to == 'rejected' or to == 'cancelled' then uncount(p) end
+  if to == 'accepted' then notePaid(p) end
   if SETTLED[to] then redis.call('HSET', p.key, 'st', text(m.at)) end
   setDue(p, to, m.at, m.due)
   p.version = version
@@ -120,9 +145,16 @@ local function closeSeason()
   for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
 end
 
--- Pauses a run that is being paid, because of something that concerns all of them.
+-- Whether a run goes on, or will by itself at its time, unless somebody pauses it.
+local function goesOn(run)
+  local f = redis.call('HMGET', runKey(run), 'state', 'startAt')
+  return f[1] == 'paying' or (f[1] == 'paused' and f[2] ~= false)
+end
+
+-- Pauses a run because of something that concerns all of them.
 local function pauseRun(run, reason)
   redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)
+  redis.call('HDEL', runKey(run), 'startAt', 'startReason')
   redis.call('HINCRBY', runKey(run), 'changes', 1)
   redis.call('XADD', eventsKey(run), '*', 'event', 'paused', 'actor', 'season', 'reason', reason)
 end

@@ -5,23 +5,48 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or
- *         refused), f fields, a amount in minor units or nil, c currency or nil, h hash of the folded reference or nil }
- * Returns 'recorded', 'closed' when the run is not being recorded any more, or 'season' in a closed season.
+ *         refused), f fields, a amount in minor units or nil, c currency or nil, h hash of the folded reference or nil, d hash
+ *         of what a likely duplicate has in common or nil, w ms within which it is one }
+ * Returns 'recorded', 'closed' when the run is not being recorded any more or was purged, or 'season' in a closed season.
  *
  * Invariant: a record that is there stays as it is, so recording may be run again; only a record that was restored
  * from an intent log, which lacks its row, is given the row. A reference that an earlier payout has not given free
- * (design 6) makes the new payout held, with a link to the earlier one. The rows of a run that was cancelled while it was
+ * (design 6) makes the new payout held, with a link to the earlier one; so does a payout of the same beneficiary, amount
+ * and currency within `w`. The rows of a run that was cancelled while it was
  * being recorded are recorded as cancelled: none of them is lost.
  */
 export const RECORD = `${LUA_PRELUDE}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
-local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine')
+local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine', 'purgedAt')
+if recording[4] then return 'closed' end
 local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAllRows(run))
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
+-- Whether a payout came to nothing for certain, so that a like one is none too many.
+local function cameToNothing(run, line)
+  local f = redis.call('HMGET', payoutKey(run, line), 's', 'q', 'ok')
+  return f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3])
+end
+
+-- The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing; then this one
+-- takes its place. One that is held for it does not: else it would be enough to cancel it. Each period has keys of its own,
+-- which go by themselves.
+local function likelyTwin(row, id)
+  local period = math.floor(at / row.w)
+  local key = likelyKey(period, row.d)
+  local twin = redis.call('HGET', key, row.d) or redis.call('HGET', likelyKey(period - 1, row.d), row.d)
+  if twin and twin ~= id then
+    local twinRun, twinLine = string.match(twin, '^(.*)%-(%d+)$')
+    local isRecent = at - tonumber(redis.call('HGET', runKey(twinRun), 'createdAt') or '0') <= row.w
+    if isRecent and not cameToNothing(twinRun, twinLine) then return twin end
+  end
+  redis.call('HSET', key, row.d, id)
+  redis.call('PEXPIRE', key, 2 * row.w)
+  return nil
+end
 
 local function setFields(key, fields)
   for name, value in pairs(fields) do redis.call('HSET', key, name, value) end
@@ -46,9 +71,18 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
         redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
       end
     end
+    local twin = row.d and row.s == 'ready' and likelyTwin(row, run .. '-' .. row.l)
+    if twin and state == 'ready' then
+      state = 'held'
+      redis.call('HSET', key, 'rc', 'E_DUP_LIKELY',
+        'rs', 'payout ' .. twin .. ' has the same beneficiary, amount and currency')
+    end
     if state == 'ready' and recording[2] then
       state = 'held'
       redis.call('HSET', key, 'rc', 'E_DIR_LOST', 'rs', 'a data directory that may have sent it was written off')
+    end
+    if row.f.ben and redis.call('HEXISTS', paidKey(beneficiaryHash(row.f.ben)), beneficiaryHash(row.f.ben)) == 0 then
+      redis.call('HINCRBY', rk, 'newBeneficiaryRows', 1)
     end
     redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '\\31' .. text(at) .. '\\31intake\\31')
     redis.call('SETBIT', indexKey(run, state), row.l, 1)

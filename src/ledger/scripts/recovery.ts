@@ -107,7 +107,7 @@ redis.call('HSETNX', HEAD, 'halt', 'the data directory ' .. ARGV[1] .. ' was wri
 redis.call('HDEL', HEAD, 'releaseBy')
 for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
   local state = redis.call('HGET', runKey(run), 'state')
-  if state == 'paying' then pauseRun(run, 'a data directory was written off') end
+  if goesOn(run) then pauseRun(run, 'a data directory was written off') end
   if state == 'recording' then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 return { 'begun', by }

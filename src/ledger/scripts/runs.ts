@@ -5,13 +5,24 @@ import { LUA_PRELUDE } from './prelude.ts';
  * Claims a file's content for a run: the first one who comes makes the run, everybody else learns its id.
  *
  * KEYS[1] prefix
- * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields
+ * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields;
+ *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid
  * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing new may be claimed in a closed
  * season: the runs that this Redis lost have to be restored before.
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}
 local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
-if known then
+-- Whether each row of a run that is over is free: a new run of them pays none a second time.
+local function isFree(run)
+  local state = redis.call('HGET', runKey(run), 'state')
+  if (state ~= 'finished' and state ~= 'cancelled') or not hasAllRows(run) then return false end
+  for _, open in ipairs({ 'ready', 'armed', 'quoted', 'unknown', 'held', 'accepted', 'completed', 'refused' }) do
+    if tonumber(redis.call('HGET', runKey(run), 'n:' .. open) or '0') > 0 then return false end
+  end
+  return true
+end
+
+if known and not (ARGV[5] == '1' and isFree(known)) then
   redis.call('HSETNX', FILES, ARGV[1], known)
   redis.call('HSETNX', CONTENTS, ARGV[2], known)
   if redis.call('HEXISTS', runKey(known), 'rows') == 0 then
@@ -35,11 +46,13 @@ return { run, 'new', 'recording' }
  * Moves a run along the table of runs.
  *
  * KEYS[1] prefix
- * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or ''
- * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete', state].
+ * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
+ * paused until its time, or ''
+ * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go. So does one of
- * which Redis had forgotten that payouts were armed.
+ * which Redis had forgotten that payouts were armed, and one that has a time to start at, for which it waits; whoever
+ * pauses it meanwhile ends the waiting.
  *
  * Invariant: a run leaves its recording, other than by being cancelled, only with all of its rows and in an open season; it
  * is finished only in an open season, and when none of its payouts is ready, armed, quoted or unknown.
@@ -49,18 +62,30 @@ local run, to, actor, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local rk = runKey(run)
 local from = redis.call('HGET', rk, 'state')
 if not from then return { 'missing', '' } end
-if from == to then return { 'there', from } end
-if not RUN_MOVES[from .. '>' .. to] or (ARGV[5] ~= '' and ARGV[5] ~= from) then return { 'forbidden', from } end
+local isWaiting = from == 'paused' and redis.call('HEXISTS', rk, 'startAt') == 1
+if from == to and not (isWaiting and to == 'paused') then return { 'there', from } end
+if from ~= to and not RUN_MOVES[from .. '>' .. to] then return { 'forbidden', from } end
+if ARGV[5] ~= '' and ARGV[5] ~= from and not (ARGV[5] == 'waiting' and isWaiting) then return { 'forbidden', from } end
 if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end
 end
 if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
-  if from ~= 'recording' then return { 'halted', from } end
+  if from ~= 'recording' and from ~= 'awaiting-approval' then return { 'halted', from } end
   to, reason = 'paused', 'everything was halted when it was recorded'
 end
-if to == 'paying' and from == 'recording' and redis.call('HEXISTS', rk, 'restored') == 1 then
-  to, reason = 'paused', 'some of it was restored from intent logs: look at it before it goes on'
+if to == 'paying' and from == 'awaiting-approval' then
+  local approved = redis.call('HMGET', rk, 'approved', 'approvedUntil')
+  if not approved[1] or tonumber(approved[2]) <= now() then return { 'unapproved', from } end
+end
+local waits = false
+if to == 'paying' and (from == 'recording' or from == 'awaiting-approval') then
+  local startReason = redis.call('HGET', rk, 'startReason')
+  if redis.call('HEXISTS', rk, 'restored') == 1 then
+    to, reason = 'paused', 'some of it was restored from intent logs: look at it before it goes on'
+  elseif startReason then
+    to, reason, waits = 'paused', startReason, true
+  end
 end
 if to == 'finished' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
@@ -73,6 +98,7 @@ local at = text(now())
 redis.call('HSET', rk, 'state', to)
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('HDEL', rk, 'pauseReason')
+if not waits and to ~= 'awaiting-approval' then redis.call('HDEL', rk, 'startAt', 'startReason') end
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
 if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end
 if to == 'finished' or to == 'cancelled' then
@@ -82,6 +108,20 @@ end
 redis.call('SADD', LIVE, run)
 redis.call('XADD', eventsKey(run), '*', 'event', to, 'actor', actor, 'reason', reason)
 return { 'moved', to }
+`;
+
+/**
+ * Puts off the start of a run that waits for it.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] the time, or 'schedule'; ARGV[3] why
+ * Returns 1, or 0 when the run does not wait any more.
+ */
+export const PUT_OFF_START = `${LUA_PRELUDE}
+local rk = runKey(ARGV[1])
+if redis.call('HGET', rk, 'state') ~= 'paused' or redis.call('HEXISTS', rk, 'startAt') == 0 then return 0 end
+redis.call('HSET', rk, 'startAt', ARGV[2], 'startReason', ARGV[3], 'pauseReason', ARGV[3])
+redis.call('XADD', eventsKey(ARGV[1]), '*', 'event', 'put-off', 'actor', 'payrun', 'reason', ARGV[3])
+return 1
 `;
 
 /**

@@ -101,6 +101,12 @@ local function claimReference(e, id)
   redis.call('HSET', referencesKey(e.h), e.h, id)
 end
 
+-- The records of a purged run are gone, and nothing of it was open any more when they went.
+local function isPurged(e)
+  local run = redis.call('EXISTS', runKey(e.r)) == 1 and e.r or redis.call('HGET', FILES, e.s) or e.r
+  return redis.call('HEXISTS', runKey(run), 'purgedAt') == 1
+end
+
 -- Counters of a lost time and of the time after it may be the same: where the season opened without the directory, only the
 -- quote tells whether the ledger knows the line.
 local function isKnown(e, p)
@@ -121,6 +127,7 @@ local function reopen(run)
 end
 
 local function restore(e)
+  if isPurged(e) then return end
   ensureRun(e)
   local p = load(e.r, e.l)
   if isKnown(e, p) then return end
@@ -162,7 +169,7 @@ if restored > 0 then
   redis.call('HSET', HEAD, 'halt', 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
   redis.call('HDEL', HEAD, 'restored', 'releaseBy')
   for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
-    if redis.call('HGET', runKey(run), 'state') == 'paying' then pauseRun(run, 'Redis went back in time') end
+    if goesOn(run) then pauseRun(run, 'Redis went back in time') end
   end
 end
 if ARGV[1] ~= '' then

@@ -1,0 +1,71 @@
+import { LUA_PRELUDE } from './prelude.ts';
+
+/**
+ * Begins to purge a run that is final: it is over, nothing of it is held or under way, nobody looks for returns any more,
+ * and its last report tells everything. From here on its intent lines count as known, though its records go.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] ms that must have passed since its end
+ * Returns 'purging', 'purged' when nothing is left of it, 'missing', or why it is not final.
+ */
+export const BEGIN_PURGE = `${LUA_PRELUDE}
+local rk = runKey(ARGV[1])
+local f = redis.call('HMGET', rk, 'state', 'finishedAt', 'changes', 'reportedChanges', 'purgedAt', 'lastLine')
+if not f[1] then return 'missing' end
+if f[5] then return f[6] and 'purging' or 'purged' end
+if f[1] ~= 'finished' and f[1] ~= 'cancelled' then return 'it is ' .. f[1] end
+for _, state in ipairs({ 'ready', 'armed', 'quoted', 'unknown', 'held', 'accepted' }) do
+  local count = redis.call('HGET', rk, 'n:' .. state) or '0'
+  if tonumber(count) > 0 then return count .. ' payouts are ' .. state end
+end
+if redis.call('SISMEMBER', LIVE, ARGV[1]) == 1 then return 'it is being ended' end
+if redis.call('ZSCORE', WATCH, ARGV[1]) then return 'its payments are looked at for returns' end
+if f[3] ~= f[4] then return 'its last report is not up to date' end
+local at = now()
+if at - tonumber(f[2] or text(at)) < tonumber(ARGV[2]) then return 'it ended too short a time ago' end
+redis.call('HSET', rk, 'purgedAt', text(at))
+return 'purging'
+`;
+
+/**
+ * Removes records of a run that is being purged, with their quotes. The reference of a payout that was paid stays
+ * remembered, as a hash; one that is free again is forgotten.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] JSON array of { l line, h hash of the reference or nil }
+ */
+export const PURGE_ROWS = `${LUA_PRELUDE}
+local run = ARGV[1]
+if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
+for _, row in ipairs(cjson.decode(ARGV[2])) do
+  local key = payoutKey(run, row.l)
+  local id = run .. '-' .. row.l
+  local f = redis.call('HMGET', key, 's', 'q', 'pid')
+  for _, quote in ipairs({ f[2] or '', f[3] or '' }) do
+    if quote ~= '' and redis.call('HGET', quotesKey(quote), quote) == id then redis.call('HDEL', quotesKey(quote), quote) end
+  end
+  if row.h and f[1] and FREE[f[1]] and redis.call('HGET', referencesKey(row.h), row.h) == id then
+    redis.call('HDEL', referencesKey(row.h), row.h)
+  end
+  redis.call('DEL', key)
+end
+return 1
+`;
+
+/**
+ * Ends the purge of a run whose records are gone: of it remain its numbers, its events and the hashes of its reports.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] states whose index goes
+ */
+export const END_PURGE = `${LUA_PRELUDE}
+local run = ARGV[1]
+if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
+for _, entry in ipairs(redis.call('LRANGE', deadKey(run), 0, -1)) do
+  local line, quote = string.match(entry, '^(%d+) (.*)$')
+  if quote and redis.call('HGET', quotesKey(quote), quote) == run .. '-' .. line then
+    redis.call('HDEL', quotesKey(quote), quote)
+  end
+end
+for i = 2, #ARGV do redis.call('UNLINK', indexKey(run, ARGV[i])) end
+redis.call('UNLINK', slicesKey(run), deadKey(run))
+redis.call('HDEL', runKey(run), 'lastLine', 'cursor', 'lastOutcomes')
+return 1
+`;

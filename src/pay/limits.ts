@@ -1,0 +1,125 @@
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import { type ArmingLimits, type BrokenLimit, LIMITS, type Limit } from '../ledger/payouts.ts';
+import { digitsOf, formatAmount, type Money, moneyOfDecimal } from '../money.ts';
+import type { PayoutRow } from '../payout.ts';
+
+/** The most money that may be armed, per currency: of what rows name, and of what leaves where that is another one. */
+export interface Limits {
+  /** The same for the same limits: all processes of a ledger must have it (design 6). */
+  readonly name: string;
+  /** IANA time zone in which a day begins. */
+  readonly zone: string;
+  /** What becomes of a payout beyond a limit. */
+  readonly over: 'hold' | 'refuse';
+  readonly currencies: ReadonlyMap<string, Readonly<Partial<Record<Limit, bigint>>>>;
+}
+
+/** Lua counts in doubles; beyond this they are not exact. */
+const MINOR_MAX = 9_000_000_000_000_000n;
+
+const zone = z.string().refine(isZone, 'must be a time zone such as Europe/Berlin');
+const currency = z.string().refine((code) => digitsOf(code) !== undefined, 'must be a currency of ISO 4217');
+const amounts = z.strictObject({
+  payout: z.string().optional(),
+  run: z.string().optional(),
+  day: z.string().optional(),
+  beneficiary: z.string().optional(),
+});
+
+/** The part `limits` of the file that PAYRUN_CONFIG names: amounts are decimals as text, `beneficiary` is a day's. */
+export const limitsSetting = z
+  .strictObject({
+    zone: zone.default('UTC'),
+    over: z.enum(['hold', 'refuse']).default('hold'),
+    currencies: z.record(currency, amounts),
+  })
+  .transform(({ zone: dayZone, over, currencies }, context): Limits => {
+    const read = new Map<string, Partial<Record<Limit, bigint>>>();
+    for (const [code, texts] of Object.entries(currencies)) {
+      const most: Partial<Record<Limit, bigint>> = {};
+      for (const limit of LIMITS) {
+        const text = texts[limit];
+        if (text === undefined) continue;
+        const money = moneyOfDecimal(text, code);
+        if (money === undefined || money.minor > MINOR_MAX) {
+          context.addIssue({
+            code: 'custom',
+            path: ['currencies', code, limit],
+            message: `"${text}" is no amount in ${code}`,
+          });
+        } else most[limit] = money.minor;
+      }
+      read.set(code, most);
+    }
+    const limits = { zone: dayZone, over, currencies: read };
+    return { ...limits, name: nameOf(limits) };
+  });
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}
+
+function nameOf({ zone: dayZone, over, currencies }: Omit<Limits, 'name'>): string {
+  const entries = [...currencies].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const texts = entries.map(([code, most]) => `${code} ${LIMITS.map((limit) => most[limit] ?? '-').join(' ')}`);
+  return hash('sha256', [dayZone, over, ...texts].join('\n'), 'hex').slice(0, 16);
+}
+
+/**
+ * What the ledger is to check when it arms the payout by a quote; null where nothing is limited. A payout counts as the amount
+ * of its row and, where that is what arrives, as what leaves by the quote.
+ */
+export function armingLimits(
+  limits: Limits | null,
+  { row, sourceAmount, nowMs }: { row: PayoutRow; sourceAmount: Money | null; nowMs: number },
+): ArmingLimits | null {
+  if (limits === null) return null;
+  const { amount, sourceCurrency } = row;
+  const leaves = { currency: sourceCurrency, minor: sourceAmount?.minor ?? null };
+  const counted = sourceCurrency === amount.currency ? [amount] : [amount, leaves];
+  const sums = counted.flatMap(({ currency: code, minor }) => {
+    const most = limits.currencies.get(code);
+    return most === undefined ? [] : [{ currency: code, minor, most }];
+  });
+  if (sums.length === 0) return null;
+  return {
+    sums,
+    beneficiaryHash: hash('sha256', row.beneficiaryIdentityId, 'hex').slice(0, 16),
+    dayOffsetMs: offsetOf(limits.zone, nowMs),
+  };
+}
+
+/** By how much the zone's clocks are ahead of UTC at a time. */
+function offsetOf(timeZone: string, nowMs: number): number {
+  const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(nowMs);
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
+  const [, sign = '+', hours = '0', minutes = '0'] = /^GMT([+-])([0-9]{2}):([0-9]{2})/.exec(name) ?? [];
+  const offsetMs = (Number.parseInt(hours, 10) * 60 + Number.parseInt(minutes, 10)) * 60_000;
+  return sign === '-' ? -offsetMs : offsetMs;
+}
+
+const WORDS: Readonly<Record<Limit, string>> = {
+  payout: 'a payout',
+  run: 'a run',
+  day: 'a day',
+  beneficiary: 'a beneficiary on one day',
+};
+
+/** What becomes of a payout that would pass a limit, in words for people. */
+export function beyondLimit(
+  limits: Limits | null,
+  { which, currency: code }: BrokenLimit,
+): { kind: 'held' | 'rejected'; code: string; reason: string } {
+  if (which === 'amount') {
+    const unknown = `the quote does not say what leaves in ${code}, for which there are limits`;
+    return { kind: 'held', code: 'E_LIMIT', reason: unknown };
+  }
+  const minor = limits?.currencies.get(code)?.[which] ?? 0n;
+  const reason = `it would pass the limit of ${formatAmount({ minor, currency: code })} ${code} for ${WORDS[which]}`;
+  return { kind: limits?.over === 'refuse' ? 'rejected' : 'held', code: 'E_LIMIT', reason };
+}

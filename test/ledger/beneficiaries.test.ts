@@ -1,0 +1,34 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { connectArming, freshRows, newLedger, payingRun, sendTo } from './test-ledger.ts';
+
+let server: TestRedis;
+let arming: Redis;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+
+test('a beneficiary is new until a payment to them was accepted, and a run tells how many of its rows go to new ones', async () => {
+  const { ledger } = await newLedger({ redis: server.redis, arming });
+  const rows = freshRows(3).map((row, index) => ({
+    ...row,
+    beneficiaryIdentityId: `00000000-0000-4000-8000-00000000000${index}`,
+  }));
+  const ids = rows.map(({ beneficiaryIdentityId }) => beneficiaryIdentityId);
+  const first = await payingRun(ledger, rows);
+  expect(await ledger.runs.read(first)).toMatchObject({ newBeneficiaryRows: 3 });
+  await sendTo(ledger, { runId: first, line: 2 }, 'accepted');
+  await sendTo(ledger, { runId: first, line: 3 }, 'rejected');
+  expect(await ledger.beneficiaries.neverPaid(ids)).toEqual(new Set(ids.slice(1)));
+
+  const again = freshRows(3).map((row, index) => ({ ...row, beneficiaryIdentityId: ids[index] ?? '' }));
+  const second = await payingRun(ledger, again);
+  expect(await ledger.runs.read(second)).toMatchObject({ newBeneficiaryRows: 2 });
+});

@@ -1,0 +1,131 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashLikeness } from '../../src/intake/likeness.ts';
+import type { PayoutRow } from '../../src/payout.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import {
+  claimRun,
+  connectArming,
+  freshRows,
+  movePayout,
+  newLedger,
+  REMEMBER_MS,
+  readPayout,
+  recordOf,
+  sendTo,
+  type TestLedger,
+} from './test-ledger.ts';
+
+const DAY_MS = 86_400_000;
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+});
+
+/** A run whose rows have references of their own, and are the same in everything else but the changes. */
+async function runOf(changes: readonly Partial<PayoutRow>[], withinMs = 7 * DAY_MS): Promise<string> {
+  const rows = freshRows(changes.length).map((row, index) => ({
+    ...row,
+    amount: { minor: 10_050n, currency: 'USD' },
+    ...changes[index],
+  }));
+  const id = await claimRun(desk.ledger, rows);
+  const records = rows.map((row) => ({ ...recordOf(row), likeness: { hash: hashLikeness(row), withinMs } }));
+  await desk.ledger.runs.record(id, records, REMEMBER_MS);
+  await desk.ledger.runs.note(id, { lastLine: String(rows.length + 1) });
+  await desk.ledger.runs.move(id, { to: 'paying', actor: 'anna', reason: 'submitted' });
+  return id;
+}
+
+async function stateOf(runId: string, line = 2): Promise<[string, string | null]> {
+  const { state, reasonCode } = await readPayout(desk.ledger, { runId, line });
+  return [state, reasonCode];
+}
+
+const HELD = ['held', 'E_DUP_LIKELY'];
+const READY = ['ready', null];
+
+describe('a payout with the beneficiary, amount and currency of an earlier one, under another reference', () => {
+  test('is held with a link to it, in the same file and in a later one', async () => {
+    const first = await runOf([{}, {}]);
+    expect([await stateOf(first, 2), await stateOf(first, 3)]).toEqual([READY, HELD]);
+    expect((await readPayout(desk.ledger, { runId: first, line: 3 })).reason).toContain(`${first}-2`);
+    const second = await runOf([{}]);
+    expect(await stateOf(second)).toEqual(HELD);
+  });
+
+  test.each<[string, Partial<PayoutRow>]>([
+    ['beneficiary', { beneficiaryIdentityId: 'aaaaaaaa-0b6c-4f18-a52d-9c4be8f1d073' }],
+    ['amount', { amount: { minor: 10_051n, currency: 'USD' } }],
+    ['currency', { amount: { minor: 10_050n, currency: 'EUR' }, sourceCurrency: 'EUR' }],
+  ])('is paid when the %s is another one', async (_what, change) => {
+    const runId = await runOf([{}, change]);
+    expect(await stateOf(runId, 3)).toEqual(READY);
+  });
+
+  test.each(['failed', 'returned'] as const)('is paid when the earlier one ended %s', async (state) => {
+    const first = await runOf([{}]);
+    await sendTo(desk.ledger, { runId: first, line: 2 }, state);
+    expect(await stateOf(await runOf([{}]))).toEqual(READY);
+  });
+
+  test('is held wherever it is paid from and into', async () => {
+    const other = { sourceCurrency: 'EUR', destinationCurrency: 'USD', amountType: 'DESTINATION_AMOUNT' } as const;
+    expect(await stateOf(await runOf([{}, other]), 3)).toEqual(HELD);
+  });
+
+  test('is held as long as the first one stands, whatever becomes of copies that were held', async () => {
+    const first = await runOf([{}]);
+    const second = await runOf([{}]);
+    expect((await movePayout(desk.ledger, { runId: second, line: 2 }, { to: 'cancelled' })).result).toBe('moved');
+    const third = await runOf([{}]);
+    expect(await stateOf(third)).toEqual(HELD);
+    expect((await readPayout(desk.ledger, { runId: third, line: 2 })).reason).toContain(`${first}-2`);
+  });
+
+  test('is held when the earlier one was refused and that is not confirmed', async () => {
+    const first = await runOf([{}]);
+    await sendTo(desk.ledger, { runId: first, line: 2 }, 'rejected');
+    expect(await stateOf(await runOf([{}]))).toEqual(HELD);
+  });
+
+  test('is paid when the time is over', async () => {
+    const first = await runOf([{}]);
+    await server.redis.hset(desk.keys.run(first), 'createdAt', String(Date.now() - 8 * DAY_MS));
+    expect(await stateOf(await runOf([{}]))).toEqual(READY);
+  });
+
+  test('can be let go, and holds the next one again', async () => {
+    const first = await runOf([{}, {}]);
+    expect((await movePayout(desk.ledger, { runId: first, line: 3 }, { to: 'ready' })).result).toBe('moved');
+    expect(await stateOf(await runOf([{}]))).toEqual(HELD);
+  });
+});
+
+test('recording the same rows again holds none of them', async () => {
+  const rows = freshRows(3);
+  const id = await claimRun(desk.ledger, rows);
+  const records = rows.map((row) => ({ ...recordOf(row), likeness: { hash: hashLikeness(row), withinMs: DAY_MS } }));
+  for (let times = 0; times < 2; times++) await desk.ledger.runs.record(id, records, REMEMBER_MS);
+  for (const { line } of rows) expect(await stateOf(id, line)).toEqual(READY);
+});
+
+test('what is remembered goes by itself after twice the time', async () => {
+  await runOf([{}], DAY_MS);
+  const [key = ''] = await server.redis.keys(`${desk.prefix}:likely:*`);
+  const ms = await server.redis.pttl(key);
+  expect(ms).toBeGreaterThan(DAY_MS);
+  expect(ms).toBeLessThanOrEqual(2 * DAY_MS);
+});
