@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
+import { textCell } from '../intake/spreadsheet-cell.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
-import { textCell } from './cells.ts';
 import { isRefused, REPORT_COLUMNS, type ReportColumn, reportRow } from './row.ts';
 import type { ReportSource } from './source.ts';
 

@@ -19,6 +19,15 @@ export interface ReportTarget {
   readonly version: number;
 }
 
+/** A report that lies in its folder. */
+export interface WrittenFiles {
+  readonly version: number;
+  /** CSV first. */
+  readonly paths: readonly string[];
+  /** In hexadecimal. */
+  readonly sha256: { readonly csv: string; readonly json: string };
+}
+
 /** A report's two files under one naming. */
 interface Pair {
   readonly csv: string;
@@ -26,7 +35,7 @@ interface Pair {
 }
 
 /**
- * Writes `<run id>.v<version>.csv` and `.json` (design 12) and returns their paths, CSV first. Both come from one reading
+ * Writes `<run id>.v<version>.csv` and `.json` (design 12) and returns where they lie. Both come from one reading
  * of the source; they appear whole, synced, under their names or not at all, readable by their owner only; what this process left of
  * an earlier try is replaced. A version that is there with the same content is left as it is; one with other content is never
  * overwritten: the report gets the next free number instead. Throws what the file system says, leaving no half file.
@@ -35,18 +44,20 @@ interface Pair {
 export async function writeReportFiles(
   makeSource: () => Promise<ReportSource>,
   target: ReportTarget,
-): Promise<string[]> {
+): Promise<WrittenFiles> {
   await mkdir(target.folder, { recursive: true, mode: FOLDER_MODE });
   const wanted = pairOf(target);
   const parts: Pair = { csv: partName(target, 'csv'), json: partName(target, 'json') };
   try {
     await writeParts(await makeSource(), parts);
-    const taken = !((await fits(parts.csv, wanted.csv)) && (await fits(parts.json, wanted.json)));
-    const pair = taken ? pairOf({ ...target, version: await nextVersion(target) }) : wanted;
+    const isFree = (await fits(parts.csv, wanted.csv)) && (await fits(parts.json, wanted.json));
+    const version = isFree ? target.version : await nextVersion(target);
+    const pair = pairOf({ ...target, version });
     await place(parts.csv, pair.csv);
     await place(parts.json, pair.json);
     await syncFolder(target.folder);
-    return [pair.csv, pair.json];
+    const sha256 = { csv: await digestOf(pair.csv), json: await digestOf(pair.json) };
+    return { version, paths: [pair.csv, pair.json], sha256 };
   } finally {
     await rm(parts.csv, { force: true });
     await rm(parts.json, { force: true });

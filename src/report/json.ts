@@ -1,5 +1,5 @@
+import { escapeControls } from '../intake/spreadsheet-cell.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
-import { escapeControls } from './cells.ts';
 import { countsDocument, factsDocument } from './document.ts';
 import { reportRow } from './row.ts';
 import type { ReportFacts, ReportSource } from './source.ts';

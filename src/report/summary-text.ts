@@ -1,8 +1,8 @@
 import { rfc3339 } from '../clock.ts';
+import { escapeControls } from '../intake/spreadsheet-cell.ts';
 import { formatAmount } from '../money.ts';
 import { OUTCOMES } from '../payout.ts';
 import type { Booking, BookingEntry } from './booking.ts';
-import { escapeControls } from './cells.ts';
 import type { ReportFacts } from './source.ts';
 import type { ReportSummary } from './summary.ts';
 import { type FileTotal, sumOutcomes } from './totals.ts';

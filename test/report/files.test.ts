@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 async function write(version = 1, rows: readonly Row[] = ROWS): Promise<string[]> {
-  return writeReportFiles(async () => sourceOf(rows), { folder, runId: RUN_ID, version });
+  return [...(await writeReportFiles(async () => sourceOf(rows), { folder, runId: RUN_ID, version })).paths];
 }
 
 async function modeOf(path: string): Promise<number> {
