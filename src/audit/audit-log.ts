@@ -12,8 +12,8 @@ export interface AuditLog {
   /** Records what was done; gives the entry's number and hash. See `openAuditLog` for what it throws. */
   append(act: AuditAct): Promise<AuditHead>;
   head(): Promise<AuditHead>;
-  /** All lines as they stand in Redis. */
-  lines(): AsyncIterable<string>;
+  /** The lines as they stand in Redis, from this place on, or from the first. */
+  lines(from?: number): AsyncIterable<string>;
   /** The entries whose copies lie in this data directory. */
   copies(): Promise<readonly AuditRecord[]>;
 }
@@ -72,7 +72,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     append,
     copies,
     head: async () => (await store.look()).head,
-    lines: () => store.lines(1),
+    lines: (from = 1) => store.lines(from),
   };
 }
 

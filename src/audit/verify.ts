@@ -25,6 +25,15 @@ export interface KnownHead {
   readonly hash: string;
 }
 
+const HEAD = /^(?:([1-9][0-9]{0,14}):)?([0-9a-f]{64})$/;
+
+/** What `headText` prints, or its hash alone; undefined for anything else. */
+export function parseHead(text: string): KnownHead | undefined {
+  const match = HEAD.exec(text);
+  if (match === null) return undefined;
+  return { number: match[1] === undefined ? null : Number.parseInt(match[1], 10), hash: match[2] ?? '' };
+}
+
 /**
  * Proves the log as far as it can be proven: each entry by its hash, its place and the hash of the one before; all of it by
  * a head that was written down elsewhere, such as a report's; and by the copies in this data directory, which betray a log

@@ -82,7 +82,13 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
   const people = { actor: `${proposedBy} and ${by}`, reason };
   switch (decision) {
     case 'allow':
-      await moveOrRefuse(deps, payout, { ...people, to: 'ready', dueMs: 0, without: ['rc', 'rs', 'qf'] });
+      await moveOrRefuse(deps, payout, {
+        ...people,
+        to: 'ready',
+        dueMs: 0,
+        without: ['rc', 'rs', 'qf', ...(payout.reasonCode === 'E_COST_DRIFT' ? ['cx'] : [])],
+        fields: payout.reasonCode === 'E_LIMIT' ? { al: '1' } : {},
+      });
       await deps.wake(payout.runId);
       break;
     case 'drop':
@@ -99,12 +105,16 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       break;
     case 'paid':
       if (found === undefined || payout.quoteId === null) throw refuse(payout, 'the payment was not found');
-      await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
-        quoteId: payout.quoteId,
-        payment: found.payment,
-        exchange: found.exchange,
-        isOurs: found.payment.internalId === payout.row.reference,
-      });
+      if (
+        (await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
+          quoteId: payout.quoteId,
+          payment: found.payment,
+          exchange: found.exchange,
+          isOurs: found.payment.internalId === payout.row.reference,
+        })) === 'changed'
+      ) {
+        throw refuse(payout, 'it has just changed');
+      }
   }
   await writeAudit(deps, payout, { ...agreed, action: `payout.${decision}-confirmed` });
 }

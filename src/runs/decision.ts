@@ -1,6 +1,8 @@
 import type { Decision, Payout, PayoutState } from '../payout.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** The year 9999: of a payout of which nothing is known it is never said. */
+const FAR_MS = 253_370_764_800_000;
 
 /** States in which a person may say that the payment of a payout that was sent exists: all from which a fact moves it. */
 const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held', 'rejected'];
@@ -19,9 +21,10 @@ export function whyNotDecided(payout: Payout, decision: Decision): string | unde
 
 /**
  * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
- * 24 hours after it was armed where the quote has no end (design 3, rule 9).
+ * 24 hours after it was armed where the quote has no end (design 3, rule 9). Of a quote that a breach brought to light
+ * neither is known: it was armed before the payout was held.
  */
 export function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
   if (payout.quoteExpiresAt !== null) return payout.quoteExpiresAt + rules.quoteGraceMs;
-  return (payout.armedAt ?? 0) + DAY_MS;
+  return (payout.armedAt ?? payout.history.at(-1)?.at ?? FAR_MS) + DAY_MS;
 }

@@ -1,9 +1,10 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { headText } from '../audit/entry.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { reportHashField } from '../ledger/run-record.ts';
 import type { At } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
@@ -44,6 +45,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
       remedy: 'If its recording was interrupted, submit the same file again: it is carried on.',
     });
   }
+  if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
   const { disproved } = await deps.ledger.head.read();
   return {
     run,
@@ -61,6 +63,18 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     reports: await reportPaths(deps.config.reportDir, run),
     changesNow: async () => (await readRun(deps, runId)).changes,
   };
+}
+
+function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
+  const last = reportHashes.at(-1);
+  return new Refusal(`The rows of run ${id} were removed on ${rfc3339(purgedAt)}, as they are kept for a time only.`, {
+    exitCode: EXIT.usage,
+    remedy:
+      `"payrun status ${id}" has its numbers. ` +
+      (last === undefined
+        ? ''
+        : `A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`),
+  });
 }
 
 /** Adds a run's rows up, as its report does. */
@@ -93,10 +107,13 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
     return { summary: await summariseRun(deps, runId), paths: there };
   deps.at('C17');
   const version = run.reportVersion + 1;
-  const paths = await writeReportFiles(() => reportSource(deps, runId), { folder, runId, version });
-  const written = Number.parseInt(/\.v([0-9]+)\.csv$/.exec(paths[0] ?? '')?.[1] ?? String(version), 10);
-  await deps.ledger.runs.note(runId, { reportedChanges: String(run.changes), reportVersion: String(written) });
-  return { summary: await summariseRun(deps, runId), paths };
+  const written = await writeReportFiles(() => reportSource(deps, runId), { folder, runId, version });
+  await deps.ledger.runs.note(runId, {
+    reportedChanges: String(run.changes),
+    reportVersion: String(written.version),
+    [reportHashField(written.version)]: `${written.sha256.csv} ${written.sha256.json}`,
+  });
+  return { summary: await summariseRun(deps, runId), paths: written.paths };
 }
 
 /** Makes the report folder, or throws a Refusal (exit 2) when no report could be written to it: before anything is paid. */

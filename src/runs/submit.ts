@@ -1,23 +1,42 @@
 import type { Clock, Random } from '../clock.ts';
-import { type CheckedFile, checkPayoutFile } from '../intake/check-file.ts';
+import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../intake/check-file.ts';
+import { hashLikeness } from '../intake/likeness.ts';
+import type { IntakeLimits } from '../intake/limits.ts';
 import { readPayoutFile } from '../intake/read-file.ts';
 import { hashReference } from '../intake/reference-hash.ts';
 import { hashRow } from '../intake/row-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { refusedFields, rowFields } from '../ledger/record.ts';
+import { costLimitField, refusedFields, rowFields } from '../ledger/record.ts';
 import type { RowRecord } from '../ledger/runs.ts';
+import type { Notifier } from '../notify/notifier.ts';
+import type { Cost } from '../pay/cost.ts';
 import type { At } from '../pay/crash-point.ts';
-import type { PayoutRow, RefusedRow, Run } from '../payout.ts';
+import type { CostLimit, PayoutRow, RefusedRow, Run, RunStart } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
+import { type ApprovalRules, approvalsNeeded } from './approval.ts';
+import type { IdentityBook } from './identities.ts';
 import { newRunId } from './run-id.ts';
+import { type StartRules, waitingFor } from './start.ts';
 
 const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
+const QUOTES_AT_A_TIME = 16;
 
 export interface SubmitDeps {
   readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
-  readonly config: { readonly rememberMs: number };
+  readonly config: {
+    readonly rememberMs: number;
+    readonly duplicatesWithinMs?: number | undefined;
+    readonly approval?: ApprovalRules | null;
+    readonly files?: IntakeLimits;
+  } & StartRules;
+  /** The identities that the service lists; none where nobody can say. */
+  readonly identities?: IdentityBook | undefined;
+  /** Told of a file that is refused, whichever door it came by. */
+  readonly notifier?: Pick<Notifier, 'tellRefused'> | undefined;
+  /** What a row costs now; needed only for a submission that limits the drift of costs. */
+  readonly previewCost?: ((row: PayoutRow) => Promise<Cost | null>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly at: At;
@@ -31,11 +50,21 @@ export interface Submission {
   readonly actor: string;
   /** Let the valid rows go although others are refused. */
   readonly skipInvalid: boolean;
+  /** How the file looks and what it should hold, where that was said. */
+  readonly intake?: IntakeOptions | undefined;
+  /** When the run is to start; at once unless given. */
+  readonly startAt?: RunStart | undefined;
+  /** Hold a payout whose quote costs so many basis points more than one at its recording. */
+  readonly maxCostDriftBp?: bigint | undefined;
+  /** Pay the rows of a run anew that is over and of which nothing was paid. */
+  readonly again?: boolean | undefined;
+  /** Names this one handing in: done again under the same name, it finds its own run, and that is no duplicate. */
+  readonly key?: string | undefined;
 }
 
 export type Submitted =
   | { readonly kind: 'refused'; readonly checked: CheckedFile }
-  /** `isNew` is false when the content was handed in before: the run is the one that it made then. */
+  /** `isNew` is false when the content was handed in before, by another submission: the run is the one that it made then. */
   | { readonly kind: 'submitted'; readonly run: Run; readonly isNew: boolean; readonly checked: CheckedFile };
 
 /**
@@ -44,9 +73,12 @@ export type Submitted =
  * in is on the audit log before anything of it can be paid.
  */
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
-  const checked = await checkPayoutFile(submission.path);
-  if (isRefused(checked, submission)) return { kind: 'refused', checked };
-  const { id, isNew } = await claimRun(deps, checked, submission.actor);
+  const checked = await checkSubmission(deps, submission);
+  if (isRefused(checked, submission)) {
+    await deps.notifier?.tellRefused(checked, deps.clock.now());
+    return { kind: 'refused', checked };
+  }
+  const { id, isNew } = await claimRun(deps, checked, submission);
   await deps.ledger.audit.append({
     actor: submission.actor,
     action: isNew ? 'run.submitted' : 'run.attached',
@@ -57,12 +89,40 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     await requireSeason(deps);
     await recordRun(deps, id, { submission, checked });
   }
-  await releaseRun(deps, id, submission.actor);
+  await releaseRun(deps, id, submission);
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
 }
 
+/**
+ * What intake finds out about the file, and what the service's list of identities says of its rows. Records nothing. Throws
+ * a Refusal (exit 3) when the file cannot be read.
+ */
+export async function checkSubmission(
+  { identities, config }: Pick<SubmitDeps, 'identities' | 'config'>,
+  submission: Pick<Submission, 'path' | 'intake' | 'skipInvalid'>,
+): Promise<CheckedFile> {
+  const checked = await checkPayoutFile(submission.path, {
+    ...(config.files === undefined ? {} : { limits: config.files }),
+    ...submission.intake,
+  });
+  if (identities === undefined || isRefused(checked, submission)) return checked;
+  const { problems, refused, warnings } = await identities.check(submission.path, checked);
+  return {
+    ...checked,
+    valid: checked.valid - refused,
+    problems: [...checked.problems, ...problems].slice(0, checked.reading.limits.problemsMax),
+    problemsTotal: checked.problemsTotal + refused,
+    warnings: [...checked.warnings, ...warnings].slice(0, checked.reading.limits.problemsMax),
+    // A copy marks what intake finds; one without what the service says would look sound.
+    isMarkable: checked.isMarkable && refused === 0,
+  };
+}
+
 /** Whether nothing of the file is to be paid. */
-function isRefused(checked: CheckedFile, { skipInvalid }: Submission): boolean {
+export function isRefused(
+  checked: Pick<CheckedFile, 'fileRefused' | 'valid' | 'rows'>,
+  { skipInvalid }: Pick<Submission, 'skipInvalid'>,
+): boolean {
   if (checked.fileRefused || checked.valid === 0) return true;
   return checked.valid < checked.rows && !skipInvalid;
 }
@@ -70,7 +130,7 @@ function isRefused(checked: CheckedFile, { skipInvalid }: Submission): boolean {
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
-  actor: string,
+  { actor, key, again }: Submission,
 ): Promise<{ id: string; isNew: boolean }> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const { id, result } = await deps.ledger.runs.claim({
@@ -81,10 +141,14 @@ async function claimRun(
       rows: checked.rows,
       fileTotals: checked.totals,
       createdBy: actor,
+      submissionKey: key,
+      again,
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.
     if (result === 'season') await requireSeason(deps);
-    else if (result !== 'taken') return { id, isNew: result === 'new' };
+    else if (result === 'new') return { id, isNew: true };
+    else if (result === 'known')
+      return { id, isNew: key !== undefined && (await readRun(deps, id)).submissionKey === key };
   }
   throw new Error('no free run id was found');
 }
@@ -109,7 +173,7 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
  */
 async function isUnrecorded(deps: SubmitDeps, runId: string, checked: CheckedFile): Promise<boolean> {
   const run = await readRun(deps, runId);
-  if (run.state !== 'recording' && run.state !== 'cancelled') return false;
+  if (run.purgedAt !== null || (run.state !== 'recording' && run.state !== 'cancelled')) return false;
   const { lastLine } = await deps.ledger.slices.position(runId);
   const recorded = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
   if (lastLine > 0 && recorded === run.rows) return false;
@@ -127,12 +191,16 @@ async function recordRun(
 ): Promise<void> {
   const { runs } = deps.ledger;
   const inFlight: Promise<void>[] = [];
+  const currencies = new Set<string>();
   let lastLine = 1;
   try {
     for await (const batch of readPayoutFile(file.submission.path, file.checked)) {
       lastLine = batch.at(-1)?.line ?? lastLine;
+      for (const row of batch.filter((one) => 'reference' in one)) {
+        currencies.add(row.sourceCurrency).add(row.destinationCurrency);
+      }
       if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
-      inFlight.push(recordBatch(deps, runId, batch));
+      inFlight.push(recordBatch(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp }));
       deps.at('C16');
     }
     await Promise.all(inFlight);
@@ -140,21 +208,58 @@ async function recordRun(
     // A batch that fails beside the first one has nobody else to listen.
     await Promise.allSettled(inFlight);
   }
-  await runs.note(runId, { lastLine: String(lastLine) });
+  await runs.note(runId, {
+    lastLine: String(lastLine),
+    currencies: [...currencies].toSorted().join(' '),
+    columns: file.checked.columns.join(' '),
+  });
 }
 
-/** Lets a run that is recorded be paid; one that was released before is only woken. */
-async function releaseRun(deps: SubmitDeps, runId: string, actor: string): Promise<void> {
-  const move = { from: 'recording', to: 'paying', actor, reason: 'submitted' } as const;
+/** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */
+async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: Submission): Promise<void> {
+  const run = await readRun(deps, runId);
+  const waiting = run.state === 'recording' ? waitingFor(deps, run, startAt) : undefined;
+  if (waiting !== undefined) {
+    await deps.ledger.runs.note(runId, { startAt: String(waiting.at), startReason: waiting.reason });
+  }
+  const to = approvalsNeeded(deps.config.approval ?? null, run.fileTotals) > 0 ? 'awaiting-approval' : 'paying';
+  const move = { from: 'recording', to, actor, reason: 'submitted' } as const;
   const { result } = await deps.ledger.runs.move(runId, move);
   if (result === 'season' || result === 'incomplete') throw refuseInterrupted();
   await deps.wake(runId);
 }
 
-async function recordBatch(deps: SubmitDeps, runId: string, batch: readonly (PayoutRow | RefusedRow)[]): Promise<void> {
-  const result = await deps.ledger.runs.record(runId, batch.map(recordOf), deps.config.rememberMs);
+interface Batch {
+  readonly batch: readonly (PayoutRow | RefusedRow)[];
+  readonly maxCostDriftBp: bigint | undefined;
+}
+
+async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
+  const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
+  const limits = await costLimits(deps, judged, maxCostDriftBp);
+  const records = judged.map((row) => recordOf(row, { ...deps.config, costLimit: limits.get(row.line) }));
+  const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
   if (result === 'season') throw refuseInterrupted();
+}
+
+/** The cost limit of each line; a few rows are quoted at a time. */
+async function costLimits(
+  { previewCost }: SubmitDeps,
+  rows: Batch['batch'],
+  driftBp: bigint | undefined,
+): Promise<ReadonlyMap<number, CostLimit>> {
+  const limits = new Map<number, CostLimit>();
+  if (driftBp === undefined) return limits;
+  const left = rows.filter((row) => 'reference' in row);
+  const quoteNext = async (): Promise<void> => {
+    for (let row = left.shift(); row !== undefined; row = left.shift()) {
+      const cost = await previewCost?.(row);
+      limits.set(row.line, { ...(cost ?? { debited: 0n, arrives: 1n }), driftBp });
+    }
+  };
+  await Promise.all(Array.from({ length: QUOTES_AT_A_TIME }, quoteNext));
+  return limits;
 }
 
 function refuseInterrupted(): Refusal {
@@ -164,14 +269,21 @@ function refuseInterrupted(): Refusal {
   });
 }
 
-function recordOf(row: PayoutRow | RefusedRow): RowRecord {
+interface RecordRules {
+  readonly duplicatesWithinMs?: number | undefined;
+  readonly costLimit: CostLimit | undefined;
+}
+
+function recordOf(row: PayoutRow | RefusedRow, { duplicatesWithinMs, costLimit }: RecordRules): RowRecord {
   if ('reference' in row) {
     return {
       line: row.line,
       state: 'ready',
-      fields: rowFields(row, hashRow(row)),
+      fields: { ...rowFields(row, hashRow(row)), ...(costLimit === undefined ? {} : costLimitField(costLimit)) },
       amount: row.amount,
       referenceHash: hashReference(row.reference),
+      likeness:
+        duplicatesWithinMs === undefined ? undefined : { hash: hashLikeness(row), withinMs: duplicatesWithinMs },
     };
   }
   return { line: row.line, state: 'refused', fields: refusedFields(row), amount: row.amount, referenceHash: null };

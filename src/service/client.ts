@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { Pool } from 'undici';
 import type { Clock, Random } from '../clock.ts';
 import type { ServiceSettings } from '../config.ts';
@@ -28,8 +29,21 @@ export interface ServiceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Told of each exchange with the service, for figures. */
+  readonly observe?: ObserveCall;
   readonly userAgent: string;
 }
+
+/** One exchange as figures count it: nothing of what was asked or answered. */
+export interface ServiceCall {
+  readonly operation: Operation;
+  readonly answer: 'not-sent' | 'lost' | `${number}xx`;
+  /** From before it was sent to the end of its answer. */
+  readonly ms: number;
+}
+
+export type Operation = 'token' | 'token test' | 'quote' | 'payment' | 'look-up' | 'identities';
+export type ObserveCall = (call: ServiceCall) => void;
 
 export interface PaymentSending {
   /** The request leaves before this moment of `clock.monotonic()`, or never. */
@@ -63,7 +77,7 @@ export interface Service {
 
 interface Call {
   /** For the log. */
-  readonly operation: string;
+  readonly operation: Operation;
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body: string | null;
@@ -86,6 +100,8 @@ export function fingerprintOf(settings: ServiceSettings, addressName?: string): 
 export function openService(options: ServiceOptions): Service {
   const { settings, clock, random, brake, concurrency, requestTimeoutMs } = options;
   const closing = new AbortController();
+  // Each request that waits for a service that is away listens.
+  setMaxListeners(0, closing.signal);
   const outage = openOutage({ clock, random, log: options.log, signal: closing.signal });
   const wire = openWire(options);
   // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
@@ -124,8 +140,7 @@ export function openService(options: ServiceOptions): Service {
     if (closing.signal.aborted) return notSent('closed');
     const token = await tokens.fresh();
     await unbraked();
-    const send = (): Promise<Answer> =>
-      wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
+    const send = () => wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
     return bear(token, await outage.through(send));
   }
 
@@ -168,12 +183,13 @@ interface Wire {
   close(): Promise<void>;
 }
 
-function openWire({ settings, userAgent, brake, clock, log }: ServiceOptions): Wire {
+function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOptions): Wire {
   const base = new URL(settings.url).pathname.replace(/\/+$/, '');
   const inFlight = new Set<Promise<Answer>>();
   let closed = false;
 
-  function note(operation: string, answer: Answer, ms: number): void {
+  function note(operation: Operation, answer: Answer, ms: number): void {
+    observe?.({ operation, answer: classOf(answer), ms });
     const status = answer.kind === 'not-sent' ? null : answer.status;
     const reason = answer.kind === 'answered' ? null : answer.reason;
     log.debug('service call', {
@@ -214,6 +230,10 @@ function openWire({ settings, userAgent, brake, clock, log }: ServiceOptions): W
   };
 }
 
+function classOf(answer: Answer): ServiceCall['answer'] {
+  return answer.kind === 'answered' ? `${Math.floor(answer.status / 100)}xx` : answer.kind;
+}
+
 function isUnauthorized(answer: Answer): boolean {
   return answer.kind === 'answered' && answer.status === 401;
 }
@@ -228,7 +248,7 @@ function tokenCall(settings: ServiceSettings): Call {
   return { operation: 'token', method: 'POST', path: '/v2/oauth/token', body };
 }
 
-function readCall(operation: string, path: string): Call {
+function readCall(operation: Operation, path: string): Call {
   return { operation, method: 'GET', path, body: null };
 }
 

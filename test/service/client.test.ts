@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import { fingerprintOf, type Service } from '../../src/service/client.ts';
@@ -352,4 +352,21 @@ test('nothing secret is logged, whatever happens', async () => {
   server.handle((_request, answering) => answering.reset());
   await service.createPayment('{"secret-body":1}', { sendBefore: Number.POSITIVE_INFINITY });
   expect(log.text()).not.toMatch(/token-\d|canary|secret-body/);
+});
+
+test('payouts that wait for a service that is away make Node warn of nothing', async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
+  const service = openClient();
+  await service.ready();
+  await server.close();
+  while (!service.isAway()) await service.quote('{}');
+  const waiting = Array.from({ length: 60 }, () => service.ready());
+  // Warnings are told in a later turn.
+  await new Promise(setImmediate);
+  await service.close();
+  await Promise.allSettled(waiting);
+  expect(warnings).toEqual([]);
 });

@@ -1,0 +1,44 @@
+import type { Ledger } from '../ledger/ledger.ts';
+
+/** What came of adopting settings; `there`: the ledger had them. */
+export type Adopted = 'there' | 'proposed' | 'adopted' | 'same-person';
+
+interface AdoptDeps {
+  readonly ledger: { readonly head: Pick<Ledger['head'], 'read' | 'adoptSafety' | 'adoptSafetyByTwo'> } & Pick<
+    Ledger,
+    'audit'
+  >;
+  /** What the safety rule depends on, as this process is set. */
+  readonly safety: string;
+}
+
+/** Settings in the order in which the ledger keeps them. */
+export function settingsIn(safety: string): string[] {
+  return safety.split(', ');
+}
+
+/** Whether the change of settings takes two people: one of limits or of approval (src/ledger/safety.ts). */
+export function takesTwo(before: string, after: string): boolean {
+  return controlsIn(before) !== controlsIn(after);
+}
+
+const CONTROLS = /(?:^|, )(?:limits|approval) [^,]*/g;
+
+function controlsIn(safety: string): string {
+  return (safety.match(CONTROLS) ?? []).join();
+}
+
+/**
+ * Makes this process's safety settings those of the ledger; a change of limits or approval only when a second person asks
+ * for it too. Processes that run keep what they were started with.
+ */
+export async function adoptSettings({ ledger, safety }: AdoptDeps, actor: string): Promise<Adopted> {
+  const { safety: before } = await ledger.head.read();
+  if (before === safety) return 'there';
+  const result = takesTwo(before, safety) ? await ledger.head.adoptSafetyByTwo(safety, actor) : 'adopted';
+  if (result === 'same-person') return result;
+  if (!takesTwo(before, safety)) await ledger.head.adoptSafety(safety);
+  const action = result === 'adopted' ? 'settings.adopted' : 'settings.proposed';
+  await ledger.audit.append({ actor, action, target: 'ledger', details: { before, after: safety } });
+  return result;
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '../clock.ts';
+import type { CheckedFile } from '../intake/check-file.ts';
+import { type Problem, problemOf } from '../intake/problems.ts';
+import { readPayoutFile } from '../intake/read-file.ts';
+import type { Log } from '../log.ts';
+import type { PayoutRow, RefusedRow } from '../payout.ts';
+import type { Answer } from '../service/answer.ts';
+import { parseErrors, parseIdentities } from '../service/replies.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+
+/** How old a list may be that a check begins with. */
+const FRESH_MS = 60_000;
+/** A service that says nothing for so long is not waited for: a quote for a wrong identity costs nothing either. */
+const ANSWER_MS_MAX = 10_000;
+const NO_IDENTITY = 'USR_103';
+
+const TYPES = ['BENEFICIARY', 'ORIGINATOR'] as const;
+type IdentityType = (typeof TYPES)[number];
+
+/** The identities of a type with the names that the payer gave them; null where the service has none of it. */
+type List = ReadonlyMap<string, string | null> | null;
+/** Undefined: the service did not say. */
+type Lists = Readonly<Record<IdentityType, List | undefined>>;
+
+/** What the service's list of identities says of a file. */
+export interface IdentityFindings {
+  /** Refused rows, at most as many as intake tells. */
+  readonly problems: readonly Problem[];
+  readonly refused: number;
+  readonly warnings: readonly Problem[];
+}
+
+export interface IdentityLister {
+  listIdentities(type: IdentityType): Promise<Answer>;
+}
+
+export interface IdentityBook {
+  /** Looks at every identity of a checked file. */
+  check(path: string, checked: CheckedFile): Promise<IdentityFindings>;
+  /** The row, or the same as a refused one when the last check's lists speak against it. */
+  judge(row: PayoutRow): PayoutRow | RefusedRow;
+  /** The names of beneficiaries by their ids, as far as the service tells them. */
+  names(): Promise<ReadonlyMap<string, string>>;
+}
+
+/**
+ * The identities that the service lists (interface page, section 4). The list may be incomplete (service-facts, section 6):
+ * one that is missing from it brings a warning, also after the list was read anew. Refused is one that is listed as another
+ * type, and any when the service says that it has none of the type at all.
+ */
+export function openIdentityBook(deps: {
+  readonly service: IdentityLister;
+  readonly clock: Clock;
+  readonly log: Log;
+}): IdentityBook {
+  let lists: Lists = { BENEFICIARY: undefined, ORIGINATOR: undefined };
+  let readAt = Number.NEGATIVE_INFINITY;
+
+  async function readLists(): Promise<void> {
+    const [beneficiaries, originators] = await Promise.all(TYPES.map((type) => readList(deps, type)));
+    lists = { BENEFICIARY: beneficiaries, ORIGINATOR: originators };
+    readAt = deps.clock.monotonic();
+  }
+
+  async function readStaleLists(): Promise<void> {
+    if (deps.clock.monotonic() - readAt > FRESH_MS) await readLists();
+  }
+
+  function faultOf(row: PayoutRow): Problem | undefined {
+    return cellsOf(row)
+      .map((cell) => problemOfCell(cell, lists))
+      .find((problem) => problem?.code !== 'W_IDENTITY' && problem !== undefined);
+  }
+
+  async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
+    const problems: Problem[] = [];
+    const warnings = new Map<string, Problem>();
+    let refused = 0;
+    for await (const rows of readPayoutFile(path, checked)) {
+      for (const row of rows.filter((one) => 'reference' in one)) {
+        const found = cellsOf(row).flatMap((cell) => problemOfCell(cell, lists) ?? []);
+        const faults = found.filter(({ code }) => code !== 'W_IDENTITY');
+        if (faults.length > 0) refused++;
+        if (problems.length < problemsMax) problems.push(...faults);
+        const doubts = warnings.size < problemsMax ? found.filter(({ code }) => code === 'W_IDENTITY') : [];
+        for (const doubt of doubts) warnings.set(doubt.value ?? '', doubt);
+      }
+    }
+    return { problems, refused, warnings: [...warnings.values()] };
+  }
+
+  return {
+    async check(path, checked) {
+      const { problemsMax } = checked.reading.limits;
+      await readStaleLists();
+      const findings = await lookThrough(path, checked, problemsMax);
+      const isFresh = deps.clock.monotonic() - readAt < ANSWER_MS_MAX;
+      if ((findings.refused === 0 && findings.warnings.length === 0) || isFresh) return findings;
+      await readLists();
+      return await lookThrough(path, checked, problemsMax);
+    },
+    judge(row) {
+      const fault = faultOf(row);
+      return fault === undefined ? row : refusedAs(row, fault);
+    },
+    async names() {
+      await readStaleLists();
+      const listed = [...(lists.BENEFICIARY ?? [])];
+      return new Map(listed.flatMap(([id, name]) => (name === null ? [] : [[id, name] as const])));
+    },
+  };
+}
+
+async function readList(
+  { service, clock, log }: { service: IdentityLister; clock: Clock; log: Log },
+  type: IdentityType,
+): Promise<List | undefined> {
+  const waiting = new AbortController();
+  const late = clock.sleep(ANSWER_MS_MAX, waiting.signal).then(() => undefined);
+  try {
+    const answer = await Promise.race([service.listIdentities(type), late]);
+    const list = answer === undefined ? undefined : listOf(answer, type);
+    if (list === undefined) log.warn('the service did not tell its identities: they are not checked', { reason: type });
+    return list;
+  } catch (error) {
+    if (!(error instanceof TokenRefused || error instanceof TokenUnavailable)) throw error;
+    log.warn('the identities are not checked', { reason: error.message });
+    return undefined;
+  } finally {
+    waiting.abort();
+  }
+}
+
+function listOf(answer: Answer, type: IdentityType): List | undefined {
+  if (answer.kind !== 'answered') return undefined;
+  if (answer.status === 404 && parseErrors(answer.json).some(({ code }) => code === NO_IDENTITY)) return null;
+  const identities = answer.status === 200 ? parseIdentities(answer.json) : undefined;
+  // A list without anybody in it speaks against nobody: where there is none of a type, the service answers 404.
+  if (identities === undefined || identities.length === 0) return undefined;
+  const own = identities.filter(({ identityType }) => identityType === null || identityType === type);
+  return new Map(own.map(({ identityId, nickName }) => [identityId, nickName]));
+}
+
+interface IdentityCell {
+  readonly line: number;
+  readonly column: 'beneficiaryIdentityId' | 'originatorIdentityId';
+  readonly type: IdentityType;
+  readonly id: string;
+}
+
+function cellsOf({ line, beneficiaryIdentityId, originatorIdentityId }: PayoutRow): IdentityCell[] {
+  const beneficiary = {
+    line,
+    column: 'beneficiaryIdentityId',
+    type: 'BENEFICIARY',
+    id: beneficiaryIdentityId,
+  } as const;
+  if (originatorIdentityId === null) return [beneficiary];
+  return [beneficiary, { line, column: 'originatorIdentityId', type: 'ORIGINATOR', id: originatorIdentityId }];
+}
+
+const CODES = { BENEFICIARY: 'E_BENEFICIARY', ORIGINATOR: 'E_ORIGINATOR' } as const;
+const ROLES = { BENEFICIARY: 'a beneficiary', ORIGINATOR: 'an originator' } as const;
+const OTHERS = { BENEFICIARY: 'ORIGINATOR', ORIGINATOR: 'BENEFICIARY' } as const;
+
+function problemOfCell({ line, column, type, id }: IdentityCell, lists: Lists): Problem | undefined {
+  const list = lists[type];
+  const place = { line, column, value: id };
+  if (list?.has(id) === true) return undefined;
+  const word = type.toLowerCase();
+  if (lists[OTHERS[type]]?.has(id) === true) {
+    return problemOf(CODES[type], {
+      ...place,
+      facts: { found: `stands for ${ROLES[OTHERS[type]]} at the payments service` },
+    });
+  }
+  if (list === null) {
+    return problemOf(CODES[type], {
+      ...place,
+      facts: { found: `is unknown: the payments service has no ${word} at all` },
+    });
+  }
+  return list === undefined ? undefined : problemOf('W_IDENTITY', { ...place, facts: { found: word } });
+}
+
+function refusedAs(row: PayoutRow, { code, message }: Problem): RefusedRow {
+  const { line, amount, ...rest } = row;
+  const cells = Object.entries(rest).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return { line, amount, cells: Object.fromEntries(cells), code, message };
+}

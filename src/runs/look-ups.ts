@@ -1,0 +1,37 @@
+import type { ServiceSettings } from '../config.ts';
+import type { PayDeps } from '../pay/deps.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { readRunningSandbox } from '../sandbox/running.ts';
+
+export interface LookUpsDeps {
+  readonly config: { readonly service: ServiceSettings | undefined; readonly dataDir: string };
+  readonly openPay: (service: { settings: ServiceSettings; isSandbox: boolean }) => Promise<PayDeps>;
+}
+
+/**
+ * Opens the service for look-ups, once: the one that is configured, else the sandbox that another process, or another part
+ * of this one, runs on this data directory; it is opened again when it has another address. Throws a Refusal (exit 69) when
+ * nobody runs one.
+ */
+export function openLookUps({ config, openPay }: LookUpsDeps): () => Promise<PayDeps> {
+  let opened: { readonly url: string; readonly pay: Promise<PayDeps> } | undefined;
+  return async () => {
+    const settings = config.service ?? (await runningSandbox(config.dataDir));
+    if (opened?.url === settings.url) return await opened.pay;
+    const pay = openPay({ settings, isSandbox: config.service === undefined });
+    opened = { url: settings.url, pay };
+    pay.catch(() => {
+      opened = undefined;
+    });
+    return await pay;
+  };
+}
+
+async function runningSandbox(dataDir: string): Promise<ServiceSettings> {
+  const running = await readRunningSandbox(dataDir);
+  if (running !== undefined) return running;
+  throw new Refusal('The sandbox is not running and cannot be asked.', {
+    exitCode: EXIT.unavailable,
+    remedy: 'Start one: "payrun worker --sandbox", or "payrun serve --with-worker --sandbox".',
+  });
+}

@@ -1,0 +1,52 @@
+import type { Run } from '../payout.ts';
+import { fileTotals, sumOutcomes } from '../report/totals.ts';
+import { isOver } from './control.ts';
+
+/** Rows for which the service made a payment, or that will not be paid; none that is still to be recorded. */
+export function rowsDone({ counts }: Pick<Run, 'counts'>): number {
+  const { ready, armed, quoted, unknown } = counts;
+  return rowsCounted({ counts }) - ready - armed - quoted - unknown;
+}
+
+/** Rows that have a record. */
+export function rowsCounted({ counts }: Pick<Run, 'counts'>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Whether the run's counters account for each row and all money of its file (design 3, rule 10). */
+export function doCountersTie(run: Pick<Run, 'rows' | 'counts' | 'fileTotals' | 'amounts'>): boolean {
+  const totals = fileTotals(run.fileTotals, run.amounts);
+  return rowsCounted(run) === run.rows && totals.every(({ file, outcomes }) => sumOutcomes(outcomes) === file);
+}
+
+/** Whether nothing of the run changes any more by itself: it is over, its payments have ended, and its report is written. */
+export function isStill(run: Run): boolean {
+  return isOver(run) && run.counts.accepted === 0 && run.reportedChanges === run.changes;
+}
+
+/** How many rows of a run were done at a time of the monotonic clock. */
+export interface Sample {
+  readonly atMs: number;
+  readonly done: number;
+}
+
+const WINDOW_MS = 10_000;
+const SPAN_MS_MIN = 500;
+const KEPT_MS_MAX = 60_000;
+
+/** The samples with one more; of the older ones those that a rate over the last ten seconds needs, at most a minute old. */
+export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
+  const kept = samples.filter(({ atMs }) => sample.atMs - atMs <= KEPT_MS_MAX);
+  const first = Math.max(
+    0,
+    kept.findLastIndex(({ atMs }) => sample.atMs - atMs >= WINDOW_MS),
+  );
+  return [...kept.slice(first), sample];
+}
+
+/** Rows a second between the first and the last sample; null when they tell nothing yet. */
+export function perSecondOf(samples: readonly Sample[]): number | null {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.atMs - first.atMs < SPAN_MS_MIN) return null;
+  return Math.max(0, ((last.done - first.done) * 1000) / (last.atMs - first.atMs));
+}

@@ -1,0 +1,89 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hashReference } from '../intake/reference-hash.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { PurgedRow } from '../ledger/purging.ts';
+import type { Payout, RefusedRow } from '../payout.ts';
+import { codeOf } from '../refusal.ts';
+
+export interface PurgeDeps {
+  readonly ledger: Ledger;
+  readonly config: { readonly reportDir: string };
+}
+
+export interface PurgeOrder {
+  readonly actor: string;
+  /** How long ago a run must have ended. */
+  readonly olderThanMs: number;
+}
+
+/** A run, and `purged` or why it was left alone. */
+export interface PurgeAnswer {
+  readonly runId: string;
+  readonly result: string;
+}
+
+/**
+ * Purges each run that is final and ended long enough ago: its rows, its quotes and the reports in the report folder of
+ * this host go; its numbers, its events, the SHA-256 of its file and of each report stay. A purge that was interrupted is
+ * carried on. What is held, under way or watched for returns is never touched (issue: retention; design 6).
+ */
+export async function purgeRuns(deps: PurgeDeps, order: PurgeOrder): Promise<PurgeAnswer[]> {
+  const answers: PurgeAnswer[] = [];
+  for (const runId of await deps.ledger.runs.list()) {
+    const result = await purgeRun(deps, runId, order);
+    if (result !== 'purged before') answers.push({ runId, result });
+  }
+  return answers;
+}
+
+async function purgeRun({ ledger, config }: PurgeDeps, runId: string, order: PurgeOrder): Promise<string> {
+  const doubt = await findUnconfirmed(ledger, runId);
+  if (doubt !== undefined) return doubt;
+  const begun = await ledger.purging.begin(runId, order.olderThanMs);
+  if (begun === 'purged') return 'purged before';
+  if (begun !== 'purging') return begun;
+  let rows = 0;
+  for await (const batch of ledger.runs.rows(runId)) {
+    await ledger.purging.rows(runId, batch.map(purgedRow));
+    rows += batch.length;
+  }
+  await removeReports(config.reportDir, runId);
+  await ledger.audit.append({
+    actor: order.actor,
+    action: 'run.purged',
+    target: runId,
+    details: { rows: String(rows) },
+  });
+  await ledger.purging.end(runId);
+  return 'purged';
+}
+
+/** A refused payment may turn out to be made as long as no look-up after its quote's end has said otherwise. */
+async function findUnconfirmed(ledger: Ledger, runId: string): Promise<string | undefined> {
+  const run = await ledger.runs.read(runId);
+  if (run === undefined || run.purgedAt !== null || run.counts.rejected === 0) return undefined;
+  for await (const lines of ledger.runs.linesIn(runId, { state: 'rejected' })) {
+    for (const line of lines) {
+      const { payout } = await ledger.payouts.read({ runId, line });
+      if (typeof payout?.quoteId === 'string' && !payout.rejectionConfirmed)
+        return `the rejection of line ${line} is not confirmed`;
+    }
+  }
+  return undefined;
+}
+
+function purgedRow(row: Payout | RefusedRow): PurgedRow {
+  return 'row' in row
+    ? { line: row.line, referenceHash: hashReference(row.row.reference) }
+    : { line: row.line, referenceHash: null };
+}
+
+async function removeReports(folder: string, runId: string): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const own = names.filter((name) => name.startsWith(`${runId}.v`) || name.startsWith(`.${runId}.v`));
+  for (const name of own) await rm(join(folder, name), { force: true });
+}
