@@ -1,8 +1,19 @@
 /** Whether two names are one person's: capital letters, blanks around and Unicode forms make no second person. */
 export function isSamePerson(one: string, other: string): boolean {
-  return folded(one) === folded(other);
+  return foldedName(one) === foldedName(other);
 }
 
-function folded(name: string): string {
+/**
+ * Whether a person did what an actor did: under their own name, or by a program whose key they made, which acts as
+ * `key NAME of PERSON`. Names may hold "of" themselves; each reading of one counts.
+ */
+export function isBehind(person: string, actor: string): boolean {
+  const own = foldedName(person);
+  const folded = foldedName(actor);
+  return folded === own || (folded.startsWith('key ') && folded.endsWith(` of ${own}`));
+}
+
+/** What all spellings of one person's name come to. */
+export function foldedName(name: string): string {
   return name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
 }

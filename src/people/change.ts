@@ -1,0 +1,105 @@
+import type { Clock } from '../clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { noProposal, type PeopleFields, type PeopleRecord, proposalField } from '../ledger/people.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { isSamePerson } from './same-person.ts';
+
+const TRIES_MAX = 20;
+/** What nobody has confirmed by then was not wanted. */
+const PROPOSAL_HOLDS_MS = 7 * 24 * 60 * 60_000;
+
+export interface ChangeDeps {
+  readonly ledger: Pick<Ledger, 'people'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Who does it, and from where if they came over a network. */
+export interface By {
+  readonly actor: string;
+  readonly ip?: string;
+}
+
+/** What is to be written, and what the audit log says of it. */
+interface Change {
+  readonly action: string;
+  /** `user NAME` or `key NAME`. */
+  readonly target: string;
+  readonly details?: Readonly<Record<string, string>>;
+  readonly fields: PeopleFields;
+}
+
+/** An answer, and the change that makes it true; without one nothing is written. */
+export interface Decision<Answer> {
+  readonly answer: Answer;
+  readonly change?: Change;
+}
+
+export interface Proposed {
+  readonly kind: 'proposed';
+}
+
+/** Decides on what the ledger holds and writes it, with its audit entry; decides anew when somebody else was faster. */
+export async function changePeople<Answer>(
+  { ledger }: ChangeDeps,
+  { actor, ip }: By,
+  decide: (people: PeopleRecord) => Decision<Answer>,
+): Promise<Answer> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const people = await ledger.people.read();
+    const { answer, change } = decide(people);
+    if (change === undefined) return answer;
+    const { action, target, details = {}, fields } = change;
+    const act = { actor, action, target, details: { ...details, ...(ip === undefined ? {} : { ip }) } };
+    if ((await ledger.people.change({ version: people.version, act, fields })) === 'made') return answer;
+  }
+  throw new Error(`people were changed by others ${TRIES_MAX} times while a change was made`);
+}
+
+/** What one admin proposes and another one confirms. */
+interface ByTwo<Answer> {
+  readonly by: By;
+  /** Redis keeps one proposal for each target: another one takes its place. */
+  readonly target: string;
+  /** What is to be done, in words; who confirms it means the same words. */
+  readonly what: string;
+  readonly now: number;
+  readonly carryOut: Decision<Answer> & { readonly change: Change };
+}
+
+/**
+ * Proposes a change, or carries it out when another person has proposed the same within a week (security.md S22). It needs
+ * no second person while nobody else is, or was, an admin. Throws a Refusal (exit 2) when the proposal is their own.
+ */
+export function decideByTwo<Answer>(people: PeopleRecord, asked: ByTwo<Answer>): Decision<Answer | Proposed> {
+  const { by, target, what, now, carryOut } = asked;
+  const { change, answer } = carryOut;
+  const done = (details: Readonly<Record<string, string>>): Decision<Answer> => ({
+    answer,
+    change: {
+      ...change,
+      details: { ...change.details, ...details },
+      fields: { ...change.fields, ...noProposal(target) },
+    },
+  });
+  const isAlone = people.users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, by.actor));
+  if (isAlone) return done({});
+  const found = people.proposals.find((one) => isSamePerson(one.target, target) && one.what === what);
+  if (found === undefined || found.at + PROPOSAL_HOLDS_MS <= now) {
+    return {
+      answer: { kind: 'proposed' },
+      change: {
+        action: `${change.action}-proposed`,
+        target,
+        details: { ...change.details, what },
+        fields: proposalField({ target, what, by: by.actor, at: now }),
+      },
+    };
+  }
+  if (isSamePerson(found.by, by.actor)) {
+    throw new Refusal(`${found.by} has proposed this; another person has to confirm it.`, {
+      exitCode: EXIT.usage,
+      remedy: 'Ask another admin to look and to do the same under their own name.',
+    });
+  }
+  return done({ proposedBy: found.by });
+}

@@ -1,0 +1,145 @@
+import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import type { Random } from '../clock.ts';
+import { COMMON_PASSWORDS } from './common-passwords.ts';
+
+const CHARACTERS_MIN = 8;
+const CHARACTERS_MAX = 256;
+/** NIST SP 800-63B-4, section 3.1.1.2, and OWASP ASVS 6.2.1. */
+const CHARACTERS_ADVISED = 15;
+/** Fewer different ones are a pattern, however long. */
+const DIFFERENT_CHARACTERS_MIN = 4;
+/** Of the steps from one character to the next. */
+const SEQUENCE_SHARE = 0.8;
+
+/** What a hash costs: 64 MiB, and some tenths of a second. One of the settings of OWASP's Password Storage cheat sheet. */
+const COST = { N: 2 ** 16, r: 8, p: 2 } as const;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** Together 128 MiB, and half of the threads that Node has for files and names. */
+const AT_ONCE_MAX = 2;
+/** Some seconds of work; whoever comes then is told to come again. */
+const WAITING_MAX = 16;
+
+export interface Passwords {
+  /** `scrypt$N$r$p$salt$hash`, so that hashes outlive a change of the cost. */
+  hash(password: string): Promise<string>;
+  /**
+   * Whether the password, exactly as it is given, has this hash; undefined: does the same work, and the answer is no.
+   * `busy`: too many wait already, and nothing was done. Throws for a hash that `hash` did not make.
+   */
+  verify(password: string, hash: string | undefined): Promise<boolean | 'busy'>;
+}
+
+type Cost = Readonly<Record<'N' | 'r' | 'p', number>>;
+
+/** Hashes passwords, a few at a time: one of these for each process. `cost` is for tests. */
+export function openPasswords(random: Random, cost: Cost = COST): Passwords {
+  const gate = openGate();
+  const nobody = write(cost, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES));
+  return {
+    async hash(password) {
+      const salt = random.bytes(SALT_BYTES);
+      return write(cost, salt, await gate.pass(() => derive(password, salt, cost)));
+    },
+    async verify(password, hash) {
+      if (gate.waiting() >= WAITING_MAX) return 'busy';
+      const { salt, expected, ...kept } = read(hash ?? nobody);
+      const actual = await gate.pass(() => derive(password, salt, kept));
+      return timingSafeEqual(actual, expected) && hash !== undefined;
+    },
+  };
+}
+
+/** Why a password cannot be taken, with the remedy; undefined when it can. No rule asks for kinds of characters. */
+export function passwordProblem(password: string, userName: string): string | undefined {
+  const characters = Array.from(password);
+  if (characters.length < CHARACTERS_MIN) {
+    return `The password has fewer than ${CHARACTERS_MIN} characters. ${PASSWORD_ADVICE}`;
+  }
+  if (characters.length > CHARACTERS_MAX) {
+    return `The password has more than ${CHARACTERS_MAX} characters. Take a shorter one.`;
+  }
+  if (new Set(characters).size < DIFFERENT_CHARACTERS_MIN || isSequence(characters) || isCommon(password, userName)) {
+    return `This password is one of the first that others would try. ${PASSWORD_ADVICE}`;
+  }
+  return undefined;
+}
+
+/** Shown where a password is chosen. */
+export const PASSWORD_ADVICE = `Take at least ${CHARACTERS_ADVISED} characters, such as four or five words that do not belong together.`;
+
+/** Whether a password that may be taken is shorter than is advised. */
+export function isShortPassword(password: string): boolean {
+  return Array.from(password).length < CHARACTERS_ADVISED;
+}
+
+/** The password, and what is left of it without what people hang on to either end. */
+function isCommon(password: string, userName: string): boolean {
+  const whole = password.toLowerCase();
+  const bare = whole.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  const own = new Set(['payrun', userName.toLowerCase(), ...userName.toLowerCase().split(/[^\p{L}\p{N}]+/u)]);
+  return [whole, bare].some(
+    (text) => COMMON_PASSWORDS.has(text) || (text !== '' && own.has(text)) || isDoubled(text, own),
+  );
+}
+
+/** `annaanna`, `payrun-anna`, `passwordpassword`: nothing but such words. */
+function isDoubled(text: string, own: ReadonlySet<string>): boolean {
+  for (let at = 1; at < text.length; at++) {
+    const [one, other] = [text.slice(0, at), text.slice(at).replace(/^[^\p{L}\p{N}]+/u, '')];
+    if ([one, other].every((part) => own.has(part) || COMMON_PASSWORDS.has(part))) return true;
+  }
+  return false;
+}
+
+/** `12345678`, `0987654321`, also when it begins anew: `1234512345`. */
+function isSequence(characters: readonly string[]): boolean {
+  const codes = characters.map((character) => character.codePointAt(0) ?? 0);
+  const steps = codes.slice(1).map((code, index) => code - (codes[index] ?? 0));
+  return [-1, 0, 1].some((step) => steps.filter((one) => one === step).length >= steps.length * SEQUENCE_SHARE);
+}
+
+/** Lets some through at a time, the others in the order in which they came. */
+function openGate() {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+  return {
+    waiting: () => waiting.length,
+    async pass<Result>(task: () => Promise<Result>): Promise<Result> {
+      if (inside < AT_ONCE_MAX) inside++;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await task();
+      } finally {
+        const next = waiting.shift();
+        // Whoever comes next takes this place over.
+        if (next === undefined) inside--;
+        else next();
+      }
+    },
+  };
+}
+
+function derive(password: string, salt: Buffer, { N, r, p }: Cost): Promise<Buffer> {
+  const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r };
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, HASH_BYTES, options, (error, key) => (error === null ? resolve(key) : reject(error)));
+  });
+}
+
+function write({ N, r, p }: Cost, salt: Buffer, hash: Buffer): string {
+  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+}
+
+function read(text: string): Cost & { readonly salt: Buffer; readonly expected: Buffer } {
+  const match = /^scrypt\$(\d{1,9})\$(\d{1,2})\$(\d{1,2})\$([\w-]+)\$([\w-]{43})$/.exec(text);
+  if (match === null) throw new Error('a password hash is damaged');
+  const [, N = '', r = '', p = '', salt = '', hash = ''] = match;
+  return {
+    N: Number.parseInt(N, 10),
+    r: Number.parseInt(r, 10),
+    p: Number.parseInt(p, 10),
+    salt: Buffer.from(salt, 'base64url'),
+    expected: Buffer.from(hash, 'base64url'),
+  };
+}

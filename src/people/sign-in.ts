@@ -1,0 +1,142 @@
+import type { Clock } from '../clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type StoredUser, userField } from '../ledger/people.ts';
+import { changePeople, type Decision } from './change.ts';
+import { type Passwords, passwordProblem } from './password.ts';
+import type { Role } from './roles.ts';
+import { isSamePerson } from './same-person.ts';
+import { TRIES_REMEMBERED_MS, tryLimits } from './tries.ts';
+
+/** For so long an account is known at an address from which it signed in. */
+const KNOWN_MS = 30 * 24 * 60 * 60_000;
+/** When more passwords are to be checked than this process can. */
+const BUSY_MS = 2000;
+const REFUSED_PERIOD_MS = 60 * 60_000;
+/** Of so many in an hour each is on the audit log, of further ones every so many: strangers shall not fill Redis with it. */
+const REFUSED_TOLD_MAX = 200;
+
+export interface SignInDeps {
+  readonly ledger: Pick<Ledger, 'people' | 'audit'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly passwords: Passwords;
+}
+
+export interface Credentials {
+  readonly name: string;
+  readonly password: string;
+  /** Where it comes from, as far as that can be believed (a proxy's word only from a proxy that is configured). */
+  readonly ip: string;
+}
+
+export interface SignedIn {
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** No password was looked at: come again after so many milliseconds. */
+export interface Wait {
+  readonly kind: 'wait';
+  readonly ms: number;
+}
+
+/** Nothing tells whether the name, the password or something else was wrong. */
+export interface Refused {
+  readonly kind: 'refused';
+}
+
+/**
+ * Checks who somebody is. `change-password`: they are who they say, by their one-time secret, and get no session before
+ * they have chosen a password (`changePassword`). The same answer, after the same work, for unknown and disabled users.
+ */
+export async function signIn(
+  deps: SignInDeps,
+  credentials: Credentials,
+): Promise<{ readonly kind: 'in' | 'change-password'; readonly user: SignedIn } | Refused | Wait> {
+  const proof = await prove(deps, credentials);
+  if (proof.kind !== 'proven') return proof;
+  const { name, role, secretUntil } = proof.user;
+  const isIn = secretUntil === null;
+  await deps.ledger.audit.append({
+    actor: name,
+    action: isIn ? 'user.signed-in' : 'user.secret-accepted',
+    target: `user ${name}`,
+    details: { ip: credentials.ip },
+  });
+  return { kind: isIn ? 'in' : 'change-password', user: { name, role } };
+}
+
+/**
+ * Gives whoever proves who they are another password; all their sessions end. `problem`: why it is not taken, in words for
+ * people. Tries with a wrong former password count as those to sign in.
+ */
+export async function changePassword(
+  deps: SignInDeps,
+  { newPassword, ...credentials }: Credentials & { readonly newPassword: string },
+): Promise<
+  | { readonly kind: 'changed'; readonly user: SignedIn }
+  | { readonly kind: 'problem'; readonly message: string }
+  | Refused
+  | Wait
+> {
+  const problem = passwordProblem(newPassword, credentials.name);
+  if (problem !== undefined) return { kind: 'problem', message: problem };
+  if (newPassword === credentials.password) {
+    return { kind: 'problem', message: 'The new password is the one that you have. Choose another one.' };
+  }
+  const proof = await prove(deps, credentials);
+  if (proof.kind !== 'proven') return proof;
+  const { user } = proof;
+  const password = await deps.passwords.hash(newPassword);
+  const by = { actor: user.name, ip: credentials.ip };
+  type Answer = { readonly kind: 'changed'; readonly user: SignedIn } | Refused;
+  return await changePeople(deps, by, ({ users }): Decision<Answer> => {
+    const now = users.find((one) => isSamePerson(one.name, user.name));
+    // Somebody reset or disabled them in this very moment.
+    if (now === undefined || now.password !== user.password || now.isDisabled) return { answer: { kind: 'refused' } };
+    const changed = { ...now, password, secretUntil: null, epoch: now.epoch + 1 };
+    const change = { action: 'user.password-changed', target: `user ${now.name}`, fields: userField(changed) };
+    return { answer: { kind: 'changed', user: { name: now.name, role: now.role } }, change };
+  });
+}
+
+async function prove(
+  deps: SignInDeps,
+  { name, password, ip }: Credentials,
+): Promise<{ readonly kind: 'proven'; readonly user: StoredUser } | Refused | Wait> {
+  const { people } = deps.ledger;
+  const limits = tryLimits(name, ip);
+  const ms = await people.signIns.take(limits, { now: deps.clock.now(), rememberMs: TRIES_REMEMBERED_MS });
+  if (ms > 0) return { kind: 'wait', ms };
+  const user = await people.user(name);
+  const isRight = await deps.passwords.verify(password, user?.password);
+  if (isRight === 'busy') return { kind: 'wait', ms: BUSY_MS };
+  if (isRight && user !== undefined && mayComeIn(user, deps.clock.now())) {
+    await people.signIns.forgive(limits, KNOWN_MS);
+    return { kind: 'proven', user };
+  }
+  await tellRefused(deps, user, ip);
+  return { kind: 'refused' };
+}
+
+function mayComeIn({ isDisabled, secretUntil }: StoredUser, now: number): boolean {
+  return !isDisabled && (secretUntil === null || now < secretUntil);
+}
+
+/**
+ * Puts a refusal on the audit log. A name that nobody has is not written down: it may be a password that was typed into the
+ * wrong field.
+ */
+export async function tellRefused(
+  { ledger }: Pick<SignInDeps, 'ledger'>,
+  user: StoredUser | undefined,
+  ip: string,
+): Promise<void> {
+  const count = await ledger.people.signIns.countRefused(REFUSED_PERIOD_MS);
+  if (count > REFUSED_TOLD_MAX && count % REFUSED_TOLD_MAX !== 0) return;
+  await ledger.audit.append({
+    actor: 'stranger',
+    action: 'user.sign-in-refused',
+    target: user === undefined ? 'user unknown' : `user ${user.name}`,
+    details: { ip, refusedWithinHour: String(count) },
+  });
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { systemRandom } from '../../src/clock.ts';
+import { COMMON_PASSWORDS } from '../../src/people/common-passwords.ts';
+import { isShortPassword, openPasswords, PASSWORD_ADVICE, passwordProblem } from '../../src/people/password.ts';
+import { CHEAP } from './people-rig.ts';
+
+const cheap = openPasswords(systemRandom, CHEAP);
+
+describe('a password', () => {
+  test.each([
+    ['four random words here'],
+    ['tr0ub4dor'],
+    ['72945180364'],
+    ['пароль для выплат'],
+    ['        x y z w'],
+    ['🐢🐙🦊🐻🐼🐨🐸🐵'],
+    ['x'.repeat(60) + 'anything else'.repeat(15)],
+  ])('may be %j: no kinds of characters are asked for', (password) => {
+    expect(passwordProblem(password, 'anna')).toBeUndefined();
+  });
+
+  test.each<[password: string, says: RegExp]>([
+    ['', /fewer than 8/],
+    ['seven77', /fewer than 8/],
+    // Eight units of UTF-16, and four characters.
+    ['🐢🐙🦊🐻', /fewer than 8/],
+    [`${'x'.repeat(100)}abcdefgh${'y'.repeat(149)}`, /more than 256/],
+    ['password', /first that others would try/],
+    ['PassWord123!', /first that/],
+    ['12345678', /first that/],
+    ['0987654321', /first that/],
+    ['abcdefghij', /first that/],
+    ['aaaaaaaaaaaaaaaaaaaa', /first that/],
+    ['ababababababab', /first that/],
+    ['payrun2026', /first that/],
+    ['payrun-payrun', /first that/],
+    ['anna.berg1990', /first that/],
+    ['annaanna', /first that/],
+    ['Anna-Payrun', /first that/],
+    ['passwordpassword', /first that/],
+    ['iloveyou!!!', /first that/],
+  ])('may not be %j', (password, says) => {
+    expect(passwordProblem(password, 'Anna.Berg')).toMatch(says);
+  });
+
+  test('that may be taken is still short below 15 characters, which the advice names', () => {
+    expect(isShortPassword('x'.repeat(14))).toBe(true);
+    expect(isShortPassword('x'.repeat(15))).toBe(false);
+    expect(PASSWORD_ADVICE).toContain('15 characters');
+  });
+
+  test('is compared with some hundred common ones, all in lower case', () => {
+    expect(COMMON_PASSWORDS.size).toBeGreaterThan(300);
+    expect([...COMMON_PASSWORDS].filter((word) => word !== word.toLowerCase())).toEqual([]);
+  });
+});
+
+describe('a hash', () => {
+  test('belongs to the password exactly as it was given, to the last character', async () => {
+    const long = `${'x'.repeat(255)}y`;
+    for (const password of ['correct horse', 'Zu\u0308rich 2026!', ' blanks around ', long]) {
+      const hash = await cheap.hash(password);
+      expect(await cheap.verify(password, hash)).toBe(true);
+      for (const other of [
+        password.toUpperCase(),
+        password.trim().slice(0, -1),
+        `${password} `,
+        password.normalize('NFC'),
+      ]) {
+        expect(await cheap.verify(other, hash)).toBe(other === password);
+      }
+    }
+  });
+
+  test('differs each time, and tells its cost, by which it is read after the cost has changed', async () => {
+    const [one, other] = [await cheap.hash('correct horse'), await cheap.hash('correct horse')];
+    expect(one).not.toBe(other);
+    expect(one).toMatch(/^scrypt\$256\$8\$1\$[\w-]{22}\$[\w-]{43}$/);
+    expect(await openPasswords(systemRandom, { N: 2 ** 9, r: 8, p: 1 }).verify('correct horse', one)).toBe(true);
+  });
+
+  test('costs 64 MiB and two passes unless told', async () => {
+    const passwords = openPasswords(systemRandom);
+    const hash = await passwords.hash('correct horse');
+    expect(hash).toMatch(/^scrypt\$65536\$8\$2\$/);
+    expect(await passwords.verify('correct horse', hash)).toBe(true);
+    expect(await passwords.verify('correct horse', undefined)).toBe(false);
+  });
+
+  test('of nobody belongs to no password', async () => {
+    expect(await cheap.verify('', undefined)).toBe(false);
+  });
+
+  test('that is damaged is a fault', async () => {
+    await expect(cheap.verify('correct horse', 'scrypt$256$8')).rejects.toThrow('damaged');
+  });
+});
+
+test('of a thousand at once all but a few are told to come again, and nothing is left waiting', async () => {
+  const passwords = openPasswords(systemRandom, CHEAP);
+  const hash = await passwords.hash('correct horse');
+  const answers = await Promise.all(Array.from({ length: 1000 }, () => passwords.verify('correct horse', hash)));
+  expect(answers.filter((answer) => answer === true)).toHaveLength(18);
+  expect(answers.filter((answer) => answer === 'busy')).toHaveLength(982);
+  expect(await passwords.verify('correct horse', hash)).toBe(true);
+});

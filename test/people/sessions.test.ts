@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { endSession, endSessionsOf, findSession, renewSession, startSession } from '../../src/people/sessions.ts';
+import { resetUser } from '../../src/people/users.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { addWithPassword, type PeopleRig, peopleRig } from './people-rig.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let server: TestRedis;
+let rig: PeopleRig;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+beforeEach(async () => {
+  rig = await peopleRig(server.redis);
+  await addWithPassword(rig, 'anna', 'admin');
+});
+
+const keyOf = (id: string): string => rig.keys.session(createHash('sha256').update(id).digest('hex'));
+
+test('a session is its user, with the role of this moment, and a token of its own', async () => {
+  const now = rig.clock.now();
+  const id = await startSession(rig, 'ANNA');
+  const session = await findSession(rig, id);
+  expect(session).toEqual({
+    name: 'anna',
+    role: 'admin',
+    csrf: expect.stringMatching(/^[\w-]{43}$/),
+    createdAt: now,
+    reauthAt: now,
+  });
+  const other = await findSession(rig, await startSession(rig, 'anna'));
+  expect(other?.csrf).not.toBe(session?.csrf);
+});
+
+test('its id is 256 bits of chance, and stands nowhere in Redis', async () => {
+  const id = await startSession(rig, 'anna');
+  expect(Buffer.from(id, 'base64url')).toHaveLength(32);
+  const keys = await rig.redis.keys(`${rig.prefix}*`);
+  expect(keys).toContain(keyOf(id));
+  expect(keys.join()).not.toContain(id);
+  expect(await rig.redis.get(keyOf(id))).not.toContain(id);
+});
+
+test.each(['', 'x', 'a'.repeat(43), 'constructor', '*'])('there is no session %j', async (id) => {
+  await startSession(rig, 'anna');
+  expect(await findSession(rig, id)).toBeUndefined();
+});
+
+test('it is over after 15 minutes without a request, by our clock and by itself in Redis', async () => {
+  const id = await startSession(rig, 'anna');
+  expect(await rig.redis.pttl(keyOf(id))).toBeGreaterThan(14 * MINUTE_MS);
+  expect(await rig.redis.pttl(keyOf(id))).toBeLessThanOrEqual(15 * MINUTE_MS);
+  rig.pass(15 * MINUTE_MS - 1);
+  expect(await findSession(rig, id, { touches: false })).toBeDefined();
+  rig.pass(1);
+  expect(await findSession(rig, id)).toBeUndefined();
+});
+
+test('a request keeps it; a page that looks by itself does not', async () => {
+  const id = await startSession(rig, 'anna');
+  rig.pass(10 * MINUTE_MS);
+  await findSession(rig, id);
+  rig.pass(10 * MINUTE_MS);
+  expect(await findSession(rig, id, { touches: false })).toBeDefined();
+  rig.pass(5 * MINUTE_MS);
+  expect(await findSession(rig, id)).toBeUndefined();
+});
+
+test('it is over after 8 hours, however busy', async () => {
+  const id = await startSession(rig, 'anna');
+  for (let minutes = 10; minutes < 8 * 60; minutes += 10) {
+    rig.pass(10 * MINUTE_MS);
+    expect(await findSession(rig, id)).toBeDefined();
+  }
+  expect(await rig.redis.pttl(keyOf(id))).toBeLessThanOrEqual(10 * MINUTE_MS);
+  rig.pass(10 * MINUTE_MS);
+  expect(await findSession(rig, id)).toBeUndefined();
+});
+
+test('one that was ended stays so, also when a request that came before is only now noted', async () => {
+  const id = await startSession(rig, 'anna');
+  const sessions = {
+    ...rig.ledger.people.sessions,
+    async touch(...noted: Parameters<typeof rig.ledger.people.sessions.touch>) {
+      await endSession(rig, id);
+      await rig.ledger.people.sessions.touch(...noted);
+    },
+  };
+  rig.pass(MINUTE_MS);
+  await findSession({ ...rig, ledger: { people: { ...rig.ledger.people, sessions } } }, id);
+  expect(await findSession(rig, id)).toBeUndefined();
+  await endSession(rig, id);
+});
+
+test('ending a user’s sessions ends all of theirs and no other, and is on the audit log', async () => {
+  await addWithPassword(rig, 'bob', 'maker');
+  const ids = [await startSession(rig, 'anna'), await startSession(rig, 'anna')];
+  const others = await startSession(rig, 'bob');
+  await endSessionsOf(rig, { name: 'Anna', actor: 'bob' });
+  expect(await Promise.all(ids.map((id) => findSession(rig, id)))).toEqual([undefined, undefined]);
+  expect(await findSession(rig, others)).toMatchObject({ name: 'bob', role: 'maker' });
+  expect(await rig.acts('user.sessions-ended')).toMatchObject([{ actor: 'bob', target: 'user anna' }]);
+});
+
+test('a reset ends the sessions', async () => {
+  const id = await startSession(rig, 'anna');
+  await resetUser(rig, { name: 'anna', actor: 'anna' });
+  expect(await findSession(rig, id)).toBeUndefined();
+});
+
+test('whoever proves anew who they are has another id and token, and no more hours', async () => {
+  const createdAt = rig.clock.now();
+  const id = await startSession(rig, 'anna');
+  const before = await findSession(rig, id);
+  rig.pass(MINUTE_MS);
+  const renewed = (await renewSession(rig, id)) ?? '';
+  expect(await findSession(rig, id)).toBeUndefined();
+  const after = await findSession(rig, renewed);
+  expect(after).toMatchObject({ name: 'anna', createdAt, reauthAt: createdAt + MINUTE_MS });
+  expect(after?.csrf).not.toBe(before?.csrf);
+  expect(await renewSession(rig, id)).toBeUndefined();
+});
+
+test('of two that renew a session at once one is too late', async () => {
+  const id = await startSession(rig, 'anna');
+  const both = await Promise.all([renewSession(rig, id), renewSession(rig, id)]);
+  expect(both.filter((one) => one === undefined)).toHaveLength(1);
+});
+
+test('nobody has a session who is no user', async () => {
+  await expect(startSession(rig, 'nobody')).rejects.toThrow('a user that there is not');
+  rig.pass(HOUR_MS);
+});
