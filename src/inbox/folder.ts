@@ -1,0 +1,189 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { access, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { syncFolder } from '../ledger/data-dir.ts';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { type Entry, INBOX_FOLDERS, type InboxSource, type OpenedFile, type Opening } from './source.ts';
+
+const POLL_MS = 1000;
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const GROUP_READS = 0o040;
+const WORLD_WRITES = 0o002n;
+const CHUNK_BYTES = 256 * 1024;
+
+/** An inbox in a folder of this machine, or on a share that is mounted. */
+export function openFolder(path: string): InboxSource {
+  const rawNames = new Map<string, Buffer>();
+  /** A name that is no UTF-8 is told with signs for its lost characters; its own bytes find it again. */
+  const at = (below: string): string | Buffer => {
+    const raw = rawNames.get(below);
+    return raw === undefined ? join(path, below) : Buffer.concat([Buffer.from(`${join(path, dirname(below))}/`), raw]);
+  };
+
+  async function names(folder: string): Promise<string[]> {
+    const found = await unless(['ENOENT', 'ENOTDIR'], readdir(at(folder), { encoding: 'buffer' }));
+    return (found ?? []).map((raw) => {
+      const name = raw.toString('utf8');
+      if (!raw.equals(Buffer.from(name))) rawNames.set(`${folder}/${name}`, raw);
+      return name;
+    });
+  }
+
+  return {
+    name: path,
+    pollMs: POLL_MS,
+    prepare: () => prepareFolders(path),
+    names,
+    async list(folder) {
+      const looks = (await names(folder)).map(async (name) => {
+        const stats = await unless(['ENOENT'], lstat(at(`${folder}/${name}`), { bigint: true }));
+        return stats === undefined ? [] : [entryOf(name, stats)];
+      });
+      return (await Promise.all(looks)).flat();
+    },
+    has: async (below) => (await unless(['ENOENT'], lstat(at(below)))) !== undefined,
+    async makeFolder(below) {
+      return await done(['ENOENT', 'EEXIST'], mkdir(at(below), { mode: FOLDER_MODE }));
+    },
+    async move(from, to) {
+      const isMoved = await done(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EISDIR'], rename(at(from), at(to)));
+      rawNames.delete(from);
+      if (isMoved) await unless(['ENOENT'], syncFolder(dirname(join(path, to))));
+      return isMoved;
+    },
+    async remove(below) {
+      const stats = await unless(['ENOENT'], lstat(at(below)));
+      if (stats === undefined) return true;
+      const removing = stats.isDirectory() ? rmdir(at(below)) : unlink(at(below));
+      return await done(['ENOTEMPTY', 'EEXIST'], unless(['ENOENT'], removing));
+    },
+    open: (below) => openRegular(join(path, below)),
+    async write(below, { chunks, folder }) {
+      const handle = await unless(['ENOENT'], open(at(below), 'wx', FILE_MODE));
+      if (handle === undefined) return false;
+      await using file = handle;
+      for await (const chunk of chunks) await file.writeFile(chunk);
+      await openToReaders(file, join(path, folder));
+      await file.sync();
+      return true;
+    },
+    async close() {},
+  };
+}
+
+/** The act's value, or undefined when it failed for one of these reasons. */
+async function unless<T>(codes: readonly string[], act: Promise<T>): Promise<T | undefined> {
+  try {
+    return await act;
+  } catch (error) {
+    if (codes.includes(codeOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+async function done(codes: readonly string[], act: Promise<unknown>): Promise<boolean> {
+  return (
+    (await unless(
+      codes,
+      act.then(() => true),
+    )) ?? false
+  );
+}
+
+function entryOf(name: string, stats: BigIntStats): Entry {
+  return {
+    name,
+    kind: kindOf(stats),
+    sizeBytes: Number(stats.size),
+    signature: `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`,
+    links: stats.isFile() ? Number(stats.nlink) : null,
+    isWorldWritable: (stats.mode & WORLD_WRITES) !== 0n,
+  };
+}
+
+function kindOf(stats: BigIntStats): Entry['kind'] {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'folder';
+  return stats.isSymbolicLink() ? 'link' : 'special';
+}
+
+/** A link that took the file's place is not opened; without O_NONBLOCK a pipe would wait for its writer (security.md S4). */
+async function openRegular(path: string): Promise<Opening> {
+  try {
+    const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return { kind: 'opened', file: openedFile(handle, basename(path)) };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EACCES' || code === 'EPERM') return { kind: 'unreadable' };
+    if (code === 'ENOENT' || code === 'ELOOP' || code === 'EMLINK' || code === 'ENXIO') return { kind: 'gone' };
+    throw error;
+  }
+}
+
+function openedFile(handle: FileHandle, name: string): OpenedFile {
+  return {
+    look: async () => entryOf(name, await handle.stat({ bigint: true })),
+    async *chunks() {
+      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+      while (true) {
+        const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
+        if (bytesRead === 0) return;
+        yield buffer.subarray(0, bytesRead);
+      }
+    },
+    close: () => handle.close(),
+  };
+}
+
+/** Whoever the folder lets in through its group may read the answers in it. They hold personal data: nobody else may. */
+async function openToReaders(handle: FileHandle, folder: string): Promise<void> {
+  const { mode, gid } = await stat(folder);
+  if ((mode & GROUP_READS) === 0) return;
+  const { uid } = await handle.stat();
+  // Only a member may give a file to a group; the owner reads it in any case.
+  await unless(
+    ['EPERM'],
+    handle.chown(uid, gid).then(() => handle.chmod(FILE_MODE | GROUP_READS)),
+  );
+}
+
+async function prepareFolders(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: FOLDER_MODE });
+    const devices = new Set<bigint>();
+    for (const folder of ['', ...INBOX_FOLDERS]) devices.add(await prepareFolder(join(path, folder)));
+    if (devices.size > 1) {
+      throw refusePlace(
+        `The folders of ${path} lie on different file systems`,
+        'Put in, claimed, done, refused and reports on one file system: files are moved between them in one step.',
+      );
+    }
+  } catch (error) {
+    if (error instanceof Refusal || codeOf(error) === undefined) throw error;
+    throw refusePlace(
+      `The inbox ${path} cannot be used (${codeOf(error)})`,
+      'Name a folder that this user may read and write.',
+      error,
+    );
+  }
+}
+
+/** Makes the folder if it is missing; gives the device that it lies on. */
+async function prepareFolder(path: string): Promise<bigint> {
+  await unless(['EEXIST'], mkdir(path, { mode: FOLDER_MODE }));
+  const stats = await lstat(path, { bigint: true });
+  if (!stats.isDirectory()) throw refusePlace(`${path} is no folder`, 'Remove it, or name another inbox.');
+  if ((stats.mode & WORLD_WRITES) !== 0n) {
+    throw refusePlace(
+      `Everybody on this machine may write to ${path}`,
+      `What is dropped there is paid: let only those write who may hand in payouts (chmod o-w).`,
+    );
+  }
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  return stats.dev;
+}
+
+function refusePlace(message: string, remedy: string, cause?: unknown): Refusal {
+  return new Refusal(`${message}.`, { exitCode: EXIT.usage, remedy, cause });
+}

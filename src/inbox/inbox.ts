@@ -1,0 +1,139 @@
+import type { Run } from '../payout.ts';
+import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
+import { isPassedOver } from './names.ts';
+import type { Entry, InboxSource } from './source.ts';
+import { openLooks } from './stability.ts';
+import { openSteps, type StepDeps, type StepOptions, type Steps } from './steps.ts';
+import { openTasks } from './tasks.ts';
+import { openTroubles, type Tell, type Troubles } from './troubles.ts';
+
+/** A file is complete when it was the same at two looks so far apart. */
+export const STABLE_MS = 2000;
+const CLAIMS_AT_A_TIME = 4;
+
+export interface InboxOptions extends StepOptions, Tell {
+  /** Aborted when nothing new is to be begun. */
+  readonly stopping: AbortSignal;
+  readonly stableMs?: number | undefined;
+}
+
+/** What the last look, and what was done since, left. */
+export interface Standing {
+  /** Things in `in/` that may still become files to answer. */
+  readonly files: number;
+  /** Claims without an answer. */
+  readonly unanswered: number;
+  /** Runs whose report is not delivered. */
+  readonly runs: readonly Run[];
+}
+
+export interface Inbox {
+  /** Looks at everything once, and begins whatever can be done. Throws when the folders cannot be looked at. */
+  look(): Promise<void>;
+  /** Resolves when all that was begun is done. */
+  idle(): Promise<void>;
+  standing(): Standing;
+  readonly troubles: Troubles;
+}
+
+/**
+ * One watcher of an inbox. All that counts lies in the inbox itself (claim.ts), so a watcher may be killed at any moment,
+ * and any number of them may watch one inbox. Each file is answered once; what keeps it from being answered for now is
+ * tried again, and keeps no other file waiting.
+ */
+export function openInbox(deps: StepDeps, source: InboxSource, options: InboxOptions): Inbox {
+  const looks = openLooks(deps.clock, options.stableMs ?? STABLE_MS);
+  const troubles = openTroubles(deps.clock, options);
+  const tasks = openTasks(CLAIMS_AT_A_TIME, options.stopping);
+  const steps = openSteps(deps, source, options);
+  const followed = new Map<string, { claim: FoundClaim; run: Run }>();
+  let files = 0;
+  let unanswered = new Set<string>();
+
+  function begin(key: string, work: () => Promise<boolean>): void {
+    if (troubles.isEarly(key)) return;
+    tasks.begin(key, () => attempt(troubles, key, work));
+  }
+
+  async function take(entry: Entry, used: () => Promise<UsedNames>): Promise<true> {
+    const id = newClaimId(deps.random);
+    await steps.alone({ id }, async () => {
+      const claim = await steps.take(entry.name, { id, used: await used() });
+      const found = claim === undefined ? undefined : await readClaim(source, claim.as);
+      // What was caught may be another file than the one that was looked at: then it is looked at twice where it is now.
+      if (found?.entry === undefined || found.entry.signature !== entry.signature) return;
+      const { entry: claimed } = found;
+      await attempt(troubles, claimKey(found.as), async () => {
+        await steps.answer(found, claimed);
+        return true;
+      });
+    });
+    return true;
+  }
+
+  async function goOn(as: string): Promise<boolean> {
+    const found = followed.get(as)?.claim ?? (await readClaim(source, as));
+    const key = claimKey(as);
+    if (found === undefined) {
+      if (!looks.isStable(key, 'nothing is in it')) return false;
+      await clearRemains(source, as);
+      return true;
+    }
+    const { entry, isAnswered } = found;
+    if (entry !== undefined) {
+      if (!isAnswered && !looks.isStable(key, entry.signature)) return false;
+      await steps.alone(found, () => answerStill(source, steps, found));
+      return true;
+    }
+    unanswered.delete(as);
+    const run = await steps.follow(found);
+    if (run === undefined) followed.delete(as);
+    else followed.set(as, { claim: found, run });
+    return true;
+  }
+
+  return {
+    async look() {
+      const lookedMs = deps.clock.monotonic();
+      const entries = (await source.list('in')).filter(({ name }) => !isPassedOver(name));
+      const claimed = await source.names('claimed');
+      const there = new Set([...entries.map(({ name }) => `in/${name}`), ...claimed.map(claimKey)]);
+      looks.keep(there);
+      troubles.keep(there, lookedMs);
+      files = entries.length;
+      unanswered = new Set(claimed.filter((as) => !followed.has(as)));
+      for (const as of followed.keys()) if (!claimed.includes(as)) followed.delete(as);
+      // One reading of the names in use is enough for all that this look begins.
+      let reading: Promise<UsedNames> | undefined;
+      const used = (): Promise<UsedNames> => (reading ??= usedNames(source));
+      for (const as of claimed) begin(claimKey(as), () => goOn(as));
+      for (const entry of entries) {
+        const key = `in/${entry.name}`;
+        if (looks.isStable(key, entry.signature)) begin(key, () => take(entry, used));
+      }
+    },
+    idle: () => tasks.idle(),
+    standing: () => ({ files, unanswered: unanswered.size, runs: [...followed.values()].map(({ run }) => run) }),
+    troubles,
+  };
+}
+
+function claimKey(as: string): string {
+  return `claimed/${as}`;
+}
+
+/** Until the lease was had, somebody else may have answered the file, or written to it. */
+async function answerStill(source: InboxSource, steps: Steps, found: FoundClaim): Promise<void> {
+  const now = await readClaim(source, found.as);
+  const isSame = now?.id === found.id && now.entry?.signature === found.entry?.signature;
+  if (isSame && now?.entry !== undefined) await steps.answer(now, now.entry);
+}
+
+/** The work gives false when it was too early to do anything: then a trouble is not over. */
+async function attempt(troubles: Troubles, what: string, work: () => Promise<boolean>): Promise<void> {
+  try {
+    if (await work()) troubles.end(what);
+  } catch (error) {
+    troubles.note(what, error);
+  }
+}

@@ -1,0 +1,46 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { openFolder } from './folder.ts';
+import { openSftp } from './sftp.ts';
+import { isSftpAddress, parseSftpAddress } from './sftp-address.ts';
+import type { SftpSettings } from './sftp-session.ts';
+import type { InboxSource } from './source.ts';
+
+export interface SourceDeps {
+  readonly config: { readonly dataDir: string; readonly sftp?: SftpSettings | undefined };
+  readonly clock: Clock;
+}
+
+/** The inbox at an address: a folder, or `sftp://user@host/path`. Throws a Refusal (exit 2) for one that cannot be used. */
+export function openSource({ config, clock }: SourceDeps, address: string): InboxSource {
+  if (!isSftpAddress(address)) return openFolder(resolve(address));
+  const place = parseSftpAddress(address);
+  if (config.sftp !== undefined) return openSftp(place, config.sftp, clock);
+  throw new Refusal(
+    'The inbox is on an SFTP server, and payrun has no key for it or does not know that of the server.',
+    {
+      exitCode: EXIT.usage,
+      remedy:
+        'Set PAYRUN_SFTP_KEY_FILE to the file of the private key, and PAYRUN_SFTP_HOST_KEY to the fingerprint of the server (SHA256:…).',
+    },
+  );
+}
+
+/**
+ * Throws a Refusal (exit 2) for an inbox in a local folder that is not there. Nobody looks on when a schedule reads one: a
+ * folder that was mistyped, or whose share is not mounted, must not be made anew and found empty.
+ */
+export async function requireFolder(address: string): Promise<void> {
+  if (isSftpAddress(address)) return;
+  const path = resolve(address);
+  const stats = await stat(path).catch((error: unknown) => codeOf(error) ?? 'error');
+  if (typeof stats !== 'string' && stats.isDirectory()) return;
+  const reason =
+    typeof stats !== 'string' ? 'is no folder' : stats === 'ENOENT' ? 'is not there' : `cannot be seen (${stats})`;
+  throw new Refusal(`The inbox ${path} ${reason}.`, {
+    exitCode: EXIT.usage,
+    remedy: `Name the folder that files are dropped into, or make it: mkdir -m 700 ${JSON.stringify(path)}`,
+  });
+}

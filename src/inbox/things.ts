@@ -1,0 +1,71 @@
+import { isPlainName } from './names.ts';
+import type { Entry } from './source.ts';
+
+/** What is wrong with a file as a whole, in the shape of a problem of `payrun validate` (design 12). */
+export interface FileProblem {
+  readonly code: string;
+  readonly line: null;
+  readonly column: null;
+  readonly value: null;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+const THINGS = {
+  E_LINK: {
+    message: 'This is a link to a file, and links are not followed.',
+    remedy: 'Drop the file itself, or a copy of it.',
+  },
+  E_FOLDER: {
+    message: 'This is a folder; payout files are handed in one by one.',
+    remedy: 'Put each payout file straight into the folder "in".',
+  },
+  E_SPECIAL: {
+    message: 'This is a pipe, a socket or a device and no file.',
+    remedy: 'Drop a payout file.',
+  },
+  E_HARD_LINK: {
+    message: 'The file has another name elsewhere (a hard link), so it could be changed from there while it is paid.',
+    remedy: 'Drop a copy of the file.',
+  },
+  E_WORLD_WRITABLE: {
+    message: 'Everybody on the machine may write to the file, so nobody can tell who made it.',
+    remedy: 'Take that right away (chmod o-w) and drop the file again; set up the upload so that it does not give it.',
+  },
+  E_UNREADABLE: {
+    message: 'payrun may not read the file.',
+    remedy: "Let payrun's user or group read it (chmod g+r), and drop it again.",
+  },
+  E_FILE_NAME: {
+    message: 'The name of the file holds characters that cannot be seen, or that are no text.',
+    remedy: 'Give the file a plain name and drop it again.',
+  },
+  E_LATE: {
+    message:
+      'The file was changed after it was taken. What is paid is the file as it was then: that one lies in done/.',
+    remedy:
+      'Compare it with this one, in refused/, and drop what is missing as a file of its own. Upload files under a name that ends in .part, and rename them when they are complete.',
+  },
+} as const;
+
+export type Thing = keyof typeof THINGS;
+
+/** Why something that lies in an inbox is no payout file to read, whatever is in it (bad-input case 93). */
+export function problemOfThing(thing: Thing): FileProblem {
+  return { code: thing, line: null, column: null, value: null, ...THINGS[thing] };
+}
+
+/** What is wrong with the thing itself; undefined for a file that may be read. */
+export function thingOf(entry: Entry): Thing | undefined {
+  if (entry.kind === 'link') return 'E_LINK';
+  if (entry.kind === 'folder') return 'E_FOLDER';
+  if (entry.kind === 'special') return 'E_SPECIAL';
+  if (entry.links !== null && entry.links !== 1) return 'E_HARD_LINK';
+  if (entry.isWorldWritable) return 'E_WORLD_WRITABLE';
+  return isPlainName(entry.name) ? undefined : 'E_FILE_NAME';
+}
+
+/** Where a refused thing is put: a file with one name and a folder are kept, of the others only a name is left to remove. */
+export function isKept({ kind, links }: Entry): boolean {
+  return kind === 'folder' || (kind === 'file' && (links === null || links === 1));
+}
