@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { endpointName } from '../src/notify/settings.ts';
 import { SLICE_LINES_MAX } from '../src/runs/feed.ts';
+import { scheduleName } from '../src/schedules/schedule.ts';
 
 const runId = z.string().min(1);
 const line = z.int().positive();
@@ -43,6 +45,22 @@ export const CATALOG = {
   watch: { payload: z.strictObject({ runId }), atATime: 1, attempts: 1, backOffMs: 0 },
   /** Writes a run's report. */
   report: { payload: z.strictObject({ runId }), atATime: 1, attempts: 5, backOffMs: 2000 },
+  /** A schedule's time has come, or so it seems: records what is due. */
+  tick: { payload: z.strictObject({ name: scheduleName }), atATime: 1, attempts: 1, backOffMs: 0 },
+  /** Does what a schedule planned for a time. */
+  scheduled: {
+    payload: z.strictObject({ name: scheduleName, planned: z.int() }),
+    atATime: 4,
+    attempts: 1,
+    backOffMs: 0,
+  },
+  /** Delivers what waits for an endpoint about a run, or about the ledger. */
+  notify: {
+    payload: z.strictObject({ endpoint: endpointName, queue: z.string().min(1) }),
+    atATime: 32,
+    attempts: 1,
+    backOffMs: 0,
+  },
   /** Gives a job to what is due and has none. */
   sweep: { payload: z.strictObject({ period: z.int() }), atATime: 1, attempts: 1, backOffMs: 0 },
 } as const satisfies Record<string, JobKind>;
@@ -57,5 +75,8 @@ export const JOB_NAMES = [
   'track',
   'watch',
   'report',
+  'tick',
+  'scheduled',
+  'notify',
   'sweep',
 ] as const satisfies readonly JobName[];

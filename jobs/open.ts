@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Jobs } from '../src/app.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
+import { openWakers, type Wakers } from './wakers.ts';
 
 const JOBS_PER_CALL_MAX = 500;
 
@@ -17,6 +18,22 @@ export interface JobQueues extends Jobs {
   readonly redis: Redis;
   readonly prefix: string;
   add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>;
+  /** What wakes a worker at the times of the schedules. */
+  readonly wakers: Wakers;
+  /** For pages that look into them. */
+  readonly queues: readonly Queue[];
+  /** How many jobs wait or are in work, and since when the oldest waits; `nowMs` is the time in milliseconds since 1970. */
+  depths(nowMs: number): Promise<QueueDepth[]>;
+}
+
+/** What a kind of job has before it. */
+export interface QueueDepth {
+  readonly job: JobName;
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  /** Since the job that waits longest was added; 0 when none waits. */
+  readonly oldestMs: number;
 }
 
 /** The queues of the catalog, made from the app's connection. */
@@ -48,6 +65,9 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     prefix,
     add,
     wake: (runId) => add('feed', [{ id: `feed-${runId}`, payload: { runId } }]),
+    wakers: openWakers(queues.get('tick')),
+    queues: [...queues.values()],
+    depths: (nowMs) => Promise.all([...queues].map(([name, queue]) => depthOf(name, queue, nowMs))),
     async close() {
       await Promise.all([...queues.values()].map((queue) => queue.close()));
     },
@@ -59,4 +79,19 @@ function openQueue(name: JobName, redis: Redis, prefix: string): Queue {
   // The connection's own listener tells of its losses; without one here they would end the process.
   queue.on('error', () => {});
   return queue;
+}
+
+async function depthOf(job: JobName, queue: Queue, nowMs: number): Promise<QueueDepth> {
+  const [counts, [oldest]] = await Promise.all([
+    queue.getJobCounts('waiting', 'active', 'delayed'),
+    queue.getJobs(['waiting'], 0, 0, true),
+  ]);
+  return {
+    job,
+    waiting: counts['waiting'] ?? 0,
+    active: counts['active'] ?? 0,
+    delayed: counts['delayed'] ?? 0,
+    // Another machine's clock may be ahead of this one's.
+    oldestMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.timestamp),
+  };
 }

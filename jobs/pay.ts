@@ -1,5 +1,6 @@
 import { payPayout } from '../src/pay/pay-payout.ts';
 import type { PayResult } from '../src/pay/step-result.ts';
+import { approvalOf } from '../src/runs/approval.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 
@@ -11,11 +12,12 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   if (run === undefined || (run.state !== 'paying' && stamp !== '')) return;
   const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const { fileSha256 } = run;
+  const approval = approvalOf(run, app.config);
   const results = await Promise.all(
     lines.map((line) =>
       deps.payGate(async (): Promise<PayResult> => {
         if (stopping.aborted) return 'left';
-        return await payPayout(deps.pay, { runId, line, fileSha256 }, stopping);
+        return await payPayout(deps.pay, { runId, line, fileSha256, approval }, stopping);
       }),
     ),
   );

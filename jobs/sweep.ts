@@ -1,6 +1,7 @@
 import type { DuePayout } from '../src/ledger/slices.ts';
 import type { Run } from '../src/payout.ts';
 import { finishRun } from '../src/runs/finish.ts';
+import { startRun } from '../src/runs/start.ts';
 import type { JobDeps } from './deps.ts';
 import { payJob } from './feed.ts';
 import { reportJob } from './report.ts';
@@ -35,6 +36,8 @@ async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
     else await app.jobs.add('report', [reportJob(runId)]);
     return;
   }
+  const run = await app.ledger.runs.read(runId);
+  if (run !== undefined) await startRun(app, run);
   const slices = await app.ledger.slices.take(runId, app.config.window);
   await app.jobs.add(
     'pay',

@@ -3,14 +3,20 @@ import { type Job, Worker } from 'bullmq';
 import type { App } from '../src/app.ts';
 import { IntentLogFault } from '../src/ledger/intent-log.ts';
 import type { PayDeps } from '../src/pay/deps.ts';
+import { EXIT, Refusal } from '../src/refusal.ts';
+import { purgeRuns } from '../src/runs/purge.ts';
+import { startWaitingRuns } from '../src/runs/start.ts';
 import { CATALOG, JOB_NAMES, type JobName } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import { feed } from './feed.ts';
 import { openGate } from './gate.ts';
+import { inbox } from './inbox.ts';
 import { lookUp } from './look-up.ts';
+import { notify, wakeNotify } from './notify.ts';
 import type { JobQueues } from './open.ts';
 import { pay } from './pay.ts';
 import { report } from './report.ts';
+import { doScheduled, type ScheduledActs, setWakers, sweepSchedules, tickSchedule } from './schedules.ts';
 import { SWEEP_EVERY_MS, sweep } from './sweep.ts';
 import { track, watch } from './track.ts';
 
@@ -63,8 +69,10 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
 
 /** Adds a sweep for each period; processes that tick at once add the same one. */
 async function tick({ app, stopping }: JobDeps): Promise<void> {
+  await setWakers({ app });
   while (!stopping.aborted) {
     app.keepSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
+    void wakeNotify({ app });
     const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
     try {
       await app.jobs.add('sweep', [{ id: `sweep-${period}`, payload: { period } }]);
@@ -104,8 +112,31 @@ const PROCESSORS: { readonly [Name in JobName]: (deps: JobDeps, data: unknown) =
   track: (deps, data) => track(deps, CATALOG.track.payload.parse(data)),
   watch: (deps, data) => watch(deps, CATALOG.watch.payload.parse(data)),
   report: (deps, data) => report(deps, CATALOG.report.payload.parse(data)),
-  sweep: (deps) => sweep(deps),
+  tick: (deps, data) => tickSchedule(deps, CATALOG.tick.payload.parse(data)),
+  scheduled: (deps, data) => doScheduled(deps, CATALOG.scheduled.payload.parse(data), SCHEDULED_ACTS),
+  notify: (deps, data) => notify(deps, CATALOG.notify.payload.parse(data)),
+  async sweep(deps) {
+    await sweepSchedules(deps);
+    await sweep(deps);
+  },
 };
+
+const SCHEDULED_ACTS: ScheduledActs = {
+  start: ({ app }) => startWaitingRuns(app),
+  inbox: (deps, dir, actor) => inbox(deps, { dir, actor }),
+  purge,
+};
+
+async function purge({ app }: JobDeps, actor: string): Promise<void> {
+  const { retentionMs } = app.config;
+  if (retentionMs === undefined) {
+    throw new Refusal('Nobody has said how long runs are kept.', {
+      exitCode: EXIT.usage,
+      remedy: 'Set PAYRUN_RETENTION for the workers, for example to 400d, or remove the schedule.',
+    });
+  }
+  await purgeRuns(app, { actor, olderThanMs: retentionMs });
+}
 
 /** A processor returns nothing: a result that cannot be written as JSON would turn a success into a retry. */
 async function process(deps: JobDeps, name: JobName, job: Job): Promise<void> {

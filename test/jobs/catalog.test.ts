@@ -29,6 +29,9 @@ describe('a good payload is what is parsed', () => {
     ['track', { runId: RUN, lines: Array.from({ length: 50 }, (_value, index) => index + 2) }],
     ['watch', { runId: RUN }],
     ['report', { runId: RUN }],
+    ['tick', { name: 'morning' }],
+    ['scheduled', { name: 'morning', planned: 1_774_845_000_000 }],
+    ['notify', { endpoint: 'books', queue: RUN }],
     ['sweep', { period: 884_950_000 }],
   ])('%s %j', (name, payload) => {
     expect(CATALOG[name].payload.parse(payload)).toEqual(payload);

@@ -1,0 +1,25 @@
+import type { Queue } from 'bullmq';
+
+/** What wakes a worker at the times of the schedules: a job scheduler of BullMQ for each. Losing one costs a sweep's time. */
+export interface Wakers {
+  set(name: string, times: { cron: string; zone: string }): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** The schedules that have one. */
+  names(): Promise<string[]>;
+}
+
+/** The wakers in the queue of the ticks. */
+export function openWakers(queue: Queue | undefined): Wakers {
+  return {
+    async set(name, { cron, zone }) {
+      const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+      await queue?.upsertJobScheduler(name, { pattern: cron, tz: zone }, { name: 'tick', data: { name }, opts });
+    },
+    async remove(name) {
+      await queue?.removeJobScheduler(name);
+    },
+    async names() {
+      return ((await queue?.getJobSchedulers()) ?? []).map(({ key }) => key);
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { escapeUnseen } from '../intake/shown-value.ts';
+import { OUTCOMES } from '../payout.ts';
+import type { Notification, NotifyEvent } from './notification.ts';
+
+const PROBLEMS_SHOWN_MAX = 20;
+
+/** A notification for people: a subject, and a few lines of plain text. */
+export function mailOf(notification: Notification): { subject: string; text: string } {
+  const where = notification.sandbox ? 'sandbox' : notification.environment;
+  const subject = escapeUnseen(`[payrun ${where}] ${headline(notification)}`);
+  const facts = [...runLines(notification), ...otherLines(notification)];
+  const lines = [
+    `${headline(notification)}.`,
+    '',
+    ...facts,
+    ...(facts.length > 0 ? [''] : []),
+    REMEDY[notification.event](notification.runId ?? 'RUN'),
+    '',
+    `${notification.at} · ${notification.id}`,
+  ];
+  return { subject, text: `${lines.map(escapeUnseen).join('\n')}\n` };
+}
+
+function headline(notification: Notification): string {
+  const { runId, payouts } = notification;
+  const count = `${payouts?.count ?? 0} ${payouts?.count === 1 ? 'payout' : 'payouts'}`;
+  const are = payouts?.count === 1 ? 'is' : 'are';
+  const words: Readonly<Record<NotifyEvent, string>> = {
+    accepted: `Run ${runId} was accepted`,
+    refused: `A payout file was refused`,
+    'awaiting-approval': `Run ${runId} waits for approval`,
+    paused: `Run ${runId} is paused`,
+    finished: `Run ${runId} is finished`,
+    cancelled: `Run ${runId} was cancelled`,
+    unknown: `${count} ${are} unknown in run ${runId}`,
+    held: `${count} ${are} held in run ${runId}`,
+    returned: `${count} came back in run ${runId}`,
+    failed: `${count} failed in run ${runId}`,
+    'pending-long': `${count} ${are} pending for more than ${payouts?.olderThanDays ?? 0} days in run ${runId}`,
+    halted: 'Everything is halted',
+    released: 'The halt was released',
+    'disk-low': 'A disk is nearly full',
+  };
+  return words[notification.event];
+}
+
+const look = (runId: string): string => `See "payrun status ${runId}".`;
+
+/** What to do about it. */
+const REMEDY: Readonly<Record<NotifyEvent, (runId: string) => string>> = {
+  accepted: look,
+  refused: () =>
+    'Nothing of it is paid. "payrun validate FILE" shows each place and remedy; hand in the corrected file.',
+  'awaiting-approval': (runId) => `Look at it, then "payrun approve ${runId}" or "payrun cancel ${runId}".`,
+  paused: (runId) => `Nothing more of it is sent until "payrun resume ${runId}".`,
+  finished: (runId) => `Its report: "payrun report ${runId}".`,
+  cancelled: (runId) => `Its report: "payrun report ${runId}".`,
+  unknown: (runId) => `They are looked up by themselves; see "payrun list ${runId} --outcome unknown".`,
+  held: (runId) => `People have to decide: "payrun list ${runId} --outcome held".`,
+  returned: (runId) => `They are not paid again by themselves: "payrun list ${runId} --outcome returned".`,
+  failed: (runId) => `They are not paid again by themselves: "payrun list ${runId} --outcome failed".`,
+  'pending-long': (runId) => `Ask the service about them: "payrun list ${runId} --outcome pending".`,
+  halted: () => 'Nothing is sent for any run until two people release it: "payrun release --as NAME".',
+  released: () => 'Runs that are paused stay so: "payrun list" shows them.',
+  'disk-low': () => 'Make room, or move the folder to a larger disk: a full one stops all payments.',
+};
+
+function runLines({ run, waitingSince, payouts }: Notification): string[] {
+  if (run === null) return [];
+  const counts = OUTCOMES.filter((outcome) => (run.outcomes[outcome] ?? 0) > 0);
+  const totals = run.totals.map((total) => {
+    const parts = counts.filter((outcome) => /[1-9]/.test(total[outcome] ?? ''));
+    return `total     ${total.currency} ${total.file}: ${parts.map((part) => `${total[part]} ${part}`).join(', ')}`;
+  });
+  return [
+    `file      ${run.file.name}, ${run.file.rows} rows`,
+    `state     ${run.state}`,
+    `outcomes  ${counts.map((outcome) => `${run.outcomes[outcome]} ${outcome}`).join(', ')}`,
+    ...totals,
+    ...(payouts === null ? [] : [`new       ${payouts.new}`]),
+    ...(waitingSince === null ? [] : [`waits     since ${waitingSince}`]),
+  ];
+}
+
+function otherLines({ reason, refused, disks }: Notification): string[] {
+  const problems = refused?.problems.slice(0, PROBLEMS_SHOWN_MAX) ?? [];
+  return [
+    ...(reason === null ? [] : [`reason    ${reason}`]),
+    ...(refused === null ? [] : [`file      ${refused.file.name}, ${refused.file.rows} rows`]),
+    ...problems.map(({ code, count }) => `problem   ${code}, ${count} times`),
+    ...(disks ?? []).map(({ folder, freeBytes, freeBytesMin }) => {
+      return `disk      ${folder}: ${freeBytes} bytes are free, less than ${freeBytesMin}`;
+    }),
+  ];
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { rfc3339 } from '../clock.ts';
+import { OUTCOMES, RUN_STATES, type Run } from '../payout.ts';
+import { runDocument } from '../report/document.ts';
+import { jsonText } from '../report/json.ts';
+
+/** What is told, in the words in which settings and receivers name it. */
+export const EVENTS = [
+  'accepted',
+  'refused',
+  'awaiting-approval',
+  'paused',
+  'finished',
+  'cancelled',
+  'unknown',
+  'held',
+  'returned',
+  'failed',
+  'pending-long',
+  'halted',
+  'released',
+  'disk-low',
+] as const;
+export type NotifyEvent = (typeof EVENTS)[number];
+
+const REASON_CHARACTERS_MAX = 500;
+
+const fileSchema = z.object({ name: z.string(), sha256: z.string(), rows: z.int() });
+const runSchema = z.object({
+  state: z.enum(RUN_STATES),
+  file: fileSchema,
+  outcomes: z.record(z.enum(OUTCOMES), z.int()),
+  totals: z.array(z.object({ currency: z.string(), file: z.string() }).and(z.record(z.enum(OUTCOMES), z.string()))),
+});
+
+/** What a receiver gets. Counts are numbers, money is decimal text, times are RFC 3339 UTC, what does not apply is null. */
+export const notificationSchema = z.object({
+  /** The same at each try; made from all that the notification says. */
+  id: z.string(),
+  event: z.enum(EVENTS),
+  /** When it happened, or was seen. */
+  at: z.string(),
+  environment: z.enum(['test', 'prod']),
+  /** True where no money moves. */
+  sandbox: z.boolean(),
+  runId: z.string().nullable(),
+  /** The run as it was when this was told. */
+  run: runSchema.nullable(),
+  reason: z.string().nullable(),
+  /** Payouts in the state that the event names: all of them, and those that came since it was told last. */
+  payouts: z.object({ count: z.int(), new: z.int(), olderThanDays: z.number().nullable() }).nullable(),
+  waitingSince: z.string().nullable(),
+  refused: z.object({ file: fileSchema, problems: z.array(z.object({ code: z.string(), count: z.int() })) }).nullable(),
+  disks: z.array(z.object({ folder: z.string(), freeBytes: z.number(), freeBytesMin: z.number() })).nullable(),
+});
+export type Notification = z.infer<typeof notificationSchema>;
+
+/** A notification that is still to be put into its words. */
+export interface Draft {
+  readonly event: NotifyEvent;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly run?: Run;
+  readonly reason?: string;
+  readonly payouts?: { readonly count: number; readonly new: number; readonly olderThanDays?: number };
+  readonly waitingSince?: number;
+  readonly refused?: NonNullable<Notification['refused']>;
+  readonly disks?: NonNullable<Notification['disks']>;
+}
+
+/** Where notifications come from. */
+export interface Origin {
+  readonly environment: 'test' | 'prod';
+  readonly sandbox: boolean;
+  /** The ledger's instance: two ledgers never give the same id. */
+  readonly instance: string;
+}
+
+/** The text of a notification: what is signed, sent, and kept until then. */
+export function writeNotification(draft: Draft, { environment, sandbox, instance }: Origin): string {
+  const { event, run, payouts, waitingSince } = draft;
+  const said: Omit<Notification, 'id'> = {
+    event,
+    at: rfc3339(draft.at),
+    environment,
+    sandbox,
+    runId: run?.id ?? null,
+    run: run === undefined ? null : runFacts(run, sandbox),
+    reason: draft.reason?.slice(0, REASON_CHARACTERS_MAX) ?? null,
+    payouts: payouts === undefined ? null : { olderThanDays: null, ...payouts },
+    waitingSince: waitingSince === undefined ? null : rfc3339(waitingSince),
+    refused: draft.refused ?? null,
+    disks: draft.disks ?? null,
+  };
+  const id = createHash('sha256').update(instance).update(JSON.stringify(said)).digest('hex').slice(0, ID_DIGITS);
+  return jsonText({ id, ...said } satisfies Notification);
+}
+
+const ID_DIGITS = 32;
+
+function runFacts(run: Run, sandbox: boolean): NonNullable<Notification['run']> {
+  const { state, file, outcomes, totals } = runDocument(run, { sandbox, capabilities: {}, reports: [] });
+  return { state, file, outcomes, totals };
+}
+
+/** A notification as it stands in the outbox. Throws what zod throws when it is none. */
+export function readNotification(body: string): Notification {
+  return notificationSchema.parse(JSON.parse(body));
+}

@@ -1,0 +1,29 @@
+import { resolve } from 'node:path';
+import { requireFolder } from '../inbox/open-source.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { readCron } from './cron.ts';
+import { type Act, isAddress, type Schedule } from './schedule.ts';
+import { openZone } from './zone.ts';
+
+/**
+ * A schedule as somebody asks for it, as it is kept. Throws a Refusal (exit 2) for a cron or a zone that is none, and for
+ * what would only fail at its time, when nobody looks on.
+ */
+export async function readAsked(
+  { cron, zone, act: asked, windowMs }: Schedule,
+  { retentionMs }: { readonly retentionMs: number | undefined },
+): Promise<Schedule> {
+  const act = absolute(asked);
+  const schedule = { cron: readCron(cron), zone: openZone(zone).name, act, windowMs };
+  if (act.kind === 'inbox') await requireFolder(act.dir);
+  if (act.kind !== 'purge' || retentionMs !== undefined) return schedule;
+  throw new Refusal('PAYRUN_RETENTION is not set, so nobody knows how old a run must be to be purged.', {
+    exitCode: EXIT.usage,
+    remedy: 'Set it here and for the workers, for example PAYRUN_RETENTION=400d, and set the schedule again.',
+  });
+}
+
+/** Workers have another folder to work in than whoever sets the schedule. */
+function absolute(act: Act): Act {
+  return act.kind === 'inbox' && !isAddress(act.dir) ? { ...act, dir: resolve(act.dir) } : act;
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { duration } from '../duration.ts';
+import type { StoredSchedule } from '../ledger/schedules.ts';
+import { LedgerFault } from '../ledger/script.ts';
+
+/** What a schedule may do; `inbox` names its folder. */
+export type Act = { readonly kind: 'inbox'; readonly dir: string } | { readonly kind: 'start' | 'look-up' | 'purge' };
+
+/** A schedule as the ledger keeps it. */
+export interface Schedule {
+  readonly cron: string;
+  /** Name in the IANA time zone database. */
+  readonly zone: string;
+  readonly act: Act;
+  /** So long after its planned time an act that could not be done in time is still done. */
+  readonly windowMs: number;
+}
+
+const DIR_CHARACTERS_MAX = 1000;
+const WINDOW_MS_MIN = 60_000;
+const WINDOW_MS_MAX = 7 * 24 * 60 * 60 * 1000;
+
+/** A schedule's name, as commands and the audit log have it. */
+export const scheduleName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/,
+    'must have 1 to 40 letters, digits, _ or -, and begin with a letter or digit',
+  );
+
+/** `inbox:DIR`, `start`, `look-up` or `purge`. DIR may be an address, without a password: it is shown to everybody. */
+export const actText = z.string().transform((text, context): Act => {
+  if (text === 'start' || text === 'look-up' || text === 'purge') return { kind: text };
+  const dir = /^inbox:(.+)$/s.exec(text)?.[1] ?? '';
+  const isPlain = dir !== '' && dir.length <= DIR_CHARACTERS_MAX && !/\p{Cc}/u.test(dir);
+  if (isPlain && !PASSWORD.test(dir)) return { kind: 'inbox', dir };
+  // What is refused may hold a password, so it is not repeated.
+  context.addIssue(isPlain ? 'must name an inbox without a password' : 'must be inbox:DIR, start, look-up or purge');
+  return z.NEVER;
+});
+
+const PASSWORD = /^[a-z]+:\/\/[^/@]*:[^/]*@/i;
+
+/** Whether an inbox is named by an address, such as `sftp://host/in`, and not by a folder. */
+export function isAddress(dir: string): boolean {
+  return /^[a-z]+:\/\//i.test(dir);
+}
+
+export const windowText = duration.refine((ms) => ms >= WINDOW_MS_MIN && ms <= WINDOW_MS_MAX, {
+  error: 'must be from 1m to 7d',
+});
+
+/** An act as it is given and shown. */
+export function actWords(act: Act): string {
+  return act.kind === 'inbox' ? `inbox:${act.dir}` : act.kind;
+}
+
+const definition = z.strictObject({ cron: z.string(), zone: z.string(), do: actText, windowMs: z.int().positive() });
+
+/** The one text of a schedule, by which the ledger tells whether it is still the same. */
+export function writeSchedule({ cron, zone, act, windowMs }: Schedule): string {
+  return JSON.stringify({ cron, zone, do: actWords(act), windowMs });
+}
+
+/** Throws a LedgerFault for what this payrun did not write. */
+export function readSchedule({ name, definition: text }: Pick<StoredSchedule, 'name' | 'definition'>): Schedule {
+  try {
+    const { do: act, ...rest } = definition.parse(JSON.parse(text));
+    return { ...rest, act };
+  } catch (cause) {
+    throw new LedgerFault(`schedule ${name} is not one that this payrun knows`, { cause });
+  }
+}

@@ -1,0 +1,68 @@
+import type { Schedules, Tick } from '../ledger/schedules.ts';
+import type { Log } from '../log.ts';
+import { Refusal } from '../refusal.ts';
+import { isOpen, planTicks } from './plan.ts';
+import { type Act, readSchedule } from './schedule.ts';
+
+export interface TickDeps {
+  readonly schedules: Schedules;
+  readonly log: Log;
+}
+
+/** Does what a schedule says, for `actor`. It may be called again for the same time, and has to bear that. */
+export type DoAct = (act: Act, actor: string) => Promise<void>;
+
+const FAULT_CHARACTERS_MAX = 300;
+
+/**
+ * Records what of all schedules has come, each planned time once, however many do so at a time. A schedule that cannot be
+ * read keeps no other one from its time.
+ */
+export async function recordDue({ schedules, log }: TickDeps): Promise<void> {
+  const { now, schedules: all } = await schedules.read();
+  for (const stored of all) {
+    try {
+      const ticks = planTicks(stored, now);
+      if (ticks === undefined || !(await schedules.record(ticks))) continue;
+      if (ticks.missed !== null) log.warn('a schedule was missed', { actor: actorOf(stored.name) });
+    } catch (error) {
+      log.error('a schedule cannot be followed', { actor: actorOf(stored.name), error });
+    }
+  }
+}
+
+/**
+ * Does what was recorded as due, unless it was done before or its window has passed meanwhile. What fails stays due, and is
+ * tried again until its window has passed.
+ */
+export async function doTick({ schedules, log }: TickDeps, tick: Tick, doAct: DoAct): Promise<void> {
+  const { now, schedules: all } = await schedules.read();
+  const stored = all.find(({ name }) => name === tick.name);
+  if (stored === undefined || !(await schedules.isOpen(tick))) return;
+  const schedule = readSchedule(stored);
+  if (!isOpen(schedule, tick.planned, now)) {
+    await schedules.end(tick, { as: 'missed' });
+    log.warn('a schedule was missed', { actor: actorOf(tick.name) });
+    return;
+  }
+  try {
+    await doAct(schedule.act, actorOf(tick.name));
+  } catch (error) {
+    log.warn('what a schedule says could not be done', { actor: actorOf(tick.name), error });
+    await schedules.end(tick, { as: 'failed', fault: faultText(error) });
+    return;
+  }
+  await schedules.end(tick, { as: 'done' });
+}
+
+/** Who acts, as histories and the audit log name it. */
+function actorOf(name: string): string {
+  return `schedule ${name}`;
+}
+
+/** What people may read; anything else may hold what nobody should, and stands in the log. */
+function faultText(error: unknown): string {
+  const text =
+    error instanceof Refusal ? `${error.message} ${error.remedy}` : 'a fault; the log of the worker names it';
+  return text.slice(0, FAULT_CHARACTERS_MAX);
+}

@@ -1,0 +1,142 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+
+const time = z.iso.datetime();
+
+/** A schedule as `list` and `set` print it. */
+const schema = z.strictObject({
+  name: z.string(),
+  do: z.string(),
+  cron: z.string(),
+  zone: z.string(),
+  words: z.string(),
+  windowMs: z.int(),
+  setBy: z.string(),
+  setAt: time,
+  last: z.strictObject({ planned: time.nullable(), doneAt: time.nullable() }),
+  missed: time.nullable(),
+  fault: z.string().nullable(),
+  next: z.array(time).length(5),
+});
+
+// Each test starts several processes.
+vi.setConfig({ testTimeout: 60_000 });
+
+let server: TestRedis;
+let processes: Processes;
+let cwd: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  processes = buildProcesses();
+});
+afterAll(async () => {
+  await processes?.remove();
+  await server?.stop();
+});
+beforeEach(() => {
+  cwd = processes.folder();
+  env = { REDIS_URL: server.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
+});
+
+const payrun = (...words: string[]): Promise<Ended> => processes.run(words, { env, cwd });
+const set = (name: string, ...words: string[]): Promise<Ended> =>
+  payrun('schedule', 'set', name, '--cron', '30 6 * * 1-5', '--zone', 'Europe/Berlin', ...words);
+
+describe('payrun schedule', () => {
+  test('set shows the schedule in words, with the next five times in its zone', async () => {
+    const { code, stdout } = await set('morning', '--do', 'start', '--window', '2h');
+    expect(code).toBe(0);
+    expect(stdout).toContain('At 06:30, Monday through Friday (30 6 * * 1-5, Europe/Berlin)');
+    expect(stdout).toContain('120 minutes');
+    expect(stdout.match(/(Mon|Tue|Wed|Thu|Fri) \d{4}-\d{2}-\d{2} 06:30 \+0[12]:00 Europe\/Berlin\n/g)).toHaveLength(5);
+  });
+
+  test('list shows what there is, until it is removed; both stand on the audit log', async () => {
+    mkdirSync(join(cwd, 'in'));
+    await set('morning', '--do', 'inbox:in', '--as', 'anna');
+    await set('evening', '--do', 'look-up', '--as', 'anna');
+    const text = await payrun('schedule', 'list');
+    expect(text.stdout).toMatch(/^name .*\nevening +look-up +At 06:30, .*\nmorning +inbox:.*\/in +At 06:30/);
+    const json = await payrun('schedule', 'list', '--json');
+    expect(z.array(schema).parse(JSON.parse(json.stdout))).toMatchObject([
+      { name: 'evening', setBy: 'anna' },
+      // Workers have another folder to work in.
+      { name: 'morning', do: `inbox:${join(cwd, 'in')}`, windowMs: 3_600_000, last: { planned: null, doneAt: null } },
+    ]);
+    expect((await payrun('schedule', 'remove', 'morning', '--as', 'bob')).code).toBe(0);
+    expect((await payrun('schedule', 'list')).stdout).not.toContain('morning');
+    const [made, ...entries] = await server.redis.lrange(`${env['PAYRUN_PREFIX']}:audit`, 0, -1);
+    expect(made).toContain('ledger.made');
+    expect(
+      entries.map((line) => /"actor":"(\w+)","action":"([\w.]+)","target":"([\w ]+)"/.exec(line)?.slice(1)),
+    ).toEqual([
+      ['anna', 'schedule.set', 'schedule morning'],
+      ['anna', 'schedule.set', 'schedule evening'],
+      ['bob', 'schedule.removed', 'schedule morning'],
+    ]);
+  });
+
+  test('set says when nothing has changed', async () => {
+    mkdirSync(join(cwd, 'in'));
+    const first = await set('morning', '--do', 'inbox:in', '--json');
+    expect(schema.parse(JSON.parse(first.stdout)).name).toBe('morning');
+    expect((await set('morning', '--do', 'inbox:in')).stderr).toContain('It was set before; nothing has changed.');
+  });
+
+  test('refuses an inbox that is not there or is no folder with its place and a remedy, and makes nothing', async () => {
+    writeFileSync(join(cwd, 'file'), '');
+    for (const [dir, reason] of [
+      ['absent', 'is not there'],
+      ['file', 'is no folder'],
+    ] as const) {
+      const { code, stderr } = await set('morning', '--do', `inbox:${dir}`);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`The inbox ${join(cwd, dir)} ${reason}.`);
+      expect(stderr).toContain('mkdir');
+    }
+    expect(existsSync(join(cwd, 'absent'))).toBe(false);
+    expect((await payrun('schedule', 'list')).stderr).toContain('There are no schedules yet.');
+  });
+
+  test('takes an inbox on a server as it is, and a purge only with PAYRUN_RETENTION', async () => {
+    expect((await set('far', '--do', 'inbox:sftp://anna@files.example.com/in')).code).toBe(0);
+    const refused = await set('clean', '--do', 'purge');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/PAYRUN_RETENTION is not set.*\n.*PAYRUN_RETENTION=400d/);
+    env['PAYRUN_RETENTION'] = '400d';
+    expect((await set('clean', '--do', 'purge')).code).toBe(0);
+    const { stdout } = await payrun('schedule', 'list');
+    expect(stdout).toMatch(/^clean +purge .*\nfar +inbox:sftp:/m);
+  });
+
+  test.each<[what: string, words: string[], message: RegExp]>([
+    ['a cron that is none', ['--cron', '30 6 * *'], /4 fields in place of five/],
+    ['a cron that never comes', ['--cron', '0 6 31 4 *'], /its day never comes/],
+    ['a zone that there is not', ['--zone', 'Berlin'], /There is no time zone "Berlin"/],
+    ['something that it cannot do', ['--do', 'pay'], /must be inbox:DIR, start, look-up or purge/],
+    ['a window that is too long', ['--window', '8d'], /--window must be from 1m to 7d/],
+  ])('refuses %s, with a remedy, and sets nothing', async (_what, words, message) => {
+    const { code, stderr } = await set('morning', '--do', 'start', ...words);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+    expect(stderr.trim().split('\n').length).toBeGreaterThan(1);
+    expect((await payrun('schedule', 'list')).stderr).toContain('There are no schedules yet.');
+  });
+
+  test('refuses a name that no schedule may have, and one that no schedule has', async () => {
+    expect(await set('a b', '--do', 'start')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/is no name for/),
+    });
+    expect(await payrun('schedule', 'remove', 'morning')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/There is no schedule morning/),
+    });
+  });
+});
