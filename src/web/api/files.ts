@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { checkPayoutFile } from '../../intake/check-file.ts';
+import { problemsDocument } from '../../intake/problem-text.ts';
+import { documentOf } from '../../runs/document.ts';
+import { costPreviewOf } from '../../runs/submission-options.ts';
+import { submitRun } from '../../runs/submit.ts';
+import { actorOf } from '../actor.ts';
+import { Problem } from '../problem.ts';
+import { driftOf, intakeOptionsOf, startOfUpload } from '../uploads/review.ts';
+import { listTemplates } from '../uploads/templates.ts';
+import { uploadPath } from '../uploads/upload.ts';
+import type { Web, WebDeps } from '../web.ts';
+import { problemsReply, runDocument } from './documents.ts';
+import { sendProblem } from './faults.ts';
+import { fileOptions, withFile } from './incoming.ts';
+import { previewReply, readPreview, sampleText } from './preview.ts';
+import { claimSubmission } from './submission-key.ts';
+
+const headers = z.looseObject({
+  'idempotency-key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 characters, all of them printable and none a blank')
+    .optional()
+    .describe('Names this handing in: sent again with the same file, it comes to the same run'),
+});
+
+/** What becomes of a payout file: it is checked, previewed, or handed in. Nothing but the run is kept. */
+export function addFileOperations(api: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const read = { act: 'submit', takesFile: true } as const;
+
+  const check = {
+    summary: 'All that is wrong with a payout file',
+    querystring: fileOptions,
+    response: { 200: problemsReply },
+  };
+  api.post('/validate', { config: read, schema: check }, (request) =>
+    withFile(deps, request, async (upload) => {
+      const path = uploadPath(app, upload.id, 'file');
+      return problemsDocument(await checkPayoutFile(path, await intakeOptionsOf(app, upload)));
+    }),
+  );
+
+  const preview = {
+    summary: 'What a payout file would come to now',
+    querystring: fileOptions.extend({ sample: sampleText }),
+    response: { 200: previewReply },
+  };
+  api.post('/preview', { config: { act: 'preview', takesFile: true }, schema: preview }, (request) =>
+    withFile(deps, request, (upload) => readPreview(deps, request, { upload, sample: request.query.sample })),
+  );
+
+  const templates = z.array(z.object({ file: z.string(), name: z.string(), description: z.string() }));
+  const known = { summary: 'The templates that a file may be read with', response: { 200: templates } };
+  api.get('/templates', { config: { act: 'read' }, schema: known }, async () => {
+    return await listTemplates(deps.settings.templates);
+  });
+
+  addSubmit(api, deps);
+}
+
+function addSubmit(api: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const schema = {
+    summary: 'Hand in a payout file; 201 for a new run, 200 for one that its content was before',
+    headers,
+    querystring: fileOptions,
+    response: { 200: runDocument, 201: runDocument },
+  };
+  api.post('/runs', { config: { act: 'submit', takesFile: true }, schema }, async (request, reply) => {
+    return await withFile(deps, request, async (upload) => {
+      const path = uploadPath(app, upload.id, 'file');
+      const actor = actorOf(request);
+      const key = await claimSubmission(app, { actor, name: request.headers['idempotency-key'], path });
+      const { skipInvalid, again } = upload.options;
+      const submitted = await submitRun(
+        { ...app, previewCost: costPreviewOf(app.asker, app) },
+        {
+          path,
+          actor,
+          skipInvalid,
+          again,
+          intake: await intakeOptionsOf(app, upload),
+          startAt: startOfUpload(app, upload.options),
+          maxCostDriftBp: driftOf(upload.options),
+          key,
+        },
+      );
+      if (submitted.kind === 'refused') {
+        return await sendProblem(reply, REFUSED, problemsDocument(submitted.checked));
+      }
+      const { run, isNew } = submitted;
+      reply.status(isNew ? 201 : 200).header('location', `/api/v1/runs/${run.id}`);
+      return await reply.send(await documentOf(app, run));
+    });
+  });
+}
+
+const REFUSED = new Problem(
+  422,
+  'The file is refused: see "problems".',
+  'Correct it and send it again; with an Idempotency-Key, under another one.',
+);

@@ -1,0 +1,70 @@
+import swagger from '@fastify/swagger';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { type Act, KEY_ROLES, mayKey, PERMISSIONS } from '../../people/roles.ts';
+import { VERSION } from '../../version.ts';
+import type { Web } from '../web.ts';
+import { FILE_TYPES } from './bodies.ts';
+import { documentNames } from './documents.ts';
+
+const DESCRIPTION = `What the pages of payrun do, for programs. A program brings a key: \`Authorization: Bearer KEY\`; a script of a page brings its
+session and \`X-CSRF-Token\`. Amounts are decimals with the currency's digits, times are RFC 3339 in UTC, what is absent is null.
+Whatever cannot be done is answered with a problem document (RFC 9457) that names the remedy.`;
+
+const PROBLEM = {
+  description: 'What cannot be done, why, and what to do about it',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+};
+const FILE = { type: 'string', contentMediaType: 'application/octet-stream' };
+
+/** Describes the routes that are added after it, and serves the description (OpenAPI 3.1) at /openapi.json. */
+export async function describeApi(api: Web): Promise<void> {
+  const base = createJsonSchemaTransform({ schemaRegistry: documentNames });
+  const named = createJsonSchemaTransformObject({ schemaRegistry: documentNames });
+  await api.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'payrun', version: VERSION, description: DESCRIPTION },
+      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+      security: [{ key: [] }],
+    },
+    transform(route) {
+      const { schema, url } = base(route);
+      const { act = 'public', takesFile = false } = route.route.config ?? {};
+      const response = { ...repliesOf(schema), default: PROBLEM };
+      const file = takesFile ? { body: FILE, consumes: [...Object.keys(FILE_TYPES), 'multipart/form-data'] } : {};
+      return { schema: { ...schema, ...file, response, description: whoMay(act) }, url };
+    },
+    transformObject(document) {
+      const all = named(document);
+      if ('components' in all) dropRequests(all.components?.schemas ?? {});
+      return all;
+    },
+  });
+  api.get('/openapi.json', { config: { act: 'read' }, schema: { hide: true } }, async () => api.swagger());
+}
+
+const replies = z.looseObject({ response: z.record(z.string(), z.looseObject({})) });
+
+/** The replies of a route, each with a description. */
+function repliesOf(schema: unknown): Record<string, object> {
+  const { response = {} } = replies.safeParse(schema).data ?? {};
+  return Object.fromEntries(Object.entries(response).map(([status, reply]) => [status, described(reply)]));
+}
+
+function described(reply: Readonly<Record<string, unknown>>): object {
+  if ('content' in reply || reply['type'] === 'null') return reply;
+  return { description: 'What was asked for', content: { 'application/json': { schema: reply } } };
+}
+
+/** Only replies share schemas; as they would be for requests, nothing refers to them. */
+function dropRequests(schemas: Record<string, object>): void {
+  for (const name of Object.keys(schemas)) if (name.endsWith('Input')) delete schemas[name];
+}
+
+function whoMay(act: Act | 'public'): string {
+  if (act === 'public') return 'For everybody.';
+  const keys = KEY_ROLES.filter((role) => mayKey(role, act));
+  const people = `For ${PERMISSIONS[act].join(', ')}`;
+  return keys.length === 0 ? `${people}; no key may do it.` : `${people}; also for keys: ${keys.join(', ')}.`;
+}

@@ -1,0 +1,155 @@
+import { escapeUnseen } from '../../intake/shown-value.ts';
+import { Field, Form } from '../parts/form.tsx';
+import { Time } from '../parts/time.tsx';
+import type { AuditLine, AuditWanted, NewestPage } from './newest.ts';
+
+interface AuditProps extends NewestPage {
+  readonly wanted: AuditWanted;
+  /** The chain's end, as reports print it; null for a log without entries. */
+  readonly head: string | null;
+  readonly isFirst: boolean;
+}
+
+/** What people and schedules did, the newest first, with the end of the chain and its proof. */
+export function AuditPage({ lines, older, wanted, head, isFirst }: AuditProps) {
+  return (
+    <>
+      <p>
+        Each entry holds the hash of the one before. Who keeps the head elsewhere, as reports do, can prove later that
+        nothing up to it was changed.
+      </p>
+      <dl class="facts">
+        <dt>Head</dt>
+        <dd>
+          <code>{head ?? 'none yet'}</code>
+        </dd>
+      </dl>
+      <VerifyForm />
+      <SearchForm wanted={wanted} />
+      <p>
+        <a href={`/audit.csv?${queryOf(wanted)}`}>All of these as CSV</a>
+      </p>
+      {lines.length === 0 ? <Nothing isOver={older === null} /> : <AuditTable lines={lines} />}
+      <nav class="pages" aria-label="Pages">
+        {isFirst ? null : (
+          <a rel="prev" href={`/audit?${queryOf(wanted)}`}>
+            Newest
+          </a>
+        )}
+        {older === null ? null : (
+          <a rel="next" href={`/audit?${queryOf(wanted)}&before=${older}`}>
+            Older, before entry {older}
+          </a>
+        )}
+      </nav>
+    </>
+  );
+}
+
+function Nothing({ isOver }: { isOver: boolean }) {
+  return (
+    <p class="empty">
+      {isOver
+        ? 'No entry is like that. '
+        : 'None of the entries that were looked through is like that; go on with older ones. '}
+      <a href="/audit">Show all entries</a>
+    </p>
+  );
+}
+
+function VerifyForm() {
+  return (
+    <Form action="/audit/verify" class="audit-verify">
+      <Field
+        label="Head from a report (optional)"
+        name="head"
+        maxLength={100}
+        hint="NUMBER:HASH, as a report prints it: it has to be in the log."
+      />
+      <button type="submit">Verify now</button>
+    </Form>
+  );
+}
+
+function SearchForm({ wanted }: { wanted: AuditWanted }) {
+  return (
+    <form method="get" action="/audit" class="audit-search">
+      {WANTED.map(({ name, label }) => (
+        <p key={name} class="field">
+          <label htmlFor={`wanted-${name}`}>{label}</label>
+          <input type="search" id={`wanted-${name}`} name={name} value={wanted[name]} maxLength={200} />
+        </p>
+      ))}
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+const WANTED = [
+  { name: 'actor', label: 'Who' },
+  { name: 'action', label: 'Did' },
+  { name: 'target', label: 'To (a run, a payout, a user)' },
+] as const satisfies readonly { readonly name: keyof AuditWanted; readonly label: string }[];
+
+function AuditTable({ lines }: { lines: readonly AuditLine[] }) {
+  return (
+    <div class="scroll">
+      <table class="audit">
+        <caption>Entries, the newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              Entry
+            </th>
+            <th scope="col">Time</th>
+            <th scope="col">Who</th>
+            <th scope="col">Did</th>
+            <th scope="col">To</th>
+            <th scope="col">Details</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <AuditRow key={line.place} line={line} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function AuditRow({ line: { place, record } }: { line: AuditLine }) {
+  if (record === null) {
+    return (
+      <tr class="audit-changed">
+        <th scope="row" class="number">
+          {place}
+        </th>
+        <td colSpan={5}>This entry is not what its hash says: it was changed.</td>
+      </tr>
+    );
+  }
+  const { number, at, actor, action, target, details } = record;
+  return (
+    <tr>
+      <th scope="row" class="number">
+        <a href={`/audit?before=${number + 1}`}>{number}</a>
+      </th>
+      <td>
+        <Time at={at} />
+      </td>
+      <td>{escapeUnseen(actor)}</td>
+      <td>{escapeUnseen(action)}</td>
+      <td>{escapeUnseen(target)}</td>
+      <td class="audit-details">
+        {Object.entries(details).map(([name, value]) => (
+          <span key={name}>{escapeUnseen(`${name}: ${value}`)}</span>
+        ))}
+      </td>
+    </tr>
+  );
+}
+
+function queryOf({ actor, action, target }: AuditWanted): string {
+  return new URLSearchParams({ actor, action, target }).toString();
+}

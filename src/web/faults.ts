@@ -1,0 +1,34 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isApi } from './guard.ts';
+import { noteMethods } from './methods.ts';
+import { sendPageAlone } from './parts/frame.tsx';
+import { ProblemPage } from './parts/problem-page.tsx';
+import { Problem, problemDocument, problemOf, titleOf } from './problem.ts';
+import type { Web, WebDeps } from './web.ts';
+
+/** Answers what cannot be done, or went wrong, as a page or as a problem document; only what is ours to mend is logged. */
+export function answerFaults(web: Web, deps: WebDeps): void {
+  const otherMethods = noteMethods(web);
+  const answer = async (problem: Problem, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    // A download that fails before its first byte is none.
+    reply.status(problem.status).removeHeader('content-disposition');
+    if (isApi(request)) {
+      return await reply.type('application/problem+json').send(JSON.stringify(problemDocument(problem, request.id)));
+    }
+    const body = ProblemPage({ problem, requestId: request.id });
+    return await sendPageAlone(reply, deps, { title: titleOf(problem.status), body });
+  };
+  web.setErrorHandler(async (error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500) deps.app.log.error('a request failed', { job: request.id, error });
+    return await answer(problem, request, reply);
+  });
+  web.setNotFoundHandler(async (request, reply) => {
+    const methods = otherMethods(request);
+    if (methods.length === 0)
+      return await answer(new Problem(404, 'There is no such page.', 'Begin with the list of runs.'), request, reply);
+    reply.header('allow', methods.join(', '));
+    const message = `${request.method} does nothing here.`;
+    return await answer(new Problem(405, message, 'Begin with the list of runs.'), request, reply);
+  });
+}

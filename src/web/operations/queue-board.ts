@@ -1,0 +1,45 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import type { JobQueues } from '../../../jobs/open.ts';
+import type { Web } from '../web.ts';
+
+/** The guard lets only admins below it. */
+const PLACE = '/admin/queues';
+
+/** The page sets styles of its own, and names its folder in a base element; all else is as strict as everywhere. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'self'",
+].join(';');
+
+/** The queues as pages of Bull Board, to look at only: jobs are given and taken by payrun alone. */
+export async function addQueueBoard(web: Web, queues: JobQueues['queues']): Promise<void> {
+  const adapter = new FastifyAdapter();
+  adapter.setBasePath(PLACE);
+  createBullBoard({
+    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
+    serverAdapter: adapter,
+    options: { uiConfig: { boardTitle: 'payrun', hideRedisDetails: true } },
+  });
+  // Thrown on, a fault is answered as everywhere.
+  adapter.setErrorHandler((error) => {
+    throw error;
+  });
+  await web.register(
+    async (board) => {
+      board.addHook('onRequest', async (_request, reply) => {
+        reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+      });
+      await board.register(adapter.registerPlugin());
+    },
+    { prefix: PLACE },
+  );
+}

@@ -1,0 +1,120 @@
+import type { FastifyReply } from 'fastify';
+import type { ComponentChildren, JSX } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { SANDBOX_NAME } from '../../config.ts';
+import type { Act } from '../../people/roles.ts';
+import type { Person, WebDeps } from '../web.ts';
+import { CsrfContext } from './form.tsx';
+
+interface Place {
+  /** Whose money moves: the sandbox's, a test environment's, or real money. */
+  readonly colour: 'sandbox' | 'test' | 'prod';
+  readonly words: string;
+  readonly halt: string | null;
+}
+
+interface PageContent {
+  readonly title: string;
+  readonly body: JSX.Element;
+}
+
+const LINKS: readonly { readonly href: string; readonly words: string; readonly act: Act }[] = [
+  { href: '/runs', words: 'Runs', act: 'read' },
+  { href: '/upload', words: 'Upload', act: 'submit' },
+  { href: '/to-settle', words: 'To settle', act: 'read' },
+  { href: '/block-list', words: 'Blocked', act: 'read' },
+  { href: '/schedules', words: 'Schedules', act: 'read' },
+  { href: '/inbox', words: 'Inbox', act: 'read' },
+  { href: '/settings', words: 'Settings', act: 'read' },
+  { href: '/users', words: 'Users', act: 'users' },
+  { href: '/audit', words: 'Audit', act: 'audit' },
+];
+
+/** Answers with a page in the frame that all pages share. */
+export async function sendPage(reply: FastifyReply, deps: WebDeps, content: PageContent): Promise<FastifyReply> {
+  // Why everything is halted is for those who have signed in.
+  const { halt } = reply.request.who === null ? { halt: null } : await deps.app.ledger.head.read();
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt } });
+}
+
+/** The same without a look at the ledger, which may be what has failed. */
+export function sendPageAlone(reply: FastifyReply, deps: WebDeps, content: PageContent): FastifyReply {
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null } });
+}
+
+function sendFramed(reply: FastifyReply, { title, body, place }: PageContent & { place: Place }): FastifyReply {
+  const { who, url } = reply.request;
+  const page = (
+    <CsrfContext.Provider value={who?.csrf ?? ''}>
+      <Frame title={title} who={who} place={place} path={url}>
+        {body}
+      </Frame>
+    </CsrfContext.Provider>
+  );
+  return reply.type('text/html; charset=utf-8').send(`<!doctype html>\n${renderToString(page)}`);
+}
+
+function placeOf({ app }: WebDeps): Omit<Place, 'halt'> {
+  if (app.serviceName === SANDBOX_NAME) return { colour: 'sandbox', words: 'Sandbox: no money moves' };
+  const environment = app.config.service?.environment ?? 'test';
+  return { colour: environment, words: environment === 'prod' ? 'Production: real money' : 'Test environment' };
+}
+
+function Frame(props: { title: string; who: Person | null; place: Place; path: string; children: ComponentChildren }) {
+  const { title, who, place, path } = props;
+  return (
+    <html lang="en" class={place.colour}>
+      <head>
+        <meta charset="utf-8" />
+        <title>{`${title} · payrun`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="stylesheet" href="/static/payrun.css" />
+        <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
+        <script src="/static/payrun.js" defer />
+      </head>
+      <body>
+        <a class="skip" href="#content">
+          Skip to the content
+        </a>
+        <header class="top">
+          <p class="place">{place.words}</p>
+          {who === null ? null : <Menu who={who} path={path} />}
+        </header>
+        {place.halt === null ? null : (
+          <p class="halt" role="alert">
+            Everything is halted: {place.halt} <a href="/settings#halt">Release it by two people</a>
+          </p>
+        )}
+        <main id="content">
+          <h1>{title}</h1>
+          {props.children}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+function Menu({ who, path }: { who: Person; path: string }) {
+  return (
+    <nav aria-label="Main">
+      <ul>
+        {LINKS.filter(({ act }) => who.may(act)).map(({ href, words }) => (
+          <li key={href}>
+            <a href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
+              {words}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <form method="post" action="/sign-out" class="who">
+        <input type="hidden" name="csrf" value={who.csrf ?? ''} />
+        <span>
+          {who.name} ({who.role})
+        </span>
+        <a href="/password">Password</a>
+        <button type="submit">Sign out</button>
+      </form>
+    </nav>
+  );
+}

@@ -1,0 +1,196 @@
+import { escapeUnseen } from '../../intake/shown-value.ts';
+import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
+import { isRefused, reportRow } from '../../report/row.ts';
+import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
+import { Time } from '../parts/time.tsx';
+import { hrefOfRow } from './find-row.ts';
+
+interface PayoutsProps {
+  readonly run: Run;
+  readonly search: { readonly outcome?: Outcome | undefined; readonly text: string; readonly page: number };
+  readonly rows: readonly (Payout | RefusedRow)[];
+  /** The place of the first row that is shown, and how many there are. */
+  readonly first: number;
+  readonly count: number;
+  readonly pages: number;
+  readonly isWhole: boolean;
+}
+
+/** The rows of a run: filtered by outcome, or found by reference. */
+export function PayoutsPage(props: PayoutsProps) {
+  const { run, search, rows, isWhole } = props;
+  return (
+    <>
+      <p>
+        <a href={`/runs/${run.id}`}>Back to the run</a>
+      </p>
+      <SearchForm {...props} />
+      {isWhole ? null : (
+        <p class="hint">
+          Only {SEARCHED_ROWS_MAX.toLocaleString('en')} rows were searched: there may be more rows with this reference.
+        </p>
+      )}
+      {rows.length === 0 ? <Nothing {...props} /> : <PayoutTable {...props} />}
+      <p>
+        <a href={hrefOf(run, { ...search, format: '.csv' })}>These rows as CSV</a>
+      </p>
+    </>
+  );
+}
+
+function SearchForm({ run, search }: PayoutsProps) {
+  return (
+    <form method="get" action={`/runs/${run.id}/payouts`} class="payouts-search">
+      <p class="field">
+        <label htmlFor="search-outcome">Outcome</label>
+        <select id="search-outcome" name="outcome">
+          <option value="">any</option>
+          {OUTCOMES.map((outcome) => (
+            <option key={outcome} value={outcome} selected={outcome === search.outcome}>
+              {outcome}
+            </option>
+          ))}
+        </select>
+      </p>
+      <p class="field">
+        <label htmlFor="search-text">Reference</label>
+        <input
+          id="search-text"
+          type="search"
+          name="text"
+          value={search.text}
+          maxLength={200}
+          aria-describedby="search-hint"
+        />
+        <small id="search-hint" class="hint">
+          The whole reference exactly as in the file; capital letters and blanks matter.
+        </small>
+      </p>
+      <p>
+        <button type="submit">Search</button>
+      </p>
+    </form>
+  );
+}
+
+function Nothing({ run, search }: PayoutsProps) {
+  if (run.purgedAt !== null) {
+    return (
+      <p class="empty">
+        The rows of this run were removed on <Time at={run.purgedAt} />, as they are kept for a time only.
+      </p>
+    );
+  }
+  return (
+    <p class="empty">
+      {search.text === '' ? 'No row has this outcome.' : 'No row has this reference.'}{' '}
+      <a href={`/runs/${run.id}/payouts`}>Show all rows</a>
+    </p>
+  );
+}
+
+function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
+  return (
+    <>
+      <div class="scroll">
+        <table>
+          <caption>
+            Rows {first.toLocaleString('en')} to {(first + rows.length - 1).toLocaleString('en')} of{' '}
+            {count.toLocaleString('en')}
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                Line
+              </th>
+              <th scope="col">Reference</th>
+              <th scope="col">Beneficiary</th>
+              <th scope="col" class="number">
+                Amount
+              </th>
+              <th scope="col">Outcome</th>
+              <th scope="col">State</th>
+              <th scope="col">Payment</th>
+              <th scope="col">Reason</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <PayoutLine key={row.line} run={run} row={row} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {pages > 1 ? <Pages run={run} search={search} pages={pages} /> : null}
+    </>
+  );
+}
+
+function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
+  const cells = reportRow(row);
+  const reason = [cells.reasonCode, cells.reason].filter((part) => part !== null).join(' ');
+  return (
+    <tr>
+      <td class="number">{row.line}</td>
+      <th scope="row">
+        <a href={hrefOfRow({ run: run.id, line: row.line })}>{escapeUnseen(cells.reference ?? `line ${row.line}`)}</a>
+      </th>
+      <td>
+        <code>{escapeUnseen(cells.beneficiaryIdentityId ?? '')}</code>
+      </td>
+      <td class="number">
+        {escapeUnseen(cells.amount ?? '')}{' '}
+        <abbr>
+          {escapeUnseen(
+            (cells.amountType === 'DESTINATION_AMOUNT' ? cells.destinationCurrency : cells.sourceCurrency) ?? '',
+          )}
+        </abbr>
+      </td>
+      <td>
+        <span class={`outcome ${cells.outcome}`}>{cells.outcome}</span>
+      </td>
+      <td>{isRefused(row) ? 'refused' : row.state}</td>
+      <td>
+        <code>{escapeUnseen(cells.paymentId ?? '')}</code>
+      </td>
+      <td>{escapeUnseen(reason)}</td>
+    </tr>
+  );
+}
+
+function Pages({ run, search, pages }: Pick<PayoutsProps, 'run' | 'search' | 'pages'>) {
+  const { page } = search;
+  return (
+    <nav class="pages" aria-label="Pages">
+      {page > 1 ? (
+        <a rel="prev" href={hrefOf(run, { ...search, page: page - 1 })}>
+          Previous page
+        </a>
+      ) : null}
+      <span>
+        Page {page.toLocaleString('en')} of {pages.toLocaleString('en')}
+      </span>
+      {page < pages ? (
+        <a rel="next" href={hrefOf(run, { ...search, page: page + 1 })}>
+          Next page
+        </a>
+      ) : null}
+    </nav>
+  );
+}
+
+function hrefOf(
+  run: Run,
+  {
+    outcome,
+    text,
+    page = 1,
+    format = '',
+  }: { outcome?: Outcome | undefined; text: string; page?: number; format?: string },
+): string {
+  const query = new URLSearchParams();
+  if (outcome !== undefined) query.set('outcome', outcome);
+  if (text !== '') query.set('text', text);
+  if (page > 1 && format === '') query.set('page', String(page));
+  return `/runs/${run.id}/payouts${format}${query.size === 0 ? '' : `?${query}`}`;
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { rfc3339 } from '../../clock.ts';
+import { createKey, listKeys, revokeKey } from '../../people/keys.ts';
+import { KEY_ROLES } from '../../people/roles.ts';
+import { listUsers } from '../../people/users.ts';
+import { personName } from '../../people/words.ts';
+import { tableCsv } from '../../report/table-csv.ts';
+import { actorOf } from '../actor.ts';
+import { sendDownload } from '../download.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import type { Web, WebDeps } from '../web.ts';
+import { KeysPage } from './keys-page.tsx';
+import { BearerPage } from './secret-page.tsx';
+
+const LIST = '/keys';
+const DAYS_MAX = 3650;
+const DAY_MS = 24 * 60 * 60_000;
+
+const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
+const named = z.strictObject({ csrf: z.string(), name: personName });
+const days = z
+  .string()
+  .trim()
+  .regex(/^(?:[1-9][0-9]{0,3})?$/, `must be a number of days, from 1 to ${DAYS_MAX}, or empty`)
+  .transform((text) => (text === '' ? undefined : Number.parseInt(text, 10)))
+  .refine((count) => count === undefined || count <= DAYS_MAX, `must be at most ${DAYS_MAX}`);
+const makeForm = named.extend({
+  role: z.enum(KEY_ROLES, `must be one of ${KEY_ROLES.join(', ')}`),
+  days: days.optional(),
+});
+
+/** Keys of programs: admins see and change them by the same functions as `payrun key`. */
+export function addKeyPages(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const config = { act: 'users' } as const;
+
+  web.get(LIST, { config }, async (request, reply) => {
+    const { proposals } = await listUsers(app);
+    const body = KeysPage({
+      keys: await listKeys(app),
+      proposals: proposals.filter(({ target }) => target.startsWith('key ')),
+      viewer: actorOf(request),
+    });
+    return await sendPage(reply, deps, { title: 'Keys', body });
+  });
+
+  web.get(`${LIST}.csv`, { config }, async (_request, reply) => {
+    return await sendDownload(reply, { name: 'keys', ending: 'csv', content: keysCsv(deps) });
+  });
+
+  web.post(LIST, { config, schema: fields }, async (request, reply) => {
+    const { name, role, days: count } = readForm(makeForm, request.body);
+    const life = count === undefined ? {} : { lifeMs: count * DAY_MS };
+    const result = await createKey(app, { name, role, ...life, actor: actorOf(request), ip: request.ip });
+    if (result.kind === 'proposed') return await reply.redirect(LIST, 303);
+    const body = BearerPage({ name: result.key.name, bearer: result.bearer });
+    return await sendPage(reply, deps, { title: 'New key', body });
+  });
+
+  web.post(`${LIST}/revoke`, { config, schema: fields }, async (request, reply) => {
+    const { name } = readForm(named, request.body);
+    await revokeKey(app, { name, actor: actorOf(request), ip: request.ip });
+    return await reply.redirect(LIST, 303);
+  });
+}
+
+async function* keysCsv({ app }: WebDeps): AsyncGenerator<string, void> {
+  yield tableCsv([
+    ['id', 'name', 'role', 'createdBy', 'createdAt', 'expiresAt', 'lastUsedAt'],
+    ...(await listKeys(app)).map((key) => [
+      { exact: key.id },
+      key.name,
+      key.role,
+      key.createdBy,
+      { exact: rfc3339(key.createdAt) },
+      timeCell(key.expiresAt),
+      timeCell(key.lastUsedAt),
+    ]),
+  ]);
+}
+
+function timeCell(at: number | null): { readonly exact: string } | null {
+  return at === null ? null : { exact: rfc3339(at) };
+}

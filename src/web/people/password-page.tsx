@@ -1,0 +1,77 @@
+import { PASSWORD_ADVICE } from '../../people/password.ts';
+import { Field, Form } from '../parts/form.tsx';
+
+interface PasswordProps {
+  /** Whose password it is. */
+  readonly name: string;
+  /** Whether they have a one-time secret and no password of their own. */
+  readonly isFirst: boolean;
+  /** Why it was not taken. */
+  readonly message?: string;
+}
+
+/** The form by which people choose their password. */
+export function PasswordPage({ name, isFirst, message }: PasswordProps) {
+  return (
+    <>
+      {message === undefined ? null : (
+        <p class="problem" role="alert">
+          {message}
+        </p>
+      )}
+      <p>
+        {isFirst
+          ? 'The secret was right; it lets you choose a password, once. Nobody else will know it.'
+          : 'All your other sessions end when you change it.'}
+      </p>
+      <Form action="/password">
+        <input type="hidden" name="kind" value={isFirst ? 'first' : 'change'} />
+        <p class="field">
+          <label htmlFor="whose">Name</label>
+          <input type="text" id="whose" name="name" value={name} autoComplete="username" readOnly />
+        </p>
+        <Field
+          label={isFirst ? 'One-time secret, once more' : 'Present password'}
+          name="password"
+          secret
+          required
+          maxLength={1000}
+          autocomplete="current-password"
+        />
+        <Field
+          label="New password"
+          name="newPassword"
+          secret
+          required
+          maxLength={1000}
+          autocomplete="new-password"
+          hint={PASSWORD_ADVICE}
+        />
+        <Field
+          label="New password, once more"
+          name="repeated"
+          secret
+          required
+          maxLength={1000}
+          autocomplete="new-password"
+        />
+        <button type="submit" class="main">
+          Choose this password
+        </button>
+      </Form>
+    </>
+  );
+}
+
+/** That it was changed. */
+export function PasswordChangedPage({ isShort }: { isShort: boolean }) {
+  return (
+    <>
+      <p>Your password is changed. You are signed in here, and nowhere else.</p>
+      {isShort ? <p class="hint">It is shorter than we advise. {PASSWORD_ADVICE}</p> : null}
+      <p>
+        <a href="/runs">To the runs</a>
+      </p>
+    </>
+  );
+}

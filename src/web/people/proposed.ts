@@ -1,0 +1,27 @@
+import type { Proposal } from '../../ledger/people.ts';
+import { KEY_ROLES, ROLES } from '../../people/roles.ts';
+
+/** A form of ours: where it goes, and what it says. */
+export interface SameAct {
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/**
+ * The form by which another admin does what one has proposed; undefined for what only the command line can say. Who
+ * confirms names the act again: if the proposal has changed since, theirs is a new one.
+ */
+export function sameAct({ target, what }: Proposal): SameAct | undefined {
+  const [, kind, name = ''] = /^(user|key) (.+)$/.exec(target) ?? [];
+  if (kind === 'user') return sameUserAct(name, what);
+  const [, role, days] = new RegExp(`^make it as (${KEY_ROLES.join('|')})(?: for ([0-9]+) days)?$`).exec(what) ?? [];
+  if (kind !== 'key' || role === undefined) return undefined;
+  return { action: '/keys', fields: { name, role, ...(days === undefined ? {} : { days }) } };
+}
+
+function sameUserAct(name: string, what: string): SameAct | undefined {
+  if (what === 'enable' || what === 'reset') return { action: `/users/${what}`, fields: { name } };
+  const [, verb, role] = new RegExp(`^(add as|give the role) (${ROLES.join('|')})$`).exec(what) ?? [];
+  if (role === undefined) return undefined;
+  return { action: verb === 'add as' ? '/users' : '/users/role', fields: { name, role } };
+}

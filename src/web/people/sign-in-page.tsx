@@ -1,0 +1,62 @@
+import { Field, Form } from '../parts/form.tsx';
+
+interface SignInProps {
+  /** Where they wanted to go. */
+  readonly next: string;
+  readonly name?: string;
+  /** Why they are not in. */
+  readonly message?: string;
+  /** Whether an identity provider can say who they are. */
+  readonly hasProvider: boolean;
+  readonly hasUsers: boolean;
+}
+
+/** The form to sign in, by password or by the identity provider. */
+export function SignInPage({ next, name = '', message, hasProvider, hasUsers }: SignInProps) {
+  return (
+    <div class="sign-in">
+      {message === undefined ? null : (
+        <p class="problem" role="alert">
+          {message}
+        </p>
+      )}
+      {hasProvider ? (
+        <p>
+          <a class="sign-in-provider" href={`/sign-in/provider?next=${encodeURIComponent(next)}`}>
+            Sign in with your organisation
+          </a>
+        </p>
+      ) : null}
+      {hasUsers || hasProvider ? null : (
+        <p class="empty">
+          There are no users yet. Add the first admin on the command line of this host:{' '}
+          <code>payrun user add NAME --role admin --as NAME</code>
+        </p>
+      )}
+      <Form action="/sign-in">
+        <input type="hidden" name="next" value={next} />
+        <Field label="Name" name="name" value={name} required maxLength={200} autocomplete="username" />
+        <Field
+          label="Password, or one-time secret"
+          name="password"
+          secret
+          required
+          maxLength={1000}
+          autocomplete="current-password"
+        />
+        <button type="submit" class="main">
+          Sign in
+        </button>
+      </Form>
+    </div>
+  );
+}
+
+/** Shown for a moment, so that the next page is asked for by a page of ours, with the cookie. */
+export function GoOnPage({ to }: { to: string }) {
+  return (
+    <p>
+      <a href={to}>Go on</a>
+    </p>
+  );
+}

@@ -1,0 +1,116 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { rfc3339 } from '../../clock.ts';
+import type { Proposed } from '../../people/change.ts';
+import { ROLES } from '../../people/roles.ts';
+import { isSamePerson } from '../../people/same-person.ts';
+import {
+  addUser,
+  changeRole,
+  type Done,
+  disableUser,
+  enableUser,
+  listUsers,
+  resetUser,
+  type WithSecret,
+} from '../../people/users.ts';
+import { personName } from '../../people/words.ts';
+import { tableCsv } from '../../report/table-csv.ts';
+import { actorOf } from '../actor.ts';
+import { sendDownload } from '../download.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import type { Web, WebDeps } from '../web.ts';
+import { SecretPage } from './secret-page.tsx';
+import { UsersPage } from './users-page.tsx';
+
+const USERS_PER_PAGE = 100;
+const LIST = '/users';
+
+const onPage = { querystring: z.strictObject({ page: z.coerce.number().int().min(1).max(1000).default(1) }) };
+const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
+const named = z.strictObject({ csrf: z.string(), name: personName });
+const withRole = named.extend({ role: z.enum(ROLES, `must be one of ${ROLES.join(', ')}`) });
+
+/** Who may sign in: admins see and change it by the same functions as `payrun user`. */
+export function addUserPages(web: Web, deps: WebDeps): void {
+  addUserList(web, deps);
+  const config = { act: 'users' } as const;
+  const people = { ...deps.app, passwords: deps.passwords };
+
+  web.post(LIST, { config, schema: fields }, async (request, reply) => {
+    const { name, role } = readForm(withRole, request.body);
+    return await answer(reply, deps, await addUser(people, { name, role, ...byOf(request) }));
+  });
+
+  web.post(`${LIST}/role`, { config, schema: fields }, async (request, reply) => {
+    const { name, role } = readForm(withRole, request.body);
+    return await answer(reply, deps, await changeRole(people, { name, role, ...byOf(request) }));
+  });
+
+  web.post(`${LIST}/enable`, { config, schema: fields }, async (request, reply) => {
+    const { name } = readForm(named, request.body);
+    return await answer(reply, deps, await enableUser(people, { name, ...byOf(request) }));
+  });
+
+  web.post(`${LIST}/reset`, { config, schema: fields }, async (request, reply) => {
+    const { name } = readForm(named, request.body);
+    return await answer(reply, deps, await resetUser(people, { name, ...byOf(request) }));
+  });
+
+  web.post(`${LIST}/disable`, { config, schema: fields }, async (request, reply) => {
+    const { name } = readForm(named, request.body);
+    await disableUser(people, { name, ...byOf(request) });
+    return await reply.redirect(LIST, 303);
+  });
+}
+
+function addUserList(web: Web, deps: WebDeps): void {
+  const config = { act: 'users' } as const;
+
+  web.get(LIST, { config, schema: onPage }, async (request, reply) => {
+    const { users, proposals } = await listUsers(deps.app);
+    const viewer = actorOf(request);
+    const pages = Math.max(1, Math.ceil(users.length / USERS_PER_PAGE));
+    const page = Math.min(request.query.page, pages);
+    const body = UsersPage({
+      users: users.slice((page - 1) * USERS_PER_PAGE, page * USERS_PER_PAGE),
+      proposals: proposals.filter(({ target }) => target.startsWith('user ')),
+      viewer,
+      isAlone: users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, viewer)),
+      page,
+      pages,
+      isToAdd: ({ target }) => !users.some(({ name }) => isSamePerson(`user ${name}`, target)),
+    });
+    return await sendPage(reply, deps, { title: 'Users', body });
+  });
+
+  web.get(`${LIST}.csv`, { config }, async (_request, reply) => {
+    return await sendDownload(reply, { name: 'users', ending: 'csv', content: usersCsv(deps) });
+  });
+}
+
+async function* usersCsv({ app }: WebDeps): AsyncGenerator<string, void> {
+  const { users } = await listUsers(app);
+  yield tableCsv([
+    ['name', 'role', 'disabled', 'secretUntil', 'addedBy', 'addedAt'],
+    ...users.map(({ name, role, isDisabled, secretUntil, addedBy, addedAt }) => [
+      name,
+      role,
+      isDisabled ? 'yes' : 'no',
+      secretUntil === null ? null : { exact: rfc3339(secretUntil) },
+      addedBy,
+      { exact: rfc3339(addedAt) },
+    ]),
+  ]);
+}
+
+/** A secret goes out on the answer itself, for it is kept nowhere; everything else shows in the list. */
+async function answer(reply: FastifyReply, deps: WebDeps, result: Proposed | Done | WithSecret): Promise<FastifyReply> {
+  if (!('secret' in result)) return await reply.redirect(LIST, 303);
+  return await sendPage(reply, deps, { title: 'One-time secret', body: SecretPage(result) });
+}
+
+function byOf(request: FastifyRequest): { readonly actor: string; readonly ip: string } {
+  return { actor: actorOf(request), ip: request.ip };
+}

@@ -1,0 +1,241 @@
+import { LIMITS } from '../../ledger/payouts.ts';
+import { formatAmount } from '../../money.ts';
+import type { Limits } from '../../pay/limits.ts';
+import type { Run } from '../../payout.ts';
+import { isBehind } from '../../people/same-person.ts';
+import type { ApprovalRules } from '../../runs/approval.ts';
+import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/approve.ts';
+import type { Beneficiaries } from '../../runs/beneficiaries.ts';
+import { Form } from '../parts/form.tsx';
+import { Amount } from '../parts/money.tsx';
+import { Time } from '../parts/time.tsx';
+
+interface ApprovalProps {
+  readonly run: Run;
+  /** Who looks. */
+  readonly person: string;
+  readonly standing: ApprovalStanding;
+  readonly limits: Limits | null;
+  readonly approval: ApprovalRules | null;
+  readonly beneficiaries: Beneficiaries;
+  /** By identity id, as far as the service tells them. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Those of the shown ones to whom this ledger never paid anything. */
+  readonly neverPaid: ReadonlySet<string>;
+}
+
+/** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (security.md S19). */
+export function ApprovalPage(props: ApprovalProps) {
+  const { run, standing, person } = props;
+  return (
+    <>
+      <Facts {...props} />
+      <h2>Totals</h2>
+      <TotalsOfFile run={run} />
+      <h2>Beneficiaries</h2>
+      <BeneficiaryTable {...props} />
+      <h2>Limits</h2>
+      <LimitsTable limits={props.limits} />
+      <h2>Approvals</h2>
+      <GivenApprovals standing={standing} />
+      <Decide run={run} standing={standing} person={person} />
+      <p>
+        <a href={`/runs/${run.id}/payouts`}>Look at its payouts</a> · <a href={`/runs/${run.id}`}>Back to the run</a>
+      </p>
+    </>
+  );
+}
+
+function Facts({ run, standing, approval, limits }: ApprovalProps) {
+  const { refused, held } = run.counts;
+  return (
+    <dl class="facts">
+      <dt>File</dt>
+      <dd>{run.fileName}</dd>
+      <dt>SHA-256 of the file</dt>
+      <dd>
+        <code>{run.fileSha256}</code>
+      </dd>
+      <dt>Submitted</dt>
+      <dd>
+        <Time at={run.createdAt} /> by {run.createdBy}
+      </dd>
+      <dt>Rows in the file</dt>
+      <dd>{count(run.rows)}</dd>
+      <dt>Refused rows</dt>
+      <dd>{refused === 0 ? 'none' : `${count(refused)}, which are not paid`}</dd>
+      <dt>Held payouts</dt>
+      <dd>{held === 0 ? 'none' : `${count(held)}, which wait for people`}</dd>
+      <dt>Rules of approval</dt>
+      <dd>
+        {standing.needed} {standing.needed === 1 ? 'person' : 'people'} needed; rules <code>{approval?.name}</code>
+      </dd>
+      <dt>Limits</dt>
+      <dd>{limits === null ? 'none are set' : <code>{limits.name}</code>}</dd>
+      <dt>What is approved</dt>
+      <dd>
+        <code>{standing.digest}</code>
+      </dd>
+    </dl>
+  );
+}
+
+function TotalsOfFile({ run }: { run: Run }) {
+  return (
+    <div class="scroll">
+      <table class="totals">
+        <caption>Money in the file, refused rows included</caption>
+        <thead>
+          <tr>
+            <th scope="col">Currency</th>
+            <th scope="col">Total</th>
+            <th scope="col">Of it refused</th>
+          </tr>
+        </thead>
+        <tbody>
+          {run.fileTotals.map((total) => (
+            <tr key={total.currency}>
+              <th scope="row">{total.currency}</th>
+              <td>{formatAmount(total)}</td>
+              <td>
+                {formatAmount({ minor: run.amounts.get(total.currency)?.refused ?? 0n, currency: total.currency })}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function BeneficiaryTable({ run, beneficiaries: { top, others }, names, neverPaid }: ApprovalProps) {
+  return (
+    <>
+      <p>
+        {run.newBeneficiaryRows === 0
+          ? 'Each of them was paid from this ledger before.'
+          : `${count(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}
+      </p>
+      <div class="scroll">
+        <table>
+          <caption>Who gets most, in each currency the largest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Name at the service</th>
+              <th scope="col">Identity</th>
+              <th scope="col" class="number">
+                Payouts
+              </th>
+              <th scope="col" class="number">
+                Amount
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {top.map(({ identityId, rows, amount }) => (
+              <tr key={`${identityId} ${amount.currency}`}>
+                <th scope="row">{names.get(identityId) ?? <span class="dim">not known</span>}</th>
+                <td>
+                  <code>{identityId}</code> {neverPaid.has(identityId) ? <b class="new">never paid before</b> : null}
+                </td>
+                <td class="number">{count(rows)}</td>
+                <td class="number">
+                  <Amount money={amount} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {others === 0 ? <p>These are all.</p> : <p>And {count(others)} others, who get less.</p>}
+    </>
+  );
+}
+
+function LimitsTable({ limits }: Pick<ApprovalProps, 'limits'>) {
+  if (limits === null) return <p>Nothing limits what may be paid.</p>;
+  return (
+    <div class="scroll">
+      <table class="totals">
+        <caption>
+          What lies beyond one of them is {limits.over === 'hold' ? 'held' : 'rejected'}; days begin in {limits.zone}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Currency</th>
+            <th scope="col">A payout</th>
+            <th scope="col">A run</th>
+            <th scope="col">A day</th>
+            <th scope="col">A beneficiary on one day</th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...limits.currencies].map(([currency, most]) => (
+            <tr key={currency}>
+              <th scope="row">{currency}</th>
+              {LIMITS.map((limit) => {
+                const minor = most[limit];
+                return <td key={limit}>{minor === undefined ? 'no limit' : formatAmount({ minor, currency })}</td>;
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function GivenApprovals({ standing: { given, needed } }: { standing: ApprovalStanding }) {
+  const holding = given.filter(({ holds }) => holds).length;
+  return (
+    <>
+      <p>
+        {holding} of {needed} hold.
+      </p>
+      {given.length === 0 ? null : (
+        <ul>
+          {given.map(({ by, at, holds, until }) => (
+            <li key={`${by} ${at}`}>
+              {by}, <Time at={at} />:{' '}
+              {holds ? (
+                <>
+                  holds until <Time at={until} />
+                </>
+              ) : (
+                'does not hold any more: it is too old, or was for something else'
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing' | 'person'>) {
+  if (isBehind(person, run.createdBy)) {
+    return <p class="empty">You handed this file in, so another person has to approve it.</p>;
+  }
+  if (hasApproved(standing, person) && !isCutShort(run, standing)) {
+    const left = standing.needed - standing.given.filter(({ holds }) => holds).length;
+    return (
+      <p class="empty">
+        You have approved it. {left > 0 ? `${left} more ${left === 1 ? 'person' : 'people'} needed.` : ''}
+      </p>
+    );
+  }
+  return (
+    <Form action={`/runs/${run.id}/approve`} class="run-action">
+      <input type="hidden" name="sha256" value={run.fileSha256} />
+      <input type="hidden" name="digest" value={standing.digest} />
+      <p>You approve exactly this: the file with the SHA-256 above, its rows and totals, under these limits.</p>
+      <button type="submit" class="main">
+        Approve run {run.id}
+      </button>
+    </Form>
+  );
+}
+
+function count(rows: number): string {
+  return rows.toLocaleString('en');
+}

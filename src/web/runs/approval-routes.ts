@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { Run } from '../../payout.ts';
+import { approvalStanding, approveRun } from '../../runs/approve.ts';
+import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
+import { actorOf } from '../actor.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
+import type { Web, WebDeps } from '../web.ts';
+import { ApprovalPage } from './approval-page.tsx';
+import { findRun, ofRun } from './find-run.ts';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
+const form = z.strictObject({ csrf: z.string(), sha256, digest: sha256 });
+
+/** What somebody approves, as the ledger has it, and their word. */
+export function addApprovalRoutes(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const readBeneficiaries = openBeneficiaryBook(deps);
+  const route = { config: { act: 'approve' }, schema: ofRun } as const;
+
+  web.get('/runs/:run/approve', route, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    const standing = approvalStanding(app, run);
+    if ((run.state !== 'awaiting-approval' && run.state !== 'paused') || standing.needed === 0)
+      throw new Problem(
+        409,
+        `Run ${run.id} waits for nobody's approval: it is ${run.state}.`,
+        'Look at the run itself.',
+      );
+    const beneficiaries = await readBeneficiaries(run);
+    const [names, neverPaid] = await Promise.all([
+      app.identities?.names() ?? new Map<string, string>(),
+      app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
+    ]);
+    const { limits, approval } = app.config;
+    const facts = { run, standing, limits, approval, beneficiaries, names, neverPaid };
+    const body = ApprovalPage({ ...facts, person: actorOf(request) });
+    return await sendPage(reply, deps, { title: `Approve run ${run.id}`, body });
+  });
+
+  web.post('/runs/:run/approve', route, async (request, reply) => {
+    const { id } = await findRun(deps, request.params.run);
+    const { csrf: _csrf, ...seen } = readForm(form, request.body);
+    await app.ensureSeason();
+    await approveRun(app, id, { actor: actorOf(request), ...seen });
+    return await reply.redirect(`/runs/${id}`, 303);
+  });
+}
+
+const RUNS_KEPT_MAX = 20;
+
+/** Adds a run's beneficiaries up once for all who look at it while its payouts stay as they are: a large file has many rows. */
+function openBeneficiaryBook({ app }: WebDeps): (run: Run) => Promise<Beneficiaries> {
+  const known = new Map<string, Promise<Beneficiaries>>();
+  return async ({ id, counts }) => {
+    const key = `${id} ${JSON.stringify(counts)}`;
+    const found = known.get(key) ?? beneficiariesOf(app.ledger, id);
+    known.delete(key);
+    known.set(key, found);
+    const [oldest] = known.keys();
+    if (known.size > RUNS_KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    try {
+      return await found;
+    } catch (error) {
+      known.delete(key);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { rfc3339 } from '../../clock.ts';
+import { formatAmount } from '../../money.ts';
+import { OUTCOMES, RUN_STATES, type Run } from '../../payout.ts';
+import { type TableCell, tableCsv } from '../../report/table-csv.ts';
+import { fileTotals } from '../../report/totals.ts';
+import { rowsDone } from '../../runs/progress.ts';
+import { sendDownload } from '../download.ts';
+import { sendPage } from '../parts/frame.tsx';
+import type { Web, WebDeps } from '../web.ts';
+import { RunsPage } from './runs-page.tsx';
+
+const PAGE_RUNS = 50;
+const CSV_RUNS_PER_READ = 200;
+
+const wanted = {
+  state: z.union([z.literal(''), z.enum(RUN_STATES)]).default(''),
+  text: z.string().max(200).trim().default(''),
+};
+const onPage = {
+  querystring: z.strictObject({ ...wanted, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
+};
+const asCsv = { querystring: z.strictObject(wanted) };
+
+/** The list of runs, as a page and as CSV. */
+export function addRunList(web: Web, deps: WebDeps): void {
+  const { ledger } = deps.app;
+
+  web.get('/runs', { config: { act: 'read' }, schema: onPage }, async (request, reply) => {
+    const { state, text, page: asked } = request.query;
+    const ids = await ledger.runs.find({ state: state || undefined, text });
+    const pages = Math.max(1, Math.ceil(ids.length / PAGE_RUNS));
+    const page = Math.min(asked, pages);
+    const runs = await readRuns(deps, ids.slice((page - 1) * PAGE_RUNS, page * PAGE_RUNS));
+    const body = RunsPage({ runs, total: ids.length, wanted: { state, text }, page, pages });
+    return await sendPage(reply, deps, { title: 'Runs', body });
+  });
+
+  web.get('/runs.csv', { config: { act: 'read' }, schema: asCsv }, async (request, reply) => {
+    const { state, text } = request.query;
+    const ids = await ledger.runs.find({ state: state || undefined, text });
+    return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids) });
+  });
+}
+
+async function readRuns({ app }: WebDeps, ids: readonly string[]): Promise<Run[]> {
+  const runs = await Promise.all(ids.map((id) => app.ledger.runs.read(id)));
+  return runs.filter((run) => run !== undefined);
+}
+
+const FACTS = [
+  'run',
+  'state',
+  'submittedAt',
+  'submittedBy',
+  'file',
+  'sha256',
+  'rows',
+  'rowsDone',
+  'currency',
+  'inFile',
+];
+
+/** A line for each currency of each run. */
+async function* runsCsv(deps: WebDeps, ids: readonly string[]): AsyncGenerator<string, void> {
+  yield tableCsv([[...FACTS, ...OUTCOMES]]);
+  for (let from = 0; from < ids.length; from += CSV_RUNS_PER_READ) {
+    const runs = await readRuns(deps, ids.slice(from, from + CSV_RUNS_PER_READ));
+    yield tableCsv(runs.flatMap(csvRows));
+  }
+}
+
+function csvRows(run: Run): TableCell[][] {
+  const facts = [run.id, run.state, { exact: rfc3339(run.createdAt) }, run.createdBy, run.fileName, run.fileSha256];
+  return fileTotals(run.fileTotals, run.amounts).map(({ currency, file, outcomes }) => {
+    const amounts = [file, ...OUTCOMES.map((outcome) => outcomes[outcome])];
+    const cells = amounts.map((minor) => ({ exact: formatAmount({ minor, currency }) }));
+    return [...facts, run.rows, rowsDone(run), currency, ...cells];
+  });
+}

@@ -1,0 +1,131 @@
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import type { Run } from '../../payout.ts';
+import { isStill } from '../../runs/progress.ts';
+import { type Look, type Looks, liveEvents, type Watcher } from './live-events.ts';
+import { progressHtml } from './progress-part.tsx';
+import type { Rates } from './rates.ts';
+import { openStreamLimits } from './stream-limits.ts';
+
+const LOOK_EVERY_MS = 1000;
+
+export interface LiveDeps {
+  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  readonly log: Log;
+  readonly rates: Rates;
+  readonly read: (runId: string) => Promise<Run>;
+}
+
+export interface Stream {
+  readonly events: AsyncGenerator<string, void>;
+  /** To be called once it has ended, also when nothing of it was read. */
+  readonly release: () => void;
+}
+
+export interface Live {
+  /** Throws a Problem (429) when a person, or all together, have too many open. */
+  follow(runId: string, watcher: Watcher & { readonly person: string }): Stream;
+  /** Ends all streams; browsers come back to whoever serves then. */
+  close(): void;
+}
+
+/** A run that somebody looks at. */
+interface Topic extends Looks {
+  readonly show: (look: Look) => void;
+  readonly close: () => void;
+  watchers: number;
+}
+
+/** The live progress of runs for everybody who looks on through this process: however many do, a run is read once a second. */
+export function openLive(deps: LiveDeps): Live {
+  const closing = new AbortController();
+  const limits = openStreamLimits();
+  const topics = new Map<string, Topic>();
+
+  async function keepLooking(runId: string, topic: Topic): Promise<void> {
+    let isFailing = false;
+    while (topic.watchers > 0 && !closing.signal.aborted) {
+      try {
+        topic.show(lookAt(deps.rates, await deps.read(runId)));
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) deps.log.warn('the progress of a run cannot be read', { run: runId, error });
+        isFailing = true;
+      }
+      await deps.clock.sleep(LOOK_EVERY_MS, closing.signal);
+    }
+    topics.delete(runId);
+    topic.close();
+  }
+
+  function begin(runId: string): Topic {
+    const topic = openTopic();
+    topics.set(runId, topic);
+    // It looks for the first time after the watcher has come in.
+    void Promise.resolve().then(() => keepLooking(runId, topic));
+    return topic;
+  }
+
+  return {
+    follow(runId, { person, ...watcher }) {
+      const leave = limits.enter(person);
+      const topic = topics.get(runId) ?? begin(runId);
+      topic.watchers++;
+      let isOpen = true;
+      const release = (): void => {
+        leave();
+        if (isOpen) topic.watchers--;
+        isOpen = false;
+      };
+      return { events: liveEvents(deps.clock, fromNowOn(topic), watcher), release };
+    },
+    close() {
+      closing.abort();
+      for (const topic of topics.values()) topic.close();
+    },
+  };
+}
+
+/** What others saw last may be older than the page that somebody has who comes in. */
+function fromNowOn(looks: Looks): Looks {
+  const before = looks.latest();
+  return {
+    ...looks,
+    latest() {
+      const look = looks.latest();
+      return look === before ? undefined : look;
+    },
+  };
+}
+
+function lookAt(rates: Rates, run: Run): Look {
+  return { id: String(run.changes), html: progressHtml({ run, perSecond: rates.note(run) }), isLast: isStill(run) };
+}
+
+function openTopic(): Topic {
+  let latest: Look | undefined;
+  let isClosed = false;
+  let waiting: (() => void)[] = [];
+  const tellAll = (): void => {
+    const told = waiting;
+    waiting = [];
+    for (const tell of told) tell();
+  };
+  return {
+    watchers: 0,
+    latest: () => latest,
+    next: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+      }),
+    isClosed: () => isClosed,
+    show(look) {
+      latest = look;
+      tellAll();
+    },
+    close() {
+      isClosed = true;
+      tellAll();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Run } from '../../payout.ts';
+import { Field, Form } from '../parts/form.tsx';
+import type { Person } from '../web.ts';
+
+/** What the person may do with the run in its state; the domain decides again when they do it. */
+export function RunActions({ run, who }: { run: Run; who: Person }) {
+  const { id, state, startAt } = run;
+  const isPaused = state === 'paused';
+  const isWaiting = isPaused && startAt !== null;
+  const mayEnd = state !== 'finished' && state !== 'cancelled';
+  return (
+    <div class="run-actions">
+      <ApproveLink run={run} who={who} />
+      {isPaused && who.may('resume') ? (
+        <ReasonForm id={id} act="resume" words={isWaiting ? 'Start now' : 'Resume'} />
+      ) : null}
+      {isWaiting && who.may('pause') ? <ReasonForm id={id} act="pause" words="Do not start by itself" /> : null}
+      {state === 'paying' && who.may('pause') ? <ReasonForm id={id} act="pause" words="Pause" /> : null}
+      {mayEnd && who.may('cancel') ? (
+        <p>
+          <a class="danger" href={`/runs/${id}/cancel`}>
+            Cancel this run…
+          </a>
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+function ReasonForm({ id, act, words }: { id: string; act: 'pause' | 'resume'; words: string }) {
+  return (
+    <Form action={`/runs/${id}/${act}`} class="run-action">
+      <label htmlFor={`reason-${act}`}>Reason to {act}</label>
+      <input
+        type="text"
+        id={`reason-${act}`}
+        name="reason"
+        value={act === 'resume' ? 'resumed' : ''}
+        required
+        maxLength={200}
+      />
+      <button type="submit">{words}</button>
+    </Form>
+  );
+}
+
+function ApproveLink({ run: { id, state, approvals }, who }: { run: Run; who: Person }) {
+  const isAsked = state === 'awaiting-approval';
+  if (!isAsked && (state !== 'paused' || approvals.length === 0)) return null;
+  if (who.may('approve')) {
+    return (
+      <p>
+        <a href={`/runs/${id}/approve`}>{isAsked ? 'Look at it and approve' : 'Its approvals'}</a>
+      </p>
+    );
+  }
+  return isAsked ? <p class="hint">A checker or an admin who did not submit it approves it.</p> : null;
+}
+
+/** Asks once more before a run is given up, with what is left of it. */
+export function CancelPage({ run }: { run: Run }) {
+  const { ready, armed, quoted, unknown, held } = run.counts;
+  const sent = armed + quoted + unknown;
+  return (
+    <>
+      <p>
+        {run.fileName}, {run.rows.toLocaleString('en')} rows. <b>{ready.toLocaleString('en')}</b> payouts that were
+        never sent will be cancelled, and a cancelled run does not go on again.
+      </p>
+      {sent === 0 ? null : (
+        <p>
+          <b>{sent.toLocaleString('en')}</b> may have been sent: they are looked up until it is known whether they were
+          paid.
+        </p>
+      )}
+      {held === 0 ? null : (
+        <p>
+          <b>{held.toLocaleString('en')}</b> held payouts stay held until people decide.
+        </p>
+      )}
+      <Form action={`/runs/${run.id}/cancel`} class="run-action">
+        <Field label="Reason to cancel" name="reason" required maxLength={200} />
+        <button type="submit" class="danger">
+          Cancel run {run.id}
+        </button>
+      </Form>
+      <p>
+        <a href={`/runs/${run.id}`}>Back, and leave it as it is</a>
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import type { RunEvent } from '../../ledger/runs.ts';
+import type { Run } from '../../payout.ts';
+import { Time } from '../parts/time.tsx';
+import type { Person } from '../web.ts';
+import { ProgressPart } from './progress-part.tsx';
+import { RunActions } from './run-actions.tsx';
+import { CopyTable, HistoryTable } from './run-tables.tsx';
+
+interface RunProps {
+  readonly run: Run;
+  /** Null for nobody. */
+  readonly who: Person | null;
+  readonly perSecond: number | null;
+  /** The oldest first. */
+  readonly events: readonly RunEvent[];
+}
+
+/** A run: what it is, how far it is, its money, and what can be done with it. */
+export function RunPage({ run, who, perSecond, events }: RunProps) {
+  return (
+    <>
+      <p class="live">
+        <a href={`/runs/${run.id}`}>Reload</a> <span data-live-note aria-live="polite" />
+      </p>
+      <section data-live={`/runs/${run.id}/live`} aria-label="Progress">
+        <ProgressPart run={run} perSecond={perSecond} />
+      </section>
+      <p>
+        <a href={`/runs/${run.id}/payouts`}>All payouts of this run</a>
+      </p>
+      <section id="run-actions" data-refreshed aria-label="Actions">
+        {who === null ? null : <RunActions run={run} who={who} />}
+      </section>
+      <h2>File</h2>
+      <RunFacts run={run} />
+      <h2>Reports</h2>
+      <section id="run-reports" data-refreshed aria-label="Reports">
+        <Reports run={run} />
+      </section>
+      <h2>History</h2>
+      <section id="run-history" data-refreshed aria-label="History">
+        <HistoryTable runId={run.id} events={events} />
+      </section>
+    </>
+  );
+}
+
+function RunFacts({ run }: { run: Run }) {
+  return (
+    <dl class="facts">
+      <dt>Name</dt>
+      <dd>{run.fileName}</dd>
+      <dt>SHA-256</dt>
+      <dd>
+        <code>{run.fileSha256}</code>
+      </dd>
+      <dt>Rows</dt>
+      <dd>{run.rows.toLocaleString('en')}</dd>
+      <dt>Submitted</dt>
+      <dd>
+        <Time at={run.createdAt} /> by {run.createdBy}
+      </dd>
+      {run.approvals.length === 0 ? null : (
+        <>
+          <dt>Approved by</dt>
+          <dd>{run.approvals.map(({ by }) => by).join(', ')}</dd>
+        </>
+      )}
+      {run.purgedAt === null ? null : (
+        <>
+          <dt>Rows removed</dt>
+          <dd>
+            <Time at={run.purgedAt} />, as they are kept for a time only
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function Reports({ run }: { run: Run }) {
+  if (run.state === 'recording') return <p class="empty">There is a report once the file has been recorded.</p>;
+  return (
+    <>
+      {run.purgedAt === null ? (
+        <p>
+          As it stands now: <a href={`/runs/${run.id}/report?format=csv`}>report as CSV</a>,{' '}
+          <a href={`/runs/${run.id}/report?format=json`}>report as JSON</a>,{' '}
+          <a href={`/runs/${run.id}/report?format=summary`}>summary</a>.{' '}
+          <a href={`/runs/${run.id}/retry-file`}>Retry file</a> with the rows that may be sent again.
+        </p>
+      ) : null}
+      <CopyTable run={run} />
+    </>
+  );
+}

@@ -1,0 +1,173 @@
+import { formatAmount } from '../../money.ts';
+import { RUN_STATES, type Run } from '../../payout.ts';
+import { fileTotals } from '../../report/totals.ts';
+import { rowsDone } from '../../runs/progress.ts';
+import { Time } from '../parts/time.tsx';
+
+/** What the list is narrowed down to; '' for anything. */
+export interface RunsWanted {
+  readonly state: string;
+  readonly text: string;
+}
+
+interface RunsProps {
+  readonly runs: readonly Run[];
+  /** How many there are on all pages. */
+  readonly total: number;
+  readonly wanted: RunsWanted;
+  /** From 1. */
+  readonly page: number;
+  readonly pages: number;
+}
+
+/** The runs, the newest first, with what narrows them down. */
+export function RunsPage(props: RunsProps) {
+  const { runs, total, wanted } = props;
+  const isNarrowed = wanted.state !== '' || wanted.text !== '';
+  if (total === 0 && !isNarrowed) {
+    return (
+      <p class="empty">
+        There are no runs yet. <a href="/upload">Upload a payout file</a> to begin with.
+      </p>
+    );
+  }
+  return (
+    <>
+      <SearchForm wanted={wanted} />
+      {total === 0 ? (
+        <p class="empty">
+          No run is like that. <a href="/runs">Show all runs</a>
+        </p>
+      ) : (
+        <>
+          <p>
+            {total.toLocaleString('en')} {total === 1 ? 'run' : 'runs'} ·{' '}
+            <a href={hrefOf('/runs.csv', wanted)}>as CSV</a>
+          </p>
+          <RunsTable runs={runs} />
+          <Pages {...props} />
+        </>
+      )}
+    </>
+  );
+}
+
+function SearchForm({ wanted }: { wanted: RunsWanted }) {
+  return (
+    <form method="get" action="/runs" class="runs-search">
+      <p class="field">
+        <label htmlFor="field-state">State</label>
+        <select id="field-state" name="state">
+          <option value="">any</option>
+          {RUN_STATES.map((state) => (
+            <option key={state} value={state} selected={state === wanted.state}>
+              {state}
+            </option>
+          ))}
+        </select>
+      </p>
+      <p class="field">
+        <label htmlFor="field-text">Run, file name, submitter or SHA-256</label>
+        <input type="search" id="field-text" name="text" value={wanted.text} maxLength={200} />
+      </p>
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+function RunsTable({ runs }: { runs: readonly Run[] }) {
+  return (
+    <div class="scroll">
+      <table class="runs">
+        <caption>Runs, the newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            <th scope="col">State</th>
+            <th scope="col">Progress</th>
+            <th scope="col" class="number">
+              In the file
+            </th>
+            <th scope="col" class="number">
+              Paid or pending
+            </th>
+            <th scope="col">Submitted</th>
+            <th scope="col">By</th>
+            <th scope="col">File</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map((run) => (
+            <RunLine key={run.id} run={run} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function RunLine({ run }: { run: Run }) {
+  const totals = fileTotals(run.fileTotals, run.amounts);
+  const done = rowsDone(run);
+  return (
+    <tr>
+      <th scope="row">
+        <a href={`/runs/${run.id}`}>{run.id}</a>
+      </th>
+      <td>
+        <span class={`state ${run.state}`}>{run.state}</span>
+      </td>
+      <td class="run-progress">
+        <progress max={Math.max(1, run.rows)} value={done} aria-label={`Rows done of run ${run.id}`} />{' '}
+        {done.toLocaleString('en')} of {run.rows.toLocaleString('en')} rows
+      </td>
+      <td class="number">
+        {totals.map(({ currency, file }) => (
+          <div key={currency}>
+            {formatAmount({ minor: file, currency })} {currency}
+          </div>
+        ))}
+      </td>
+      <td class="number">
+        {totals.map(({ currency, outcomes: { paid, pending } }) => (
+          <div key={currency}>
+            {formatAmount({ minor: paid + pending, currency })} {currency}
+          </div>
+        ))}
+      </td>
+      <td>
+        <Time at={run.createdAt} />
+      </td>
+      <td>{run.createdBy}</td>
+      <td class="run-file">{run.fileName}</td>
+    </tr>
+  );
+}
+
+function Pages({ page, pages, wanted }: Pick<RunsProps, 'page' | 'pages' | 'wanted'>) {
+  if (pages === 1) return null;
+  return (
+    <nav class="pages" aria-label="Pages">
+      {page > 1 ? (
+        <a rel="prev" href={hrefOf('/runs', { ...wanted, page: page - 1 })}>
+          Newer
+        </a>
+      ) : null}{' '}
+      Page {page} of {pages}{' '}
+      {page < pages ? (
+        <a rel="next" href={hrefOf('/runs', { ...wanted, page: page + 1 })}>
+          Older
+        </a>
+      ) : null}
+    </nav>
+  );
+}
+
+function hrefOf(path: string, { state, text, page }: RunsWanted & { readonly page?: number }): string {
+  const query = new URLSearchParams({
+    ...(state === '' ? {} : { state }),
+    ...(text === '' ? {} : { text }),
+    ...(page === undefined ? {} : { page: String(page) }),
+  }).toString();
+  return query === '' ? path : `${path}?${query}`;
+}

@@ -1,0 +1,191 @@
+import { escapeUnseen } from '../../intake/shown-value.ts';
+import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
+import { openZone, timeIn } from '../../schedules/zone.ts';
+import { Field, Form } from '../parts/form.tsx';
+
+/** A schedule as the list shows it. */
+export interface ListedSchedule {
+  readonly name: string;
+  /** Null where this payrun cannot read it. */
+  readonly document: ScheduleDocument | null;
+  /** Planned times that have come and are not done. */
+  readonly waiting: number;
+}
+
+/** What is typed into the form. */
+export interface AskedSchedule {
+  readonly name: string;
+  readonly cron: string;
+  readonly zone: string;
+  readonly act: 'inbox' | 'start' | 'look-up' | 'purge';
+  readonly dir: string;
+  readonly window: string;
+}
+
+interface SchedulesProps {
+  readonly schedules: readonly ListedSchedule[];
+  readonly form: AskedSchedule;
+  readonly problem: { readonly message: string; readonly remedy: string } | null;
+  readonly maySet: boolean;
+}
+
+const ACTS: Readonly<Record<AskedSchedule['act'], string>> = {
+  start: 'start the runs that wait for a schedule',
+  inbox: 'read an inbox',
+  'look-up': 'look unknown payouts up now',
+  purge: 'purge old runs',
+};
+
+/** What payrun does by the clock, and what sets it. */
+export function SchedulesPage({ schedules, form, problem, maySet }: SchedulesProps) {
+  return (
+    <>
+      {problem === null ? null : (
+        <div class="problem" role="alert">
+          <p>{escapeUnseen(problem.message)}</p>
+          <p>{escapeUnseen(problem.remedy)}</p>
+        </div>
+      )}
+      {schedules.length === 0 ? (
+        <p class="empty">There are no schedules yet. One reads an inbox, or starts runs, at its times.</p>
+      ) : (
+        <ScheduleTable schedules={schedules} maySet={maySet} />
+      )}
+      <p>
+        <a href="/schedules.csv">The schedules as CSV</a>
+      </p>
+      {maySet ? <ScheduleForm form={form} /> : <p class="hint">Your role may look at them, and not set them.</p>}
+    </>
+  );
+}
+
+function ScheduleTable({ schedules, maySet }: Pick<SchedulesProps, 'schedules' | 'maySet'>) {
+  return (
+    <div class="scroll">
+      <table class="schedules">
+        <caption>Schedules; times are those of the schedule's zone</caption>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Does</th>
+            <th scope="col">When</th>
+            <th scope="col">Next {TIMES_SHOWN} times</th>
+            <th scope="col">Done last</th>
+            <th scope="col">Missed last</th>
+            <th scope="col">Set by</th>
+            {maySet ? <th scope="col">Change</th> : null}
+          </tr>
+        </thead>
+        <tbody>
+          {schedules.map(({ name, document, waiting }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {document === null ? (
+                <td colSpan={6}>Another version of payrun has set it; this one cannot read it.</td>
+              ) : (
+                <Cells document={document} waiting={waiting} />
+              )}
+              {maySet ? <Change name={name} /> : null}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cells({ document, waiting }: { document: ScheduleDocument; waiting: number }) {
+  const { do: does, words, zone, windowMs, next, last, missed, setBy, fault } = document;
+  return (
+    <>
+      <td>
+        {escapeUnseen(does)}
+        {fault === null ? null : <p class="schedule-fault">It could not be done: {escapeUnseen(fault)}</p>}
+        {waiting === 0 ? null : <p>{waiting} to be done</p>}
+      </td>
+      <td>
+        {words} ({zone}); made up for within {windowMs / 60_000} minutes
+      </td>
+      <td>
+        <ol>
+          {next.map((time) => (
+            <li key={time}>
+              <ZoneTime text={time} zone={zone} />
+            </li>
+          ))}
+        </ol>
+      </td>
+      <td>{last.planned === null ? 'never' : <ZoneTime text={last.planned} zone={zone} />}</td>
+      <td>{missed === null ? 'none' : <ZoneTime text={missed} zone={zone} />}</td>
+      <td>{escapeUnseen(setBy)}</td>
+    </>
+  );
+}
+
+function ZoneTime({ text, zone }: { text: string; zone: string }) {
+  return <time dateTime={text}>{timeIn(openZone(zone), Date.parse(text))}</time>;
+}
+
+function Change({ name }: { name: string }) {
+  return (
+    <td>
+      <p>
+        <a href={`/schedules?set=${encodeURIComponent(name)}#set`} aria-label={`Change schedule ${name}`}>
+          Change
+        </a>
+      </p>
+      <Form action="/schedules/remove">
+        <input type="hidden" name="name" value={name} />
+        <button type="submit" class="danger" aria-label={`Remove schedule ${name}`}>
+          Remove
+        </button>
+      </Form>
+    </td>
+  );
+}
+
+function ScheduleForm({ form }: { form: AskedSchedule }) {
+  return (
+    <Form action="/schedules">
+      <h2 id="set">Set a schedule</h2>
+      <p class="hint">One that has the same name is replaced.</p>
+      <Field label="Name" name="name" value={form.name} required maxLength={40} hint="Such as morning." />
+      <p class="field">
+        <label htmlFor="field-act">What it does</label>
+        <select id="field-act" name="act">
+          {Object.entries(ACTS).map(([act, words]) => (
+            <option key={act} value={act} selected={act === form.act}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </p>
+      <Field
+        label="Inbox"
+        name="dir"
+        value={form.dir}
+        hint="Only to read one: its folder on the workers' machine, or sftp://user@host/path."
+      />
+      <Field
+        label="Cron"
+        name="cron"
+        value={form.cron}
+        required
+        maxLength={200}
+        hint="Minute, hour, day of the month, month, day of the week: 30 6 * * 1-5 is 06:30 from Monday to Friday."
+      />
+      <Field label="Time zone" name="zone" value={form.zone} required maxLength={64} hint="Such as Europe/Berlin." />
+      <Field
+        label="Window"
+        name="window"
+        value={form.window}
+        required
+        maxLength={20}
+        hint="So long after its time it is still done: from 1m to 7d."
+      />
+      <button type="submit" class="main">
+        Set the schedule
+      </button>
+    </Form>
+  );
+}

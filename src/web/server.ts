@@ -1,0 +1,158 @@
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
+import multipart from '@fastify/multipart';
+import files from '@fastify/static';
+import { fastify } from 'fastify';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { addApi } from './api/api.ts';
+import { addAuditPages } from './audit/routes.ts';
+import { answerFaults } from './faults.ts';
+import { guardRoutes } from './guard.ts';
+import { addInboxPages } from './inbox/routes.ts';
+import { addOidcPages } from './oidc/routes.ts';
+import { addOperations } from './operations/routes.ts';
+import { addPayoutPages } from './payouts/routes.ts';
+import { addPeoplePages } from './people/routes.ts';
+import { Problem } from './problem.ts';
+import { addRunPages } from './runs/routes.ts';
+import { addSchedulePages } from './schedules/routes.ts';
+import { addSettingsPages } from './settings/routes.ts';
+import { addBlockListPages } from './settle/block-routes.ts';
+import { addSettlePages } from './settle/routes.ts';
+import { addUploadPages } from './uploads/routes.ts';
+import type { Web, WebDeps } from './web.ts';
+
+const BODY_BYTES_MAX = 64 * 1024;
+const REQUEST_MS_MAX = 15 * 60_000;
+const HEADERS_MS_MAX = 10_000;
+const IDLE_MS_MAX = 30_000;
+/** Longer ones never come through node's limit of all headers. */
+const URL_CHARACTERS_MAX = 16 * 1024;
+const STATIC_S = 3600;
+const HSTS_S = 365 * 24 * 3600;
+
+/**
+ * The web app, not listening yet. Whoever closes it has all requests answered first; streams of live progress end at once.
+ */
+export async function openWeb(deps: WebDeps): Promise<Web> {
+  const { app, settings } = deps;
+  const web: Web = fastify({
+    logger: false,
+    genReqId: () => app.random.uuid(),
+    trustProxy: settings.proxies.length > 0 ? [...settings.proxies] : false,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    connectionTimeout: 0,
+    keepAliveTimeout: IDLE_MS_MAX,
+    http: { headersTimeout: HEADERS_MS_MAX },
+    forceCloseConnections: true,
+    rewriteUrl: ({ url = '/' }) => readableUrl(url),
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: URL_CHARACTERS_MAX },
+    ...(settings.tls === null ? {} : { https: httpsOptions(settings.tls) }),
+  }).withTypeProvider<ZodTypeProvider>();
+  web.setValidatorCompiler(validatorCompiler);
+  web.setSerializerCompiler(serializerCompiler);
+  readForms(web);
+  answerFaults(web, deps);
+  await addPlugins(web, settings.tls !== null);
+  guardRoutes(web, deps);
+  logRequests(web, deps);
+  await web.register(files, {
+    root: fileURLToPath(new URL('./static/', import.meta.url)),
+    prefix: '/static/',
+    index: false,
+    maxAge: STATIC_S * 1000,
+    decorateReply: false,
+    wildcard: false,
+  });
+  addRunPages(web, deps);
+  addPayoutPages(web, deps);
+  addSettlePages(web, deps);
+  addBlockListPages(web, deps);
+  addUploadPages(web, deps);
+  addPeoplePages(web, deps);
+  addOidcPages(web, deps);
+  addAuditPages(web, deps);
+  addSchedulePages(web, deps);
+  addSettingsPages(web, deps);
+  addInboxPages(web, deps);
+  await addOperations(web, deps);
+  await addApi(web, deps);
+  return web;
+}
+
+async function addPlugins(web: Web, isHttps: boolean): Promise<void> {
+  await web.register(cookie);
+  await web.register(multipart, { throwFileSizeLimit: true });
+  await web.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        imgSrc: ["'self'"],
+        connectSrc: ["'self'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+        baseUri: ["'none'"],
+      },
+    },
+    referrerPolicy: { policy: 'same-origin' },
+    xFrameOptions: { action: 'deny' },
+    strictTransportSecurity: isHttps ? { maxAge: HSTS_S } : false,
+  });
+  web.addHook('onRequest', async (request, reply) => {
+    if (!request.routeOptions.url?.startsWith('/static/')) reply.header('cache-control', 'no-store');
+  });
+  // Nobody reads what a HEAD would stream.
+  web.addHook('onSend', async (request, _reply, payload) => {
+    if (request.method !== 'HEAD' || !(payload instanceof Readable)) return payload;
+    payload.destroy();
+    return Readable.from([]);
+  });
+}
+
+/** An address whose path has signs % that escape nothing means those signs: it leads nowhere by the way of all addresses. */
+function readableUrl(url: string): string {
+  const [path = ''] = url.split('?', 1);
+  try {
+    decodeURI(path);
+    return url;
+  } catch {
+    return `${path.replaceAll('%', '%25')}${url.slice(path.length)}`;
+  }
+}
+
+function httpsOptions({ certificate, key }: { readonly certificate: string; readonly key: string }) {
+  return { cert: certificate, key, headersTimeout: HEADERS_MS_MAX };
+}
+
+/** Forms of pages, as one text for each name; of several under one name the last one counts. Pages take nothing else. */
+function readForms(web: Web): void {
+  web.removeContentTypeParser(['application/json', 'text/plain']);
+  web.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: BODY_BYTES_MAX },
+    (_request, body, done) => {
+      const fields = new URLSearchParams(String(body));
+      if (fields.has('__proto__')) done(new Problem(400, 'The form names __proto__.', 'Send it from its page.'));
+      else done(null, Object.fromEntries(fields));
+    },
+  );
+}
+
+/** The path of the route is logged, never the address as it came: it may hold references. */
+function logRequests(web: Web, { app }: WebDeps): void {
+  web.addHook('onResponse', async (request, reply) => {
+    app.log.info('request', {
+      job: request.id,
+      operation: `${request.method} ${request.routeOptions.url ?? 'none'}`,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(request.who === null ? {} : { actor: request.who.name }),
+    });
+  });
+}

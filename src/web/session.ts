@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { may } from '../people/roles.ts';
+import { endSession, findSession, startSession } from '../people/sessions.ts';
+import type { Person, WebDeps } from './web.ts';
+
+/** The prefix binds it to this host, to HTTPS and to all paths (RFC 6265bis, section 4.1.3.2; security.md S11). */
+export const SESSION_COOKIE = '__Host-payrun';
+const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const;
+
+/** Whoever signed in with the browser that asks, if the session still holds. */
+export async function readSession(request: FastifyRequest, { app }: WebDeps): Promise<Person | null> {
+  const id = request.cookies[SESSION_COOKIE];
+  if (id === undefined) return null;
+  const touches = request.routeOptions.config.looksByItself !== true;
+  const session = await findSession(app, id, { touches });
+  if (session === undefined) return null;
+  const { name, role, csrf } = session;
+  return { name, role, csrf, may: (act) => may(role, act) };
+}
+
+/** Begins a session under a new id, whatever the browser brought (S12). */
+export async function beginSession(
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { app }: WebDeps,
+  name: string,
+): Promise<void> {
+  const former = request.cookies[SESSION_COOKIE];
+  if (former !== undefined) await endSession(app, former);
+  reply.setCookie(SESSION_COOKIE, await startSession(app, name), COOKIE);
+}
+
+/** Ends the session, here and in the browser. */
+export async function leaveSession(
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { app }: WebDeps,
+): Promise<void> {
+  const id = request.cookies[SESSION_COOKIE];
+  if (id !== undefined) await endSession(app, id);
+  reply.clearCookie(SESSION_COOKIE, COOKIE);
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { reasonText } from '../../people/words.ts';
+import { tableCsv } from '../../report/table-csv.ts';
+import { adoptSettings } from '../../runs/adopt-settings.ts';
+import { haltAll, releaseHalt } from '../../runs/control.ts';
+import { actorOf } from '../actor.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
+import type { Web, WebDeps } from '../web.ts';
+import { readSections, type Section } from './sections.ts';
+import { SettingsPage } from './settings-page.tsx';
+
+const PAGE = '/settings';
+
+const shown = {
+  querystring: z.strictObject({ adopted: z.enum(['', 'there', 'proposed', 'adopted', 'same-person']).default('') }),
+};
+const fields = z.record(z.string().max(64), z.string().max(4000));
+const haltForm = z.strictObject({ csrf: z.string(), reason: reasonText });
+const adoptForm = z.strictObject({ csrf: z.string(), before: z.string() });
+
+/** How payrun is set; the halt switch; and what makes changed safety settings those of the ledger. */
+export function addSettingsPages(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+
+  web.get(PAGE, { config: { act: 'read' }, schema: shown }, async (request, reply) => {
+    const { head, sections } = await readAll(deps);
+    const { adopted } = request.query;
+    const body = SettingsPage({ head, sections, safety: app.safety, adopted, who: request.who });
+    return await sendPage(reply, deps, { title: 'Settings', body });
+  });
+
+  web.get(`${PAGE}.csv`, { config: { act: 'read' } }, async (_request, reply) => {
+    reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="settings.csv"');
+    const { head, sections } = await readAll(deps);
+    const safety = {
+      title: 'Safety settings',
+      facts: [['Ledger', head.safety] as const, ['This process', app.safety] as const],
+    };
+    return tableCsv([['part', 'what', 'value'], ...[...sections, safety].flatMap(sectionRows)]);
+  });
+
+  web.post('/halt', { config: { act: 'halt' }, schema: { body: fields } }, async (request, reply) => {
+    const { reason } = readForm(haltForm, request.body);
+    const fault = await haltAll(app, { actor: actorOf(request), reason });
+    if (fault !== undefined) app.log.error('the halt is not on the audit log', { error: fault });
+    return await reply.redirect(`${PAGE}#halt`, 303);
+  });
+
+  web.post('/release', { config: { act: 'settle' } }, async (request, reply) => {
+    await app.ensureSeason();
+    const result = await releaseHalt(app, actorOf(request));
+    if (result === 'same-person')
+      throw new Problem(409, 'You have proposed the release.', 'Another person has to look and to confirm it.');
+    if (result === 'season')
+      throw new Problem(
+        503,
+        'Redis was restarted or went back in time, and what was sent is not known yet.',
+        'Start a worker on each data directory: it compares its intent logs within seconds. Then release the halt.',
+      );
+    return await reply.redirect(`${PAGE}#halt`, 303);
+  });
+
+  web.post(`${PAGE}/adopt`, { config: { act: 'settings' }, schema: { body: fields } }, async (request, reply) => {
+    const { before } = readForm(adoptForm, request.body);
+    if ((await app.ledger.head.read()).safety !== before)
+      throw new Problem(409, "The ledger's settings have changed since you looked.", 'Look at them again.');
+    const adopted = await adoptSettings(app, actorOf(request));
+    return await reply.redirect(`${PAGE}?adopted=${adopted}#safety`, 303);
+  });
+}
+
+async function readAll({ app }: WebDeps) {
+  const [head, season] = await Promise.all([app.ledger.head.read(), app.ledger.head.season()]);
+  return { head, sections: await readSections(app, { head, season }) };
+}
+
+function sectionRows({ title, facts }: Section): string[][] {
+  return facts.map(([what, value]) => [title, what, value]);
+}

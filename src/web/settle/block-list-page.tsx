@@ -1,0 +1,110 @@
+import { escapeUnseen } from '../../intake/shown-value.ts';
+import type { Blocked } from '../../ledger/approvals.ts';
+import { isSamePerson } from '../../people/same-person.ts';
+import { Field, Form } from '../parts/form.tsx';
+import { Time } from '../parts/time.tsx';
+import type { Person } from '../web.ts';
+
+interface BlockListProps {
+  readonly blocked: readonly Blocked[];
+  readonly who: Person | null;
+  /** Whom the form is about to block. */
+  readonly id: string;
+}
+
+/** Who is blocked, by whom and why, and forms for whoever may block. */
+export function BlockListPage({ blocked, who, id }: BlockListProps) {
+  const mayBlock = who?.may('block') === true;
+  return (
+    <>
+      <p>
+        Payouts to a blocked beneficiary that were not sent are held when their turn comes. One person blocks; two end
+        the block, and what is held is then let go under <a href="/to-settle">To settle</a>.
+      </p>
+      {blocked.length === 0 ? <p class="empty">Nobody is blocked.</p> : <BlockTable blocked={blocked} who={who} />}
+      <p>
+        <a href="/block-list.csv">The list as CSV</a>
+      </p>
+      {mayBlock ? <BlockForm id={id} /> : <p class="hint">Your role may look at it, and not block.</p>}
+    </>
+  );
+}
+
+function BlockTable({ blocked, who }: Pick<BlockListProps, 'blocked' | 'who'>) {
+  return (
+    <div class="scroll">
+      <table>
+        <caption>Beneficiaries to whom nothing is paid</caption>
+        <thead>
+          <tr>
+            <th scope="col">Beneficiary</th>
+            <th scope="col">Blocked</th>
+            <th scope="col">By</th>
+            <th scope="col">Reason</th>
+            <th scope="col">End of the block</th>
+          </tr>
+        </thead>
+        <tbody>
+          {blocked.map((one) => (
+            <tr key={one.identityId}>
+              <th scope="row">
+                <code>{one.identityId}</code>
+              </th>
+              <td>
+                <Time at={one.at} />
+              </td>
+              <td>{escapeUnseen(one.by)}</td>
+              <td>{escapeUnseen(one.reason)}</td>
+              <td>
+                <Unblock one={one} who={who} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Unblock({ one, who }: { one: Blocked; who: Person | null }) {
+  const { unblockBy, identityId } = one;
+  const mayUnblock = who?.may('block') === true;
+  const isOwn = unblockBy !== undefined && who !== null && isSamePerson(unblockBy, who.name);
+  return (
+    <>
+      {unblockBy === undefined ? null : <p>{escapeUnseen(unblockBy)} proposed it.</p>}
+      {isOwn ? <p>It waits for another person.</p> : null}
+      {mayUnblock && !isOwn ? (
+        <Form action="/block-list/unblock">
+          <input type="hidden" name="id" value={identityId} />
+          <button
+            type="submit"
+            aria-label={`${unblockBy === undefined ? 'Propose' : 'Confirm'} to unblock ${identityId}`}
+          >
+            {unblockBy === undefined ? 'Propose to unblock' : 'Confirm: unblock'}
+          </button>
+        </Form>
+      ) : null}
+    </>
+  );
+}
+
+function BlockForm({ id }: { id: string }) {
+  return (
+    <Form action="/block-list">
+      <h2>Block a beneficiary</h2>
+      <Field
+        label="Identity id"
+        name="id"
+        value={id}
+        required
+        maxLength={64}
+        hint="As in the file's column beneficiaryIdentityId."
+      />
+      <Field label="Reason" name="reason" required maxLength={200} hint="For the audit log." />
+      <button type="submit" class="danger">
+        Block
+      </button>
+    </Form>
+  );
+}

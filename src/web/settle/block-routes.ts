@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { rfc3339 } from '../../clock.ts';
+import { reasonText } from '../../people/words.ts';
+import { tableCsv } from '../../report/table-csv.ts';
+import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../runs/block.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
+import type { Person, Web, WebDeps } from '../web.ts';
+import { BlockListPage } from './block-list-page.tsx';
+
+const LIST = '/block-list';
+
+const list = { querystring: z.strictObject({ id: z.string().max(64).default('') }) };
+const fields = z.record(z.string().max(64), z.string().max(1000));
+const identity = z
+  .string()
+  .trim()
+  .pipe(z.uuid("must be the UUID of a beneficiary, as in the file's column beneficiaryIdentityId"))
+  .transform((id) => id.toLowerCase());
+const blockForm = z.strictObject({ csrf: z.string(), id: identity, reason: reasonText });
+const unblockForm = z.strictObject({ csrf: z.string(), id: identity });
+
+/** Beneficiaries to whom nothing is paid: one person blocks, two let go. */
+export function addBlockListPages(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+
+  web.get(LIST, { config: { act: 'read' }, schema: list }, async (request, reply) => {
+    const blocked = await readBlocked(app);
+    const body = BlockListPage({ blocked, who: request.who, id: request.query.id });
+    return await sendPage(reply, deps, { title: 'Blocked beneficiaries', body });
+  });
+
+  web.get(`${LIST}.csv`, { config: { act: 'read' } }, async (_request, reply) => {
+    reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="block-list.csv"');
+    return tableCsv([
+      ['beneficiaryIdentityId', 'blockedAt', 'blockedBy', 'reason', 'unblockProposedBy'],
+      ...(await readBlocked(app)).map(({ identityId, at, by, reason, unblockBy }) => [
+        identityId,
+        { exact: rfc3339(at) },
+        by,
+        reason,
+        unblockBy ?? null,
+      ]),
+    ]);
+  });
+
+  web.post(LIST, { config: { act: 'block' }, schema: { body: fields } }, async (request, reply) => {
+    const { id, reason } = readForm(blockForm, request.body);
+    await blockBeneficiary(app, id, { actor: nameOf(request.who), reason });
+    return await reply.redirect(LIST, 303);
+  });
+
+  web.post(`${LIST}/unblock`, { config: { act: 'block' }, schema: { body: fields } }, async (request, reply) => {
+    const { id } = readForm(unblockForm, request.body);
+    const result = await unblockBeneficiary(app, id, nameOf(request.who));
+    if (result === 'same-person') {
+      throw new Problem(409, 'You have proposed to end this block.', 'Another person has to confirm it.');
+    }
+    if (result === 'not-blocked') {
+      throw new Problem(404, 'This beneficiary is not blocked.', 'The list shows who is.');
+    }
+    return await reply.redirect(LIST, 303);
+  });
+}
+
+function nameOf(who: Person | null): string {
+  if (who === null) throw new Error('a route that blocks let somebody in who has not signed in');
+  return who.name;
+}

@@ -1,0 +1,145 @@
+import { escapeUnseen } from '../../intake/shown-value.ts';
+import { mayMove, type Payout, type Proposal } from '../../payout.ts';
+import { isSamePerson } from '../../people/same-person.ts';
+import { type Choice, choicesOf, indicationsOf } from '../../runs/choices.ts';
+import { Form } from '../parts/form.tsx';
+import { Time } from '../parts/time.tsx';
+import { hrefOfRow } from '../payouts/find-row.ts';
+import type { Person } from '../web.ts';
+import { DECISION_WORDS, proposalWords } from './decisions.ts';
+
+interface DecideProps {
+  readonly payout: Payout;
+  readonly who: Person | null;
+  readonly rules: { readonly now: number; readonly quoteGraceMs: number };
+}
+
+/** What people may decide of a payout, with what speaks for and against a payment, and forms for whoever may. */
+export function DecidePart({ payout, who, rules }: DecideProps) {
+  const { proposal } = payout;
+  const choices = choicesOf(payout, rules);
+  const isDecidable = choices.some(({ whyNot }) => whyNot === null);
+  const isCancellable = mayMove({ from: payout.state, to: 'cancelled', sent: payout.quoteId !== null });
+  if (proposal === null && !isDecidable && !isCancellable) return null;
+  const maySettle = who?.may('settle') === true;
+  return (
+    <section id="settle">
+      <h2>Settle</h2>
+      <Indications payout={payout} />
+      {proposal === null ? null : <Proposed payout={payout} proposal={proposal} who={who} />}
+      {maySettle && isDecidable ? <ProposeForm payout={payout} choices={choices} /> : null}
+      {isCancellable && who?.may('cancel') === true ? <CancelForm payout={payout} /> : null}
+      {maySettle ? null : <p class="hint">Your role may look at it, and not decide.</p>}
+    </section>
+  );
+}
+
+/** What speaks for and against a payment. */
+export function Indications({ payout }: { payout: Payout }) {
+  const { paid, notPaid } = indicationsOf(payout);
+  return (
+    <div class="indications">
+      <Words title="It may have been paid:" words={paid} />
+      <Words title="It may not have been paid:" words={notPaid} />
+    </div>
+  );
+}
+
+function Words({ title, words }: { title: string; words: readonly string[] }) {
+  if (words.length === 0) return null;
+  return (
+    <div>
+      <p>{title}</p>
+      <ul>
+        {words.map((text) => (
+          <li key={text}>{escapeUnseen(text)}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposal; who: Person | null }) {
+  const isOwn = who !== null && isSamePerson(proposal.by, who.name);
+  return (
+    <div class="proposal">
+      <p>
+        <b>{escapeUnseen(proposal.by)}</b> proposed {escapeUnseen(proposalWords(proposal))} on <Time at={proposal.at} />
+        : {escapeUnseen(proposal.reason)}
+      </p>
+      {isOwn ? <p>Your proposal waits for another person.</p> : null}
+      {!isOwn && who?.may('settle') === true ? (
+        <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`}>
+          <input type="hidden" name="decision" value={proposal.decision} />
+          <input type="hidden" name="paymentId" value={proposal.paymentId} />
+          <Reason id="confirm-reason" />
+          <button type="submit" class="main">
+            Confirm {escapeUnseen(proposalWords(proposal))}
+          </button>
+        </Form>
+      ) : null}
+    </div>
+  );
+}
+
+function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Choice[] }) {
+  return (
+    <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`} class="propose">
+      <fieldset>
+        <legend>What becomes of it? One person proposes, another one confirms.</legend>
+        {choices.map(({ decision, whyNot }) => (
+          <p key={decision}>
+            <label>
+              <input type="radio" name="decision" value={decision} required disabled={whyNot !== null} />{' '}
+              {DECISION_WORDS[decision]}
+            </label>
+            {whyNot === null ? null : <small class="hint"> not now: {whyNot}</small>}
+          </p>
+        ))}
+      </fieldset>
+      {choices.some(({ decision, whyNot }) => decision === 'paid' && whyNot === null) ? (
+        <p class="field">
+          <label htmlFor="propose-payment">Payment id, if it was paid</label>
+          <input id="propose-payment" type="text" name="paymentId" maxLength={128} autoComplete="off" />
+        </p>
+      ) : null}
+      <Reason id="propose-reason" />
+      <button type="submit" class="main">
+        Propose
+      </button>
+      <p class="hint">The service is asked first, both times: what it says counts for more than what people say.</p>
+    </Form>
+  );
+}
+
+function CancelForm({ payout }: { payout: Payout }) {
+  return (
+    <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/cancel`} class="cancel">
+      <Reason id="cancel-reason" />
+      <button type="submit" class="danger">
+        Cancel this payout
+      </button>
+      <p class="hint">Nothing was sent for it, so one person is enough.</p>
+    </Form>
+  );
+}
+
+function Reason({ id }: { id: string }) {
+  return (
+    <p class="field">
+      <label htmlFor={id}>Reason</label>
+      <input
+        id={id}
+        type="text"
+        name="reason"
+        required
+        maxLength={200}
+        autoComplete="off"
+        aria-describedby={`${id}-hint`}
+      />
+      <small id={`${id}-hint`} class="hint">
+        For the history and the audit log.
+      </small>
+    </p>
+  );
+}

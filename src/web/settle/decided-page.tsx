@@ -1,0 +1,48 @@
+import { escapeUnseen } from '../../intake/shown-value.ts';
+import type { Payout } from '../../payout.ts';
+import type { Decided } from '../../runs/decide.ts';
+import { hrefOfRow } from '../payouts/find-row.ts';
+
+/** What came of a decision, with what the service said. */
+export function DecidedPage({ payout, decided }: { payout: Payout; decided: Decided }) {
+  return (
+    <section class="decided">
+      <p class="decided-result">
+        {decided.result === 'proposed'
+          ? 'Proposed. It is done once another person has confirmed it.'
+          : `Confirmed by two people. The payout is ${payout.state} now.`}
+      </p>
+      {decided.evidence.length === 0 ? null : (
+        <>
+          <h2>What was found</h2>
+          <ul>
+            {decided.evidence.map((words) => (
+              <li key={words}>{escapeUnseen(words)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <Onwards payout={payout} />
+    </section>
+  );
+}
+
+/** Why a decision was refused. */
+export function NotDecidedPage({ payout, message, remedy }: { payout: Payout; message: string; remedy: string }) {
+  return (
+    <section class="problem" role="alert">
+      <p>{escapeUnseen(message)}</p>
+      <p>{remedy}</p>
+      <Onwards payout={payout} />
+    </section>
+  );
+}
+
+function Onwards({ payout }: { payout: Payout }) {
+  return (
+    <p>
+      <a href={hrefOfRow({ run: payout.runId, line: payout.line })}>Back to the payout</a> ·{' '}
+      <a href="/to-settle">What else is to settle</a>
+    </p>
+  );
+}

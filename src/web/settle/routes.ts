@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { rfc3339 } from '../../clock.ts';
+import { formatAmount } from '../../money.ts';
+import { DECISIONS, type Payout } from '../../payout.ts';
+import { isSamePerson } from '../../people/same-person.ts';
+import { reasonText } from '../../people/words.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { type TableCell, tableCsv } from '../../report/table-csv.ts';
+import { cancelPayout } from '../../runs/control.ts';
+import { type Asked, decidePayout } from '../../runs/decide.ts';
+import { openLookUps } from '../../runs/look-ups.ts';
+import { readToSettle, type SettlePlace } from '../../runs/to-settle.ts';
+import { sendDownload } from '../download.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import { findPayout, hrefOfRow, ofRow } from '../payouts/find-row.ts';
+import { problemOf } from '../problem.ts';
+import type { Person, Web, WebDeps } from '../web.ts';
+import { DecidedPage, NotDecidedPage } from './decided-page.tsx';
+import { ToSettlePage } from './to-settle-page.tsx';
+
+const PAYOUTS_PER_PAGE = 50;
+const PAYOUTS_PER_CALL = 500;
+
+const list = {
+  querystring: z.strictObject({
+    run: z.string().max(64).optional(),
+    line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  }),
+};
+
+/** As much of a form as is taken in; what its fields must be is told with a remedy. */
+const fields = z.record(z.string().max(64), z.string().max(1000));
+const cancelForm = z.strictObject({ csrf: z.string(), reason: reasonText });
+const decideForm = z
+  .strictObject({
+    csrf: z.string(),
+    decision: z.enum(DECISIONS, 'must be chosen'),
+    paymentId: z.string().trim().max(128, 'must have at most 128 characters').default(''),
+    reason: reasonText,
+  })
+  .refine(({ decision, paymentId }) => decision !== 'paid' || paymentId !== '', {
+    path: ['paymentId'],
+    message: 'must name the payment by which it was paid',
+  });
+
+/** What only people can settle: the list of it over all runs, and what they decide of one payout. */
+export function addSettlePages(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const openPay = openLookUps(app);
+  const rules = () => ({ now: app.clock.now(), quoteGraceMs: app.config.quoteGraceMs });
+
+  web.get('/to-settle', { config: { act: 'read' }, schema: list }, async (request, reply) => {
+    const { run, line } = request.query;
+    const from = run === undefined ? null : { runId: run, line };
+    const page = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
+    const body = ToSettlePage({ ...page, rules: rules(), isFirst: from === null });
+    return await sendPage(reply, deps, { title: 'To settle', body });
+  });
+
+  web.get('/to-settle.csv', { config: { act: 'read' } }, async (_request, reply) => {
+    return await sendDownload(reply, { name: 'to-settle', ending: 'csv', content: csvOf(deps) });
+  });
+
+  web.post(
+    '/runs/:run/payouts/:line/decide',
+    { config: { act: 'settle' }, schema: { ...ofRow, body: fields } },
+    async (request, reply) => {
+      const payout = await findPayout(deps, request.params);
+      const { decision, paymentId, reason } = readForm(decideForm, request.body);
+      const by = nameOf(request.who);
+      const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason };
+      const decided = await decidePayout({ ...app, openPay }, payout, asked).catch(refusalOf);
+      if (decided instanceof Refusal) {
+        const { status, message } = problemOf(decided);
+        const body = NotDecidedPage({ payout, message, remedy: remedyFor(decided, payout, by) });
+        return await sendPage(reply.status(status), deps, { title: 'Nothing was decided', body });
+      }
+      const now = await findPayout(deps, request.params);
+      const title = decided.result === 'proposed' ? 'Proposed' : 'Settled';
+      return await sendPage(reply, deps, { title, body: DecidedPage({ payout: now, decided }) });
+    },
+  );
+
+  web.post(
+    '/runs/:run/payouts/:line/cancel',
+    { config: { act: 'cancel' }, schema: { ...ofRow, body: fields } },
+    async (request, reply) => {
+      const payout = await findPayout(deps, request.params);
+      const { reason } = readForm(cancelForm, request.body);
+      await cancelPayout(app, payout, { actor: nameOf(request.who), reason });
+      return await reply.redirect(hrefOfRow(request.params), 303);
+    },
+  );
+}
+
+function nameOf(who: Person | null): string {
+  if (who === null) throw new Error('a route that decides let somebody in who has not signed in');
+  return who.name;
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  throw error;
+}
+
+/** What to do about a refusal, for somebody who stands before a page. */
+function remedyFor(refusal: Refusal, { proposal }: Payout, by: string): string {
+  if (refusal.exitCode === EXIT.unavailable) return refusal.remedy;
+  const isOwn = proposal !== null && isSamePerson(proposal.by, by);
+  return `All that is known of it is on its page.${isOwn ? ' What you proposed waits for another person to look and to confirm it.' : ''}`;
+}
+
+const COLUMNS =
+  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor';
+
+async function* csvOf({ app }: WebDeps): AsyncGenerator<string, void> {
+  yield tableCsv([COLUMNS.split(',')]);
+  let from: SettlePlace | null = null;
+  do {
+    const { payouts, next } = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_CALL });
+    if (payouts.length > 0) yield tableCsv(payouts.map(cellsOf));
+    from = next;
+  } while (from !== null);
+}
+
+function cellsOf({ runId, line, row, proposal, ...payout }: Payout): TableCell[] {
+  return [
+    runId,
+    line,
+    row.reference,
+    row.beneficiaryIdentityId,
+    { exact: formatAmount(row.amount) },
+    row.amount.currency,
+    payout.state,
+    payout.reasonCode,
+    payout.reason,
+    payout.quoteId,
+    proposal?.decision ?? null,
+    proposal?.by ?? null,
+    proposal === null ? null : { exact: rfc3339(proposal.at) },
+    proposal?.reason ?? null,
+  ];
+}

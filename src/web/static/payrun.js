@@ -1,0 +1,130 @@
+// The only script of the pages. All of them work without it.
+
+/** A file can be dropped on its field; the zone of the reader stands where nobody chose another. */
+function takeDroppedFiles() {
+  const place = document.querySelector('.drop');
+  const field = place?.querySelector('input[type="file"]');
+  if (!field) return;
+  const chosen = place.querySelector('[data-chosen]');
+  const show = () => {
+    chosen.textContent = field.files.length === 0 ? '' : `Chosen: ${field.files[0].name}`;
+  };
+  field.addEventListener('change', show);
+  for (const kind of ['dragenter', 'dragover', 'dragleave', 'drop']) {
+    place.addEventListener(kind, (event) => {
+      event.preventDefault();
+      place.classList.toggle('over', kind === 'dragenter' || kind === 'dragover');
+    });
+  }
+  place.addEventListener('drop', ({ dataTransfer }) => {
+    if (dataTransfer.files.length === 0) return;
+    const files = new DataTransfer();
+    files.items.add(dataTransfer.files[0]);
+    field.files = files.files;
+    show();
+  });
+  const zone = document.querySelector('.upload input[name="zone"]');
+  if (zone && zone.value === 'UTC') zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+takeDroppedFiles();
+
+/** Somebody who listens is told how far a run is, at most so often unless its state changed. */
+const TOLD_EVERY_MS = 20_000;
+
+/** The progress of a run follows what the server sends; what depends on its state is loaded anew when that changes. */
+function followRun() {
+  const place = document.querySelector('[data-live]');
+  if (!place) return;
+  const tell = teller(document.querySelector('[data-live-note]'));
+  let source = openLive(place, tell);
+  // A browser has few connections for all its pages; one that nobody sees needs none.
+  document.addEventListener('visibilitychange', () => {
+    if (source.hasEnded) return;
+    source.close();
+    if (!document.hidden) source = openLive(place, tell);
+  });
+}
+
+function openLive(place, tell) {
+  const source = new EventSource(place.dataset.live);
+  source.addEventListener('message', ({ data }) => {
+    const before = stateOf(place);
+    showProgress(place, data);
+    const isOther = stateOf(place) !== before;
+    tell(place.querySelector('[data-words]')?.dataset.words ?? '', { isUrgent: isOther, isShown: true });
+    if (isOther) refreshParts();
+  });
+  source.addEventListener('end', ({ data }) => {
+    source.close();
+    source.hasEnded = true;
+    if (data === 'over') refreshParts();
+    else tell('You have been signed out. Reload the page to go on.', { isUrgent: true, isShown: false });
+  });
+  source.addEventListener('error', () => {
+    if (source.readyState === EventSource.CLOSED)
+      tell('Live progress has ended. Reload the page to go on.', { isUrgent: true, isShown: false });
+  });
+  return source;
+}
+
+function stateOf(place) {
+  return place.querySelector('[data-state]')?.dataset.state;
+}
+
+/** Keeps the keyboard where it was, on the link with the same address or on the same table, and tables as they were scrolled. */
+function showProgress(place, html) {
+  const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+  const before = [...place.querySelectorAll('.scroll')];
+  const [held, lefts] = [before.indexOf(document.activeElement), before.map(({ scrollLeft }) => scrollLeft)];
+  place.innerHTML = html;
+  letKeysScroll();
+  const after = [...place.querySelectorAll('.scroll')];
+  after.forEach((table, index) => {
+    table.scrollLeft = lefts[index] ?? 0;
+  });
+  if (focused !== null) [...place.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused)?.focus();
+  after[held]?.focus({ preventScroll: true });
+}
+
+/** What is shown elsewhere on the page is told to those alone who listen. */
+function teller(note) {
+  let toldAt = Date.now();
+  return (words, { isUrgent, isShown }) => {
+    if (!note || (!isUrgent && Date.now() - toldAt < TOLD_EVERY_MS)) return;
+    toldAt = Date.now();
+    note.classList.toggle('heard', isShown);
+    note.textContent = words;
+  };
+}
+
+/** Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. */
+async function refreshParts() {
+  const answer = await fetch(location.href);
+  if (!answer.ok || answer.redirected) return;
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  for (const part of document.querySelectorAll('[data-refreshed]')) {
+    const fresh = page.getElementById(part.id);
+    if (fresh && !part.contains(document.activeElement)) part.innerHTML = fresh.innerHTML;
+  }
+  letKeysScroll();
+}
+
+/** A table that is wider than its window is scrolled by the arrow keys, in every browser. */
+function letKeysScroll() {
+  for (const place of document.querySelectorAll('.scroll')) {
+    const isWide = place.scrollWidth > place.clientWidth;
+    if (isWide === place.hasAttribute('tabindex')) continue;
+    const marks = {
+      tabindex: '0',
+      role: 'group',
+      'aria-label': place.querySelector('caption')?.textContent ?? 'Table',
+    };
+    for (const [name, value] of Object.entries(marks)) {
+      if (isWide) place.setAttribute(name, value);
+      else place.removeAttribute(name);
+    }
+  }
+}
+letKeysScroll();
+window.addEventListener('resize', letKeysScroll);
+followRun();

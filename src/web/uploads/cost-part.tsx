@@ -1,0 +1,168 @@
+import { Form } from '../parts/form.tsx';
+import { Time } from '../parts/time.tsx';
+import type { UploadCost } from './cost.ts';
+
+/** What paying the file would cost by quotes that are never used, and the button that asks for them. */
+export function CostPart({ id, cost }: { id: string; cost: UploadCost | undefined }) {
+  return (
+    <section class="cost" aria-labelledby="cost">
+      <h2 id="cost">Cost</h2>
+      {cost === undefined ? (
+        <p>Nobody has asked the service yet. Quotes bind nobody and are never used to pay.</p>
+      ) : (
+        <Cost cost={cost} />
+      )}
+      <Form action={`/uploads/${id}/cost`}>
+        <button type="submit">{cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}</button>
+      </Form>
+    </section>
+  );
+}
+
+function Cost({ cost }: { cost: UploadCost }) {
+  const { quotes, time } = cost;
+  return (
+    <>
+      <p>
+        By {quotes.usable} of {quotes.asked} quotes, asked for at <Time at={cost.at} />
+        {cost.sandbox ? ' from the sandbox: rates and fees are simulated' : ''}.{' '}
+        {quotes.ended === null ? null : `${quotes.unasked} were not had: ${quotes.ended.reason}. `}
+        {cost.rowsUnpriced === 0 ? null : `${cost.rowsUnpriced} rows are in no figure, for no quote shows their cost. `}
+        What is marked ~ is estimated from a sample.
+      </p>
+      <p>
+        {time === null ? 'How long it takes is not known.' : `It takes about ${lengthText(time.ms)} once it starts.`}
+      </p>
+      <Funds cost={cost} />
+      <Corridors cost={cost} />
+      <Unquoted cost={cost} />
+    </>
+  );
+}
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+function lengthText(ms: number): string {
+  if (ms < SECOND_MS) return 'a second';
+  if (ms < 2 * MINUTE_MS) return `${Math.ceil(ms / SECOND_MS)} seconds`;
+  if (ms < 2 * HOUR_MS) return `${Math.ceil(ms / MINUTE_MS)} minutes`;
+  return `${Math.ceil(ms / HOUR_MS)} hours`;
+}
+
+function Funds({ cost: { funds, arriving } }: { cost: UploadCost }) {
+  const arrives = new Map(arriving.map((one) => [one.currency, one]));
+  const needs = new Map(funds.map((one) => [one.currency, one]));
+  const currencies = [...new Set([...needs.keys(), ...arrives.keys()])].toSorted();
+  return (
+    <div class="scroll">
+      <table class="totals">
+        <caption>Funds needed, and what arrives</caption>
+        <thead>
+          <tr>
+            <th scope="col">Currency</th>
+            <th scope="col">Source amounts</th>
+            <th scope="col">Fees and taxes</th>
+            <th scope="col">Funds needed</th>
+            <th scope="col">Arrives</th>
+          </tr>
+        </thead>
+        <tbody>
+          {currencies.map((currency) => {
+            const need = needs.get(currency);
+            const arrival = arrives.get(currency);
+            return (
+              <tr key={currency}>
+                <th scope="row">{currency}</th>
+                <td>{figure(need?.amount, need)}</td>
+                <td>{figure(need?.fees, need)}</td>
+                <td>{figure(need?.needed, need)}</td>
+                <td>{figure(arrival?.amount, arrival)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Corridors({ cost: { corridors } }: { cost: UploadCost }) {
+  return (
+    <div class="scroll">
+      <table class="totals">
+        <caption>By corridor</caption>
+        <thead>
+          <tr>
+            <th scope="col">Corridor</th>
+            <th scope="col">Rows</th>
+            <th scope="col">Source amounts</th>
+            <th scope="col">Fees and taxes</th>
+            <th scope="col">Arrives</th>
+            <th scope="col">Rates</th>
+          </tr>
+        </thead>
+        <tbody>
+          {corridors.map((one) => (
+            <tr key={one.corridor}>
+              <th scope="row">{one.corridor}</th>
+              <td>{one.rows}</td>
+              <td>{figure(one.sourceAmount, one, one.sourceCurrency)}</td>
+              <td>{one.fees?.map((fee) => figure(fee.amount, one, fee.currency)).join(' + ') ?? '–'}</td>
+              <td>{figure(one.destinationAmount, one, one.destinationCurrency)}</td>
+              <td>{ratesText(one.rates)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function figure(amount: string | null | undefined, { estimate } = { estimate: false }, currency = ''): string {
+  if (amount === null || amount === undefined) return '–';
+  return `${estimate ? '~' : ''}${amount} ${currency}`.trimEnd();
+}
+
+function ratesText(rates: { lowest: string; highest: string } | null): string {
+  if (rates === null) return '–';
+  return rates.lowest === rates.highest ? rates.lowest : `${rates.lowest} to ${rates.highest}`;
+}
+
+function Unquoted({ cost: { quotes, unquotedRows } }: { cost: UploadCost }) {
+  if (unquotedRows.length === 0) return null;
+  return (
+    <div class="scroll">
+      <table>
+        <caption>
+          Rows without a usable quote: {quotes.unquoted}. Those that would be held or rejected are in no figure.
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              Line
+            </th>
+            <th scope="col">Reference</th>
+            <th scope="col">Would be</th>
+            <th scope="col">Code</th>
+            <th scope="col">Reason</th>
+          </tr>
+        </thead>
+        <tbody>
+          {unquotedRows.map(({ line, reference, outcome, code, reason }) => (
+            <tr key={line}>
+              <td class="number">{line}</td>
+              <td>{reference}</td>
+              <td>{outcome}</td>
+              <td>
+                <code>{code}</code>
+              </td>
+              <td>{reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

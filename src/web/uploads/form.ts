@@ -1,0 +1,182 @@
+import type { Multipart } from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { requireCsrf } from '../guard.ts';
+import { readForm } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
+import { stageUpload, tooLarge } from './staging.ts';
+import { removeUpload, type Upload, type UploadDeps, type UploadOptions } from './upload.ts';
+
+const FIELDS = [
+  'csrf',
+  'template',
+  'expectRows',
+  'expectTotals',
+  'skipInvalid',
+  'start',
+  'at',
+  'zone',
+  'maxCostDrift',
+  'again',
+] as const;
+type FieldName = (typeof FIELDS)[number];
+type Fields = Partial<Record<FieldName, string>>;
+
+/** More fields and files than the form has, so that the one too many can be named. */
+const LIMITS = { fields: 16, files: 2, parts: 18, fieldSize: 16 * 1024, fieldNameSize: 100, headerPairs: 20 };
+/** What a form has besides its file. */
+const FORM_BYTES_MAX = 512 * 1024;
+
+/** Who sends a form in parts. */
+export interface FormSender {
+  readonly person: string;
+  /** What the form has to repeat before its file; null for a program, which brings a key. */
+  readonly csrf: string | null;
+}
+
+/**
+ * Reads the form of an upload: its fields, and its one file, which is staged as it comes. The token comes before the file,
+ * so that nothing of a forged form is kept. Throws a Problem, and leaves nothing on the disk, for a form that is not ours.
+ */
+export async function readUploadForm(
+  request: FastifyRequest,
+  deps: UploadDeps,
+  sender: FormSender,
+): Promise<{ upload: Upload; options: UploadOptions }> {
+  requireSize(request, deps);
+  let upload: Upload | undefined;
+  const fields: Fields = {};
+  try {
+    for await (const part of partsOf(request)) {
+      requireToken(part, fields, sender);
+      if (part.type === 'field') {
+        takeField(fields, part);
+        continue;
+      }
+      requireOnlyFile(part, upload);
+      upload = await stageUpload(deps, { bytes: part.file, name: part.filename, person: sender.person });
+    }
+    if (upload === undefined) throw noFile();
+    return { upload, options: optionsOf(fields) };
+  } catch (error) {
+    if (upload !== undefined) await removeUpload(deps, upload.id);
+    // What is still coming is read and dropped: a browser shows the answer once it has sent everything.
+    request.raw.unpipe();
+    request.raw.resume();
+    throw error;
+  }
+}
+
+function requireSize({ headers }: FastifyRequest, { config: { files } }: UploadDeps): void {
+  const bytes = Number(headers['content-length'] ?? 0);
+  if (bytes > files.fileBytesMax + FORM_BYTES_MAX) throw tooLarge(files.fileBytesMax);
+}
+
+/** The first part of a form from a page is its token. */
+function requireToken(part: Multipart, { csrf: seen }: Fields, { csrf }: FormSender): void {
+  if (csrf === null || seen !== undefined) return;
+  requireCsrf(csrf, part.type === 'field' && part.fieldname === 'csrf' ? part.value : undefined);
+}
+
+/** The parts; what is wrong with their form becomes a Problem. */
+async function* partsOf(request: FastifyRequest) {
+  try {
+    yield* request.parts({ limits: { ...LIMITS, fileSize: Number.POSITIVE_INFINITY } });
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 413) throw new Problem(413, 'The form has too many parts.', 'Send it from the upload page.');
+    if (status === 406) throw new Problem(415, 'A file comes in a form of parts.', 'Send it as multipart/form-data.');
+    throw new Problem(400, 'The form did not arrive whole.', 'Send it again from the upload page.');
+  }
+}
+
+function statusOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : undefined;
+}
+
+interface Field {
+  readonly fieldname: string;
+  readonly value: unknown;
+  readonly valueTruncated: boolean;
+  readonly fieldnameTruncated: boolean;
+}
+
+function takeField(fields: Fields, { fieldname, value, valueTruncated, fieldnameTruncated }: Field): void {
+  const name = FIELDS.find((known) => known === fieldname);
+  if (name === undefined || fieldnameTruncated || typeof value !== 'string') {
+    throw new Problem(400, 'The form has a field that is not known here.', 'Send it from the upload page.');
+  }
+  if (valueTruncated) throw new Problem(413, `The field ${name} is too long.`, 'Write less into it.');
+  if (fields[name] !== undefined) {
+    throw new Problem(400, `The form has the field ${name} twice.`, 'Send it from the upload page.');
+  }
+  fields[name] = value;
+}
+
+function requireOnlyFile(part: { fieldname: string; filename: string | undefined }, upload: Upload | undefined): void {
+  if (part.fieldname !== 'file') {
+    throw new Problem(400, 'The form has a file that is not known here.', 'Send it from the upload page.');
+  }
+  if (upload !== undefined) throw new Problem(400, 'The form has two files.', 'Upload one file at a time.');
+  if (part.filename === undefined || part.filename === '') throw noFile();
+}
+
+function noFile(): Problem {
+  return new Problem(400, 'No file was chosen.', 'Choose the payout file on the upload page.');
+}
+
+const isTicked = z.enum(['yes', ''], 'must be yes or empty').transform((text) => text === 'yes');
+const noMoreThan = (characters: number) =>
+  z.string().trim().max(characters, `must have at most ${characters} characters`);
+const schema = z.object({
+  template: noMoreThan(255).default(''),
+  expectRows: z
+    .string()
+    .trim()
+    .regex(/^[0-9]{0,9}$/, 'must be a number of rows, such as 250')
+    .default(''),
+  expectTotals: noMoreThan(8000).default(''),
+  skipInvalid: isTicked.default(false),
+  start: z.enum(['now', 'at', 'schedule'], 'must be now, at or schedule').default('now'),
+  at: noMoreThan(40).default(''),
+  zone: noMoreThan(64).default(''),
+  maxCostDrift: z
+    .string()
+    .trim()
+    .regex(/^[0-9]{0,5}$/, 'must be a number of basis points, such as 25')
+    .default(''),
+  again: isTicked.default(false),
+});
+
+function optionsOf(fields: Fields): UploadOptions {
+  const { template, expectRows, expectTotals, start, at, zone, maxCostDrift, skipInvalid, again } = readForm(
+    schema,
+    fields,
+  );
+  return {
+    template: template === '' ? null : template,
+    skipInvalid,
+    again,
+    expectRows: expectRows === '' ? null : Number.parseInt(expectRows, 10),
+    expectTotals: totalsOf(expectTotals),
+    at: start === 'now' ? null : start === 'at' ? at : 'schedule',
+    zone: start === 'at' && zone !== '' ? zone : null,
+    maxCostDriftBp: maxCostDrift === '' ? null : Number.parseInt(maxCostDrift, 10),
+  };
+}
+
+/** One total in a line, such as `USD 1234.56`. */
+function totalsOf(text: string): UploadOptions['expectTotals'] {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, currency, amount] = /^([A-Z]{3})[ =:]+([0-9]+(?:\.[0-9]+)?)$/.exec(line) ?? [];
+      if (currency !== undefined && amount !== undefined && amount.length <= 30) return { currency, amount };
+      throw new Problem(
+        422,
+        'An expected total is not a currency and an amount.',
+        'Write one total in each line, such as USD 1234.56, with a point and without thousands.',
+      );
+    });
+}

@@ -1,0 +1,187 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Asker } from '../../app.ts';
+import type { CheckedFile, IntakeOptions } from '../../intake/check-file.ts';
+import type { ControlTotals } from '../../intake/control-totals.ts';
+import { writeMarkedUpCopy } from '../../intake/marked-up.ts';
+import { PROBLEM_KINDS, type ProblemCode } from '../../intake/problems.ts';
+import { parseTemplate, readTemplate } from '../../intake/template-file.ts';
+import { formatAmount, type Money, moneyOfDecimal } from '../../money.ts';
+import { Refusal } from '../../refusal.ts';
+import { requireCostPreview, startOf } from '../../runs/submission-options.ts';
+import { checkSubmission, isRefused, type SubmitDeps } from '../../runs/submit.ts';
+import { Problem } from '../problem.ts';
+import { templateText } from './templates.ts';
+import {
+  FILE_MODE,
+  keepUpload,
+  readUploadJson,
+  removeUpload,
+  type Upload,
+  type UploadDeps,
+  type UploadOptions,
+  type UploadPlace,
+  uploadPath,
+  writeUploadJson,
+} from './upload.ts';
+
+const amounts = z.array(z.strictObject({ currency: z.string(), amount: z.string() }));
+const problem = z.strictObject({
+  code: z.string().refine((code): code is ProblemCode => code in PROBLEM_KINDS),
+  line: z.int().nullable(),
+  column: z.string().nullable(),
+  value: z.string().nullable(),
+  message: z.string(),
+  remedy: z.string(),
+});
+const schema = z.strictObject({
+  sha256: z.string(),
+  rows: z.int(),
+  valid: z.int(),
+  /** Decimals per currency: of the whole file, and of its valid rows. */
+  totals: amounts,
+  validTotals: amounts,
+  problems: z.array(problem),
+  problemsTotal: z.int(),
+  warnings: z.array(problem),
+  fileRefused: z.boolean(),
+  /** Whether it can be handed in as it was uploaded. */
+  isPayable: z.boolean(),
+  hasMarkedUpCopy: z.boolean(),
+});
+
+/** What was found out about an uploaded file. */
+export type Review = z.infer<typeof schema>;
+
+export interface ReviewDeps extends UploadDeps, Pick<SubmitDeps, 'identities' | 'config'> {
+  readonly config: UploadDeps['config'] & SubmitDeps['config'];
+  readonly asker: Asker | undefined;
+}
+
+/**
+ * Checks a file that was staged as it would be checked when it is handed in, and keeps what was found beside it. What cannot
+ * be checked as it was asked for leaves nothing: a Problem (422) for options that make no sense, a Refusal for the file.
+ */
+export async function reviewUpload(deps: ReviewDeps, staged: Upload, options: UploadOptions): Promise<Upload> {
+  try {
+    requireSense(deps, options);
+    await keepTemplate(deps, staged, options);
+    const upload = { ...staged, options };
+    await keepReview(deps, upload);
+    return await keepUpload(deps, { ...upload, state: 'checked' });
+  } catch (error) {
+    await removeUpload(deps, staged.id);
+    throw error;
+  }
+}
+
+/** What was found when the file came; undefined before that, and once it is a run. */
+export async function readReview(deps: UploadPlace, { id }: Upload): Promise<Review | undefined> {
+  return await readUploadJson(deps, id, { file: 'review.json', schema });
+}
+
+/** Keeps what was found, and the marked-up copy where the file can have one. */
+async function keepReview(deps: ReviewDeps, upload: Upload): Promise<void> {
+  const path = uploadPath(deps, upload.id, 'file');
+  const submission = { path, skipInvalid: upload.options.skipInvalid, intake: await intakeOptionsOf(deps, upload) };
+  await keepFindings(deps, upload, await checkSubmission(deps, submission));
+}
+
+/** Keeps what a check found. */
+export async function keepFindings(deps: UploadDeps, upload: Upload, checked: CheckedFile): Promise<void> {
+  const target = uploadPath(deps, upload.id, 'marked-up.csv');
+  await rm(target, { force: true });
+  const hasMarkedUpCopy =
+    checked.problemsTotal > 0 && (await writeMarkedUpCopy(uploadPath(deps, upload.id, 'file'), checked, target));
+  const review: Review = {
+    sha256: checked.sha256,
+    rows: checked.rows,
+    valid: checked.valid,
+    totals: checked.totals.map(amountOf),
+    validTotals: checked.validTotals.map(amountOf),
+    problems: [...checked.problems],
+    problemsTotal: checked.problemsTotal,
+    warnings: [...checked.warnings],
+    fileRefused: checked.fileRefused,
+    isPayable: !isRefused(checked, upload.options),
+    hasMarkedUpCopy,
+  };
+  await writeUploadJson(deps, upload.id, { file: 'review.json', value: review });
+}
+
+/** How intake is to read the file. `sha256`: it must be the bytes that were reviewed. */
+export async function intakeOptionsOf(
+  deps: UploadPlace & Pick<ReviewDeps, 'config'>,
+  { id, name, options }: Upload,
+  sha256: string | null = null,
+): Promise<IntakeOptions> {
+  const expected = expectedOf(options, sha256);
+  return {
+    limits: deps.config.files,
+    fileName: name,
+    ...(options.template === null ? {} : { template: await readTemplate(uploadPath(deps, id, 'template.json')) }),
+    ...(expected === undefined ? {} : { expected }),
+  };
+}
+
+function expectedOf({ expectRows, expectTotals }: UploadOptions, sha256: string | null): ControlTotals | undefined {
+  if (expectRows === null && expectTotals.length === 0 && sha256 === null) return undefined;
+  return { rows: expectRows, totals: expectTotals.map(moneyOf), sha256 };
+}
+
+function moneyOf({ currency, amount }: UploadOptions['expectTotals'][number]): Money {
+  const money = moneyOfDecimal(amount, currency);
+  if (money !== undefined) return money;
+  throw new Problem(
+    422,
+    `The expected total ${currency} ${amount} is no amount of a known currency.`,
+    'Write one total in each line, such as USD 1234.56.',
+  );
+}
+
+/** Throws a Problem (422) for what can never be handed in. */
+export function requireSense(deps: ReviewDeps, options: UploadOptions): void {
+  const currencies = options.expectTotals.map(moneyOf).map(({ currency }) => currency);
+  if (new Set(currencies).size < currencies.length) {
+    throw new Problem(422, 'The expected totals name a currency twice.', 'Write one total for each currency.');
+  }
+  startOfUpload(deps, options);
+  requireCostPreview(driftOf(options), deps.asker);
+}
+
+/** When its run is to start; undefined: at once. Throws a Problem (422) for a time that cannot be. */
+export function startOfUpload({ clock }: Pick<UploadDeps, 'clock'>, { at, zone }: UploadOptions) {
+  try {
+    return at === null ? undefined : startOf({ at, zone: zone ?? undefined }, clock);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Problem(
+      422,
+      error.message.replace(/^--at /, 'The start time ').replace('--zone', 'a time zone'),
+      'Give a day and time to come, and its time zone, such as Europe/Berlin; or let it start at once.',
+    );
+  }
+}
+
+/** The allowed drift of costs in basis points. */
+export function driftOf({ maxCostDriftBp }: UploadOptions): bigint | undefined {
+  return maxCostDriftBp === null ? undefined : BigInt(maxCostDriftBp);
+}
+
+/** The template is kept as it was: what is reviewed is what is handed in. */
+export async function keepTemplate(deps: UploadDeps, { id }: Upload, { template }: UploadOptions): Promise<void> {
+  if (template === null) return;
+  const text = await templateText(deps.settings.templates, template);
+  if (Array.isArray(parseTemplate(text))) {
+    throw new Problem(
+      422,
+      'This template is of no use.',
+      'Have it mended: "payrun template check" tells what is wrong.',
+    );
+  }
+  await writeFile(uploadPath(deps, id, 'template.json'), text, { mode: FILE_MODE, flag: 'wx' });
+}
+
+function amountOf(money: Money): { currency: string; amount: string } {
+  return { currency: money.currency, amount: formatAmount(money) };
+}

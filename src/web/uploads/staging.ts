@@ -1,0 +1,143 @@
+import { open } from 'node:fs/promises';
+import { isSamePerson } from '../../people/same-person.ts';
+import { Problem } from '../problem.ts';
+import { shownFileName } from './file-name.ts';
+import {
+  FILE_MODE,
+  keepUpload,
+  listUploads,
+  makeUploadFolder,
+  NO_OPTIONS,
+  readUpload,
+  removeUpload,
+  type Upload,
+  type UploadDeps,
+  uploadedBytes,
+  uploadFolders,
+  uploadPath,
+} from './upload.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+/** A file that nobody handed in by then is removed. */
+const WAITING_MS_MAX = 24 * HOUR_MS;
+/** Whoever was receiving, checking or recording it is gone: even the longest file is done by then. */
+const RECEIVING_MS_MAX = 6 * HOUR_MS;
+/** All waiting files of one person together have at most as many bytes as so many of the largest. */
+const LARGEST_FILES_MAX = 2;
+/** After so many bytes it is asked anew how many the person has, for uploads may come side by side. */
+const LOOK_EVERY_BYTES = 64 * 1024 * 1024;
+
+/** A file that is coming in. */
+export interface Incoming {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** As whoever sends it calls it. */
+  readonly name: string;
+  /** Who sends it, as the audit log will name them. */
+  readonly person: string;
+}
+
+/**
+ * Streams a file to a place of its own in the data directory (security.md S1, S3, S5). What is cut short leaves nothing.
+ * Throws a Problem: 413 for too many bytes, 409 when the person has too many files or bytes waiting, 400 for a file that
+ * did not arrive whole. The upload is `receiving` until it is checked (review.ts).
+ */
+export async function stageUpload(deps: UploadDeps, { bytes, name, person }: Incoming): Promise<Upload> {
+  const upload: Upload = {
+    id: deps.random.uuid(),
+    person,
+    name: shownFileName(name),
+    createdAt: deps.clock.now(),
+    bytes: 0,
+    state: 'receiving',
+    options: NO_OPTIONS,
+    startAt: null,
+    runId: null,
+    isNew: true,
+    trouble: null,
+  };
+  try {
+    await makeUploadFolder(deps, upload.id);
+    // Before it is counted: of two that come at once, each sees the other.
+    await keepUpload(deps, upload);
+    await requireRoom(deps, person);
+    return await keepUpload(deps, { ...upload, bytes: await receive(deps, upload, bytes) });
+  } catch (error) {
+    await removeUpload(deps, upload.id);
+    throw error;
+  }
+}
+
+async function receive(deps: UploadDeps, { id, person }: Upload, incoming: AsyncIterable<Buffer>): Promise<number> {
+  const { fileBytesMax } = deps.config.files;
+  await using file = await open(uploadPath(deps, id, 'file'), 'wx', FILE_MODE);
+  let bytes = 0;
+  let looksAt = LOOK_EVERY_BYTES;
+  for await (const chunk of arriving(incoming)) {
+    bytes += chunk.length;
+    if (bytes > fileBytesMax) throw tooLarge(fileBytesMax);
+    await file.writeFile(chunk);
+    if (bytes < looksAt) continue;
+    looksAt += LOOK_EVERY_BYTES;
+    await requireRoom(deps, person);
+  }
+  await file.sync();
+  await requireRoom(deps, person);
+  return bytes;
+}
+
+/** The chunks; that they end early is nobody's fault here. */
+async function* arriving(incoming: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* incoming;
+  } catch {
+    throw new Problem(400, 'The file did not arrive whole.', 'Send it again.');
+  }
+}
+
+/** The Problem (413) for a file that is larger than intake takes. */
+export function tooLarge(fileBytesMax: number): Problem {
+  return new Problem(
+    413,
+    `The file has more than ${fileBytesMax.toLocaleString('en')} bytes.`,
+    'Split it into smaller files; the limit is "files.fileBytesMax" of PAYRUN_CONFIG.',
+  );
+}
+
+async function requireRoom(deps: UploadDeps, person: string): Promise<void> {
+  const waiting = (await listUploads(deps)).filter((one) => isSamePerson(one.person, person) && isWaiting(deps, one));
+  if (waiting.length > deps.settings.uploadsMax) {
+    throw new Problem(
+      409,
+      `You have ${deps.settings.uploadsMax} uploaded files waiting, and there can be no more.`,
+      'Hand in or discard some of them on the upload page.',
+    );
+  }
+  const sizes = await Promise.all(waiting.map(({ id }) => uploadedBytes(deps, id)));
+  const bytesMax = LARGEST_FILES_MAX * deps.config.files.fileBytesMax;
+  if (sizes.reduce((sum, size) => sum + size, 0) <= bytesMax) return;
+  throw new Problem(
+    409,
+    `Your uploaded files have more than ${bytesMax.toLocaleString('en')} bytes together.`,
+    'Hand in or discard some of them on the upload page, then send this one again.',
+  );
+}
+
+/** Whether an upload holds bytes, or soon will. */
+function isWaiting({ clock }: Pick<UploadDeps, 'clock'>, { state, createdAt }: Upload): boolean {
+  if (state === 'receiving') return clock.now() - createdAt <= RECEIVING_MS_MAX;
+  return state !== 'recorded';
+}
+
+/** Removes uploads that nobody handed in within a day, and those whose receiving process is gone. */
+export async function removeOldUploads(deps: Pick<UploadDeps, 'config' | 'clock'>): Promise<void> {
+  for (const { id, changedAt } of await uploadFolders(deps)) {
+    const upload = await readUpload(deps, id);
+    const ageMs = deps.clock.now() - (upload?.createdAt ?? changedAt);
+    if (isOver(upload?.state ?? 'receiving', ageMs)) await removeUpload(deps, id);
+  }
+}
+
+function isOver(state: Upload['state'], ageMs: number): boolean {
+  if (state === 'handed-in') return false;
+  return ageMs > (state === 'receiving' ? RECEIVING_MS_MAX : WAITING_MS_MAX);
+}

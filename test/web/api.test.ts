@@ -1,0 +1,277 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
+import { summaryJson } from '../../src/report/document.ts';
+import { documentOf } from '../../src/runs/document.ts';
+import { summariseRun } from '../../src/runs/report.ts';
+import { readRun } from '../../src/runs/submit.ts';
+import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { configured, openApiRig } from './api-rig.ts';
+
+const SMALL = readFileSync(join(import.meta.dirname, '../../samples/small.csv'));
+const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency\n';
+const BENEFICIARY = '3f0c7a52-6b1d-4c8e-9a34-5d2e8b7f1c60';
+const NEEDS_APPROVAL = { mode: 'on' };
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+/** Operations of which an answer was held against the document. */
+const seen = new Set<string>();
+let described: string[] = [];
+
+async function openRig(options: Parameters<typeof openApiRig>[1] = {}) {
+  const rig = await openApiRig(server.url, options);
+  described = Object.entries(rig.document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  onTestFinished(() => {
+    for (const operation of rig.seen) seen.add(operation);
+  });
+  return rig;
+}
+
+const csv = (body: unknown, headers = {}) => ({ body, headers: { 'content-type': 'text/csv', ...headers } });
+
+describe('each operation answers as the served document says', () => {
+  test('for a file that is checked, previewed and handed in', async () => {
+    const { app, person, program } = await openRig();
+    const anna = await person('anna', 'maker');
+    const key = await program('accounting', 'maker');
+
+    const bad = `${HEADER}A 1,${BENEFICIARY},1.005,USD,MXN\n`;
+    const problems = await key.call('POST', '/validate?name=march.csv', csv(bad));
+    expect(problems.status).toBe(200);
+    expect(problems.json).toMatchObject({
+      file: 'march.csv',
+      rows: 1,
+      valid: 0,
+      problems: [{ line: 2, column: 'amount' }],
+    });
+
+    const preview = await key.call('POST', '/preview?sample=2', csv(SMALL));
+    expect(preview.status).toBe(200);
+    expect(preview.json).toMatchObject({ sandbox: true, problemsTotal: 0, quotes: { sample: 2 } });
+
+    const refused = await key.call('POST', '/runs', csv(bad));
+    expect(refused.status).toBe(422);
+    expect(refused.json).toMatchObject({ status: 422, rows: 1, problemsTotal: 1 });
+
+    const made = await key.call('POST', '/runs?name=small.csv', csv(SMALL));
+    expect(made.status).toBe(201);
+    const [runId = ''] = await app.ledger.runs.list();
+    const document = await documentOf(app, await readRun(app, runId));
+    expect(made.json).toEqual(document);
+    expect(made.headers.get('location')).toBe(`/api/v1/runs/${runId}`);
+    expect((await readRun(app, runId)).createdBy).toBe('key accounting of root');
+
+    const again = await anna.call('POST', '/runs', csv(SMALL));
+    expect([again.status, again.json]).toEqual([200, document]);
+    expect((await key.call('GET', '/templates')).json).toEqual([]);
+  });
+
+  test('for runs, their rows and what is downloaded of them', async () => {
+    const { app, person, program } = await openRig();
+    await person('anna', 'maker');
+    const key = await program('reports', 'viewer');
+    const runId = await recordRun(app.ledger, { lines: [2, 3, 4], refused: [5] });
+    await armPayout(app.ledger, { runId, line: 3 }, 'q-1');
+    await movePayout(app.ledger, { runId, line: 3 }, 'accepted', 'completed');
+    await movePayout(app.ledger, { runId, line: 4 }, 'rejected');
+    const document = await documentOf(app, await readRun(app, runId));
+
+    const runs = await key.call('GET', '/runs?state=paying&text=r1');
+    expect([runs.json, runs.headers.get('x-total-count')]).toEqual([[document], '1']);
+    expect((await key.call('GET', '/runs?state=paused')).json).toEqual([]);
+    expect((await key.call('GET', `/runs/${runId}`)).json).toEqual(document);
+    expect((await key.call('GET', `/runs/${runId}/details`)).json).toMatchObject({ submittedBy: 'test' });
+    expect((await key.call('GET', `/runs/${runId}/events`)).json).toMatchObject([{ event: 'paying', actor: 'test' }]);
+
+    const rows = await key.call('GET', `/runs/${runId}/payouts`);
+    expect(rows.json).toMatchObject([{ line: 2 }, { line: 3, outcome: 'paid' }, { line: 4 }, { line: 5 }]);
+    const page = await key.call('GET', `/runs/${runId}/payouts?outcome=paid&page=1`);
+    expect([page.json, page.headers.get('x-total-count')]).toMatchObject([[{ line: 3 }], '1']);
+    expect((await key.call('GET', `/runs/${runId}/payouts?outcome=held`)).json).toEqual([]);
+    const lines = await key.call('GET', `/runs/${runId}/payouts?format=ndjson`);
+    expect(
+      lines.text
+        .trimEnd()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+    ).toEqual(rows.json);
+    expect((await key.call('GET', `/runs/${runId}/payouts/3`)).json).toMatchObject({
+      state: 'completed',
+      quoteId: 'q-1',
+    });
+    expect((await key.call('GET', `/runs/${runId}/payouts/5`)).json).toMatchObject({ state: 'refused' });
+
+    const report = await key.call('GET', `/runs/${runId}/report`);
+    expect(report.headers.get('content-disposition')).toBe(`attachment; filename="${runId}.csv"`);
+    expect(report.text.trimEnd().split('\r\n')).toHaveLength(5);
+    expect((await key.call('GET', `/runs/${runId}/report?format=json`)).json).toMatchObject({ runId, faults: [] });
+    const summary = await key.call('GET', `/runs/${runId}/report?format=summary`);
+    const expected = summaryJson(await summariseRun(app, runId));
+    expect(summary.json).toEqual({ ...expected, createdAt: expect.any(String) });
+    expect((await key.call('GET', `/runs/${runId}/retry-file`)).text).toContain('INV-4');
+    const other = await recordRun(app.ledger, { id: 'r2', lines: [2] });
+    expect((await key.call('GET', `/runs/${other}/retry-file`)).status).toBe(204);
+  });
+
+  test('for a run that is approved, paused, resumed and cancelled', async () => {
+    const { app, person } = await openRig({ env: await configured({ approval: NEEDS_APPROVAL }) });
+    const [anna, bob] = [await person('anna', 'maker'), await person('bob', 'checker')];
+    const made = await anna.call('POST', '/runs', csv(SMALL));
+    expect(made.json).toMatchObject({ state: 'awaiting-approval' });
+    const [runId = ''] = await app.ledger.runs.list();
+    const { fileSha256: sha256 } = await readRun(app, runId);
+
+    const shown = await bob.call('GET', `/runs/${runId}/details`);
+    expect(shown.json).toMatchObject({ submittedBy: 'anna', approval: { needed: 1, given: [] } });
+    expect((await bob.call('POST', `/runs/${runId}/approve`, { body: { sha256: 'f'.repeat(64) } })).status).toBe(409);
+    const approved = await bob.call('POST', `/runs/${runId}/approve`, { body: { sha256 } });
+    expect(approved.json).toMatchObject({ run: { runId, state: 'paying' }, missing: 0 });
+
+    const paused = await anna.call('POST', `/runs/${runId}/pause`, { body: { reason: 'the rates look wrong' } });
+    expect(paused.json).toMatchObject({ state: 'paused' });
+    expect((await bob.call('GET', `/runs/${runId}/details`)).json).toMatchObject({
+      pauseReason: 'the rates look wrong',
+    });
+    expect((await bob.call('POST', `/runs/${runId}/resume`)).json).toMatchObject({ state: 'paying' });
+    const cancelled = await anna.call('POST', `/runs/${runId}/cancel`, { body: { reason: 'a wrong file' } });
+    expect(cancelled.json).toMatchObject({ state: 'cancelled', outcomes: { waiting: 0 } });
+    expect((await bob.call('POST', `/runs/${runId}/resume`)).status).toBe(409);
+  });
+
+  test('for payouts that people decide', async () => {
+    const { app, person } = await openRig();
+    const [anna, bob] = [await person('anna', 'maker'), await person('bob', 'checker')];
+    const runId = await recordRun(app.ledger, { lines: [2, 3, 4, 5] });
+    for (const line of [2, 3]) await movePayout(app.ledger, { runId, line }, 'held');
+    await armPayout(app.ledger, { runId, line: 4 }, '4d3c2b1a-0000-4000-8000-000000000004');
+    await movePayout(app.ledger, { runId, line: 4 }, 'unknown', 'held');
+    const at = (line: number): string => `/runs/${runId}/payouts/${line}`;
+
+    const body = { reason: 'not a duplicate' };
+    const proposed = await anna.call('POST', `${at(2)}/allow`, { body });
+    expect(proposed.json).toMatchObject({ line: 2, result: 'proposed', proposal: { by: 'anna', decision: 'allow' } });
+    expect((await anna.call('POST', `${at(2)}/allow`, { body })).status).toBe(409);
+    const done = await bob.call('POST', `${at(2)}/allow`, { body });
+    expect(done.json).toMatchObject({ result: 'done', state: 'ready', proposal: null });
+
+    await anna.call('POST', `${at(3)}/drop`, { body });
+    expect((await bob.call('POST', `${at(3)}/drop`, { body })).json).toMatchObject({ state: 'cancelled' });
+
+    const notPaid = { outcome: 'not-paid', reason: 'the bank confirms it' };
+    expect((await anna.call('POST', `${at(4)}/resolve`, { body: notPaid })).status).toBe(503);
+    const own = await startOwnSandbox(app.config.dataDir, app);
+    onTestFinished(async () => await own?.sandbox.close());
+    expect((await anna.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'proposed' });
+    expect((await bob.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ state: 'rejected' });
+
+    const cancelled = await anna.call('POST', `${at(5)}/cancel`, { body: { reason: 'paid by hand' } });
+    expect(cancelled.json).toMatchObject({ runId, outcomes: { cancelled: 2, rejected: 1, waiting: 1 } });
+  });
+
+  test('for the ledger as a whole', async () => {
+    const { app, person, program } = await openRig();
+    const [anna, bob] = [await person('anna', 'maker'), await person('bob', 'checker')];
+    const key = await program('watch', 'maker');
+    expect((await key.call('GET', '/status')).json).toMatchObject({
+      sandbox: true,
+      halt: null,
+      season: { open: true },
+    });
+    expect((await key.call('GET', '/settings')).json).toMatchObject({ service: 'sandbox', same: true });
+    const halted = await key.call('POST', '/halt', { body: { reason: 'a wrong account' } });
+    expect(halted.json).toEqual({ halt: 'a wrong account', releaseBy: null, service: 'sandbox' });
+    expect((await anna.call('POST', '/release')).json).toMatchObject({ result: 'proposed', releaseBy: 'anna' });
+    expect((await anna.call('POST', '/release')).status).toBe(409);
+    expect((await bob.call('POST', '/release')).json).toMatchObject({ result: 'released', halt: null });
+    expect((await key.call('GET', '/halt')).json).toMatchObject({ halt: null });
+
+    const log = await anna.call('GET', '/audit?from=2');
+    expect(log.json).toMatchObject({ changed: [], next: null });
+    expect(log.text).toContain('"ledger.released"');
+    expect((await anna.call('GET', '/audit?run=none')).json).toMatchObject({ entries: [] });
+    expect((await anna.call('GET', '/audit/verdict')).json).toMatchObject({ holds: true, findings: [] });
+    expect((await key.call('GET', '/notifications')).json).toEqual([]);
+    expect((await app.ledger.head.read()).halt).toBeNull();
+  });
+
+  test('for schedules and the block list', async () => {
+    const { person } = await openRig();
+    const [bob, carl] = [await person('bob', 'checker'), await person('carl', 'checker')];
+    const body = { cron: '30 6 * * 1-5', zone: 'Europe/Berlin', do: 'start' };
+    expect((await bob.call('PUT', '/schedules/morning', { body })).json).toMatchObject({
+      name: 'morning',
+      setBy: 'bob',
+    });
+    expect((await bob.call('PUT', '/schedules/morning', { body: { ...body, cron: '1 2' } })).status).toBe(409);
+    expect((await bob.call('GET', '/schedules')).json).toMatchObject([{ cron: '30 6 * * 1-5', windowMs: 3_600_000 }]);
+    expect((await bob.call('DELETE', '/schedules/morning')).status).toBe(204);
+    expect((await bob.call('DELETE', '/schedules/morning')).status).toBe(404);
+
+    const place = `/block-list/${BENEFICIARY}`;
+    const blocked = await bob.call('PUT', place, { body: { reason: 'account taken over' } });
+    expect(blocked.json).toMatchObject({ identityId: BENEFICIARY, by: 'bob', unblockBy: null });
+    expect((await bob.call('DELETE', place)).json).toEqual({ result: 'proposed' });
+    expect((await bob.call('DELETE', place)).status).toBe(409);
+    expect((await bob.call('GET', '/block-list')).json).toMatchObject([{ unblockBy: 'bob' }]);
+    expect((await carl.call('DELETE', place)).json).toEqual({ result: 'unblocked' });
+    expect((await carl.call('DELETE', place)).status).toBe(404);
+  });
+
+  test('for people and keys', async () => {
+    const { person } = await openRig();
+    const [ada, eve] = [await person('ada', 'admin'), await person('eve', 'admin')];
+    const body = { name: 'Fred Field', role: 'maker' };
+    expect((await ada.call('POST', '/users', { body })).json).toEqual({ kind: 'proposed', user: null, secret: null });
+    const added = await eve.call('POST', '/users', { body });
+    expect(added.json).toMatchObject({ kind: 'done', user: { name: 'Fred Field' }, secret: expect.any(String) });
+    const fred = '/users/Fred%20Field';
+    for (const [step, asked] of [
+      ['role', { body: { role: 'checker' } }],
+      ['reset', {}],
+    ] as const) {
+      expect((await ada.call('POST', `${fred}/${step}`, asked)).json).toMatchObject({ kind: 'proposed' });
+      expect((await eve.call('POST', `${fred}/${step}`, asked)).json).toMatchObject({ kind: 'done' });
+    }
+    expect((await ada.call('POST', `${fred}/disable`)).status).toBe(204);
+    await ada.call('POST', `${fred}/enable`);
+    expect((await eve.call('POST', `${fred}/enable`)).json).toMatchObject({
+      user: { isDisabled: false },
+      secret: null,
+    });
+    expect((await ada.call('POST', '/users/nobody/reset')).status).toBe(404);
+    expect((await ada.call('GET', '/users')).text).toContain('"Fred Field"');
+
+    const key = { name: 'accounting', role: 'maker', for: '365d' };
+    expect((await ada.call('POST', '/keys', { body: key })).json).toMatchObject({ kind: 'proposed' });
+    expect((await eve.call('POST', '/keys', { body: key })).json).toMatchObject({
+      bearer: expect.stringMatching(/^pr_/),
+    });
+    expect((await ada.call('GET', '/keys')).json).toMatchObject([{ name: 'accounting', lastUsedAt: null }]);
+    expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(204);
+    expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(404);
+  });
+
+  test('and none was left out', () => {
+    expect(described.filter((operation) => !seen.has(operation))).toEqual([]);
+    expect(described.length).toBeGreaterThan(35);
+  });
+});
+
+test('docs/openapi.json is the document that is served', async () => {
+  const { document } = await openRig();
+  const path = join(import.meta.dirname, '../../docs/openapi.json');
+  // Written anew with UPDATE_DOCS=1; then: npx biome format --write docs/openapi.json
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, JSON.stringify(document, null, 2));
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(document);
+});

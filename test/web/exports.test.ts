@@ -1,0 +1,76 @@
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startSession } from '../../src/people/sessions.ts';
+import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { fillNaughty } from './naughty-site.ts';
+import { addressOf, openWholeSite, type Route, routesOf } from './whole-site.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+/** What spreadsheets take for the beginning of a formula, alone and behind what they, or editors, leave out. */
+const SIGNS = ['=', '+', '-', '@', '\t', '\r', '\n', '\0', '＝', '＋', '－', '＠', '﹦', '﹢', '﹣', '﹫'];
+const BEFORE = ['', ' ', '   ', '\u00A0', '\uFEFF', '\u200B', '\u3000', '\u202E', '\t', '\r\n'];
+const NAUGHTY = [
+  ...SIGNS.flatMap((sign) => BEFORE.map((before) => `${before}${sign}HYPERLINK("http://evil.example","x")`)),
+  "=cmd|' /C calc'!A0",
+  '@SUM(1+1)*cmd|calc',
+  '-2+3+cmd|calc',
+  '=1,"=2"',
+  '+1;=2',
+];
+
+/** A cell of an export that a spreadsheet would run; numbers are none, and neither is what `'` or an escape makes text. */
+function isRun(cell: string): boolean {
+  return /^[\s\p{Cf}\0]*[=+\-@\t\r\n\0＝＋－＠﹦﹢﹣﹫]/u.test(cell) && !/^-?[0-9]+(\.[0-9]+)?$/.test(cell);
+}
+
+/** Exports in which somebody's words stand, and how many different ones at least. */
+const HOLD: Readonly<Record<Route, number>> = {
+  'GET /runs.csv': NAUGHTY.length,
+  'GET /runs/:run/history.csv': NAUGHTY.length,
+  'GET /runs/:run/report': NAUGHTY.length,
+  'GET /runs/:run/reports/:file': NAUGHTY.length,
+  'GET /runs/:run/payouts.csv': NAUGHTY.length,
+  'GET /runs/:run/payouts/:line/history.csv': 1,
+  'GET /to-settle.csv': NAUGHTY.length,
+  'GET /block-list.csv': NAUGHTY.length,
+  'GET /audit.csv': NAUGHTY.length,
+  'GET /users.csv': 20,
+  'GET /keys.csv': NAUGHTY.length,
+  'GET /schedules.csv': 20,
+  'GET /settings.csv': 0,
+  'GET /inbox.csv': 20,
+  'GET /uploads/:id/problems.csv': 1,
+  'GET /uploads/:id/marked-up.csv': 1,
+  'GET /api/v1/runs/:run/report': NAUGHTY.length,
+};
+/** A payout file for payrun, of rows that intake has taken: it refuses formulas. */
+const NO_TABLE = ['GET /runs/:run/retry-file', 'GET /api/v1/runs/:run/retry-file'];
+
+test('no cell that a spreadsheet would run is in any table that can be had', async () => {
+  const { web, base, app, person } = await openWholeSite(server);
+  const ada = await person('ada', 'admin');
+  const names = await fillNaughty(app, ada, NAUGHTY);
+  const cookie = `${SESSION_COOKIE}=${await startSession(app, 'ada')}`;
+  const exports = routesOf(web).filter((route) => /^GET .*(\.csv|\/report|:file|retry-file)$/.test(route));
+  expect(exports.toSorted()).toEqual([...Object.keys(HOLD), ...NO_TABLE].toSorted());
+  for (const route of Object.keys(HOLD)) {
+    const { path } = addressOf(route, names);
+    const answer = await fetch(base + path, { headers: { cookie } });
+    const text = await answer.text();
+    expect(`${route} ${answer.status}`).toBe(`${route} 200`);
+    const cells: string[] = parse(text, { relax_column_count: true, bom: true }).flat();
+    expect({ route, run: cells.filter(isRun) }).toEqual({ route, run: [] });
+    const held = new Set(cells.filter((cell) => /^'|\\u[0-9a-f]{4}/.test(cell)));
+    expect(held.size).toBeGreaterThanOrEqual(HOLD[route] ?? 0);
+  }
+});

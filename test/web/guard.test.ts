@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openWebRig } from './rig.ts';
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+describe('a page', () => {
+  test('asks somebody to sign in, and remembers where they wanted to go', async () => {
+    const { visitor } = await openWebRig(server.url);
+    const answer = await visitor().get('/runs?state=paused');
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe('/sign-in?next=%2Fruns%3Fstate%3Dpaused');
+  });
+
+  test('is shown to whoever has signed in, and has the headers that keep others out', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'viewer');
+    const answer = await anna.get('/runs');
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('There are no runs yet');
+    expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'none';script-src 'self'/);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+    });
+  });
+
+  test('is not shown under a name that is not ours', async () => {
+    const { person, base } = await openWebRig(server.url);
+    const anna = await person('anna', 'viewer');
+    expect((await anna.get('/runs')).status).toBe(200);
+    const cookie = `${SESSION_COOKIE}=${anna.cookies.get(SESSION_COOKIE)}`;
+    const { request } = await import('undici');
+    const { statusCode, body } = await request(`${base}/runs`, { headers: { host: 'evil.example', cookie } });
+    expect(statusCode).toBe(421);
+    expect(await body.text()).toContain('web.hosts');
+  });
+
+  test('that there is not says so to everybody', async () => {
+    const { visitor } = await openWebRig(server.url);
+    expect((await visitor().get('/nothing')).status).toBe(404);
+    expect((await visitor().get('/static/payrun.css')).status).toBe(200);
+    expect((await visitor().get('/static/../server.js')).status).toBe(404);
+  });
+});
