@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Clock, Random } from './clock.ts';
-import { CAPABILITIES, type Config, type ServiceSettings } from './config.ts';
+import { CAPABILITIES, type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config.ts';
 import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
 import { type Head, openHead } from './ledger/head.ts';
 import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
@@ -12,17 +12,20 @@ import { safetyOf } from './ledger/safety.ts';
 import { ensureSeason, keepSeason } from './ledger/season.ts';
 import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
+import { type Notifier, openNotifier } from './notify/notifier.ts';
 import type { At } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
-import { requireDurability } from './redis/durability.ts';
+import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
+import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
+import type { Brake } from './service/brake.ts';
 import { readCapabilitiesRecord } from './service/capabilities-file.ts';
-import { openService } from './service/client.ts';
+import { type ObserveCall, openService, type Service } from './service/client.ts';
 import { VERSION } from './version.ts';
 
 /** What does not close within this, because its Redis is gone, is left. */
@@ -33,6 +36,9 @@ export interface Jobs {
   wake(runId: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** What is asked of a service without anything being armed. */
+export type Asker = Pick<Service, 'quote' | 'testToken'> & IdentityLister;
 
 /** The service that a run is paid through. */
 export interface ServiceChoice {
@@ -54,6 +60,8 @@ export interface AppOptions<J extends Jobs> {
   readonly looks?: boolean;
   /** Told, in words for people, of what takes its time. */
   readonly report: (line: string) => void;
+  /** Told of each exchange with the service, for figures. */
+  readonly observe?: ObserveCall | undefined;
   readonly openJobs: (redis: Redis, prefix: string) => J;
 }
 
@@ -74,6 +82,9 @@ export interface App<J extends Jobs = Jobs> {
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
   readonly overrides: readonly string[];
+  readonly observe: ObserveCall;
+  /** What about Redis is less than durable now; rejects when it does not answer. */
+  readonly readDurability: () => Promise<readonly DurabilityFinding[]>;
   /** What the safety rule depends on, as this process is set. */
   readonly safety: string;
   readonly jobs: J;
@@ -82,6 +93,12 @@ export interface App<J extends Jobs = Jobs> {
   readonly requireSafety: () => Promise<void>;
   /** Opens what paying needs; closed with the app. Throws a Refusal when the safety settings are not the ledger's. */
   readonly openPay: (service: ServiceChoice) => Promise<PayDeps>;
+  /** Tells endpoints what happened; its faults are nobody else's. */
+  readonly notifier: Notifier;
+  /** The configured service, for questions that arm nothing; undefined where there is only payrun's own sandbox. */
+  readonly asker: Asker | undefined;
+  /** The identities that the configured service lists; undefined where payrun pays through its own sandbox, which takes any. */
+  readonly identities: IdentityBook | undefined;
   /** Adds something to be released by `close`, before all that was opened earlier. */
   readonly onClose: (release: () => Promise<void>) => void;
   readonly close: () => Promise<void>;
@@ -122,6 +139,8 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       capabilities,
       overrides,
       safety,
+      observe: options.observe ?? (() => {}),
+      readDurability: () => readDurability(redis),
       ensureSeason: onceAtATime(() => ensureSeason({ ...season, arms: false })),
       joinSeason,
       keepSeason: onceAtATime(() => keepSeason(season, joinSeason)),
@@ -135,12 +154,16 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       ledger.payouts.sawCounter(await highestCounter(config.dataDir));
       return openPayDeps(app, { redis, service, closing });
     };
+    const asker = askerOf(app, { redis, closing });
     return {
       ...app,
       jobs,
       wake: (runId) => jobs.wake(runId),
       requireSafety,
       openPay,
+      notifier: openNotifierOf(app, dataDir.id),
+      asker,
+      identities: asker === undefined ? undefined : openIdentityBook({ service: asker, clock, log }),
       onClose: (release) => closing.push(release),
       close,
     };
@@ -238,14 +261,9 @@ function onceAtATime<T>(task: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The service as ledgers and reports name it. */
-export function nameOf(service: ServiceSettings | undefined): string {
-  return service === undefined ? 'sandbox' : `${service.url} ${service.environment} ${service.tenantId}`;
-}
-
 async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): Promise<string> {
   if (looks !== true || config.service !== undefined) return nameOf(config.service);
-  return (await head.read()).service || nameOf(undefined);
+  return (await head.read()).service || SANDBOX_NAME;
 }
 
 async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promise<RedisAddress> {
@@ -267,6 +285,37 @@ export async function capabilitiesOf({ service, capabilitiesFile, assume }: Conf
   return new Set(CAPABILITIES.filter((name) => capabilities[name]?.holds ?? assume.includes(name)));
 }
 
+function openNotifierOf(app: Base & Pick<App, 'serviceName'>, dataDirId: string): Notifier {
+  const { config, serviceName } = app;
+  return openNotifier({
+    ...app,
+    settings: config.notify,
+    origin: { environment: config.service?.environment ?? 'test', sandbox: serviceName === SANDBOX_NAME },
+    certificates: config.service?.certificates,
+    disks: { dataDirId, folders: { data: config.dataDir, reports: config.reportDir } },
+  });
+}
+
+type Base = Pick<App, 'config' | 'clock' | 'random' | 'log' | 'ledger'>;
+type ClientBase = Base & Pick<App, 'observe'>;
+
+/** The configured service for questions; its client is opened by the first one. */
+function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: Release[] }): Asker | undefined {
+  const { service: settings } = app.config;
+  if (settings === undefined) return undefined;
+  let client: Service | undefined;
+  const opened = (): Service => {
+    const brake = openSharedBrake(app.ledger.head, app);
+    client ??= openClient(app, { redis, service: { settings, isSandbox: false }, closing, brake });
+    return client;
+  };
+  return {
+    listIdentities: (type) => opened().listIdentities(type),
+    quote: (body) => opened().quote(body),
+    testToken: () => opened().testToken(),
+  };
+}
+
 interface PayParts {
   readonly redis: Redis;
   readonly service: ServiceChoice;
@@ -274,26 +323,15 @@ interface PayParts {
 }
 
 function openPayDeps(
-  app: Omit<App, 'jobs' | 'wake' | 'requireSafety' | 'openPay' | 'onClose' | 'close'>,
+  app: Omit<
+    App,
+    'jobs' | 'wake' | 'requireSafety' | 'openPay' | 'asker' | 'identities' | 'notifier' | 'onClose' | 'close'
+  >,
   { redis, service, closing }: PayParts,
 ): PayDeps {
   const { config, clock, random, log, at, ledger } = app;
-  const keys = ledgerKeys(config.prefix);
   const brake = openSharedBrake(ledger.head, { clock, log });
-  const client = openService({
-    settings: service.settings,
-    ...(service.isSandbox ? { addressName: 'sandbox' } : {}),
-    tokenStore: config.tokenCache === 'off' ? null : openTokenStore(redis, { token: keys.token, lock: keys.tokenLock }),
-    tokenMarginMs: config.tokenMarginMs,
-    brake,
-    requestTimeoutMs: config.requestTimeoutMs,
-    concurrency: config.concurrency,
-    clock,
-    random,
-    log,
-    userAgent: `payrun/${VERSION}`,
-  });
-  closing.push(() => client.close());
+  const client = openClient(app, { redis, service, closing, brake });
   const intents = openIntentLog(config.dataDir, { clock, random });
   closing.push(() => intents.close());
   return {
@@ -326,4 +364,27 @@ function openPayDeps(
     owner: random.bytes(5).toString('hex'),
     rules: { ...config, capabilities: app.capabilities },
   };
+}
+
+function openClient(
+  { config, clock, random, log, observe }: Omit<ClientBase, 'ledger'>,
+  { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
+): Service {
+  const keys = ledgerKeys(config.prefix);
+  const client = openService({
+    settings: service.settings,
+    ...(service.isSandbox ? { addressName: 'sandbox' } : {}),
+    tokenStore: config.tokenCache === 'off' ? null : openTokenStore(redis, { token: keys.token, lock: keys.tokenLock }),
+    tokenMarginMs: config.tokenMarginMs,
+    brake,
+    requestTimeoutMs: config.requestTimeoutMs,
+    concurrency: config.concurrency,
+    clock,
+    random,
+    log,
+    observe,
+    userAgent: `payrun/${VERSION}`,
+  });
+  closing.push(() => client.close());
+  return client;
 }

@@ -1,7 +1,8 @@
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { type ConfigFile, NO_CONFIG_FILE, readConfigFile } from './config-file.ts';
+import { breaker, certificateFile, hostKeys, integer, oneOf, proxyAddress, text } from './config-values.ts';
 import { duration, durationFrom } from './duration.ts';
 import { codeOf, EXIT, Refusal } from './refusal.ts';
 
@@ -9,6 +10,7 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const DUPLICATES_WITHIN_MS = 7 * DAY_MS;
 /** What production may rely on about the service (design 8). */
 export const CAPABILITIES = [
   'payment-id-is-quote-id',
@@ -21,6 +23,14 @@ export type Capability = (typeof CAPABILITIES)[number];
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 export type Environment = 'test' | 'prod';
+
+/** What ledgers and reports call the sandbox that payrun starts itself. */
+export const SANDBOX_NAME = 'sandbox';
+
+/** The service as ledgers and reports name it. */
+export function nameOf(service: ServiceSettings | undefined): string {
+  return service === undefined ? SANDBOX_NAME : `${service.url} ${service.environment} ${service.tenantId}`;
+}
 
 /** The five service settings, complete, and what follows from them. */
 export interface ServiceSettings {
@@ -37,7 +47,7 @@ export interface ServiceSettings {
   readonly certificates?: readonly string[] | undefined;
 }
 
-export interface Config {
+export interface Config extends ConfigFile {
   readonly redisUrl: string | undefined;
   /** Undefined: none of the five service settings is set, so only the sandbox can be used. */
   readonly service: ServiceSettings | undefined;
@@ -66,29 +76,18 @@ export interface Config {
   readonly payoutCategory: string;
   readonly payinCategory: string;
   readonly rememberMs: number;
+  /** A payout of the same beneficiary, amount and currency as one within this time is held; undefined: never. */
+  readonly duplicatesWithinMs: number | undefined;
+  /** How long the rows of a run are kept after its end; undefined: until somebody purges them. */
+  readonly retentionMs: number | undefined;
   readonly redisDurability: 'required' | 'overridden';
+  /** For an inbox at an SFTP server. */
+  readonly sftp: { readonly privateKey: string; readonly hostKeys: readonly string[] } | undefined;
+  /** Where a worker tells its figures on this machine; undefined: nowhere. */
+  readonly metricsPort: number | undefined;
   /** Undefined lets the command decide: info for what runs on its own, errors only for what a person waits for. */
   readonly logLevel: LogLevel | undefined;
 }
-
-function integer(min: number, max: number): z.ZodType<number, string> {
-  return z.string().transform((text, context) => {
-    const value = /^[0-9]{1,9}$/.test(text) ? Number.parseInt(text, 10) : Number.NaN;
-    if (!(value >= min && value <= max)) {
-      context.addIssue(`"${text}" is not an integer from ${min} to ${max}`);
-      return z.NEVER;
-    }
-    return value;
-  });
-}
-
-function oneOf<const T extends readonly string[]>(values: T): z.ZodType<T[number], string> {
-  return z
-    .string()
-    .refine((text): text is T[number] => values.includes(text), { error: `must be one of: ${values.join(', ')}` });
-}
-
-const text = z.string().min(1, 'must not be empty');
 
 const capabilityList = z.string().transform((list, context) => {
   const names = list.split(',').map((name) => name.trim());
@@ -98,47 +97,6 @@ const capabilityList = z.string().transform((list, context) => {
     return z.NEVER;
   }
   return known;
-});
-
-const BREAKER_OF_MAX = 1000;
-
-const breaker = z.string().transform((value, context) => {
-  if (value === 'off') return null;
-  const match = /^([1-9][0-9]{0,3})\/([1-9][0-9]{0,3})$/.exec(value);
-  const [bad, of] = [Number.parseInt(match?.[1] ?? '', 10), Number.parseInt(match?.[2] ?? '', 10)];
-  if (!(bad <= of && of <= BREAKER_OF_MAX)) {
-    context.addIssue(`must be off, or so many of the last so many, for example 100/200 (at most ${BREAKER_OF_MAX})`);
-    return z.NEVER;
-  }
-  return { bad, of };
-});
-
-const proxyAddress = z
-  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
-  .refine((address) => isPlainAddress(new URL(address)), {
-    error: 'must be an address without path, query or fragment, its credentials in the encoding of URLs',
-  });
-
-function isPlainAddress({ pathname, search, hash, username, password }: URL): boolean {
-  try {
-    decodeURIComponent(`${username}:${password}`);
-  } catch {
-    return false;
-  }
-  return pathname === '/' && search === '' && hash === '';
-}
-
-/** The certificates of a PEM file. The path stays unsaid: it may be a secret that was set in the wrong place. */
-const certificateFile = z.string().transform((path, context) => {
-  try {
-    const parts = readFileSync(path, 'utf8').split(/^(?=-----BEGIN )/m);
-    const blocks = parts.filter((part) => part.startsWith('-----BEGIN '));
-    if (blocks.length > 0) return blocks.map((block) => new X509Certificate(block).toString());
-    context.addIssue('must name a file with certificates in PEM form; there is none in it');
-  } catch (error) {
-    context.addIssue(`must name a file with certificates in PEM form (${codeOf(error) ?? 'unreadable'})`);
-  }
-  return z.NEVER;
 });
 
 /** One entry for each setting of design 10; the README's table is compared with it by a test. */
@@ -183,15 +141,20 @@ const schema = z.object({
   PAYRUN_PAYIN_CATEGORY: z.string().min(1).max(128).default('PRE_FUNDING'),
   PAYRUN_REPORT_DIR: text.optional(),
   PAYRUN_REMEMBER: duration.default(400 * DAY_MS),
+  PAYRUN_DUPLICATES_WITHIN: z
+    .union([z.literal('off').transform(() => null), durationFrom('1m', '400d')])
+    .default(DUPLICATES_WITHIN_MS),
+  PAYRUN_RETENTION: durationFrom('1d', '36500d').optional(),
   PAYRUN_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]*\{[A-Za-z0-9_-]+\}$/, 'must hold one hash tag in braces, for example {payrun}')
     .default('{payrun}'),
   PAYRUN_REDIS_DURABILITY: oneOf(['required', 'overridden']).default('required'),
   PAYRUN_CONFIRM_PROD: text.optional(),
-  PAYRUN_CONFIG: z
-    .never('this version knows no approval, limits or notifications yet, and will not ignore them')
-    .optional(),
+  PAYRUN_CONFIG: text.optional(),
+  PAYRUN_SFTP_KEY: text.optional(),
+  PAYRUN_SFTP_HOST_KEY: hostKeys.optional(),
+  PAYRUN_METRICS_PORT: integer(1, 65_535).optional(),
   PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
 });
 type Settings = z.infer<typeof schema>;
@@ -224,6 +187,11 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
   const readable = Object.entries(collected).filter(([name]) => !wrong.has(name));
   const settings = parsed.success ? parsed.data : schema.parse(Object.fromEntries(readable));
   const service = SERVICE_NAMES.some((name) => wrong.has(name)) ? undefined : serviceOf(settings, problems);
+  if ((settings.PAYRUN_SFTP_KEY === undefined) !== (settings.PAYRUN_SFTP_HOST_KEY === undefined)) {
+    problems.push(
+      'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: one without the other; a server whose key is not known is never asked',
+    );
+  }
   if (!wrong.has('PAYRUN_DATA_DIR')) {
     checkDataDir(
       settings,
@@ -231,8 +199,18 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
       problems,
     );
   }
+  const file = readParts(settings, problems);
   if (problems.length > 0) throw refuseSettings(problems);
-  return Object.freeze(configOf(settings, service));
+  return Object.freeze({ ...configOf(settings, service), ...file });
+}
+
+function readParts(settings: Settings, problems: string[]): ConfigFile {
+  if (settings.PAYRUN_CONFIG === undefined) return NO_CONFIG_FILE;
+  const httpHost = settings.PAYRUN_ENVIRONMENT === 'prod' ? undefined : settings.PAYRUN_HTTP_HOST;
+  const file = readConfigFile(resolve(settings.PAYRUN_CONFIG), { httpHost });
+  if (!Array.isArray(file)) return file;
+  problems.push(...file.map((problem) => `PAYRUN_CONFIG: ${problem}`));
+  return NO_CONFIG_FILE;
 }
 
 function refuseSettings(problems: readonly string[]): Refusal {
@@ -289,6 +267,7 @@ function serviceOf(settings: Settings, problems: string[]): ServiceSettings | un
   }
   checkAddress(url, settings, problems);
   if (environment === 'prod') {
+    if (settings.PAYRUN_HTTP_HOST !== undefined) problems.push('PAYRUN_HTTP_HOST: not in prod, which takes https only');
     if (settings.PAYRUN_CONFIRM_PROD !== tenantId) {
       problems.push('PAYRUN_CONFIRM_PROD: must repeat the tenant id before payrun pays in prod');
     }
@@ -340,7 +319,11 @@ const SANDBOX_DEFAULTS = {
   trackRatePerSecond: 2000,
 };
 
-function configOf(settings: Settings, service: ServiceSettings | undefined): Config {
+function sftpOf({ PAYRUN_SFTP_KEY: privateKey, PAYRUN_SFTP_HOST_KEY: known }: Settings): Config['sftp'] {
+  return privateKey === undefined || known === undefined ? undefined : { privateKey, hostKeys: known };
+}
+
+function configOf(settings: Settings, service: ServiceSettings | undefined): Omit<Config, keyof ConfigFile> {
   const dataDir = resolve(settings.PAYRUN_DATA_DIR ?? '.payrun');
   const defaults = service === undefined ? SANDBOX_DEFAULTS : SERVICE_DEFAULTS;
   return {
@@ -368,7 +351,11 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Con
     payoutCategory: settings.PAYRUN_PAYOUT_CATEGORY,
     payinCategory: settings.PAYRUN_PAYIN_CATEGORY,
     rememberMs: settings.PAYRUN_REMEMBER,
+    duplicatesWithinMs: settings.PAYRUN_DUPLICATES_WITHIN ?? undefined,
+    retentionMs: settings.PAYRUN_RETENTION,
     redisDurability: settings.PAYRUN_REDIS_DURABILITY,
+    sftp: sftpOf(settings),
+    metricsPort: settings.PAYRUN_METRICS_PORT,
     logLevel: settings.PAYRUN_LOG_LEVEL,
   };
 }

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CAPABILITIES, type Config, type EnvironmentVariables, readConfig, SETTING_NAMES } from '../src/config.ts';
+import { DEFAULT_LIMITS } from '../src/intake/limits.ts';
 import { Refusal } from '../src/refusal.ts';
 
 const SECRET = 'canary-secret-90b1';
@@ -80,7 +81,21 @@ describe('without any setting', () => {
       payoutCategory: 'BANK',
       payinCategory: 'PRE_FUNDING',
       rememberMs: 34_560_000_000,
+      retentionMs: undefined,
+      duplicatesWithinMs: 604_800_000,
+      calendars: {},
+      web: { hosts: [], proxies: [], tls: null, templates: null, uploadsMax: 20, oidc: null },
+      files: DEFAULT_LIMITS,
+      limits: null,
+      approval: null,
+      notify: {
+        endpoints: [],
+        pendingMs: 432_000_000,
+        approvalReminderMs: 86_400_000,
+        diskFreeBytesMin: 1024 ** 3,
+      },
       redisDurability: 'required',
+      sftp: undefined,
       logLevel: undefined,
     });
   });
@@ -153,6 +168,7 @@ describe('a good value is taken', () => {
     ['PAYRUN_REMEMBER', '1000d', 'rememberMs', 86_400_000_000],
     ['PAYRUN_PREFIX', 'team-a{payrun_2}', 'prefix', 'team-a{payrun_2}'],
     ['PAYRUN_REDIS_DURABILITY', 'overridden', 'redisDurability', 'overridden'],
+    ['PAYRUN_METRICS_PORT', '9464', 'metricsPort', 9464],
     ['PAYRUN_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
     ['PAYRUN_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ])('%s=%s', (...[name, value, field, expected]) => {
@@ -188,6 +204,7 @@ describe('a bad value is refused by the name of its setting, and the message say
     PAYRUN_REMEMBER: DURATION,
     PAYRUN_PREFIX: ['', 'payrun', '{}', '{a}{b}', '{pay run}', '{payrun', '{payrun}x', 'a:{payrun}', '{pay*run}'],
     PAYRUN_REDIS_DURABILITY: ['', 'none', 'Overridden'],
+    PAYRUN_METRICS_PORT: [...INTEGER, '65536'],
     PAYRUN_LOG_LEVEL: ['', 'INFO', 'verbose', '30'],
   };
 
@@ -221,17 +238,137 @@ describe('a bad value is refused by the name of its setting, and the message say
   });
 });
 
+test('a host without TLS is refused in prod, whatever the address', () => {
+  expect(problemsOf({ ...PROD, PAYRUN_HTTP_HOST: 'sandbox' })).toEqual([
+    'PAYRUN_HTTP_HOST: not in prod, which takes https only',
+  ]);
+});
+
+test('likely duplicates are looked for within a week, within another time, or not at all', () => {
+  expect(readConfig({}).duplicatesWithinMs).toBe(604_800_000);
+  expect(readConfig({ PAYRUN_DUPLICATES_WITHIN: '30d' }).duplicatesWithinMs).toBe(2_592_000_000);
+  expect(readConfig({ PAYRUN_DUPLICATES_WITHIN: 'off' }).duplicatesWithinMs).toBeUndefined();
+});
+
+/** Settings with a file of this content beside the environment. */
+function withFile(json: unknown): EnvironmentVariables {
+  return { PAYRUN_CONFIG: fileWith('parts.json', JSON.stringify(json)) };
+}
+
+function limitsNameOf(currencies: object): string | undefined {
+  return readConfig(withFile({ limits: { currencies } })).limits?.name;
+}
+
 describe('PAYRUN_CONFIG', () => {
-  test.each(['/etc/payrun.json', '', '{}'])('is refused rather than ignored (%j), with the reason', (value) => {
-    expect(problemsOf({ PAYRUN_CONFIG: value })).toEqual([
-      expect.stringMatching(/^PAYRUN_CONFIG: this version knows no approval, limits or notifications/),
-    ]);
+  test('is not needed: no limits, no calendars, nobody is told', () => {
+    expect(readConfig({})).toMatchObject({ limits: null, calendars: {}, notify: { endpoints: [] } });
+    expect(readConfig(withFile({}))).toEqual(readConfig({}));
   });
 
-  test('is refused as a file too', () => {
-    expect(problemsOf({ PAYRUN_CONFIG_FILE: fileWith('config', '{}') })).toEqual([
-      expect.stringMatching(/^PAYRUN_CONFIG: this version/),
+  test('gives limits as minor units, calendars and endpoints', () => {
+    fileWith('hook-secret', 'a-secret-of-some-length\n');
+    const config = readConfig(
+      withFile({
+        limits: {
+          zone: 'Europe/Berlin',
+          currencies: { USD: { payout: '10000.00', day: '500000' }, JPY: { run: '1000' } },
+        },
+        calendars: { EUR: { zone: 'Europe/Berlin', opens: '08:00', cutOff: '16:00' } },
+        webhooks: [{ name: 'books', url: 'https://hooks.example.com/payrun', secretFile: 'hook-secret' }],
+      }),
+    );
+    expect(config.limits).toMatchObject({ zone: 'Europe/Berlin', over: 'hold' });
+    expect(config.limits?.currencies.get('USD')).toEqual({ payout: 1_000_000n, day: 50_000_000n });
+    expect(config.limits?.currencies.get('JPY')).toEqual({ run: 1000n });
+    expect(Object.keys(config.calendars)).toEqual(['EUR']);
+    expect(config.notify.endpoints).toMatchObject([{ name: 'books', secrets: ['a-secret-of-some-length'] }]);
+  });
+
+  test('sets what is read of a file at most, each limit by itself', () => {
+    expect(readConfig(withFile({ files: { rowsMax: 10 } })).files).toEqual({ ...DEFAULT_LIMITS, rowsMax: 10 });
+    expect(problemsOf(withFile({ files: { rowsMax: 0, rows: 1 } }))).toHaveLength(2);
+  });
+
+  test('with other limits is another safety setting, whatever their order', () => {
+    const one = limitsNameOf({ USD: { payout: '1.00' }, EUR: { day: '2.00' } });
+    expect(limitsNameOf({ EUR: { day: '2.00' }, USD: { payout: '1' } })).toBe(one);
+    expect(limitsNameOf({ EUR: { day: '2.01' }, USD: { payout: '1.00' } })).not.toBe(one);
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ['a part that nobody knows', { limit: {} }, /^PAYRUN_CONFIG: .*limit/],
+    [
+      'an amount with too many digits',
+      { limits: { currencies: { JPY: { run: '1.5' } } } },
+      /limits\.currencies\.JPY\.run: "1\.5" is no amount in JPY/,
+    ],
+    ['a currency that there is not', { limits: { currencies: { XXX: {} } } }, /limits\.currencies/],
+    ['a zone that there is not', { limits: { zone: 'Mars', currencies: {} } }, /limits\.zone: must be a time zone/],
+    ['a number for an amount', { limits: { currencies: { USD: { run: 1 } } } }, /limits\.currencies\.USD\.run/],
+  ])('is refused with its place: %s', (_what, json, problem) => {
+    expect(problemsOf(withFile(json))).toEqual([expect.stringMatching(problem)]);
+  });
+
+  const hook = { name: 'books', url: 'https://hooks.example.com', secretFile: 'hook-secret' };
+
+  test.each<[what: string, json: unknown, problem: string]>([
+    [
+      'a part that nobody knows',
+      { limit: {} },
+      'limit: there is no such key; known here are: webhooks, mail, notify, files, calendars, limits, approval',
+    ],
+    [
+      'a key that nobody knows in an entry of a list',
+      { webhooks: [{ ...hook, urll: 'x' }] },
+      'webhooks[0].urll: there is no such key; known here are: name, url, secretFile, secretFiles, events',
+    ],
+    [
+      'a key that nobody knows below a currency',
+      { limits: { currencies: { USD: { weekly: '1.00' } } } },
+      'limits.currencies.USD.weekly: there is no such key; known here are: payout, run, day, beneficiary',
+    ],
+    ['a key that is missing', { approval: {} }, 'approval.mode: must be one of: off, on, tiers'],
+    ['a text for a list', { webhooks: 'x' }, 'webhooks: must be a list in [ ]'],
+    ['a list for the whole', [], 'must be an object in { } with some of the keys webhooks, mail, notify, files,'],
+    ['a text for a number', { files: { rowsMax: '10' } }, 'files.rowsMax: must be a number'],
+    ['a part of a number', { files: { rowsMax: 1.5 } }, 'files.rowsMax: must be a whole number'],
+    ['a number that is too small', { notify: { pendingDays: 0 } }, 'notify.pendingDays: must be at least 0.01'],
+    [
+      'a word that is none of a few',
+      { limits: { over: 'pay', currencies: {} } },
+      'limits.over: must be one of: hold, refuse',
+    ],
+    ['an empty list', { webhooks: [{ ...hook, events: [] }] }, 'webhooks[0].events: must have at least 1 entry'],
+    ['no currency', { limits: { currencies: { usd: {} } } }, 'limits.currencies.usd: must be a currency of ISO 4217'],
+    [
+      'no address',
+      { mail: { host: 'mail', from: 'anna', to: ['a@example.com'] } },
+      'mail.from: must be an e-mail address',
+    ],
+    ['a text that is missing', { mail: { host: 'mail', to: ['a@example.com'] } }, 'mail.from: '],
+    ['two endpoints of one name', { webhooks: [hook, hook] }, 'two endpoints have the name books'],
+  ])('is refused with its file, the place in it and what to write instead: %s', (_what, json, problem) => {
+    fileWith('hook-secret', 'a-secret-of-some-length');
+    const path = join(folder, 'parts.json');
+    expect(problemsOf(withFile(json))).toEqual([expect.stringContaining(`PAYRUN_CONFIG: ${path}: ${problem}`)]);
+  });
+
+  test('is refused with all that is wrong at once', () => {
+    const problems = problemsOf(withFile({ limit: {}, mails: {}, files: { rows: 1, rowsMax: 0 } }));
+    expect(problems).toHaveLength(4);
+    for (const place of ['limit', 'mails', 'files.rows', 'files.rowsMax']) {
+      expect(problems).toContainEqual(expect.stringContaining(` ${place}: `));
+    }
+  });
+
+  test('is refused when it cannot be read or is no JSON, and its path stays unsaid', () => {
+    const absent = join(folder, 'absent.json');
+    expect(problemsOf({ PAYRUN_CONFIG: absent })).toEqual([
+      'PAYRUN_CONFIG: the file that it names cannot be read (ENOENT)',
     ]);
+    const [problem = ''] = problemsOf({ PAYRUN_CONFIG: fileWith('broken.json', '{') });
+    expect(problem).toMatch(/^PAYRUN_CONFIG: the file that it names is no JSON/);
+    expect(problem).not.toContain(folder);
   });
 });
 
@@ -503,7 +640,7 @@ describe('http', () => {
     { PAYRUN_SERVICE_URL: 'http://localhost' },
     { PAYRUN_SERVICE_URL: 'http://sandbox', PAYRUN_HTTP_HOST: 'sandbox' },
   ])('is never taken in prod: %o', (address) => {
-    expect(problemsOf({ ...PROD, ...address })).toEqual(['PAYRUN_SERVICE_URL: prod takes https only']);
+    expect(problemsOf({ ...PROD, ...address })).toContain('PAYRUN_SERVICE_URL: prod takes https only');
   });
 });
 

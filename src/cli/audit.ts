@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { type AuditRecord, headText, readEntry } from '../audit/entry.ts';
-import { type AuditVerdict, type KnownHead, verifyAudit } from '../audit/verify.ts';
+import { type AuditVerdict, parseHead, verifyAudit } from '../audit/verify.ts';
 import { rfc3339 } from '../clock.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { jsonText } from '../report/json.ts';
@@ -11,10 +11,12 @@ import { withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
 import { print, printAll, printJson, safeText, say } from './print.ts';
 
-const HEAD = /^(?:([1-9][0-9]{0,14}):)?([0-9a-f]{64})$/;
-
 const verifySchema = z.object({
-  head: z.string().regex(HEAD, 'must be NUMBER:HASH as a report prints it, or the hash alone').optional(),
+  head: z
+    .string()
+    .transform(parseHead)
+    .refine((head) => head !== undefined, 'must be NUMBER:HASH as a report prints it, or the hash alone')
+    .optional(),
   json: z.boolean(),
 });
 const listSchema = z.object({ run: z.string().min(1).optional(), json: z.boolean() });
@@ -47,7 +49,7 @@ function verifyCommand(end: (code: ExitCode) => void): Command {
       end(
         await withLedger(async ({ ledger }) => {
           const hasRuns = (await ledger.runs.list()).length > 0;
-          return tell(await verifyAudit(ledger.audit, knownHead(head), hasRuns), { json });
+          return tell(await verifyAudit(ledger.audit, head ?? null, hasRuns), { json });
         }),
       );
     });
@@ -63,12 +65,6 @@ function listCommand(end: (code: ExitCode) => void): Command {
       const { run, json } = parseOptions(listSchema, raw);
       end(await withLedger((app) => listEntries(app, { run, json })));
     });
-}
-
-function knownHead(text: string | undefined): KnownHead | null {
-  const match = HEAD.exec(text ?? '');
-  if (match === null) return null;
-  return { number: match[1] === undefined ? null : Number.parseInt(match[1], 10), hash: match[2] ?? '' };
 }
 
 function tell({ entries, head, findings, uncopied }: AuditVerdict, { json }: { json: boolean }): ExitCode {

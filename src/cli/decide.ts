@@ -6,14 +6,13 @@ import type { Decision, Payout } from '../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { findPayout } from '../runs/control.ts';
 import { type Decided, decidePayout } from '../runs/decide.ts';
+import { openLookUps } from '../runs/look-ups.ts';
+import { proposalShown } from '../runs/story.ts';
 import { readRun } from '../runs/submit.ts';
 import { withApp } from './open.ts';
 import { parseOptions, personName, reasonText } from './options.ts';
 import { openPayService } from './pay-service.ts';
 import { print, printJson, safeText, say } from './print.ts';
-import { proposalShown } from './show.ts';
-
-const OWN_SANDBOX_MS_MAX = 5000;
 
 const heldSchema = z.object({ as: personName, reason: reasonText, json: z.boolean() });
 const resolveSchema = heldSchema.extend({
@@ -123,17 +122,11 @@ function onceOpened(app: App): () => Promise<PayDeps> {
   };
 }
 
+/** Starts the sandbox where it is to be asked; while another process runs it, that one's is asked. */
 async function openForLookUp(app: App): Promise<PayDeps> {
-  const until = app.clock.monotonic() + OWN_SANDBOX_MS_MAX;
-  const deps = await openPayService(app, {
-    signal: new AbortController().signal,
-    isOver: async () => app.clock.monotonic() > until,
-  });
-  if (deps !== undefined) return deps;
-  throw new Refusal('The sandbox is run by another payrun of this data directory and cannot be asked.', {
-    exitCode: EXIT.unavailable,
-    remedy: 'Stop that process, then run the same command again.',
-  });
+  let tries = 0;
+  const own = await openPayService(app, { signal: new AbortController().signal, isOver: async () => tries++ > 0 });
+  return own ?? (await openLookUps(app)());
 }
 
 function tell(payout: Payout, { result, evidence }: Decided, json: boolean): void {

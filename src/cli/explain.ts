@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { IntentLogFault } from '../ledger/intent-log.ts';
+import { isRedisLoss } from '../redis/loss.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { safeText } from './print.ts';
 
@@ -36,14 +37,6 @@ function refusalOf(error: unknown): Refusal | undefined {
   }
   if (!(error instanceof Error)) return undefined;
   return isRedisLoss(error) ? refuseRedis(error) : systemRefusal(error);
-}
-
-/** What ioredis says when the server went away or does not answer, and what a server says that cannot work now. */
-function isRedisLoss({ name, message }: Error): boolean {
-  if (name === 'MaxRetriesPerRequestError') return true;
-  if (name === 'ReplyError')
-    return /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOREPLICAS|CLUSTERDOWN)/.test(message);
-  return /^(Command timed out|Connection is closed\.?|Stream isn't writeable)/.test(message);
 }
 
 function refuseRedis(error: Error): Refusal {

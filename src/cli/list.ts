@@ -7,11 +7,12 @@ import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import type { RunDocument } from '../report/document.ts';
 import { jsonText } from '../report/json.ts';
 import { type ReportRow, reportRow } from '../report/row.ts';
+import { documentOf } from '../runs/document.ts';
 import { readRun } from '../runs/submit.ts';
 import { columns, columnsLine } from './columns.ts';
 import { withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
-import { documentOf, print, printAll, printJson, say } from './print.ts';
+import { print, printAll, printJson, say } from './print.ts';
 import { isRowless, rowlessText } from './rowless.ts';
 
 const schema = z.object({ outcome: z.enum(OUTCOMES).optional(), json: z.boolean() });

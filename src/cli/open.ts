@@ -6,6 +6,7 @@ import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { openLog } from '../log.ts';
 import { type At, goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import type { ObserveCall } from '../service/client.ts';
 import { say } from './print.ts';
 
 export interface OpenOptions {
@@ -15,6 +16,8 @@ export interface OpenOptions {
   readonly at?: At;
   /** Changes the settings that were read. */
   readonly adapt?: (config: Config) => Config;
+  /** Told of each exchange with the service, for figures. */
+  readonly observe?: ObserveCall;
 }
 
 /** Opens the app for one command, and closes it however the command ends. */
@@ -34,7 +37,7 @@ export async function withApp(
 
 async function openCommandApp(
   config: Config,
-  { logLevel, looks = false, at = goOn }: OpenOptions,
+  { logLevel, looks = false, at = goOn, observe }: OpenOptions,
 ): Promise<App<JobQueues>> {
   return await openApp({
     config,
@@ -44,6 +47,7 @@ async function openCommandApp(
     at,
     looks,
     report: say,
+    observe,
     openJobs: openQueues,
   });
 }

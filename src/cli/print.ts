@@ -1,13 +1,11 @@
 import { pipeline } from 'node:stream/promises';
-import { type App, nameOf } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
 import { escapeUnseen } from '../intake/shown-value.ts';
-import { capabilitiesThatHold } from '../ledger/safety.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
-import { type RunDocument, runDocument } from '../report/document.ts';
+import type { RunDocument } from '../report/document.ts';
 import { jsonText } from '../report/json.ts';
-import { reportPaths } from '../runs/report.ts';
+import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { columns } from './columns.ts';
 
 /** Data, on standard output. */
@@ -43,17 +41,8 @@ export function safeText(text: string): string {
   return text.split('\n').map(escapeUnseen).join('\n');
 }
 
-type Shown = Pick<App, 'config' | 'serviceName' | 'ledger'>;
-
-/** A run as `run`, `submit`, `status`, `watch` and `list` give it with `--json`. */
-export async function documentOf(app: Shown, run: Run): Promise<RunDocument> {
-  const isSandbox = app.serviceName === nameOf(undefined);
-  const capabilities = capabilitiesThatHold(await app.ledger.head.read());
-  return runDocument(run, { sandbox: isSandbox, capabilities, reports: await reportPaths(app.config.reportDir, run) });
-}
-
 /** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
-export async function printRun(app: Shown, run: Run, { json }: { json: boolean }): Promise<void> {
+export async function printRun(app: DocumentDeps, run: Run, { json }: { json: boolean }): Promise<void> {
   const document = await documentOf(app, run);
   if (json) printJson(document);
   else print(describeRun(document, run));

@@ -2,57 +2,59 @@ import { Command } from 'commander';
 import { type At, goOn } from '../pay/crash-point.ts';
 import type { ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
-import { auditCommand } from './audit.ts';
-import { backupCommand } from './backup.ts';
-import { cancelCommand, pauseCommand, resumeCommand } from './control.ts';
-import { allowCommand, dropCommand, resolveCommand } from './decide.ts';
-import { doctorCommand } from './doctor.ts';
-import { haltCommand, releaseCommand } from './halt.ts';
-import { listCommand } from './list.ts';
-import { probeCommand } from './probe.ts';
-import { adoptLedgerCommand, writeOffCommand } from './recovery.ts';
-import { reportCommand } from './report.ts';
-import { runCommand } from './run.ts';
-import { sandboxCommand } from './sandbox.ts';
-import { settingsCommand } from './settings.ts';
-import { showCommand } from './show.ts';
-import { statusCommand } from './status.ts';
-import { submitCommand } from './submit.ts';
-import { validateCommand } from './validate.ts';
-import { watchCommand } from './watch.ts';
-import { workerCommand } from './worker.ts';
 
-/** In the order of a run's life. */
-const COMMANDS: readonly ((end: (code: ExitCode) => void, at: At) => Command)[] = [
-  validateCommand,
-  runCommand,
-  submitCommand,
-  workerCommand,
-  listCommand,
-  statusCommand,
-  watchCommand,
-  showCommand,
-  reportCommand,
-  pauseCommand,
-  resumeCommand,
-  cancelCommand,
-  allowCommand,
-  dropCommand,
-  resolveCommand,
-  haltCommand,
-  releaseCommand,
-  writeOffCommand,
-  adoptLedgerCommand,
-  auditCommand,
-  backupCommand,
-  doctorCommand,
-  probeCommand,
-  settingsCommand,
-  sandboxCommand,
-];
+type MakeCommand = (end: (code: ExitCode) => void, at: At) => Command;
 
-/** All commands. `end` is given the exit code of the one that ran; `at` is called at each crash point. */
-export function openProgram(end: (code: ExitCode) => void, at: At = goOn): Command {
+/** In the order of a run's life. Each is loaded when it is called for: most need neither the queue nor the web app. */
+const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+  validate: async () => (await import('./validate.ts')).validateCommand,
+  preview: async () => (await import('./preview.ts')).previewCommand,
+  template: async () => (await import('./template.ts')).templateCommand,
+  run: async () => (await import('./run.ts')).runCommand,
+  submit: async () => (await import('./submit.ts')).submitCommand,
+  worker: async () => (await import('./worker.ts')).workerCommand,
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  inbox: async () => (await import('./inbox.ts')).inboxCommand,
+  list: async () => (await import('./list.ts')).listCommand,
+  status: async () => (await import('./status.ts')).statusCommand,
+  watch: async () => (await import('./watch.ts')).watchCommand,
+  show: async () => (await import('./show.ts')).showCommand,
+  report: async () => (await import('./report.ts')).reportCommand,
+  'retry-file': async () => (await import('./retry-file.ts')).retryFileCommand,
+  approve: async () => (await import('./approve.ts')).approveCommand,
+  pause: async () => (await import('./control.ts')).pauseCommand,
+  resume: async () => (await import('./control.ts')).resumeCommand,
+  cancel: async () => (await import('./control.ts')).cancelCommand,
+  allow: async () => (await import('./decide.ts')).allowCommand,
+  drop: async () => (await import('./decide.ts')).dropCommand,
+  resolve: async () => (await import('./decide.ts')).resolveCommand,
+  block: async () => (await import('./approve.ts')).blockCommand,
+  unblock: async () => (await import('./approve.ts')).unblockCommand,
+  schedule: async () => (await import('./schedule.ts')).scheduleCommand,
+  notifications: async () => (await import('./notify.ts')).notificationsCommand,
+  user: async () => (await import('./user.ts')).userCommand,
+  key: async () => (await import('./key.ts')).keyCommand,
+  halt: async () => (await import('./halt.ts')).haltCommand,
+  release: async () => (await import('./halt.ts')).releaseCommand,
+  'write-off': async () => (await import('./recovery.ts')).writeOffCommand,
+  'adopt-ledger': async () => (await import('./recovery.ts')).adoptLedgerCommand,
+  audit: async () => (await import('./audit.ts')).auditCommand,
+  backup: async () => (await import('./backup.ts')).backupCommand,
+  purge: async () => (await import('./purge.ts')).purgeCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
+  probe: async () => (await import('./probe.ts')).probeCommand,
+  settings: async () => (await import('./settings.ts')).settingsCommand,
+  sandbox: async () => (await import('./sandbox.ts')).sandboxCommand,
+};
+
+/** What becomes of a command: `end` is given its exit code, `at` is called at each crash point. */
+export interface ProgramHooks {
+  readonly end: (code: ExitCode) => void;
+  readonly at?: At;
+}
+
+/** The program with the command that is wanted, or with all of them where it is none of those. */
+export async function openProgram({ end, at = goOn }: ProgramHooks, wanted?: string): Promise<Command> {
   const program = new Command('payrun')
     .description('Pays a CSV file of payouts through a cross-border payments service, once each, and proves it.')
     .version(VERSION)
@@ -60,7 +62,9 @@ export function openProgram(end: (code: ExitCode) => void, at: At = goOn): Comma
       'after',
       '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n\n"payrun COMMAND --help" tells more of each.',
     );
-  for (const command of COMMANDS) program.addCommand(command(end, at));
+  const one = wanted !== undefined && Object.hasOwn(COMMANDS, wanted) ? COMMANDS[wanted] : undefined;
+  const makers = await Promise.all((one === undefined ? Object.values(COMMANDS) : [one]).map((load) => load()));
+  for (const make of makers) program.addCommand(make(end, at));
   throwInstead(program, 'payrun');
   return program;
 }

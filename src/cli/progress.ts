@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { formatAmount } from '../money.ts';
 import type { Run } from '../payout.ts';
+import { rowsDone } from '../runs/progress.ts';
 
 const PLAIN_EVERY_MS = 5000;
 const MINUTE_S = 60;
@@ -41,12 +42,6 @@ export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress
       isOpen = false;
     },
   };
-}
-
-/** Rows for which the service made a payment, or that will not be paid. */
-export function rowsDone(run: Run): number {
-  const { ready, armed, quoted, unknown } = run.counts;
-  return run.rows - ready - armed - quoted - unknown;
 }
 
 /** Rows, rate, time left and money of a run in one line; `perSecond` is rows. */

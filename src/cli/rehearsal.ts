@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock, Random } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { noNotifications } from '../notify/settings.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { REHEARSALS, type RehearsalName } from '../sandbox/rehearsals.ts';
 import { openSwitches } from '../sandbox/switch-journal.ts';
@@ -30,7 +31,14 @@ export function rehearsalSettings(config: Config, { name, seed }: RehearsalChoic
   }
   const dataDir = join(config.dataDir, 'rehearsals', `${name}-${seed}`);
   const requestTimeoutMs = Math.min(config.requestTimeoutMs, REQUEST_TIMEOUT_MS_MAX);
-  return { ...config, redisUrl: undefined, dataDir, reportDir: join(dataDir, 'reports'), requestTimeoutMs };
+  return {
+    ...config,
+    redisUrl: undefined,
+    dataDir,
+    reportDir: join(dataDir, 'reports'),
+    requestTimeoutMs,
+    notify: noNotifications,
+  };
 }
 
 /** Sets the switches of the sandbox that a rehearsal will start in its data directory. */

@@ -1,11 +1,15 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
-import { type App, nameOf } from '../app.ts';
+import type { App } from '../app.ts';
+import { nameOf } from '../config.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { reportCsv } from '../report/csv.ts';
 import { summaryJson } from '../report/document.ts';
 import { jsonText, reportJson } from '../report/json.ts';
-import type { ReportSummary } from '../report/summary.ts';
+import { openNotedStatuses } from '../report/pain002/noted-statuses.ts';
+import { NOT_PROVIDED, originalOf } from '../report/pain002/original.ts';
+import { reportPain002 } from '../report/pain002/report-pain002.ts';
+import { type ReportSummary, summarise } from '../report/summary.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { reportSource, summariseRun } from '../runs/report.ts';
 import { withLedger } from './open.ts';
@@ -13,11 +17,12 @@ import { parseOptions } from './options.ts';
 import { printAll, safeText, say } from './print.ts';
 import { writeWholeFile } from './whole-file.ts';
 
-const FORMATS = ['csv', 'json', 'summary'] as const;
+const FORMATS = ['csv', 'json', 'summary', 'pain.002'] as const;
 
 const schema = z.object({
   format: z.enum(FORMATS).optional(),
   output: z.string().min(1, 'must not be empty').optional(),
+  original: z.string().min(1, 'must name a file').optional(),
   json: z.boolean(),
 });
 type ReportOptions = z.infer<typeof schema>;
@@ -27,18 +32,25 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
   return new Command('report')
     .description('write the report of a run, as it stands now')
     .argument('<run>', 'the run')
-    .addOption(new Option('--format <format>', 'csv, json with all rows, or summary (default: csv)').choices(FORMATS))
+    .addOption(
+      new Option(
+        '--format <format>',
+        'csv, json with all rows, summary, or pain.002: an ISO 20022 status report (default: csv)',
+      ).choices(FORMATS),
+    )
     .option('--output <path>', 'write a file instead of standard output')
+    .option('--original <file>', 'with pain.002: the payment message of the run, whose ids the report answers with')
     .option('--json', 'the same as --format json; with --format summary, the summary as JSON', false)
     .addHelpText(
       'after',
       '\nIt exits 1, and says so first, when the report does not tie.' +
         '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
-        '\n  payrun report 20260131-k3f9xq --format summary',
+        '\n  payrun report 20260131-k3f9xq --format summary' +
+        '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
     )
     .action(async (runId: string, raw: unknown) => {
       const options = parseOptions(schema, raw);
-      const wanted = { format: formatOf(options), output: options.output };
+      const wanted = { format: formatOf(options), output: options.output, original: options.original };
       end(await withLedger((app) => report(app, runId, wanted)));
     });
 }
@@ -47,13 +59,15 @@ interface Wanted {
   readonly format: Format;
   /** Undefined: standard output. */
   readonly output: string | undefined;
+  /** The payment message, for pain.002. */
+  readonly original: string | undefined;
 }
 
-async function report(app: App, runId: string, { format, output }: Wanted): Promise<ExitCode> {
+async function report(app: App, runId: string, { format, output, original }: Wanted): Promise<ExitCode> {
   requireOwnService(app);
-  const summary = await summariseRun(app, runId);
+  const { summary, text } =
+    format === 'pain.002' ? await statusReport(app, runId, original) : await plainReport(app, runId, format);
   if (!summary.ties) tellFaults(summary);
-  const text = chunksOf(app, { summary, format });
   if (output === undefined) await printAll(text);
   else {
     await writeWholeFile(output, text);
@@ -72,11 +86,18 @@ function requireOwnService({ config, serviceName }: App): void {
 }
 
 type Format = (typeof FORMATS)[number] | 'summary-json';
+type PlainFormat = Exclude<Format, 'pain.002'>;
 
-function formatOf({ format, json }: ReportOptions): Format {
+function formatOf({ format, json, original }: ReportOptions): Format {
+  if (original !== undefined && format !== 'pain.002') {
+    throw new Refusal('--original is for --format pain.002.', {
+      exitCode: EXIT.usage,
+      remedy: 'Give both of them, or neither.',
+    });
+  }
   if (!json) return format ?? 'csv';
-  if (format === 'csv') {
-    throw new Refusal('--json and --format csv exclude each other.', {
+  if (format === 'csv' || format === 'pain.002') {
+    throw new Refusal(`--json and --format ${format} exclude each other.`, {
       exitCode: EXIT.usage,
       remedy: 'Give one of them.',
     });
@@ -88,9 +109,33 @@ function tellFaults({ conservation }: ReportSummary): void {
   say(['THIS REPORT DOES NOT TIE: do not book from it.', ...conservation.faults].join('\n  '));
 }
 
+/** A report's text, and what its rows add up to. */
+interface Report {
+  readonly summary: ReportSummary;
+  readonly text: AsyncIterable<string>;
+}
+
+async function plainReport(app: App, runId: string, format: PlainFormat): Promise<Report> {
+  const summary = await summariseRun(app, runId);
+  return { summary, text: chunksOf(app, { summary, format }) };
+}
+
+const IDS_NOT_KEPT = 'The ids of the payment message are not kept: name it with --original to have them in the report.';
+
+/** The rows are read twice: the message tells its counts before its rows. */
+async function statusReport(app: App, runId: string, path: string | undefined): Promise<Report> {
+  const counted = await reportSource(app, runId);
+  const original = await originalOf(counted.run, path);
+  if (original.messageId === NOT_PROVIDED) say(IDS_NOT_KEPT);
+  const statuses = openNotedStatuses();
+  const summary = await summarise({ ...counted, rows: statuses.noting(counted.rows) });
+  const source = await reportSource(app, runId);
+  return { summary, text: reportPain002(source, { statuses, ties: summary.ties, original }) };
+}
+
 async function* chunksOf(
   app: App,
-  { summary, format }: { summary: ReportSummary; format: Format },
+  { summary, format }: { summary: ReportSummary; format: PlainFormat },
 ): AsyncGenerator<string, void> {
   switch (format) {
     case 'csv':

@@ -13,26 +13,31 @@ import type { Run } from '../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { summaryText } from '../report/summary-text.ts';
 import { isOver } from '../runs/control.ts';
+import { documentOf } from '../runs/document.ts';
 import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
 import { requireReportFolder, writeReport } from '../runs/report.ts';
+import { costPreviewOf } from '../runs/submission-options.ts';
 import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
 import { REHEARSAL_NAMES } from '../sandbox/rehearsals.ts';
 import { exitCodeOf } from './exit-code.ts';
+import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
 import { openPatience, type Patience } from './patience.ts';
 import { openPayService } from './pay-service.ts';
-import { documentOf, print, printJson, say } from './print.ts';
+import { print, printJson, say } from './print.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { onStop, STOP_MS } from './stop.ts';
+import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
 const LOOK_EVERY_MS = 200;
 const REDIS_AWAY_MS_MAX = 60_000;
+/** What could not be told by then is told by whoever works on this ledger next. */
+const NOTIFY_MS_MAX = 5000;
 
-const schema = z.object({
+const schema = submitSchema.extend({
   reportDir: z.string().optional(),
-  skipInvalid: z.boolean(),
   wait: duration,
   as: personName.optional(),
   json: z.boolean(),
@@ -48,11 +53,10 @@ type RunOptions = z.infer<typeof schema>;
 
 /** `payrun run FILE`: submit, pay, track and report in one process. */
 export function runCommand(end: (code: ExitCode) => void, at: At): Command {
-  return new Command('run')
+  return addSubmitOptions(new Command('run'))
     .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
     .argument('[file]', 'the payout file')
     .option('--report-dir <dir>', 'where the report is written')
-    .option('--skip-invalid', 'pay the valid rows although others are refused', false)
     .option('--wait <duration>', 'how long to wait for payouts of which nobody knows whether they were paid', '15m')
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
@@ -84,20 +88,39 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
     // Before anything is recorded that a worker with other settings would pay.
     await app.requireSafety();
     await requireReportFolder(options.reportDir ?? app.config.reportDir);
-    const { skipInvalid } = options;
-    const submitted = await submitRun(app, { path: file, actor: actorOf(options.as), skipInvalid });
+    const early = await openEarly(app, options);
+    const submitted = await submitRun(
+      { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
+      {
+        path: file,
+        actor: actorOf(options.as),
+        skipInvalid: options.skipInvalid,
+        again: options.again,
+        intake: await intakeOptionsOf(options),
+        maxCostDriftBp: options.maxCostDrift,
+      },
+    );
     if (submitted.kind === 'refused') {
+      await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
       say(describeProblems(submitted.checked));
       if (options.json) printJson(problemsDocument(submitted.checked));
       return EXIT.fileRefused;
     }
     const { run, isNew } = submitted;
+    for (const remark of remarksOn(submitted, options)) say(remark);
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-    const wasInterrupted = await payRun(app, run, options);
+    const wasInterrupted = await payRun(app, run, { ...options, early });
     await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
+    await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
     return wasInterrupted ? EXIT.interrupted : code;
   });
+}
+
+/** payrun's own sandbox is only there to be asked what rows cost once it is started. */
+async function openEarly(app: App<JobQueues>, { maxCostDrift }: RunOptions): Promise<PayDeps | undefined> {
+  if (maxCostDrift === undefined || app.asker !== undefined) return undefined;
+  return await openPayService(app, { signal: new AbortController().signal, isOver: async () => false });
 }
 
 function rehearsalOf({ rehearse, seed }: RunOptions): RehearsalChoice | undefined {
@@ -124,7 +147,11 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
 }
 
 /** Works until nothing more can be done for the run now. True when a signal ended it before. */
-async function payRun(app: App<JobQueues>, { id }: Run, options: RunOptions): Promise<boolean> {
+async function payRun(
+  app: App<JobQueues>,
+  { id }: Run,
+  { early, wait }: { early: PayDeps | undefined; wait: number },
+): Promise<boolean> {
   const stop = onStop();
   const progress = openProgress(app.clock, process.stderr);
   const isSettled = async (): Promise<boolean> => {
@@ -133,8 +160,8 @@ async function payRun(app: App<JobQueues>, { id }: Run, options: RunOptions): Pr
   };
   try {
     if (await isSettled()) return false;
-    const deps = await openPayService(app, { signal: stop.signal, isOver: isSettled });
-    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: options.wait, stop: stop.signal, progress });
+    const deps = early ?? (await openPayService(app, { signal: stop.signal, isOver: isSettled }));
+    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop: stop.signal, progress });
     return stop.signal.aborted;
   } finally {
     progress.end();

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ServiceChoice } from '../app.ts';
 import type { Clock, Random } from '../clock.ts';
 import { codeOf } from '../refusal.ts';
+import { noteRunningSandbox } from '../sandbox/running.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 
 /** Where the sandbox of a data directory keeps what it knows. */
@@ -32,8 +33,9 @@ export async function startOwnSandbox(
     const credential = await ownCredential(dataDir, sandbox);
     const { tenantId } = sandbox;
     const settings = { ...credential, url: sandbox.url('test'), tenantId, environment: 'test' } as const;
-    const audience = `urn:servicexcurrent-test:${tenantId}`;
-    return { sandbox, service: { settings: { ...settings, audience }, isSandbox: true } };
+    const running = { ...settings, audience: `urn:servicexcurrent-test:${tenantId}` };
+    await noteRunningSandbox(dataDir, running);
+    return { sandbox, service: { settings: running, isSandbox: true } };
   } catch (error) {
     await sandbox.close();
     throw error;

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
-import { EXIT, type ExitCode } from '../refusal.ts';
+import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { type Adopted, adoptSettings, settingsIn } from '../runs/adopt-settings.ts';
 import { columns } from './columns.ts';
 import { actorOf, withApp, withLedger } from './open.ts';
-import { parseOptions } from './options.ts';
+import { parseOptions, personName } from './options.ts';
 import { print, printJson, say } from './print.ts';
 
 const schema = z.object({ json: z.boolean() });
@@ -22,10 +23,15 @@ export function settingsCommand(end: (code: ExitCode) => void): Command {
   command
     .command('adopt')
     .description("make this process's safety settings those of the ledger, while no worker runs")
-    .addHelpText('after', '\nExample:\n  PAYRUN_QUOTE_GRACE=10m payrun settings adopt')
+    .option('--as <name>', 'who does it')
+    .addHelpText(
+      'after',
+      '\nA change of limits or approval takes two people: one proposes it, another one gives the same command.' +
+        '\n\nExample:\n  PAYRUN_QUOTE_GRACE=10m payrun settings adopt --as anna',
+    )
     .action(async (_raw: unknown, self: Command) => {
-      const { json } = parseOptions(schema, self.optsWithGlobals());
-      end(await withApp({ logLevel: 'error' }, (app) => adoptSettings(app, { json })));
+      const { json, as } = parseOptions(schema.extend({ as: personName.optional() }), self.optsWithGlobals());
+      end(await withApp({ logLevel: 'error' }, (app) => adopt(app, { json, actor: actorOf(as) })));
     });
   return command;
 }
@@ -34,32 +40,35 @@ async function showSettings(app: App, { json }: { json: boolean }): Promise<Exit
   const { safety } = await app.ledger.head.read();
   const isSame = safety === app.safety;
   if (json) {
-    printJson({ service: app.serviceName, ledger: entriesOf(safety), process: entriesOf(app.safety), same: isSame });
+    printJson({ service: app.serviceName, ledger: settingsIn(safety), process: settingsIn(app.safety), same: isSame });
     return EXIT.ok;
   }
-  const own = entriesOf(app.safety);
-  const rows = entriesOf(safety).map((entry, index) => [entry, own[index] === entry ? 'the same' : (own[index] ?? '')]);
+  const own = settingsIn(app.safety);
+  const rows = settingsIn(safety).map((entry, index) => [
+    entry,
+    own[index] === entry ? 'the same' : (own[index] ?? ''),
+  ]);
   print(columns([['ledger', 'this process'], ...rows]));
   if (!isSame) say('A worker with these settings would be refused; "payrun settings adopt" makes them the ledger\'s.');
   return EXIT.ok;
 }
 
-async function adoptSettings(app: App, options: { json: boolean }): Promise<ExitCode> {
-  const { safety } = await app.ledger.head.read();
-  if (safety === app.safety) say('The ledger has these settings already.');
-  else {
-    await app.ledger.head.adoptSafety(app.safety);
-    await app.ledger.audit.append({
-      actor: actorOf(undefined),
-      action: 'settings.adopted',
-      target: 'ledger',
-      details: { before: safety, after: app.safety },
-    });
-    say('Changed. A worker that is running keeps what it was started with: stop it and start it again.');
-  }
-  return await showSettings(app, options);
+const ADOPTED: Readonly<Record<Exclude<Adopted, 'same-person'>, string>> = {
+  there: 'The ledger has these settings already.',
+  adopted: 'Changed. A worker that is running keeps what it was started with: stop it and start it again.',
+  proposed: 'Limits or approval change: another person has to give the same command with their own name (--as).',
+};
+
+async function adopt(app: App, { json, actor }: { json: boolean; actor: string }): Promise<ExitCode> {
+  const result = await adoptSettings(app, actor);
+  if (result === 'same-person') throw refuseSamePerson(actor);
+  say(ADOPTED[result]);
+  return await showSettings(app, { json });
 }
 
-function entriesOf(safety: string): string[] {
-  return safety.split(', ');
+function refuseSamePerson(name: string): Refusal {
+  return new Refusal(`${name} has proposed these settings; another person has to adopt them.`, {
+    exitCode: EXIT.usage,
+    remedy: 'Ask somebody else to look at "payrun settings" and to run "payrun settings adopt --as NAME".',
+  });
 }

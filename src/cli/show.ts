@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
-import { rfc3339 } from '../clock.ts';
-import { outcomeOf, type Payout, type Proposal, payoutId, type RefusedRow } from '../payout.ts';
+import type { Payout, RefusedRow } from '../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
-import { isRefused, type ReportRow, reportRow } from '../report/row.ts';
+import { isRefused } from '../report/row.ts';
+import { referenceOf } from '../runs/find-rows.ts';
+import { type Story, storyFacts, storyOf } from '../runs/story.ts';
 import { readRun } from '../runs/submit.ts';
 import { columns } from './columns.ts';
 import { withLedger } from './open.ts';
@@ -36,85 +37,15 @@ export function showCommand(end: (code: ExitCode) => void): Command {
     });
 }
 
-interface Story extends ReportRow {
-  readonly payout: string;
-  readonly runId: string;
-  readonly state: Payout['state'] | 'refused';
-  readonly evidence: Evidence | null;
-  /** Quotes of this payout that were proven dead before the present one. */
-  readonly deadQuotes: readonly string[];
-  /** What one person proposes, for another one to confirm. */
-  readonly proposal: ProposalShown | null;
-  readonly history: readonly { at: string; to: string; actor: string; reason: string; exchange: string | null }[];
-}
-
-export interface ProposalShown {
-  readonly decision: string;
-  readonly by: string;
-  readonly at: string;
-  readonly paymentId: string | null;
-  readonly reason: string;
-}
-
-/** A proposal as JSON shows it. */
-export function proposalShown(proposal: Proposal | null): ProposalShown | null {
-  if (proposal === null) return null;
-  const { at, paymentId, ...rest } = proposal;
-  return { ...rest, at: rfc3339(at), paymentId: paymentId === '' ? null : paymentId };
-}
-
-/** What the ledger holds of a payout beside what a report shows; null for a row that never was one. */
-interface Evidence {
-  readonly quoteExpiresAt: string | null;
-  readonly quotes: number;
-  readonly armings: number;
-  readonly armedBy: string | null;
-  readonly armedAt: string | null;
-  readonly armingCounter: number;
-  readonly credentials: string | null;
-  readonly seen2xx: boolean;
-  readonly lookUps: number;
-  readonly notFoundAt: string | null;
-  readonly rejectionConfirmed: boolean;
-  readonly quoteFailures: number;
-}
-
 async function readStory(app: App, runId: string, reference: string): Promise<Story> {
   const { runs } = app.ledger;
   await readRun(app, runId);
   const row = await findRow(runs.rows(runId), reference);
-  if (row === undefined) {
-    throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
-      exitCode: EXIT.usage,
-      remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
-    });
-  }
-  const place = { payout: payoutId({ runId, line: row.line }), runId };
-  if (isRefused(row)) {
-    return {
-      ...place,
-      state: 'refused',
-      ...reportRow(row),
-      evidence: null,
-      deadQuotes: [],
-      proposal: null,
-      history: [],
-    };
-  }
-  const dead = await runs.deadQuotes(runId);
-  return {
-    ...place,
-    state: row.state,
-    ...reportRow(row),
-    evidence: evidenceOf(row),
-    deadQuotes: dead.filter(({ line }) => line === row.line).map(({ quoteId }) => quoteId),
-    proposal: proposalShown(row.proposal),
-    history: row.history.map(({ at, exchange, ...step }) => ({
-      ...step,
-      at: rfc3339(at),
-      exchange: exchange === '' ? null : exchange,
-    })),
-  };
+  if (row !== undefined) return await storyOf(app.ledger, runId, row);
+  throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
+    exitCode: EXIT.usage,
+    remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+  });
 }
 
 /** The payout with this reference, else a row with it that intake refused. */
@@ -132,34 +63,9 @@ async function findRow(
   return refused;
 }
 
-function referenceOf(row: Payout | RefusedRow): string | undefined {
-  return isRefused(row) ? row.cells['reference'] : row.row.reference;
-}
-
-function evidenceOf(payout: Payout): Evidence {
-  return {
-    quoteExpiresAt: timeOf(payout.quoteExpiresAt),
-    quotes: payout.quotes,
-    armings: payout.armings,
-    armedBy: payout.armedBy,
-    armedAt: timeOf(payout.armedAt),
-    armingCounter: payout.armingCounter,
-    credentials: payout.credentials,
-    seen2xx: payout.seen2xx,
-    lookUps: payout.lookUps,
-    notFoundAt: timeOf(payout.notFoundAt),
-    rejectionConfirmed: payout.rejectionConfirmed,
-    quoteFailures: payout.quoteFailures,
-  };
-}
-
-function timeOf(epochMs: number | null): string | null {
-  return epochMs === null ? null : rfc3339(epochMs);
-}
-
 function describeStory(story: Story): string {
   const parts = [
-    columns([...rowFacts(story), ...paymentFacts(story), ...(story.evidence === null ? [] : sendingFacts(story))]),
+    columns(storyFacts(story)),
     ...(story.history.length === 0
       ? []
       : [
@@ -170,69 +76,4 @@ function describeStory(story: Story): string {
         ]),
   ];
   return parts.join('\n\n');
-}
-
-function rowFacts(story: Story): string[][] {
-  const outcome = outcomeOf(story.state);
-  return [
-    ['payout', `${story.payout}, line ${story.line} of the file`],
-    ['reference', story.reference ?? ''],
-    ['state', story.state === outcome ? outcome : `${story.state} (${outcome})`],
-    ...factOf('reason', [story.reasonCode, story.reason]),
-    ...factOf('proposed', proposalWords(story.proposal)),
-    ...factOf('beneficiary', [story.beneficiaryIdentityId]),
-    ...factOf('originator', [story.originatorIdentityId]),
-    ['asked for', amountAskedFor(story)],
-  ];
-}
-
-function proposalWords(proposal: ProposalShown | null): (string | null)[] {
-  if (proposal === null) return [];
-  const { decision, paymentId, by, at, reason } = proposal;
-  return [decision, paymentId, `by ${by} at ${at}: ${reason}; another person has to confirm it`];
-}
-
-function amountAskedFor(story: Story): string {
-  const from = story.sourceCurrency ?? '?';
-  const to = story.destinationCurrency ?? '?';
-  return `${story.amount ?? '?'} ${story.amountType === 'DESTINATION_AMOUNT' ? to : from}, paid from ${from} to ${to}`;
-}
-
-function paymentFacts(story: Story): string[][] {
-  return [
-    ...factOf('payment', [story.paymentId]),
-    ...factOf("service's state", [story.paymentState]),
-    ...factOf('source amount', [story.sourceAmount, story.sourceAmount && story.sourceCurrency]),
-    ...factOf('destination amount', [story.destinationAmount, story.destinationAmount && story.destinationCurrency]),
-    ...factOf('rate', [story.rate]),
-    ...story.fees.map((fee) => ['fee', `${fee.amount} ${fee.currency}`]),
-    ...factOf('settled', [story.settledAt]),
-  ];
-}
-
-function sendingFacts({ evidence, ...story }: Story): string[][] {
-  if (evidence === null) return [];
-  return [
-    ...factOf('quote', [story.quoteId]),
-    ...factOf('quote taken', [story.quotedAt]),
-    ...factOf('quote ends', [story.quoteId && (evidence.quoteExpiresAt ?? 'the service names no end')]),
-    ...story.deadQuotes.map((quoteId) => ['quote proven dead', quoteId]),
-    ['attempts', String(story.attempts)],
-    ['quotes used', String(evidence.quotes)],
-    ...factOf('last armed', [evidence.armedAt]),
-    ...factOf('armed by', [evidence.armedBy && `process ${evidence.armedBy}`]),
-    ...factOf('credentials', [evidence.credentials]),
-    ...(evidence.armingCounter > 0 ? [['arming counter', String(evidence.armingCounter)]] : []),
-    ['look-ups', `${evidence.lookUps} without result`],
-    ...factOf('not found at', [evidence.notFoundAt]),
-    ...(evidence.seen2xx ? [['2xx seen', 'yes: this quote can never be proven dead']] : []),
-    ...(evidence.rejectionConfirmed ? [['rejection', 'confirmed by a look-up after the end of the quote']] : []),
-    ...(evidence.quoteFailures > 0 ? [['failed quote requests', String(evidence.quoteFailures)]] : []),
-  ];
-}
-
-/** A line for what is known of a fact; none when nothing is. */
-function factOf(label: string, parts: readonly (string | null)[]): string[][] {
-  const known = parts.filter((part) => part !== null && part !== '');
-  return known.length === 0 ? [] : [[label, known.join(' ')]];
 }

@@ -5,14 +5,18 @@ import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
 import type { At } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
+import { costPreviewOf, requireCostPreview, startOf } from '../runs/submission-options.ts';
 import { submitRun } from '../runs/submit.ts';
+import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, requireService, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
 import { printJson, printRun, say } from './print.ts';
+import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
-const schema = z.object({
-  skipInvalid: z.boolean(),
+const schema = submitSchema.extend({
   sandbox: z.boolean(),
+  at: z.string().optional(),
+  zone: z.string().optional(),
   as: personName.optional(),
   json: z.boolean(),
 });
@@ -20,16 +24,18 @@ type SubmitOptions = z.infer<typeof schema>;
 
 /** `payrun submit`: records a run for workers to pay, and returns. */
 export function submitCommand(end: (code: ExitCode) => void, at: At): Command {
-  return new Command('submit')
+  return addSubmitOptions(new Command('submit'))
     .description('record a payout file as a run, for workers to pay')
     .argument('<file>', 'the payout file')
-    .option('--skip-invalid', 'take the valid rows although others are refused', false)
+    .option('--at <time>', 'when it is to start: an RFC 3339 time, HH:MM with --zone, or schedule (default: at once)')
+    .option('--zone <zone>', 'time zone of --at, such as Europe/Berlin')
     .option('--sandbox', 'for the simulated service, when no service is configured', false)
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
     .addHelpText(
       'after',
-      '\nExamples:\n  payrun submit payouts.csv --as anna\n  payrun submit payouts.csv --sandbox --skip-invalid',
+      '\nExamples:\n  payrun submit payouts.csv --as anna\n  payrun submit payouts.csv --sandbox --skip-invalid' +
+        '\n  payrun submit payouts.csv --at 06:30 --zone Europe/Berlin',
     )
     .action(async (file: string, raw: unknown) => end(await submitFile(file, parseOptions(schema, raw), at)));
 }
@@ -37,14 +43,27 @@ export function submitCommand(end: (code: ExitCode) => void, at: At): Command {
 async function submitFile(path: string, options: SubmitOptions, at: At): Promise<ExitCode> {
   requireService(readConfig(), options);
   return await withApp({ logLevel: 'error', at }, async (app) => {
-    const { skipInvalid, json } = options;
-    const submitted = await submitRun(app, { path, actor: actorOf(options.as), skipInvalid });
+    const { skipInvalid, json, maxCostDrift: maxCostDriftBp } = options;
+    requireCostPreview(maxCostDriftBp, app.asker);
+    const submitted = await submitRun(
+      { ...app, previewCost: costPreviewOf(app.asker, app) },
+      {
+        path,
+        actor: actorOf(options.as),
+        skipInvalid,
+        again: options.again,
+        intake: await intakeOptionsOf(options),
+        startAt: startOf(options, app.clock),
+        maxCostDriftBp,
+      },
+    );
     if (submitted.kind === 'refused') {
       say(describeProblems(submitted.checked));
       if (json) printJson(problemsDocument(submitted.checked));
       return EXIT.fileRefused;
     }
     const { run, isNew } = submitted;
+    for (const remark of remarksOn(submitted, options)) say(remark);
     if (!isNew) say(`This file is run ${run.id} already; it was not recorded again.`);
     await printRun(app, run, { json });
     say(

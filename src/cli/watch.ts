@@ -4,13 +4,15 @@ import type { App } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
 import type { Run, RunState } from '../payout.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
+import { documentOf } from '../runs/document.ts';
+import { rowsDone } from '../runs/progress.ts';
 import { readRun } from '../runs/submit.ts';
 import { columnsLine } from './columns.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
-import { documentOf, print, printJson } from './print.ts';
-import { progressLine, rowsDone } from './progress.ts';
+import { print, printJson } from './print.ts';
+import { progressLine } from './progress.ts';
 import { tellHalt } from './status.ts';
 import { onStop } from './stop.ts';
 

@@ -5,9 +5,11 @@ import type { JobQueues } from '../../jobs/open.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import type { App } from '../app.ts';
 import { readConfig } from '../config.ts';
+import { type Metrics, openMetrics } from '../metrics.ts';
 import type { At } from '../pay/crash-point.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
+import { listenForMetrics } from '../web/operations/metrics-listener.ts';
 import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
 import { openPayService } from './pay-service.ts';
@@ -35,17 +37,32 @@ export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
 
 async function work(options: z.infer<typeof schema>, at: At): Promise<ExitCode> {
   requireService(readConfig(), options);
-  return await withApp({ logLevel: 'info', at }, async (app) => {
+  const metrics = openMetrics();
+  return await withApp({ logLevel: 'info', at, observe: metrics.observe }, async (app) => {
+    await tellMetrics(app, metrics);
     const stop = onStop();
     stop.signal.addEventListener('abort', endAtLast);
     try {
-      const deps = await openPayService(app, { signal: stop.signal, isOver: async () => false });
-      if (deps !== undefined) await workUntil(app, deps, stop.signal);
+      await payUntil(app, stop.signal);
       return EXIT.ok;
     } finally {
       stop.release();
     }
   });
+}
+
+/** Tells this worker's figures, where a port is set for them. */
+async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void> {
+  const { metricsPort: port } = app.config;
+  if (port === undefined) return;
+  const listener = await listenForMetrics({ app, queues: app.jobs, metrics }, port);
+  app.onClose(() => listener.close());
+}
+
+/** Pays all runs until `stop` is aborted, through the configured service or the sandbox. Throws the fault that ended it before. */
+export async function payUntil(app: App<JobQueues>, stop: AbortSignal): Promise<void> {
+  const deps = await openPayService(app, { signal: stop, isOver: async () => false });
+  if (deps !== undefined) await workUntil(app, deps, stop);
 }
 
 async function workUntil(app: App<JobQueues>, deps: PayDeps, stop: AbortSignal): Promise<void> {
@@ -72,7 +89,7 @@ function tellMissing(missing: readonly string[]): void {
 }
 
 /** A request that hangs holds the process no longer than this; its payout is unknown, and is looked up by the next worker. */
-function endAtLast(): void {
+export function endAtLast(): void {
   setTimeout(() => {
     say('Ended with requests in flight: their payouts are looked up by the next worker.');
     process.exit(EXIT.ok);

@@ -66,16 +66,18 @@ async function submitTwo(): Promise<string> {
   return parsed(runSchema, stdout).runId;
 }
 
+const ALL = await openProgram({ end: () => {} });
+
 describe('help', () => {
   test('names the commands in the order of a run’s life', () => {
-    expect(openProgram(() => {}).commands.map((command) => command.name())).toEqual(
-      'validate run submit worker list status watch show report pause resume cancel allow drop resolve halt release write-off adopt-ledger audit backup doctor probe settings sandbox'.split(
+    expect(ALL.commands.map((command) => command.name())).toEqual(
+      'validate preview template run submit worker serve inbox list status watch show report retry-file approve pause resume cancel allow drop resolve block unblock schedule notifications user key halt release write-off adopt-ledger audit backup purge doctor probe settings sandbox'.split(
         ' ',
       ),
     );
   });
 
-  test.each(openProgram(() => {}).commands.map((command) => ({ name: command.name(), command })))(
+  test.each(ALL.commands.map((command) => ({ name: command.name(), command })))(
     '$name --help tells what it does, each option, and an example',
     ({ name, command }) => {
       let help = '';
@@ -91,7 +93,7 @@ describe('help', () => {
 /** What a command line that is wrong comes to, before anything is opened. */
 async function misuse(words: readonly string[]): Promise<{ code: number; said: string }> {
   let said = '';
-  const program = openProgram(() => {});
+  const program = await openProgram({ end: () => {} });
   listenTo(program, (text) => void (said += text));
   const error: unknown = await program.parseAsync(words, { from: 'user' }).catch((thrown: unknown) => thrown);
   const { text, exitCode } = explain(error);
@@ -262,6 +264,18 @@ test('settings shows where a process differs from the ledger, and adopt ends it'
   expect(JSON.parse(adopted.stdout)).toMatchObject({ ledger: own, same: true });
   const back = await run('settings');
   expect(back.stdout).toMatch(/^quote grace 9000 ms .*quote grace 1000 ms$/m);
+});
+
+test('settings that change limits or approval are adopted by two people', async () => {
+  await submitTwo();
+  const config = join(payrun.dir, 'limits.json');
+  writeFileSync(config, JSON.stringify({ limits: { currencies: { USD: { day: '100.00' } } } }));
+  const adopt = (name: string): Promise<Ended> =>
+    payrun.run(['settings', 'adopt', '--as', name], { ...place, PAYRUN_CONFIG: config });
+  expect((await adopt('anna')).stderr).toContain('another person');
+  expect(await adopt('ANNA')).toMatchObject({ code: 2, stderr: expect.stringContaining('has proposed') });
+  expect((await adopt('bob')).stderr).toContain('Changed.');
+  expect((await run('settings')).stdout).toContain('limits');
 });
 
 function notOk(ended: Ended): string[] {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { open, rm, statfs } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Disk } from '../../ledger/disk.ts';
 
 /** Types of `statfs(2)` that are met most, by their names. */
 const FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
@@ -16,20 +17,8 @@ const FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x65735546, 'fuse'],
 ]);
 
-/** The disk below a folder. */
-export interface Disk {
-  readonly type: number;
-  /** For this user. */
-  readonly freeBytes: number;
-}
-
-export async function readDisk(folder: string): Promise<Disk> {
-  const { type, bavail, bsize } = await statfs(folder);
-  return { type, freeBytes: bavail * bsize };
-}
-
 /** The file system's name, or its type in hexadecimal. */
-export function describeDisk({ type }: Disk): string {
+export function describeDisk({ type }: Pick<Disk, 'type'>): string {
   return FILE_SYSTEMS.get(type) ?? `a file system of type 0x${type.toString(16)}`;
 }
 

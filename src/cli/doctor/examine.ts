@@ -1,11 +1,11 @@
-import { nameOf } from '../../app.ts';
 import { systemRandom } from '../../clock.ts';
-import { type Config, readConfig } from '../../config.ts';
+import { type Config, nameOf, readConfig } from '../../config.ts';
 import { type DataDir, openDataDir } from '../../ledger/data-dir.ts';
+import { readDisk } from '../../ledger/disk.ts';
 import { intentFiles, readIntentFile } from '../../ledger/intent-log.ts';
 import { describeCapabilities, readCapabilities } from './capability-check.ts';
 import { type Check, type Finding, type Found, isAtLeast, openChecks } from './check.ts';
-import { describeDisk, proveWritable, readDisk } from './disk.ts';
+import { describeDisk, proveWritable } from './disk.ts';
 import { examineRedis } from './redis-check.ts';
 import { examineService } from './service-check.ts';
 

@@ -1,4 +1,4 @@
-import { nameOf } from '../../app.ts';
+import { nameOf } from '../../config.ts';
 import type { DataDir } from '../../ledger/data-dir.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
 import type { Ledger } from '../../ledger/ledger.ts';

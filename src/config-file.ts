@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { problemTexts, wordsFor } from './config-problems.ts';
+import { NO_WEB_SETTINGS, type WebSettings, webSetting } from './config-web.ts';
+import { DEFAULT_LIMITS, type IntakeLimits, limitsOfFiles } from './intake/limits.ts';
+import { type NotifySettings, noNotifications, notifyParts, notifySettings } from './notify/settings.ts';
+import { type Limits, limitsSetting } from './pay/limits.ts';
+import { codeOf } from './refusal.ts';
+import { type ApprovalRules, approvalSetting } from './runs/approval.ts';
+import type { Calendars } from './schedules/calendar.ts';
+import { calendarsSetting } from './schedules/calendar-setting.ts';
+
+/** What the JSON file that PAYRUN_CONFIG names says; each of its parts belongs to the folder whose rule it is. */
+export interface ConfigFile {
+  /** What is read of a file at most. */
+  readonly files: IntakeLimits;
+  readonly calendars: Calendars;
+  readonly limits: Limits | null;
+  /** Null: a run is paid as soon as it is recorded. */
+  readonly approval: ApprovalRules | null;
+  readonly notify: NotifySettings;
+  readonly web: WebSettings;
+}
+
+export const NO_CONFIG_FILE: ConfigFile = {
+  files: DEFAULT_LIMITS,
+  calendars: {},
+  limits: null,
+  approval: null,
+  notify: noNotifications,
+  web: NO_WEB_SETTINGS,
+};
+
+/** The file's settings, or everything that is wrong with it. Names of files in it begin at its own folder. */
+export function readConfigFile(path: string, { httpHost }: { httpHost: string | undefined }): ConfigFile | string[] {
+  const json = readJson(path);
+  if (typeof json === 'string') return [json];
+  const folder = dirname(path);
+  const parsed = z
+    .strictObject({
+      ...notifyParts({ folder, httpHost }),
+      files: limitsOfFiles.default(DEFAULT_LIMITS),
+      calendars: calendarsSetting(folder).default({}),
+      limits: limitsSetting.optional(),
+      approval: approvalSetting.optional(),
+      web: webSetting(folder).default(NO_WEB_SETTINGS),
+    })
+    .safeParse(json.value, { error: wordsFor });
+  // What is JSON is hardly a secret in the wrong place: people have to know which file it is.
+  if (!parsed.success) return parsed.error.issues.flatMap(problemTexts).map((problem) => `${path}: ${problem}`);
+  const notify = notifySettings(parsed.data);
+  if ('problem' in notify) return [`${path}: ${notify.problem}: give each a name of its own`];
+  return {
+    files: parsed.data.files,
+    calendars: parsed.data.calendars,
+    limits: parsed.data.limits ?? null,
+    approval: parsed.data.approval ?? null,
+    notify,
+    web: parsed.data.web,
+  };
+}
+
+/** What the file holds, or what is wrong with it. The path stays unsaid: it may be a secret that was set in the wrong place. */
+function readJson(path: string): { readonly value: unknown } | string {
+  try {
+    return { value: JSON.parse(readFileSync(path, 'utf8')) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return `the file that it names is no JSON (${error.message})`;
+    return `the file that it names cannot be read (${codeOf(error) ?? 'error'})`;
+  }
+}

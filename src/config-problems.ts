@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+type Issue = z.core.$ZodIssue;
+
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ['string', 'a text in quotation marks'],
+  ['number', 'a number'],
+  ['int', 'a whole number'],
+  ['boolean', 'true or false'],
+  ['array', 'a list in [ ]'],
+]);
+const UNITS: ReadonlyMap<string, { readonly one: string; readonly many: string }> = new Map([
+  ['string', { one: 'character', many: 'characters' }],
+  ['array', { one: 'entry', many: 'entries' }],
+]);
+const FORMATS: ReadonlyMap<string, string> = new Map([
+  ['email', 'must be an e-mail address'],
+  ['url', 'must be an address such as https://example.com'],
+]);
+
+/** What a value of the settings' file must be, for a schema without better words of its own. */
+export const wordsFor: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeWords(issue);
+    case 'unrecognized_keys':
+      return `known here are: ${keysOf(issue.inst).join(', ')}`;
+    case 'invalid_value':
+      return `must be one of: ${issue.values.join(', ')}`;
+    case 'too_small':
+      return `must ${amountWords('at least', issue.minimum, issue.origin)}`;
+    case 'too_big':
+      return `must ${amountWords('at most', issue.maximum, issue.origin)}`;
+    case 'invalid_format':
+      return FORMATS.get(issue.format);
+    case 'invalid_key':
+      return issue.issues.map(({ message }) => message).join('; ');
+    case 'invalid_union':
+    case 'invalid_element':
+    case 'not_multiple_of':
+    case 'custom':
+      return undefined;
+  }
+};
+
+function typeWords({ expected, inst, input }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidType>): string {
+  const kind = KINDS.get(expected) ?? objectWords(inst);
+  return input === undefined ? `is missing; it must be ${kind}` : `must be ${kind}`;
+}
+
+function amountWords(bound: string, amount: number | bigint, origin: string): string {
+  const unit = UNITS.get(origin);
+  if (unit === undefined) return `be ${bound} ${amount}`;
+  return `have ${bound} ${amount} ${BigInt(amount) === 1n ? unit.one : unit.many}`;
+}
+
+function objectWords(schema: unknown): string {
+  const keys = keysOf(schema);
+  return keys.length === 0 ? 'an object in { }' : `an object in { } with some of the keys ${keys.join(', ')}`;
+}
+
+function keysOf(schema: unknown): string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** Each thing that is wrong, with its place in the file, such as `webhooks[0].url`. */
+export function problemTexts(issue: Issue): string[] {
+  const { path, message } = issue;
+  if (issue.code !== 'unrecognized_keys') return [path.length === 0 ? message : `${placeOf(path)}: ${message}`];
+  return issue.keys.map((key) => `${placeOf([...path, key])}: there is no such key; ${message}`);
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '');
+}
