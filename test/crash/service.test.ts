@@ -31,6 +31,8 @@ function bodiesOf(requests: readonly RelayedRequest[], path: string): Record<str
 }
 
 /** Fields of the interface page, sections 2.2 and 2.5, and of service-facts section 1. */
+/** What the interface page lets a client read: a payment, and the identities of a type. */
+const NAMED_READS = /^\/v2\/(?:payments\/[0-9a-f-]{36}|identities\?identityType=(?:BENEFICIARY|ORIGINATOR))$/;
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   '/v2/oauth/token': ['grant_type', 'client_id', 'client_secret', 'audience'],
   '/v2/quotes/quote-collection': [
@@ -115,9 +117,7 @@ describe('a service of its own, given by the five settings', () => {
       expect(new Set(payments.map(({ quoteId }) => quoteId)).size).toBe(rows.length);
       expect(rows.map((row) => byReference.get(row['reference'] ?? ''))).toEqual(rows.map(wantedFields));
       const others = requests.filter(({ path, method }) => FIELDS[path] === undefined || method !== 'POST');
-      expect(
-        others.filter(({ method, path }) => method !== 'GET' || !/^\/v2\/payments\/[0-9a-f-]{36}$/.test(path)),
-      ).toEqual([]);
+      expect(others.filter(({ method, path }) => method !== 'GET' || !NAMED_READS.test(path))).toEqual([]);
       expect(others.filter(({ body }) => body !== '')).toEqual([]);
     },
     MINUTE_MS,

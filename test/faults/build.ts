@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
@@ -23,6 +23,7 @@ export function setup({ provide }: TestProject): void {
   execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--outDir', own, '--noCheck'], {
     stdio: 'inherit',
   });
+  cpSync(join(ROOT, 'src/web/static'), join(own, 'src/web/static'), { recursive: true });
   provide('built', own);
 }
 

@@ -238,7 +238,7 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a file makes one run',
-    edits: replaced(RUNS, 'if known then\n', 'if false then\n'),
+    edits: replaced(RUNS, 'if known and not (', 'if false and not ('),
     caughtBy: named(
       RECORDING_TESTS,
       'submitting a file 20 times at once makes one run with each row once, and wakes the workers',

@@ -34,7 +34,8 @@ function end(code: number): void {
 }
 
 try {
-  await openProgram(end, crashAt(process.env['CRASH_AT'] ?? '')).parseAsync();
+  const program = await openProgram({ end, at: crashAt(process.env['CRASH_AT'] ?? '') }, process.argv[2]);
+  await program.parseAsync();
 } catch (error) {
   const { text, exitCode } = explain(error);
   if (text !== null) say(text);

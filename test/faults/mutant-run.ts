@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { ROOT } from '../support/payrun-processes.ts';
 import type { Edit, NamedTest } from './mutation.ts';
 
-const COPIED = ['src', 'jobs', 'test', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'vitest.config.ts'];
+/** Rows of the matrix are run as the matrix is, and all other tests as `npm test` runs them. */
+const CONFIGS = ['vitest.config.ts', 'vitest.faults.config.ts'] as const;
+const COPIED = ['src', 'jobs', 'test', 'package.json', 'tsconfig.json', 'tsconfig.build.json', ...CONFIGS];
 const LINKED = ['node_modules', 'samples'];
 /** Of one run of vitest on the copy. */
 const RUN_MS_MAX = 8 * 60_000;
@@ -60,12 +62,36 @@ interface JsonReport {
   readonly testResults: readonly { readonly name: string; readonly assertionResults: readonly JsonTest[] }[];
 }
 
+function configOf({ file }: NamedTest): string {
+  return CONFIGS[file.startsWith('test/faults/') ? 1 : 0];
+}
+
 async function endedIn(folder: string, tests: readonly NamedTest[]): Promise<Ended[]> {
+  const ended = new Map<NamedTest, Ended>();
+  for (const config of CONFIGS) {
+    const part = tests.filter((test) => configOf(test) === config);
+    const ends = part.length === 0 ? [] : await endedWith(config, folder, part);
+    for (const [index, test] of part.entries()) ended.set(test, ends[index] ?? { how: 'not run', said: '' });
+  }
+  return tests.map((test) => ended.get(test) ?? { how: 'not run', said: '' });
+}
+
+async function endedWith(config: string, folder: string, tests: readonly NamedTest[]): Promise<Ended[]> {
   const output = join(folder, 'result.json');
   rmSync(output, { force: true });
   const pattern = tests.map(({ name }) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
   const files = [...new Set(tests.map(({ file }) => file))];
-  const words = ['run', '--root', folder, '--reporter=json', `--outputFile=${output}`, '-t', `^(?:${pattern})$`];
+  const words = [
+    'run',
+    '--root',
+    folder,
+    '--config',
+    join(folder, config),
+    '--reporter=json',
+    `--outputFile=${output}`,
+    '-t',
+    `^(?:${pattern})$`,
+  ];
   const said = await vitest([...words, ...files], environment(files));
   const { testResults } = readReport(output, said);
   return tests.map(({ file, name }) => {

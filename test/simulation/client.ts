@@ -7,7 +7,7 @@ import { openOutage } from '../../src/service/outage.ts';
 import { TokenRefused, TokenUnavailable } from '../../src/service/token.ts';
 import { latencyMs, type Plan } from './plan.ts';
 import type { FakeService, Reply } from './service.ts';
-import { type Actor, nothing, type World } from './world.ts';
+import type { Actor, World } from './world.ts';
 
 /** Told immediately before the first byte of a payment request leaves. */
 export type OnLeaving = (body: string) => void;
@@ -48,14 +48,13 @@ export function openClient(parts: ClientParts): Service {
   ): Promise<Answer> {
     return new Promise((resolve) => {
       let settled = false;
-      let giveUp = nothing;
       const settle = (answer: Answer): void => {
         if (settled) return;
         settled = true;
-        giveUp();
+        giveUp.cancelled = true;
         resolve(answer);
       };
-      giveUp = world.after(sendBefore - clock.monotonic(), {
+      let giveUp = world.after(sendBefore - clock.monotonic(), {
         actor,
         label: `${kind}: no connection in time`,
         run: () => settle(notSent('deadline')),
@@ -66,7 +65,7 @@ export function openClient(parts: ClientParts): Service {
           settle(notSent('deadline'));
           return;
         }
-        giveUp();
+        giveUp.cancelled = true;
         if (kind === 'payment') parts.onLeaving(body);
         giveUp = world.after(plan.requestTimeoutMs, {
           actor,
@@ -102,7 +101,7 @@ export function openClient(parts: ClientParts): Service {
     await clock.sleep(lag());
     if (fault('token', 0.1)) throw new TokenUnavailable('HTTP 503');
     if (fault('token', 0.03)) throw new TokenRefused(401, 'invalid_client');
-    held = service.tokenNow;
+    held = service.tokenNow();
     return held;
   }
 

@@ -1,15 +1,17 @@
-import type { Decision } from '../../src/payout.ts';
+import { DECISIONS, type Decision } from '../../src/payout.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide.ts';
 import type { Dice } from './dice.ts';
-import { payoutOf } from './moves.ts';
+import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
-import type { Mutation, Process } from './process.ts';
+import type { Process } from './process.ts';
 import type { FakeService } from './service.ts';
 import type { Entry } from './store.ts';
 import type { World } from './world.ts';
 
 /** Without these the service may pay a quote that is over, or hide a payment: honest people do not say "not paid" then. */
 const NEEDED = ['one-payment-per-quote', 'expired-quote-refused', 'payment-visible-in-time', 'payment-id-is-quote-id'];
+const NEVER_UNPAID = DECISIONS.filter((decision) => decision !== 'not-paid');
 const PEOPLE = ['anna', 'anna', 'ben'] as const;
 
 interface DecisionParts {
@@ -19,13 +21,20 @@ interface DecisionParts {
   readonly mutation: Mutation;
 }
 
-/** What people might do with a payout, and how soon one after the other. */
-export function drawDecision(parts: DecisionParts, entry: Entry): (process: Process) => Promise<void> {
+/**
+ * What people might do with a payout, and how soon one after the other; undefined when they see that there is nothing to
+ * say of it.
+ */
+export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Process) => Promise<void>) | undefined {
   const { dice } = parts.world;
-  const decision = dice.pick(decisionsFor(parts.plan, entry));
+  const sensible = decisionsFor(parts, entry);
+  // Now and then they do not see, and the program has to.
+  const isBlind = dice.chance(0.1);
+  if (sensible.length === 0 && !isBlind) return undefined;
+  const decision = dice.pick(isBlind ? (canBeDead(parts.plan) ? DECISIONS : NEVER_UNPAID) : sensible);
   const paymentId = decision === 'paid' ? namedPayment(dice, parts.service, entry) : '';
   // Mostly somebody else confirms it soon; now and then the same person tries, or nobody does.
-  const people = dice.chance(0.5) ? (['anna', 'ben'] as const) : [dice.pick(PEOPLE), dice.pick(PEOPLE)];
+  const people = dice.chance(0.8) ? (['anna', 'ben'] as const) : [dice.pick(PEOPLE), dice.pick(PEOPLE)];
   const pauseMs = dice.chance(0.7) ? dice.between(0, 50) : dice.between(50, 3000);
   return async (process) => {
     for (const by of people) {
@@ -33,19 +42,31 @@ export function drawDecision(parts: DecisionParts, entry: Entry): (process: Proc
       if (payout === undefined) return;
       const pay = { ...process.deps, rules: { ...process.deps.rules, ...parts.mutation.rulesOfPeople } };
       const deps = { ledger: process.ledger, openPay: async () => pay, wake: async () => {} };
-      const { result } = await decidePayout(deps, payout, { decision, paymentId, by, reason: 'a person' });
-      parts.world.count(`${decision} ${result}`);
+      const asked = { decision, paymentId, by, reason: 'a person' };
+      parts.world.countOnce('schedules with a decision');
+      try {
+        const { result } = await decidePayout(deps, payout, asked);
+        parts.world.count(`${decision} ${result}`);
+        if (result === 'done') parts.world.countOnce('schedules with a decision carried out');
+      } catch (error) {
+        if (error instanceof Refusal) parts.world.count(`${decision} refused`);
+        throw error;
+      }
       await process.deps.clock.sleep(pauseMs);
     }
   };
 }
 
-/** Mostly what may be said of it, now and then anything. */
-function decisionsFor(plan: Plan, entry: Entry): readonly Decision[] {
-  const payout = payoutOf(entry);
-  const canBeDead = NEEDED.every((name) => plan.has.has(name)) && !plan.showsToOwnOnly;
-  if (payout?.quoteId === null) return ['allow', 'allow', 'drop', 'paid'];
-  return canBeDead ? ['not-paid', 'not-paid', 'not-paid', 'paid', 'drop'] : ['paid', 'paid', 'allow', 'drop'];
+/** What honest people may say of it; the program may say that it is too early. */
+function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly Decision[] {
+  const isHeld = entry.state === 'held';
+  if (entry.quote === null) return isHeld ? ['allow', 'allow', 'drop'] : [];
+  if (service.book.some(({ internalId }) => internalId === entry.row?.reference)) return ['paid'];
+  return isHeld && canBeDead(plan) ? ['not-paid'] : [];
+}
+
+function canBeDead({ has, showsToOwnOnly }: Plan): boolean {
+  return NEEDED.every((name) => has.has(name)) && !showsToOwnOnly;
 }
 
 function namedPayment(dice: Dice, { book }: FakeService, { row }: Entry): string {

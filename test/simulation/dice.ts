@@ -10,6 +10,8 @@ export interface Dice {
   uuid(): string;
 }
 
+const BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 /** The generator "mulberry32": 32 bits of state are enough to tell schedules apart, and it is fast. */
 export function openDice(seed: number): Dice {
   let state = (seed ^ 0x9e3779b9) >>> 0;
@@ -24,11 +26,10 @@ export function openDice(seed: number): Dice {
   function hex(digits: number): string {
     let text = '';
     while (text.length < digits) {
-      text += Math.floor(fraction() * 0x100000000)
-        .toString(16)
-        .padStart(8, '0');
+      const bits = Math.floor(fraction() * 0x100000000);
+      text += `${BYTES[bits >>> 24]}${BYTES[(bits >>> 16) & 255]}${BYTES[(bits >>> 8) & 255]}${BYTES[bits & 255]}`;
     }
-    return text.slice(0, digits);
+    return text.length === digits ? text : text.slice(0, digits);
   }
   return {
     fraction,

@@ -1,12 +1,14 @@
 import type { ReleaseResult, Season } from '../../src/ledger/head.ts';
-import { applyMove, closeSeason, forget, setDue, UNSENT } from './moves.ts';
-import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store } from './store.ts';
+import { closeSeason } from './arming.ts';
+import { applyMove, forget, setDue } from './moves.ts';
+import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
 export function readSeason(store: Store, sawCounter = 0): Season {
   if (store.armings < sawCounter) closeSeason(store);
-  const missing = [...store.dirs].filter(([, server]) => server !== store.server).map(([dir]) => dir);
+  const missing: string[] = [];
+  for (const [dir, server] of store.dirs) if (server !== store.server) missing.push(dir);
   return { open: store.season === store.server, server: store.server, missing, dataDirIds: [...store.dirs.keys()] };
 }
 
@@ -159,7 +161,7 @@ function addUnknown(store: Store, runId: string, line: number): Entry {
   const entry = blankEntry(runId, line, 'unknown');
   store.entries.set(entryId(runId, line), entry);
   const run = store.runs.get(runId);
-  if (run !== undefined) run.counts.unknown = (run.counts.unknown ?? 0) + 1;
+  if (run !== undefined) run.counts.unknown++;
   return entry;
 }
 

@@ -1,61 +1,14 @@
-import type {
-  ArmAnswer,
-  Arming,
-  ArmRefusal,
-  MoveAnswer,
-  PayoutMove,
-  PayoutPlace,
-  PayoutReading,
-} from '../../src/ledger/payouts.ts';
-import { DECISIONS, outcomeOf, type Payout, type PayoutState } from '../../src/payout.ts';
-import { type Entry, entryId, type RowState, type RunEntry, type Store } from './store.ts';
+import type { MoveAnswer, PayoutMove, PayoutPlace } from '../../src/ledger/payouts.ts';
+import { outcomeOf, type PayoutState } from '../../src/payout.ts';
+import { isInTable } from './move-table.ts';
+import { holderOf } from './references.ts';
+import { ENDS, type Entry, entryId, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';
 
-/*
- * What the scripts do to a payout, in memory. The table is written out from design 4 once more, so that a slip in the
- * program's table shows when both ledgers play the same moves.
- */
-
-type Guard = 'any' | 'sent' | 'never-sent' | 'not-sent' | 'proven-dead';
-
-const TABLE: Readonly<Record<RowState, Readonly<Partial<Record<PayoutState, Guard>>>>> = {
-  ready: { armed: 'any', held: 'any', rejected: 'any', cancelled: 'any' },
-  armed: { accepted: 'any', quoted: 'any', ready: 'not-sent', rejected: 'any', unknown: 'any' },
-  quoted: { armed: 'any', unknown: 'any', accepted: 'any', held: 'any' },
-  unknown: { accepted: 'any', ready: 'proven-dead', cancelled: 'proven-dead', held: 'any' },
-  rejected: { accepted: 'sent' },
-  held: { ready: 'never-sent', cancelled: 'never-sent', accepted: 'sent', rejected: 'sent' },
-  accepted: { completed: 'any', failed: 'any', returned: 'any' },
-  completed: { returned: 'any' },
-  failed: {},
-  returned: {},
-  cancelled: {},
-  refused: {},
-};
-
-const ARMINGS_OF_A_QUOTE = 5;
-const QUOTES_OF_A_PAYOUT = 5;
-/** Stands in the place of the payout of a quote that was armed and never sent. */
-export const UNSENT = '-';
-const ENDS: readonly RowState[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
-const PAID: readonly RowState[] = ['accepted', 'completed', 'failed', 'returned'];
-
-/** Whether design 4 has the move. A breach may hold anything, with its quote. */
-function isInTable(
-  entry: Entry,
-  to: PayoutState,
-  { drops, breach }: { drops?: string | undefined; breach?: boolean | undefined },
-): boolean {
-  if (breach === true) return to === 'held' && entry.state !== 'held' && drops === undefined;
-  const guard = TABLE[entry.state][to];
-  if (guard === undefined) return false;
-  if (guard === 'not-sent' || guard === 'proven-dead') return drops === guard;
-  if (drops !== undefined) return false;
-  return guard === 'any' || (guard === 'sent') === (entry.quote !== null);
-}
+/* What the scripts do to a payout, in memory. */
 
 export function addTo(run: RunEntry, entry: Entry, change: { state: RowState; sign: 1 | -1 }): void {
   const { state, sign } = change;
-  run.counts[state] = (run.counts[state] ?? 0) + sign;
+  run.counts[state] += sign;
   if (entry.amount === null) return;
   const key = `${entry.amount.currency} ${outcomeOf(state)}`;
   run.amounts.set(key, (run.amounts.get(key) ?? 0n) + BigInt(sign) * entry.amount.minor);
@@ -90,68 +43,10 @@ export function applyMove(
   entry.version++;
   entry.history.push({ at: now, to, actor, reason, exchange });
   delete entry.more['pr'];
+  if (to === 'accepted' && entry.row !== null) store.paid.add(entry.row.beneficiaryIdentityId);
   if (ENDS.includes(to)) entry.more['st'] = String(now);
   setDue(store, entry, { now, ms: move.dueMs });
   store.watch?.(entry, from, actor);
-}
-
-export interface ArmingAt {
-  readonly dataDirId: string;
-  /** The highest arming counter that the process ever saw. */
-  readonly sawCounter: number;
-  readonly now: number;
-}
-
-export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter, now }: ArmingAt): ArmAnswer {
-  if (store.armings < sawCounter) closeSeason(store);
-  const entry = store.entries.get(entryId(arming.runId, arming.line));
-  const refusal = refusalOf(store, entry, { arming, dataDirId, now });
-  if (refusal !== undefined || entry === undefined) return { armed: false, refusal: refusal ?? 'changed' };
-  const counter = ++store.armings;
-  if (entry.state === 'ready') {
-    store.quotes.set(arming.quoteId, entryId(arming.runId, arming.line));
-    entry.quotes++;
-    entry.armings = 0;
-    entry.quoteFailures = 0;
-    forget(entry, ['nf', 'z2', 'lu']);
-  }
-  entry.attempts++;
-  entry.armings++;
-  entry.quote = arming.quoteId;
-  entry.expiresAt = arming.quoteExpiresAt;
-  entry.armedBy = arming.owner;
-  entry.armedAt = now;
-  entry.counter = counter;
-  entry.credentials = arming.credentials;
-  Object.assign(entry.more, arming.fields);
-  const { owner: actor, exchange } = arming;
-  applyMove(store, entry, { to: 'armed', now, actor, reason: '', exchange, dueMs: Math.ceil(arming.dueMs) });
-  return { armed: true, version: entry.version, counter, armedAt: now };
-}
-
-/** This Redis has forgotten armings that a process knows of: every directory compares anew. */
-export function closeSeason(store: Store): void {
-  store.season = '';
-  for (const dir of store.dirs.keys()) store.dirs.set(dir, '-');
-}
-
-function refusalOf(
-  store: Store,
-  entry: Entry | undefined,
-  { arming, dataDirId, now }: Omit<ArmingAt, 'sawCounter'> & { arming: Arming },
-): ArmRefusal | undefined {
-  if (store.season !== store.server || store.dirs.get(dataDirId) !== store.server) return 'season';
-  if (store.halt !== null) return 'halted';
-  if (store.waitUntil > now) return 'wait';
-  if (store.runs.get(arming.runId)?.state !== 'paying') return 'run';
-  if (entry === undefined || entry.version !== arming.version || !isInTable(entry, 'armed', {})) return 'changed';
-  if (entry.rowHash !== arming.rowHash) return 'row';
-  if (entry.state === 'quoted') {
-    if (entry.quote !== arming.quoteId || entry.credentials !== arming.credentials) return 'changed';
-    return entry.armings >= ARMINGS_OF_A_QUOTE ? 'armings' : undefined;
-  }
-  if (entry.quotes >= QUOTES_OF_A_PAYOUT) return 'quotes';
-  return (store.quotes.get(arming.quoteId) ?? UNSENT) === UNSENT ? undefined : 'quote-taken';
 }
 
 export function movePayout(store: Store, asked: PayoutMove, now: number): MoveAnswer {
@@ -212,27 +107,6 @@ function claimPayment(store: Store, entry: Entry, paymentId: string | undefined)
   if (owner !== UNSENT) return owner === id;
   store.quotes.set(paymentId, id);
   return true;
-}
-
-/** The payout that stands for a reference and has not given it free (design 6). */
-export function holderOf(
-  store: Store,
-  hash: string,
-  { own, rememberMs, now }: { own: string; rememberMs: number; now: number },
-): string | undefined {
-  const earlier = store.references.get(hash);
-  if (earlier === undefined || earlier === own) return undefined;
-  const entry = store.entries.get(earlier);
-  const settled: readonly (RowState | undefined)[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
-  if (entry !== undefined && isFree(entry)) return undefined;
-  const usedAt = store.runs.get(earlier.slice(0, earlier.lastIndexOf('-')))?.createdAt ?? now;
-  const isForgotten = now - usedAt > rememberMs && (entry === undefined || settled.includes(entry.state));
-  return isForgotten ? undefined : earlier;
-}
-
-function isFree(entry: Entry): boolean {
-  if (entry.state === 'rejected') return entry.quote === null || entry.more['ok'] !== undefined;
-  return entry.state === 'cancelled' || entry.state === 'failed' || entry.state === 'returned';
 }
 
 function noteOn(store: Store, entry: Entry, { move, now }: { move: PayoutMove; now: number }): void {
@@ -331,79 +205,4 @@ export function deferPayout(
   setDue(store, entry, { now, ms: Math.ceil(ms) });
   if (quoteFailed) entry.quoteFailures++;
   return entry.quoteFailures;
-}
-
-export function readPayout(store: Store, { runId, line }: PayoutPlace, now: number): PayoutReading {
-  const entry = store.entries.get(entryId(runId, line));
-  return {
-    payout: entry === undefined ? undefined : payoutOf(entry),
-    waitMs: Math.max(0, store.waitUntil - now),
-    halt: store.halt,
-    disproved: [...store.disproved],
-    now,
-  };
-}
-
-/** The payout as its record shows it; undefined while the record lacks its row. */
-export function payoutOf(entry: Entry): Payout | undefined {
-  const { row, rowHash, state, quote, more } = entry;
-  if (row === null || rowHash === null || state === 'refused') return undefined;
-  return {
-    runId: entry.runId,
-    line: entry.line,
-    row,
-    rowHash,
-    version: entry.version,
-    state,
-    quoteId: quote,
-    quoteExpiresAt: entry.expiresAt,
-    quoteLifeMs: numberIn(more['ql']),
-    attempts: entry.attempts,
-    armings: entry.armings,
-    quotes: entry.quotes,
-    armingCounter: entry.counter,
-    armedBy: entry.armedBy,
-    armedAt: entry.armedAt,
-    credentials: entry.credentials,
-    notFoundAt: numberIn(more['nf']),
-    seen2xx: more['z2'] !== undefined,
-    rejectionConfirmed: more['ok'] !== undefined,
-    quoteFailures: entry.quoteFailures,
-    lookUps: numberIn(more['lu']) ?? 0,
-    paymentId: more['pid'] ?? (PAID.includes(state) ? quote : null),
-    paymentState: more['ps'] ?? null,
-    sourceAmount: moneyIn(more['sam'], row.sourceCurrency),
-    destinationAmount: moneyIn(more['dam'], row.destinationCurrency),
-    rate: more['rt'] ?? null,
-    fees: feesIn(more['fe']),
-    reasonCode: more['rc'] ?? null,
-    reason: more['rs'] ?? null,
-    quotedAt: numberIn(more['qa']),
-    sentAt: quote === null ? null : entry.armedAt,
-    settledAt: numberIn(more['st']),
-    proposal: proposalIn(more['pr']),
-    history: [...entry.history],
-  };
-}
-
-function proposalIn(text: string | undefined): Payout['proposal'] {
-  if (text === undefined) return null;
-  const [word, by = '', at = '', paymentId = '', reason = ''] = text.split('\u001f');
-  const decision = DECISIONS.find((known) => known === word);
-  return decision === undefined ? null : { decision, by, at: Number.parseInt(at, 10), paymentId, reason };
-}
-
-function numberIn(text: string | undefined): number | null {
-  return text === undefined ? null : Number.parseInt(text, 10);
-}
-
-function moneyIn(text: string | undefined, currency: string): Payout['sourceAmount'] {
-  return text === undefined ? null : { minor: BigInt(text), currency };
-}
-
-function feesIn(text: string | undefined): Payout['fees'] {
-  return (text ?? '')
-    .split(',')
-    .filter(Boolean)
-    .map((fee) => ({ minor: BigInt(fee.split(' ')[0] ?? ''), currency: fee.split(' ')[1] ?? '' }));
 }

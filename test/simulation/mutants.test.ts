@@ -4,13 +4,15 @@ import { replay, runSchedules } from './run-schedules.ts';
 
 /** Several times what each of them needs today. */
 const SCHEDULES_MAX = 6000;
+const SLOW_SCHEDULES_MAX = 40_000;
 
 const isLong = process.env['SIMULATION_DEPTH'] === 'long';
 
 test.each(MUTANTS.filter(({ isSlow = false }) => isLong || !isSlow))(
   'the simulation notices when $name',
-  async ({ name, isSlow: _isSlow, ...options }) => {
-    const { schedules, failures } = await runSchedules({ from: 1, count: SCHEDULES_MAX }, options);
+  async ({ name, isSlow = false, ...options }) => {
+    const count = isSlow ? SLOW_SCHEDULES_MAX : SCHEDULES_MAX;
+    const { schedules, failures } = await runSchedules({ from: 1, count }, options);
     const [failed] = failures;
     expect(failed?.failure?.rule, `${name}: not noticed in ${schedules} schedules`).not.toBe('defect');
     console.log(`${name}: seed ${failed?.seed}, ${failed?.failure?.rule}: ${failed?.failure?.text}`);

@@ -1,8 +1,8 @@
 import { CAPABILITIES } from '../../src/config.ts';
 import type { PayoutMove } from '../../src/ledger/payouts.ts';
 import { addTo } from './moves.ts';
+import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
-import type { Mutation } from './process.ts';
 import { type Entry, entryId, type RowState, type Store } from './store.ts';
 
 /** A program with one guard replaced, where the simulation composes it. */
@@ -24,6 +24,9 @@ const GOING_BACK: Partial<Plan> = {
   processesPerHost: 2,
   meddleShare: 0.03,
   slowShare: 0.25,
+  takenBackShare: 0.6,
+  copiedShare: 0.6,
+  decideShare: 0,
 };
 /** Schedules in which look-ups say little until the quote has ended, and then the wrong thing once. */
 const HARD_TO_FIND: Partial<Plan> = {
@@ -37,8 +40,17 @@ const HELD: Partial<Plan> = {
   faults: new Set(['people', 'jobs', 'service-replies', 'looks', 'redis-rollback'] as const),
   quoteLifeMs: 20_000,
   chaosMs: 20_000,
+  decideShare: 0.8,
   has: new Set(CAPABILITIES),
   told: new Set(CAPABILITIES.filter((name) => name !== 'payment-visible-in-time')),
+};
+
+/** Schedules in which credentials change while it is not known what was paid under the ones before. */
+const ROTATED: Partial<Plan> = {
+  faults: new Set(['credentials', 'service-replies', 'network'] as const),
+  showsToOwnOnly: true,
+  quoteLifeMs: 3000,
+  chaosMs: 20_000,
 };
 
 export const MUTANTS: readonly Mutant[] = [
@@ -81,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the season opens before twice the arm deadline',
     mutation: { seasonWaitMs: 0 },
-    plan: GOING_BACK,
+    plan: { ...GOING_BACK, payouts: 3 },
     isSlow: true,
   },
   {
@@ -192,6 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
       }),
       service: (service) => ({ ...service, fingerprint: 'B' }),
     },
+    plan: ROTATED,
   },
 ];
 

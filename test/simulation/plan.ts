@@ -68,8 +68,14 @@ export interface Plan {
   readonly oddLookShare: number;
   /** When a run pauses itself; null: never. */
   readonly breaker: BreakerRule | null;
+  /** How often two people settle something, each time that they look and something is open. */
+  readonly decideShare: number;
   /** How often a process is meddled with at one of its awaits. */
   readonly meddleShare: number;
+  /** How often Redis goes back in time just when somebody may send, where it goes back at all. */
+  readonly takenBackShare: number;
+  /** How often Redis is copied before a change, where it may go back. */
+  readonly copiedShare: number;
   /** How often a latency is a long one. */
   readonly slowShare: number;
 }
@@ -108,6 +114,9 @@ export function drawPlan(dice: Dice): Plan {
     breaker: dice.chance(0.2) ? { bad: 2, of: 3 } : null,
     meddleShare: dice.pick([0.003, 0.01, 0.03]),
     slowShare: dice.pick([0, 0.03, 0.1, 0.25]),
+    takenBackShare: 0.06,
+    copiedShare: 0.15,
+    decideShare: dice.pick([0, 0.5, 1]),
   };
 }
 

@@ -34,7 +34,7 @@ export function openQueue(): Queue {
   }
 
   function pop(): Event | undefined {
-    const [top] = heap;
+    const top = heap[0];
     const last = heap.pop();
     if (last === undefined || heap.length === 0) return top;
     let index = 0;
@@ -44,10 +44,11 @@ export function openQueue(): Queue {
       const one = heap[left];
       if (one === undefined) break;
       const other = heap[right];
-      const [below, child] = other !== undefined && isBefore(other, one) ? [right, other] : [left, one];
+      const isRight = other !== undefined && isBefore(other, one);
+      const child = isRight ? other : one;
       if (isBefore(last, child)) break;
       heap[index] = child;
-      index = below;
+      index = isRight ? right : left;
     }
     heap[index] = last;
     return top;

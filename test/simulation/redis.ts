@@ -1,7 +1,6 @@
-import type { IntentLine } from '../../src/ledger/intent-line.ts';
 import { latencyMs, type Plan } from './plan.ts';
 import { copyStore, type Store } from './store.ts';
-import { type Actor, EPOCH_MS, nothing, type World } from './world.ts';
+import { type Actor, EPOCH_MS, type Pending, type World } from './world.ts';
 
 /** What a command meets when its connection breaks: nobody knows whether it was carried out. */
 export class ConnectionLost extends Error {
@@ -19,11 +18,20 @@ export interface Command<T> {
   readonly run: (store: Store, now: number) => T;
 }
 
+/** A command on its way; it is answered or refused once. */
+interface Asked<T> {
+  readonly command: Command<T>;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: Error) => void;
+  done: boolean;
+  giveUp: Pending | undefined;
+}
+
 /** `unseen`: a snapshot of the whole machine comes back, and the server has the name that it had. */
 type Restart = 'as it was' | 'an earlier copy' | 'unseen';
 
 export interface FakeRedis {
-  readonly store: Store;
+  store(): Store;
   /** The server's time, milliseconds since 1970. */
   now(): number;
   call<T>(command: Command<T>): Promise<T>;
@@ -48,77 +56,71 @@ export function openRedis(world: World, plan: Plan, first: Store): FakeRedis {
   const lag = (): number => latencyMs(dice, plan, isCalm);
 
   function call<T>(command: Command<T>): Promise<T> {
-    const { actor, label, kind } = command;
     return new Promise((resolve, reject) => {
-      let done = false;
-      let giveUp = nothing;
-      const settle = (finish: () => void): void => {
-        if (done) return;
-        done = true;
-        giveUp();
-        finish();
-      };
-      const lose = (ms: number): void => {
-        world.after(ms, {
-          actor,
-          label: `${label}: connection lost`,
-          run: () => settle(() => reject(new ConnectionLost(label))),
-        });
-      };
-      if (kind === 'arming') {
-        giveUp = world.after(plan.armDeadlineMs, {
+      const asked: Asked<T> = { command, resolve, reject, done: false, giveUp: undefined };
+      if (command.kind === 'arming') {
+        const { actor, label } = command;
+        asked.giveUp = world.after(plan.armDeadlineMs, {
           actor,
           label: `${label}: no answer in time`,
-          run: () => settle(() => reject(new ConnectionLost(`${label}: time-out`))),
+          run: () => refuse(asked, `${label}: time-out`),
         });
       }
-      const send = (mayRepeat: boolean): void => {
-        const through = connection;
-        const reach = lag();
-        if (flaky() && dice.chance(0.03)) {
-          world.count('redis commands lost');
-          if (kind === 'commands' && dice.chance(0.5)) send(false);
-          else lose(reach);
-          return;
-        }
-        const wait = Math.max(0, upAt - world.now());
-        if (wait > 0 && kind === 'arming') {
-          lose(0);
-          return;
-        }
-        world.after(wait + reach, {
-          actor: null,
-          label: `redis: ${label}`,
-          run: () => {
-            if (through !== connection) {
-              if (kind === 'commands' && mayRepeat) send(false);
-              else lose(lag());
-              return;
-            }
-            const value = command.run(store, now());
-            if (flaky() && dice.chance(0.03)) {
-              world.count('redis replies lost');
-              if (kind === 'commands' && mayRepeat && dice.chance(0.5)) send(false);
-              else lose(lag());
-              return;
-            }
-            // Half of the answers are there at once: nothing happens in between that could not happen after.
-            if (!actor.dead && actor.stoppedUntil <= world.now() && (isCalm || dice.chance(0.5))) {
-              settle(() => resolve(value));
-              return;
-            }
-            world.after(lag(), { actor, label: `${label} answered`, run: () => settle(() => resolve(value)) });
-          },
-        });
-      };
-      send(true);
+      send(asked, true);
     });
   }
 
+  function send<T>(asked: Asked<T>, mayRepeat: boolean): void {
+    const { label, kind } = asked.command;
+    const through = connection;
+    const reach = lag();
+    if (flaky() && dice.chance(0.03)) {
+      world.count('redis commands lost');
+      if (kind === 'commands' && dice.chance(0.5)) send(asked, false);
+      else lose(asked, reach);
+      return;
+    }
+    const wait = Math.max(0, upAt - world.now());
+    if (wait > 0 && kind === 'arming') {
+      lose(asked, 0);
+      return;
+    }
+    const run = (): void => carryOut(asked, { through, mayRepeat });
+    world.after(wait + reach, { actor: null, label: `redis: ${label}`, run });
+  }
+
+  function carryOut<T>(asked: Asked<T>, { through, mayRepeat }: { through: number; mayRepeat: boolean }): void {
+    const { command } = asked;
+    const { actor, label } = command;
+    const repeats = command.kind === 'commands' && mayRepeat;
+    if (through !== connection) {
+      if (repeats) send(asked, false);
+      else lose(asked, lag());
+      return;
+    }
+    const value = command.run(store, now());
+    if (flaky() && dice.chance(0.03)) {
+      world.count('redis replies lost');
+      if (repeats && dice.chance(0.5)) send(asked, false);
+      else lose(asked, lag());
+      return;
+    }
+    // Half of the answers are there at once: nothing happens in between that could not happen after.
+    if (!actor.dead && actor.stoppedUntil <= world.now() && (isCalm || dice.chance(0.5))) {
+      world.wake();
+      answer(asked, value);
+      return;
+    }
+    world.after(lag(), { actor, label: `${label} answered`, run: () => answer(asked, value) });
+  }
+
+  function lose<T>(asked: Asked<T>, ms: number): void {
+    const { actor, label } = asked.command;
+    world.after(ms, { actor, label: `${label}: connection lost`, run: () => refuse(asked, label) });
+  }
+
   return {
-    get store() {
-      return store;
-    },
+    store: () => store,
     now,
     call,
     restart(how) {
@@ -149,9 +151,18 @@ export function openRedis(world: World, plan: Plan, first: Store): FakeRedis {
   };
 }
 
-/** The intent logs of a host: what was written, and whether it survives a loss of power. */
-export interface FakeDisk {
-  readonly lines: { readonly line: IntentLine; isSynced: boolean }[];
-  /** The other data directories, as this one has noted them. */
-  peers: readonly string[];
+function answer<T>(asked: Asked<T>, value: T): void {
+  if (end(asked)) asked.resolve(value);
+}
+
+function refuse<T>(asked: Asked<T>, why: string): void {
+  if (end(asked)) asked.reject(new ConnectionLost(why));
+}
+
+/** False when it has ended before. */
+function end<T>(asked: Asked<T>): boolean {
+  if (asked.done) return false;
+  asked.done = true;
+  if (asked.giveUp !== undefined) asked.giveUp.cancelled = true;
+  return true;
 }

@@ -38,20 +38,24 @@ export async function runSchedules(
   return { schedules, steps, counts, failures };
 }
 
-async function runToEnd(schedule: Schedule): Promise<Outcome> {
-  for (;;) {
-    const outcome = schedule.step();
-    if (outcome !== undefined) return outcome;
-    await whenResolved();
-  }
-}
-
 /** Everything that was resolved has run before the next step: Node empties the queue of promises before its next tick. */
-function whenResolved(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve);
+function runToEnd(schedule: Schedule): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const goOn = (): void => process.nextTick(step);
+    function step(): void {
+      try {
+        const outcome = schedule.step();
+        if (outcome === undefined) void RESOLVED.then(goOn);
+        else resolve(outcome);
+      } catch (error) {
+        reject(error);
+      }
+    }
+    step();
   });
 }
+
+const RESOLVED = Promise.resolve();
 
 /** The event loop goes round. */
 function nextTurn(): Promise<void> {

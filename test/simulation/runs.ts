@@ -1,19 +1,11 @@
 import type { RowRecord, RunClaim, RunMoveAnswer } from '../../src/ledger/runs.ts';
-import {
-  OUTCOMES,
-  type Outcome,
-  outcomeOf,
-  PAYOUT_STATES,
-  type PayoutRow,
-  type Run,
-  type RunState,
-} from '../../src/payout.ts';
-import { addTo, holderOf } from './moves.ts';
-import { blankEntry, blankRun, type Entry, entryId, type RowState, type RunEntry, type Store } from './store.ts';
+import { OUTCOMES, type Outcome, outcomeOf, type PayoutRow, type Run, type RunState } from '../../src/payout.ts';
+import { addTo } from './moves.ts';
+import { holderOf } from './references.ts';
+import { blankEntry, blankRun, type Entry, entryId, OPEN, type RowState, type RunEntry, type Store } from './store.ts';
 
 /* What the scripts do to runs and to what wants work, in memory. */
 
-const OPEN: readonly RowState[] = ['ready', 'armed', 'quoted', 'unknown'];
 /** Design 4: "a run". */
 const RUN_TABLE: Readonly<Record<RunState, readonly RunState[]>> = {
   recording: ['awaiting-approval', 'paying', 'cancelled'],
@@ -24,7 +16,6 @@ const RUN_TABLE: Readonly<Record<RunState, readonly RunState[]>> = {
   cancelled: [],
 };
 const GIVEN_OUT_MS = 8000;
-const NO_COUNTS = Object.fromEntries([...PAYOUT_STATES, 'refused'].map((state) => [state, 0])) as Run['counts'];
 const NO_AMOUNTS = Object.fromEntries(OUTCOMES.map((name) => [name, 0n])) as Record<Outcome, bigint>;
 
 export interface Claimed {
@@ -108,6 +99,9 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
     entry.more['rc'] = 'E_DIR_LOST';
     entry.more['rs'] = 'a data directory that may have sent it was written off';
   }
+  if (entry.row !== null && !store.paid.has(entry.row.beneficiaryIdentityId)) {
+    run.fields['newBeneficiaryRows'] = String(Number.parseInt(run.fields['newBeneficiaryRows'] ?? '0', 10) + 1);
+  }
   entry.version = 1;
   if (entry.state !== 'refused')
     entry.history.push({ at: now, to: entry.state, actor: 'intake', reason: '', exchange: '' });
@@ -185,7 +179,7 @@ function refusalOf(store: Store, run: RunEntry, to: RunState): RunMoveAnswer['re
   if (to === 'paying' && store.halt !== null) return 'halted';
   if (to !== 'finished') return undefined;
   if (store.season !== store.server) return 'season';
-  if (OPEN.some((open) => (run.counts[open] ?? 0) > 0)) return 'open';
+  if (OPEN.some((open) => run.counts[open] > 0)) return 'open';
   return hasAllRows(run) ? undefined : 'incomplete';
 }
 
@@ -193,13 +187,25 @@ export function runOf(entry: RunEntry): Run {
   const number = (name: string): number => Number.parseInt(entry.fields[name] ?? '0', 10);
   const amounts = new Map<string, Record<Outcome, bigint>>();
   for (const [key, minor] of entry.amounts) {
-    const [currency = '', outcome = ''] = key.split(' ');
-    amounts.set(currency, { ...(amounts.get(currency) ?? NO_AMOUNTS), [outcome]: minor });
+    const space = key.indexOf(' ');
+    const currency = key.slice(0, space);
+    const row = amounts.get(currency) ?? { ...NO_AMOUNTS };
+    row[key.slice(space + 1) as Outcome] = minor;
+    amounts.set(currency, row);
   }
   return {
     id: entry.id,
     state: entry.state,
     pauseReason: entry.pauseReason,
+    startAt: null,
+    contentHash: entry.fields['contentHash'] ?? '',
+    approvals: [],
+    reportHashes: [],
+    purgedAt: null,
+    submissionKey: null,
+    currencies: [],
+    columns: [],
+    newBeneficiaryRows: number('newBeneficiaryRows'),
     fileName: entry.fields['fileName'] ?? '',
     fileSha256: entry.fields['fileSha256'] ?? '',
     rows: number('rows'),
@@ -208,7 +214,7 @@ export function runOf(entry: RunEntry): Run {
     createdBy: entry.fields['createdBy'] ?? '',
     finishedAt: entry.finishedAt,
     finishedChanges: number('finishedChanges'),
-    counts: { ...NO_COUNTS, ...entry.counts },
+    counts: { ...entry.counts },
     amounts,
     changes: entry.changes,
     reportedChanges: number('reportedChanges'),
@@ -220,7 +226,9 @@ export function runOf(entry: RunEntry): Run {
 
 /** Takes what is due out of a set, the longest due first, and puts it off. */
 export function takeFrom(due: Map<string, number>, now: number, most = Number.POSITIVE_INFINITY): string[] {
-  const ids = [...due].filter(([, at]) => at <= now);
+  const ids: [string, number][] = [];
+  for (const [id, at] of due) if (at <= now) ids.push([id, at]);
+  if (ids.length === 0) return [];
   ids.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1));
   const taken = ids.slice(0, most).map(([id]) => id);
   for (const id of taken) due.set(id, now + GIVEN_OUT_MS);

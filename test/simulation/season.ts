@@ -1,13 +1,22 @@
 import type { Clock } from '../../src/clock.ts';
-import type { Head, Season } from '../../src/ledger/head.ts';
-import type { ComparedLine } from './head.ts';
-import type { FakeDisk } from './redis.ts';
+import type { Season } from '../../src/ledger/head.ts';
+import type { FakeDisk } from './disk.ts';
+import type { Compared, ComparedLine, Comparison } from './head.ts';
+import type { Store } from './store.ts';
 
 const TRIES_MAX = 20;
 const NOTED_AGAIN_MS = 400;
 
+/** What is asked of the ledger's head. */
+export interface SeasonHead {
+  season(): Promise<Season>;
+  enterDir(dataDirId: string): Promise<void>;
+  notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
+  compare(part: Comparison): Promise<Compared>;
+}
+
 export interface SeasonParts {
-  readonly head: Head;
+  readonly head: SeasonHead;
   readonly dataDirId: string;
   readonly disk: FakeDisk;
   /** What is read of the intent logs. */
@@ -52,6 +61,13 @@ export async function ensureSeason(parts: SeasonParts): Promise<readonly string[
   return strangers;
 }
 
+/** Whether a data directory has yet to be compared with what Redis holds. */
+export function isSeasonClosed({ server, season, dirs }: Store): boolean {
+  if (season !== server) return true;
+  for (const compared of dirs.values()) if (compared !== server) return true;
+  return false;
+}
+
 type PeersParts = Omit<SeasonParts, 'lines' | 'arms' | 'waitMs'>;
 
 /** The steps of `keepSeason` there. */
@@ -66,9 +82,11 @@ async function notePeers(
   { head, dataDirId, disk, clock, diskMs }: PeersParts,
   season: Season,
 ): Promise<readonly string[]> {
-  const all = new Set([...season.dataDirIds, dataDirId, ...(season.open ? [] : disk.peers)]);
-  const peers = [...all].toSorted();
-  if (peers.join() !== disk.peers.join()) {
+  const all = new Set(season.dataDirIds).add(dataDirId);
+  if (!season.open) for (const peer of disk.peers) all.add(peer);
+  const isNoted = all.size === disk.peers.length && disk.peers.every((peer) => all.has(peer));
+  const peers = isNoted ? disk.peers : [...all].toSorted();
+  if (!isNoted) {
     await clock.sleep(diskMs());
     disk.peers = peers;
   }
@@ -79,10 +97,10 @@ async function notePeers(
 async function compare(
   { head, dataDirId, lines, clock, diskMs }: SeasonParts,
   { server, joins, peers }: { server: string; joins: boolean; peers: readonly string[] },
-): ReturnType<Head['compare']> {
-  const json = JSON.stringify(lines().map(argumentOf));
+): Promise<Compared> {
+  const compared = lines().map(argumentOf);
   await clock.sleep(diskMs());
-  return await head.compare({ dataDirId: joins ? dataDirId : '', server, last: true, json, peers });
+  return await head.compare({ dataDirId: joins ? dataDirId : '', server, last: true, lines: compared, peers });
 }
 
 function argumentOf({ line }: FakeDisk['lines'][number]): ComparedLine {

@@ -1,5 +1,5 @@
 import type { Money } from '../../src/money.ts';
-import type { HistoryEntry, PayoutRow, PayoutState, RunState } from '../../src/payout.ts';
+import { type HistoryEntry, PAYOUT_STATES, type PayoutRow, type PayoutState, type RunState } from '../../src/payout.ts';
 
 /*
  * What a Redis holds of a ledger, as plain data that can be copied: the ledger in memory works on it, and a Redis that
@@ -7,6 +7,19 @@ import type { HistoryEntry, PayoutRow, PayoutState, RunState } from '../../src/p
  */
 
 export type RowState = PayoutState | 'refused';
+
+export const ROW_STATES: readonly RowState[] = [...PAYOUT_STATES, 'refused'];
+export const NO_COUNTS = Object.fromEntries(ROW_STATES.map((state) => [state, 0])) as Readonly<
+  Record<RowState, number>
+>;
+
+export const OPEN: readonly RowState[] = ['ready', 'armed', 'quoted', 'unknown'];
+export const PAID: readonly RowState[] = ['accepted', 'completed', 'failed', 'returned'];
+/** No more comes of these but by people and look-ups. */
+export const ENDS: readonly RowState[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
+
+/** Stands in the place of the payout of a quote that was armed and never sent. */
+export const UNSENT = '-';
 
 /** A payout's record; what the steps write by field name (src/ledger/record.ts) is in `more`. */
 export interface Entry {
@@ -42,7 +55,7 @@ export interface RunEntry {
   finishedAt: number | null;
   changes: number;
   fields: Record<string, string>;
-  counts: Partial<Record<RowState, number>>;
+  counts: Record<RowState, number>;
   /** `currency outcome` -> minor units. */
   amounts: Map<string, bigint>;
   slices: Map<string, number>;
@@ -67,6 +80,8 @@ export interface Store {
   readonly files: Map<string, string>;
   readonly contents: Map<string, string>;
   readonly references: Map<string, string>;
+  /** Beneficiaries to whom a payment was ever accepted. */
+  readonly paid: Set<string>;
   readonly quotes: Map<string, string>;
   readonly runs: Map<string, RunEntry>;
   readonly live: Set<string>;
@@ -94,6 +109,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     files: new Map(),
     contents: new Map(),
     references: new Map(),
+    paid: new Set(),
     quotes: new Map(),
     runs: new Map(),
     live: new Set(),
@@ -114,6 +130,7 @@ export function copyStore(store: Store): Store {
     files: new Map(store.files),
     contents: new Map(store.contents),
     references: new Map(store.references),
+    paid: new Set(store.paid),
     quotes: new Map(store.quotes),
     runs: new Map([...store.runs].map(([id, run]) => [id, copyRun(run)])),
     live: new Set(store.live),
@@ -178,7 +195,7 @@ export function blankRun(id: string, now: number): RunEntry {
     finishedAt: null,
     changes: 1,
     fields: {},
-    counts: {},
+    counts: { ...NO_COUNTS },
     amounts: new Map(),
     slices: new Map(),
     dead: [],

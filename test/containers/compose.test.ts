@@ -1,0 +1,239 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { openProgram } from '../../src/cli/program.ts';
+import { STOP_MS } from '../../src/cli/stop.ts';
+import { systemClock, systemRandom } from '../../src/clock.ts';
+import { readConfig, SETTING_NAMES } from '../../src/config.ts';
+import { duration } from '../../src/duration.ts';
+import { connectRedis } from '../../src/redis/connect.ts';
+import { readDurability } from '../../src/redis/durability.ts';
+import { findRedisServer } from '../../src/redis/redis-server.ts';
+import { openCredentials } from '../../src/sandbox/credentials.ts';
+import { journalFile } from '../../src/sandbox/tenant.ts';
+import { COMPOSE, type ComposeService, composeService, readRootFile } from './compose-file.ts';
+
+/** What a worker needs after its grace, until it ends by force. */
+const END_MS = 2000;
+
+const overrideFile = z.looseObject({ services: z.record(z.string(), z.looseObject({})) });
+
+const SERVICES = Object.entries(COMPOSE.services);
+const PAYRUNS = SERVICES.filter(([, { image }]) => image === 'payrun:local');
+const COMMANDS = PAYRUNS.filter(([name]) => name !== 'credential');
+const LASTING = PAYRUNS.filter(([, { restart }]) => restart === 'unless-stopped');
+const SET = PAYRUNS.filter(([, { environment }]) => Object.keys(environment).length > 0);
+const PAYING = ['inbox', 'worker-1', 'worker-2'];
+
+const DOCKERFILE = readRootFile('Dockerfile');
+const INSTRUCTIONS = DOCKERFILE.replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'));
+
+let dir = '';
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'payrun-containers-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** As payrun takes it: the name, or the same for a file that holds the value. */
+function isSetting(name: string): boolean {
+  return SETTING_NAMES.includes(name) || SETTING_NAMES.includes(name.replace(/_FILE$/, ''));
+}
+
+/** The volume or folder behind a place in a service's container. */
+function mounted({ volumes }: ComposeService, at: string): string | undefined {
+  const mount = volumes.find((volume) => volume.replace(/:ro$/, '').endsWith(`:${at}`));
+  return mount?.replace(/:ro$/, '').slice(0, -at.length - 1);
+}
+
+describe('docker-compose.yml', () => {
+  test('has Redis, the sandbox, the inbox, a schedule and two workers', () => {
+    expect(Object.keys(COMPOSE.services)).toEqual(expect.arrayContaining(['redis', 'sandbox', 'schedule', ...PAYING]));
+    expect(COMMANDS.length).toBe(SERVICES.length - 2);
+  });
+
+  test.each(SERVICES)('%s has an image with a tag that stays', (_name, { image }) => {
+    expect(image).toMatch(/^[a-z0-9./-]+:[\w.-]+$/);
+    expect(image).not.toMatch(/:latest$/);
+  });
+
+  test('builds its image once, in a service that all others wait for', () => {
+    const builds = SERVICES.filter(([, { build }]) => build !== undefined).map(([name]) => name);
+    expect(builds).toEqual(['credential']);
+    for (const [, service] of COMMANDS) expect(Object.keys(service.depends_on)).toContain('credential');
+  });
+
+  test.each(SERVICES)('%s has no rights and a file system that is only read', (_name, service) => {
+    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+  });
+
+  test('names volumes and networks that it declares, and no others', () => {
+    const mounts = SERVICES.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(':')[0] ?? ''));
+    const volumes = new Set(mounts.filter((mount) => /^[a-z0-9-]+$/.test(mount)));
+    expect([...volumes].toSorted()).toEqual(Object.keys(COMPOSE.volumes).toSorted());
+    const networks = new Set(SERVICES.flatMap(([, service]) => service.networks));
+    expect([...networks].toSorted()).toEqual(Object.keys(COMPOSE.networks).toSorted());
+  });
+
+  test('lets nobody but its own reach Redis and the sandbox', () => {
+    expect(COMPOSE.networks['inner']).toEqual({ internal: true });
+    for (const name of ['redis', 'sandbox']) {
+      expect(composeService(name).networks).toEqual(['inner']);
+      expect(composeService(name)).not.toHaveProperty('ports');
+    }
+  });
+
+  test('gives each process that stays and keeps something a data directory of its own', () => {
+    const volumes = PAYING.map((name) => mounted(composeService(name), '/data'));
+    expect(volumes).not.toContain(undefined);
+    expect(new Set(volumes).size).toBe(PAYING.length);
+  });
+
+  test('sets only what payrun knows', () => {
+    const texts = [readRootFile('docker-compose.yml'), DOCKERFILE, readRootFile('docs/containers.md')];
+    const names = texts.flatMap((text) => text.match(/\bPAYRUN_[A-Z_]+\b/g) ?? []);
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !isSetting(name))).toEqual([]);
+  });
+
+  test('sets the same for all, and payrun takes it in test and refuses it in prod', () => {
+    const [first, ...others] = SET.map(([, { environment }]) => environment);
+    for (const other of others) expect(other).toEqual(first);
+    const environment = { ...first, ...credentialFiles(), PAYRUN_DATA_DIR: '/data' };
+    expect(readConfig(environment)).toMatchObject({
+      redisUrl: 'redis://redis:6379',
+      service: { url: 'http://sandbox:4010', environment: 'test', clientId: 'of client-id' },
+    });
+    const inProd = { ...environment, PAYRUN_ENVIRONMENT: 'prod', PAYRUN_CONFIRM_PROD: 'of tenant' };
+    expect(() => readConfig(inProd)).toThrow(/prod takes https only/);
+    expect(() => readConfig({ ...environment, PAYRUN_HTTP_HOST: 'other' })).toThrow(/PAYRUN_HTTP_HOST only/);
+  });
+
+  test.each(COMMANDS)('%s gives payrun a command and options that it has', async (_name, { command: given }) => {
+    let command: Command = await openProgram({ end: () => {} });
+    for (const word of given) command = command.commands.find((one) => one.name() === word) ?? command;
+    expect(command.name()).not.toBe('payrun');
+    const options = given.filter((word) => word.startsWith('-'));
+    expect(options.filter((option) => !command.options.some(({ long }) => long === option))).toEqual([]);
+  });
+
+  test.each(LASTING)('%s has time to end by itself', (_name, { stop_grace_period: grace }) => {
+    expect(duration.parse(grace)).toBeGreaterThanOrEqual(STOP_MS + END_MS);
+  });
+
+  test('starts a Redis that payrun finds durable', async () => {
+    const [program, ...args] = composeService('redis').command;
+    expect(program).toBe('redis-server');
+    const server = await findRedisServer(undefined, (line) => console.error(line));
+    const socket = join(dir, 'redis.sock');
+    const here = ['--dir', dir, '--port', '0', '--unixsocket', socket];
+    const child = spawn(server.command, [...args, ...here], {
+      env: { ...process.env, ...server.env },
+      stdio: 'ignore',
+    });
+    try {
+      await expect.poll(() => readdirSync(dir), { timeout: 10_000 }).toContain('redis.sock');
+      const redis = await connectRedis({ socket }, { name: 'test', kind: 'commands' });
+      await expect(readDurability(redis)).resolves.toEqual([]);
+      redis.disconnect();
+    } finally {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    }
+  });
+
+  test('makes a credential that the sandbox takes, and keeps it when it is started again', {
+    timeout: 60_000,
+  }, async () => {
+    const [folder, book] = [join(dir, 'credential'), join(dir, 'sandbox')];
+    for (const path of [folder, book]) mkdirSync(path);
+    const script = composeService('credential').command[0] ?? '';
+    const here = script
+      .replaceAll('/credential', folder)
+      .replaceAll('/sandbox', book)
+      .replaceAll('/tmp/made', `${dir}/made`);
+    writeFileSync(join(dir, 'payrun'), `#!/bin/sh\nexec node ${inject('built')}/src/cli/main.js "$@"\n`);
+    chmodSync(join(dir, 'payrun'), 0o755);
+    const make = (): string[] => {
+      execFileSync('sh', ['-euc', here], {
+        env: { ...process.env, PATH: `${dir}:${process.env['PATH'] ?? ''}` },
+        stdio: 'pipe',
+      });
+      return ['client-id', 'client-secret', 'tenant'].map((name) => readFileSync(join(folder, name), 'utf8').trimEnd());
+    };
+    const [clientId = '', clientSecret = '', tenant] = make();
+    const credentials = await openCredentials(journalFile(book, 'test', 'credentials'), {
+      clock: systemClock,
+      random: systemRandom,
+    });
+    expect(credentials.accepts(clientId, clientSecret)).toBe(true);
+    await credentials.close();
+    expect(JSON.parse(readFileSync(join(book, 'tenant.json'), 'utf8'))).toMatchObject({ tenantId: tenant });
+    expect(make()).toEqual([clientId, clientSecret, tenant]);
+  });
+});
+
+/** Files as the credential service makes them, each with its own name in it. */
+function credentialFiles(): Record<string, string> {
+  const files = Object.entries(composeService('inbox').environment).filter(([name]) => name.endsWith('_FILE'));
+  expect(files.map(([, path]) => path)).toEqual(
+    ['client-id', 'client-secret', 'tenant'].map((name) => `/credential/${name}`),
+  );
+  return Object.fromEntries(
+    files.map(([name, path]) => {
+      const file = join(dir, path.replace('/credential/', ''));
+      writeFileSync(file, path.replace('/credential/', 'of '));
+      return [name, file];
+    }),
+  );
+}
+
+test('docs/containers.md changes services that there are', () => {
+  const blocks = [...readRootFile('docs/containers.md').matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml);
+  const names = blocks.flatMap((yaml) => Object.keys(overrideFile.parse(parse(yaml)).services));
+  expect(names).toEqual(expect.arrayContaining(PAYING));
+  expect(names.filter((name) => !(name in COMPOSE.services))).toEqual([]);
+});
+
+describe('the Dockerfile', () => {
+  test('is for a builder that knows nothing new', () => {
+    expect(DOCKERFILE).not.toMatch(/--mount|--chmod|--link|<<|^# *syntax/m);
+    for (const line of INSTRUCTIONS) expect(line).toMatch(/^(FROM|WORKDIR|COPY|RUN|ENV|USER|VOLUME|ENTRYPOINT|CMD) /);
+  });
+
+  test('is built from images with a tag, and runs no script of a package', () => {
+    const bases = INSTRUCTIONS.filter((line) => line.startsWith('FROM '));
+    expect(bases).toHaveLength(2);
+    for (const line of bases) expect(line).toMatch(/^FROM node:[\w.-]+( AS build)?$/);
+    for (const call of DOCKERFILE.match(/npm (ci|prune)[^&\n]*/g) ?? []) expect(call).toContain('--ignore-scripts');
+  });
+
+  test('ends as a user without rights, whose only folder of payrun is the data directory', () => {
+    expect(INSTRUCTIONS.findLast((line) => line.startsWith('USER '))).toBe('USER node');
+    expect(DOCKERFILE.match(/chown node:node [^&]*/g)?.map((call) => call.replaceAll(/\\\s*/g, '').trim())).toEqual([
+      'chown node:node /data /sandbox /credential',
+    ]);
+    expect(DOCKERFILE).toContain('PAYRUN_DATA_DIR=/data');
+  });
+
+  test('is given what it copies, and nothing else of the folder', () => {
+    const copied = INSTRUCTIONS.filter((line) => /^COPY (?!--from=)/.test(line)).flatMap((line) =>
+      line.split(' ').slice(1, -1),
+    );
+    const [first, ...given] = readRootFile('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(first).toBe('*');
+    expect(given.map((line) => line.replace('!', '')).toSorted()).toEqual(copied.toSorted());
+  });
+});

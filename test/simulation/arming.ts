@@ -1,0 +1,66 @@
+import type { ArmAnswer, Arming, ArmRefusal } from '../../src/ledger/payouts.ts';
+import { isInTable } from './move-table.ts';
+import { applyMove, forget } from './moves.ts';
+import { type Entry, entryId, type Store, UNSENT } from './store.ts';
+
+const ARMINGS_OF_A_QUOTE = 5;
+const QUOTES_OF_A_PAYOUT = 5;
+
+export interface ArmingAt {
+  readonly dataDirId: string;
+  /** The highest arming counter that the process ever saw. */
+  readonly sawCounter: number;
+  readonly now: number;
+}
+
+export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter, now }: ArmingAt): ArmAnswer {
+  if (store.armings < sawCounter) closeSeason(store);
+  const entry = store.entries.get(entryId(arming.runId, arming.line));
+  const refusal = refusalOf(store, entry, { arming, dataDirId, now });
+  if (refusal !== undefined || entry === undefined) return { armed: false, refusal: refusal ?? 'changed' };
+  const counter = ++store.armings;
+  if (entry.state === 'ready') {
+    store.quotes.set(arming.quoteId, entryId(arming.runId, arming.line));
+    entry.quotes++;
+    entry.armings = 0;
+    entry.quoteFailures = 0;
+    forget(entry, ['nf', 'z2', 'lu']);
+  }
+  entry.attempts++;
+  entry.armings++;
+  entry.quote = arming.quoteId;
+  entry.expiresAt = arming.quoteExpiresAt;
+  entry.armedBy = arming.owner;
+  entry.armedAt = now;
+  entry.counter = counter;
+  entry.credentials = arming.credentials;
+  Object.assign(entry.more, arming.fields);
+  const { owner: actor, exchange } = arming;
+  applyMove(store, entry, { to: 'armed', now, actor, reason: '', exchange, dueMs: Math.ceil(arming.dueMs) });
+  return { armed: true, version: entry.version, counter, armedAt: now };
+}
+
+/** This Redis has forgotten armings that a process knows of: every directory compares anew. */
+export function closeSeason(store: Store): void {
+  store.season = '';
+  for (const dir of store.dirs.keys()) store.dirs.set(dir, '-');
+}
+
+function refusalOf(
+  store: Store,
+  entry: Entry | undefined,
+  { arming, dataDirId, now }: Omit<ArmingAt, 'sawCounter'> & { arming: Arming },
+): ArmRefusal | undefined {
+  if (store.season !== store.server || store.dirs.get(dataDirId) !== store.server) return 'season';
+  if (store.halt !== null) return 'halted';
+  if (store.waitUntil > now) return 'wait';
+  if (store.runs.get(arming.runId)?.state !== 'paying') return 'run';
+  if (entry === undefined || entry.version !== arming.version || !isInTable(entry, 'armed', {})) return 'changed';
+  if (entry.rowHash !== arming.rowHash) return 'row';
+  if (entry.state === 'quoted') {
+    if (entry.quote !== arming.quoteId || entry.credentials !== arming.credentials) return 'changed';
+    return entry.armings >= ARMINGS_OF_A_QUOTE ? 'armings' : undefined;
+  }
+  if (entry.quotes >= QUOTES_OF_A_PAYOUT) return 'quotes';
+  return (store.quotes.get(arming.quoteId) ?? UNSENT) === UNSENT ? undefined : 'quote-taken';
+}

@@ -1,0 +1,101 @@
+import type { Fleet } from './fleet.ts';
+import type { Jobs } from './jobs.ts';
+import type { People } from './people.ts';
+import { nearDeadlineMs } from './plan.ts';
+import type { Setting } from './setting.ts';
+import type { Actor } from './world.ts';
+
+const RESTARTS_MAX = 3;
+/** What happens by itself now and then, whatever the processes do. */
+const BY_ITSELF = ['token', 'redis-rollback', 'credentials', 'jobs', 'people', 'halt'] as const;
+/** What happens to a process at one of its awaits. */
+const AT_AN_AWAIT = ['kill', 'stop', 'redis-restart', 'redis-rollback', 'power', 'terminate'] as const;
+
+/** What goes wrong outside of the service and the network, which do so by themselves. */
+export interface Chaos {
+  begin(): void;
+  /** Whether what happened to a process takes the place of its event. */
+  readonly meddle: (actor: Actor) => boolean;
+  /** Tokens end, and Redis goes back in time, now and then just when somebody may send. */
+  onArmed(): void;
+}
+
+export function openChaos(
+  setting: Setting,
+  { fleet, jobs, people }: { fleet: Fleet; jobs: Jobs; people: People },
+): Chaos {
+  const { world, plan, redis, service, hasFault } = setting;
+  const { dice } = world;
+  // Only who saw the armings that were forgotten can tell: where others armed, it takes them to come by first.
+  const mayBeUnseen = plan.hosts === 1 && plan.processesPerHost === 1;
+  let restarts = 0;
+
+  function restartRedis(): void {
+    restarts++;
+    const goesBack = hasFault('redis-rollback') && dice.chance(0.7);
+    redis.restart(goesBack ? (mayBeUnseen && dice.chance(0.4) ? 'unseen' : 'an earlier copy') : 'as it was');
+    if (dice.chance(0.6)) jobs.again();
+  }
+
+  function stop(actor: Actor): void {
+    actor.stoppedUntil = world.now() + nearDeadlineMs(dice, plan);
+    actor.stoppedMs += actor.stoppedUntil - world.now();
+    world.count('stops');
+    world.say(() => `${actor.name} is stopped until ${actor.stoppedUntil}`);
+  }
+
+  function happen(): void {
+    if (setting.isCalm()) return;
+    world.after(dice.between(50, 1500), { actor: null, label: 'chaos', run: happen });
+    if (hasFault('token') && dice.chance(0.2)) service.revokeTokens();
+    if (hasFault('redis-rollback') && dice.chance(0.3)) redis.copy();
+    const workers = fleet.alive();
+    if (workers.length === 0) return;
+    const process = dice.pick(workers);
+    if (hasFault('credentials') && dice.chance(0.1)) fleet.rotate();
+    if (hasFault('jobs') && dice.chance(0.5)) jobs.stray(process);
+    if (hasFault('people') && dice.chance(0.35)) people.interfere(process);
+    if (hasFault('people')) people.decide(process);
+    if (hasFault('halt') && dice.chance(0.25)) people.haltOrRelease(process);
+  }
+
+  return {
+    begin() {
+      if (BY_ITSELF.some(hasFault)) world.after(dice.between(0, 1000), { actor: null, label: 'chaos', run: happen });
+    },
+    meddle(actor) {
+      if (setting.isCalm() || !dice.chance(plan.meddleShare)) return false;
+      const process = fleet.processes.find((each) => each.actor === actor);
+      const kinds = AT_AN_AWAIT.filter(hasFault);
+      if (process === undefined || kinds.length === 0) return false;
+      switch (dice.pick(kinds)) {
+        case 'kill':
+          fleet.kill(actor, 'kill -9');
+          return true;
+        case 'stop':
+          stop(actor);
+          return true;
+        case 'power':
+          fleet.losePower(dice.pick(fleet.hosts));
+          return actor.dead;
+        case 'terminate':
+          fleet.terminate(process);
+          return false;
+        case 'redis-restart':
+        case 'redis-rollback':
+          if (restarts < RESTARTS_MAX) restartRedis();
+          return false;
+      }
+    },
+    onArmed() {
+      // A token that ends between the quote and the payment request.
+      if (hasFault('token') && dice.chance(0.15)) service.revokeTokens();
+      if (!hasFault('redis-rollback') || restarts >= RESTARTS_MAX || !dice.chance(plan.takenBackShare)) return;
+      world.after(dice.between(0, 300), {
+        actor: null,
+        label: 'redis is taken back',
+        run: () => setting.isCalm() || restartRedis(),
+      });
+    },
+  };
+}

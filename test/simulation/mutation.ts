@@ -1,0 +1,27 @@
+import type { Clock } from '../../src/clock.ts';
+import type { IntentLog } from '../../src/ledger/intent-log.ts';
+import type { Arming, PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
+import type { PayRules } from '../../src/pay/deps.ts';
+import type { Service } from '../../src/service/client.ts';
+import type { FakeDisk } from './disk.ts';
+import type { Store } from './store.ts';
+import type { Actor } from './world.ts';
+
+/** Where the simulation composes the program, one guard may be replaced. The program itself has no such switch. */
+export interface Mutation {
+  readonly service?: (service: Service) => Service;
+  readonly payouts?: (payouts: Payouts) => Payouts;
+  readonly intents?: (intents: IntentLog) => IntentLog;
+  readonly rules?: Partial<PayRules>;
+  readonly clock?: (clock: Clock, actor: Actor) => Clock;
+  /** What is left of an intent log when it is compared. */
+  readonly compared?: (lines: FakeDisk['lines']) => FakeDisk['lines'];
+  readonly seasonWaitMs?: number;
+  /** What is left of the rules where people decide. */
+  readonly rulesOfPeople?: Partial<PayRules>;
+  /** What a process remembers of the highest arming counter that it saw. */
+  readonly remembered?: (counter: number) => number;
+  /** What a script that lacks a check would do to the ledger before it arms. */
+  readonly beforeArm?: (store: Store, arming: Arming, dataDirId: string) => Arming;
+  readonly beforeMove?: (store: Store, move: PayoutMove) => PayoutMove;
+}

@@ -1,0 +1,118 @@
+import { hashReference } from '../../src/intake/reference-hash.ts';
+import { RUN_STATES } from '../../src/payout.ts';
+import {
+  type ComparedLine,
+  compareLines,
+  disprove,
+  enterDir,
+  haltAll,
+  holdAll,
+  notePeers,
+  readSeason,
+  releaseHalt,
+} from './head.ts';
+import { ask, DIRS, HOUR_MS, LINES, now, type Pair, payoutAt, pickPlace } from './pair.ts';
+import { moveRun } from './runs.ts';
+
+/* What is asked of runs, and of what all processes share, at random. */
+
+export function changeRun(pair: Pair): void {
+  const { dice, store, real } = pair;
+  const runId = dice.chance(0.02) ? 'no-run' : dice.pick(pair.runs);
+  const to = dice.pick([...RUN_STATES, 'paying', 'paying', 'paying', 'paused'] as const);
+  // A run that is over plays no part any more, so few are ended.
+  if ((to === 'cancelled' || to === 'finished') && dice.chance(0.85)) return;
+  const asked = { to, actor: 'anna', reason: 'because', ...(dice.chance(0.1) ? { from: 'recording' as const } : {}) };
+  ask(pair, `run ${runId} ${JSON.stringify(asked)}`, {
+    mine: moveRun(store, runId, { move: asked, now: now() }),
+    theirs: real.ledger.runs.move(runId, asked),
+  });
+}
+
+export async function steer(pair: Pair): Promise<void> {
+  const { dice, store, real } = pair;
+  const { head } = real.ledger;
+  switch (dice.between(0, 9)) {
+    case 0:
+      ask(pair, 'halt', { mine: haltAll(store, 'halted'), theirs: head.halt('anna', 'halted') });
+      break;
+    case 1:
+      ask(pair, 'hold', { mine: holdAll(store, HOUR_MS, now()), theirs: head.hold(HOUR_MS) });
+      break;
+    case 2:
+    case 3:
+      store.waitUntil = 0;
+      ask(pair, 'wait is over', { mine: 1, theirs: real.redis.del(`${real.prefix}:wait`).then(() => 1) });
+      break;
+    case 4: {
+      const capability = dice.pick(['one', 'two']);
+      ask(pair, 'disprove', { mine: disprove(store, capability), theirs: head.disprove(capability, 'seen') });
+      break;
+    }
+    default: {
+      const actor = dice.pick(['anna', 'ben']);
+      // It may take two commands, and nothing is to come between them.
+      const theirs = head.release(actor);
+      ask(pair, `release by ${actor}`, { mine: releaseHalt(store, actor), theirs });
+      await theirs;
+    }
+  }
+}
+
+/** A server's name cannot be changed, so what the ledger keeps of it is. */
+export async function changeSeason(pair: Pair): Promise<void> {
+  const { dice, store, real } = pair;
+  if (dice.chance(0.5)) {
+    store.season = 'another server';
+    await real.redis.hset(real.keys.head, 'season', 'another server');
+  }
+  if (dice.chance(0.3)) {
+    const [noting, peers] = [dice.pick(DIRS), dice.chance(0.8) ? DIRS : []];
+    ask(pair, 'note peers', {
+      mine: notePeers(store, noting, peers),
+      theirs: real.ledger.head.notePeers(noting, peers),
+    });
+  }
+  const dir = dice.pick(DIRS);
+  if (dice.chance(0.5) && store.dirs.has(dir)) {
+    store.dirs.set(dir, 'another server');
+    await real.redis.hset(real.keys.dirs, dir, 'another server');
+  } else {
+    ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.head.enterDir(dir) });
+  }
+  ask(pair, 'season', { mine: readSeason(store), theirs: real.ledger.head.season() });
+}
+
+export function compare(pair: Pair): void {
+  const { dice, store, real } = pair;
+  const lines = Array.from({ length: dice.between(0, 3) }, () => drawLine(pair));
+  const part = {
+    dataDirId: dice.pick(DIRS),
+    server: dice.chance(0.95) ? store.server : 'another server',
+    last: dice.chance(0.9),
+    peers: dice.chance(0.7) ? DIRS : [],
+  };
+  ask(pair, `compare ${JSON.stringify({ ...part, lines })}`, {
+    mine: compareLines(store, { ...part, lines }, now()),
+    theirs: real.ledger.head.compare({ ...part, json: JSON.stringify(lines) }),
+  });
+}
+
+function drawLine(pair: Pair): ComparedLine {
+  const { dice, store } = pair;
+  const known = pair.quotes.length > 0 && dice.chance(0.3) ? dice.pick(pair.quotes) : undefined;
+  const payout = payoutAt(pair, pickPlace(pair));
+  return {
+    r: dice.chance(0.05) ? 'run-forgotten' : dice.pick(pair.runs),
+    l: payout?.line ?? dice.pick(LINES),
+    s: dice.chance(0.1) ? 'sha-run-1' : `sha-${dice.hex(4)}`,
+    h: dice.chance(0.5) ? hashReference(`INV-${dice.pick(LINES)}`) : dice.hex(16),
+    q: known ?? dice.uuid(),
+    x: dice.chance(0.2) ? '' : '1900000000000',
+    k: dice.between(1, 5),
+    c: Math.max(1, store.armings + dice.between(-30, 2)),
+    o: 'w9',
+    t: '1800000000000',
+    f: 'A',
+  };
+}

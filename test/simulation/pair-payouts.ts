@@ -1,0 +1,139 @@
+import type { Arming, PayoutMove } from '../../src/ledger/payouts.ts';
+import { proposalField } from '../../src/ledger/record.ts';
+import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';
+import { armPayout } from './arming.ts';
+import { deferPayout, movePayout } from './moves.ts';
+import { ask, DIRS, HOUR_MS, now, type Pair, payoutAt, pickPlace } from './pair.ts';
+import { readPayout } from './payout-record.ts';
+
+/* What processes ask of a payout, at random. */
+
+export function arm(pair: Pair): void {
+  const { dice, store, real, other } = pair;
+  const place = pickPlace(pair);
+  const payout = payoutAt(pair, place);
+  const isTidy = pair.goesInCircles && dice.chance(0.97);
+  const old = !isTidy && dice.chance(0.15) && pair.quotes.length > 0 ? dice.pick(pair.quotes) : undefined;
+  const quoteId = old ?? (payout?.state === 'quoted' && payout.quoteId !== null ? payout.quoteId : dice.uuid());
+  pair.quotes.push(quoteId);
+  const arming: Arming = {
+    ...place,
+    version: (payout?.version ?? 1) + (!isTidy && dice.chance(0.1) ? 1 : 0),
+    rowHash: !isTidy && dice.chance(0.03) ? 'other' : (payout?.rowHash ?? ''),
+    quoteId,
+    quoteExpiresAt: dice.chance(0.2) ? null : 1_900_000_000_000,
+    owner: dice.pick(['w1', 'w2']),
+    credentials: isTidy ? 'A' : dice.pick(['A', 'A', 'A', 'B']),
+    dueMs: dice.between(1, 3) * HOUR_MS,
+    exchange: dice.pick(['', 'x-request-id: r1']),
+    fields: dice.chance(0.5) ? { qa: '5', ql: '4000', sam: '12345', rt: '17.5', fe: '100 USD' } : {},
+  };
+  const dataDirId = isTidy || dice.chance(0.85) ? DIRS[0] : DIRS[1];
+  const mine = armPayout(store, arming, { dataDirId, sawCounter: 0, now: now() });
+  const ledger = dataDirId === DIRS[0] ? real.ledger : other;
+  ask(pair, `arm ${JSON.stringify(arming)} from ${dataDirId}`, { mine, theirs: ledger.payouts.arm(arming) });
+}
+
+/** Mostly a move that the table might have, with the right quote and version; everything else now and then. */
+export function move(pair: Pair): void {
+  const { dice, store, real } = pair;
+  const place = pickPlace(pair);
+  const payout = payoutAt(pair, place);
+  const to = drawTarget(pair, payout);
+  const asked: PayoutMove = {
+    ...place,
+    actor: dice.pick(['w1', 'anna']),
+    reason: dice.pick(['', 'a reason']),
+    ...(to === undefined ? {} : { to }),
+    ...drawGuards(pair, payout, to),
+    ...drawWrites(pair),
+  };
+  const mine = movePayout(store, asked, now());
+  ask(pair, `move ${JSON.stringify(asked)}`, { mine, theirs: real.ledger.payouts.move(asked) });
+}
+
+const LIKELY: Readonly<Partial<Record<PayoutState, readonly PayoutState[]>>> = {
+  ready: ['held', 'rejected', 'cancelled'],
+  armed: ['accepted', 'quoted', 'quoted', 'ready', 'ready', 'rejected', 'unknown', 'unknown'],
+  quoted: ['unknown', 'accepted', 'held'],
+  unknown: ['accepted', 'ready', 'ready', 'ready', 'held'],
+  rejected: ['accepted'],
+  held: ['ready', 'ready', 'cancelled', 'accepted', 'rejected'],
+  accepted: ['completed', 'failed', 'returned'],
+};
+
+/** Payouts that go round in circles come to the limits of armings and quotes. */
+const IN_CIRCLES: typeof LIKELY = {
+  armed: ['quoted', 'quoted', 'quoted', 'quoted', 'unknown'],
+  quoted: ['unknown'],
+  unknown: ['ready'],
+};
+
+function drawTarget({ dice, goesInCircles }: Pair, payout: Payout | undefined): PayoutState | undefined {
+  if (dice.chance(0.2)) return undefined;
+  const likely = payout === undefined ? undefined : (goesInCircles ? IN_CIRCLES : LIKELY)[payout.state];
+  if (goesInCircles && (likely === undefined || (payout?.state === 'quoted' && dice.chance(0.7)))) return undefined;
+  if (goesInCircles && dice.chance(0.97)) return dice.pick(likely ?? []);
+  return likely === undefined || dice.chance(0.1) ? dice.pick(PAYOUT_STATES) : dice.pick(likely);
+}
+
+function drawGuards(
+  { dice, goesInCircles }: Pair,
+  payout: Payout | undefined,
+  to: PayoutState | undefined,
+): Partial<PayoutMove> {
+  const version = (payout?.version ?? 1) - (dice.chance(0.1) ? 1 : 0);
+  const drops = payout?.state === 'unknown' ? 'proven-dead' : 'not-sent';
+  const wantsDrop = (to === 'ready' || to === 'cancelled') && payout !== undefined && payout.quoteId !== null;
+  const isBreach = !goesInCircles && dice.chance(0.02);
+  return {
+    ...(dice.chance(0.6) ? { version } : {}),
+    ...(dice.chance(0.4) ? { quoteId: dice.chance(0.9) ? (payout?.quoteId ?? 'none') : dice.uuid() } : {}),
+    ...(wantsDrop !== dice.chance(0.08) ? { dropQuote: drops } : {}),
+    ...(dice.chance(0.5) ? { cancelledIfRunIs: true } : {}),
+    ...(isBreach ? { breach: true, to: 'held' as const } : {}),
+    ...(dice.chance(0.03) ? { spentQuoteId: dice.uuid() } : {}),
+    ...(dice.chance(0.3) ? { outcomesRemembered: dice.between(1, 4) } : {}),
+    ...(dice.chance(0.2) ? { exchange: 'x-correlation-id: c1' } : {}),
+  };
+}
+
+function drawWrites({ dice, quotes }: Pair): Partial<PayoutMove> {
+  const fields: Record<string, string> = {
+    ...(dice.chance(0.1) ? { rc: 'E_X', rs: 'why' } : {}),
+    ...(dice.chance(0.1) ? { nf: '1900000000000' } : {}),
+    ...(dice.chance(0.05) ? { z2: '1' } : {}),
+    ...(dice.chance(0.1) ? { lu: String(dice.between(1, 9)) } : {}),
+    ...(dice.chance(0.1) ? { ps: dice.pick(['PROCESSING', 'COMPLETED']), dam: '99', fe: '1 USD,2 MXN' } : {}),
+    ...(dice.chance(0.05) ? { ok: '1' } : {}),
+    ...(dice.chance(0.04) ? { pid: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() } : {}),
+    ...(dice.chance(0.05)
+      ? proposalField({ decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine' })
+      : {}),
+  };
+  return {
+    ...(Object.keys(fields).length > 0 ? { fields } : {}),
+    ...(dice.chance(0.1) ? { without: dice.pick([['rc', 'rs'], ['nf'], ['rc', 'rs', 'qf'], ['z2']]) } : {}),
+    ...(dice.chance(0.6)
+      ? { dueMs: dice.chance(0.1) ? ('as-it-is' as const) : dice.between(0, 4) * HOUR_MS + 0.5 }
+      : {}),
+  };
+}
+
+export function read(pair: Pair): void {
+  const place = pickPlace(pair);
+  ask(pair, `read ${place.runId}-${place.line}`, {
+    mine: readPayout(pair.store, place, now()),
+    theirs: pair.real.ledger.payouts.read(place),
+  });
+}
+
+export function defer(pair: Pair): void {
+  const { dice, store, real } = pair;
+  const place = pickPlace(pair);
+  const how = { ms: dice.between(0, 3) * HOUR_MS, quoteFailed: dice.chance(0.6) };
+  ask(pair, `defer ${JSON.stringify(how)}`, {
+    mine: deferPayout(store, place, { ...how, now: now() }),
+    theirs: real.ledger.payouts.defer(place, how),
+  });
+}

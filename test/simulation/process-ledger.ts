@@ -1,0 +1,187 @@
+import type { Head } from '../../src/ledger/head.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Payouts } from '../../src/ledger/payouts.ts';
+import type { Run, RunState } from '../../src/payout.ts';
+import { armPayout } from './arming.ts';
+import type { Happening } from './happenings.ts';
+import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeason, releaseHalt } from './head.ts';
+import { deferPayout, holderOfQuote, movePayout } from './moves.ts';
+import { payoutOf, readPayout } from './payout-record.ts';
+import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
+import type { SeasonHead } from './season.ts';
+import type { Setting } from './setting.ts';
+import type { Store } from './store.ts';
+import type { Actor } from './world.ts';
+
+const RUN_MOVES: Readonly<Partial<Record<RunState, Happening>>> = {
+  paying: 'runs resumed',
+  paused: 'runs paused',
+  cancelled: 'runs cancelled',
+};
+
+/** One process's calls, each over the fake network to the fake Redis. */
+interface Line {
+  readonly setting: Setting;
+  /** Only reads, or changes nothing that the invariants speak of. */
+  readonly ask: <T>(label: string, run: (store: Store, now: number) => T) => Promise<T>;
+  readonly change: <T>(label: string, run: (store: Store, now: number) => T) => Promise<T>;
+  readonly maybeKeepCopy: () => void;
+}
+
+interface LedgerParts {
+  readonly actor: Actor;
+  readonly dataDirId: string;
+  /** The process was told that it may send. */
+  readonly onArmed: () => void;
+}
+
+/** The ledger as a process sees it, as far as it is simulated. */
+export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledger: Ledger; head: SeasonHead } {
+  const line = openLine(setting, parts.actor);
+  const payouts = openPayouts(line, parts);
+  const audit = { append: () => line.ask('audit', () => ({ number: 1, hash: '' })) };
+  const ledger = { payouts, head: openHead(line), runs: openRuns(line), audit, slices: {} };
+  return { ledger: ledger as unknown as Ledger, head: openSeasonHead(line, payouts) };
+}
+
+function openLine(setting: Setting, actor: Actor): Line {
+  const { world, plan, redis, checks } = setting;
+  const line: Line = {
+    setting,
+    ask: (label, run) => redis.call({ actor, label, kind: 'commands', run }),
+    change: (label, run) =>
+      line.ask(label, (store, now) => {
+        line.maybeKeepCopy();
+        const value = run(store, now);
+        checks.conserved(store);
+        return value;
+      }),
+    maybeKeepCopy() {
+      if (setting.hasFault('redis-rollback') && world.dice.chance(plan.copiedShare)) redis.copy();
+    },
+  };
+  return line;
+}
+
+function openPayouts(
+  { setting, ask, change, maybeKeepCopy }: Line,
+  { actor, dataDirId, onArmed }: LedgerParts,
+): Payouts {
+  const { world, redis, checks, mutation } = setting;
+  let highestCounter = 0;
+  const sawCounter = (counter: number): void => {
+    highestCounter = Math.max(highestCounter, counter);
+  };
+  const payouts: Payouts = {
+    async read(place) {
+      const { reading, counter } = await ask('read', (store, now) => {
+        return { reading: readPayout(store, place, now), counter: store.armings };
+      });
+      sawCounter(counter);
+      return reading;
+    },
+    sawCounter,
+    highestCounter: () => mutation.remembered?.(highestCounter) ?? highestCounter,
+    async arm(arming) {
+      const askedAt = world.now();
+      const saw = payouts.highestCounter();
+      const run = (store: Store, now: number) => {
+        maybeKeepCopy();
+        const asked = mutation.beforeArm?.(store, arming, dataDirId) ?? arming;
+        const answer = armPayout(store, asked, { dataDirId, sawCounter: saw, now });
+        checks.armed(arming, { answer, store, askedAt });
+        checks.conserved(store);
+        world.say(() => `  arm ${arming.line} ${arming.quoteId.slice(0, 8)}: ${JSON.stringify(answer)}`);
+        return answer;
+      };
+      const answer = await redis.call({ actor, label: 'arm', kind: 'arming', run });
+      checks.answered(arming, answer);
+      if (answer.armed) onArmed();
+      if (answer.armed) sawCounter(answer.counter);
+      return answer;
+    },
+    move: (move) =>
+      change('move', (store, now) => {
+        const answer = movePayout(store, mutation.beforeMove?.(store, move) ?? move, now);
+        if (answer.result === 'moved' && move.fields?.['pr'] !== undefined) checks.proposed(store, move);
+        if (answer.result === 'moved' && move.dropQuote === 'proven-dead') world.count('quotes proven dead');
+        world.say(
+          () =>
+            `  move ${move.line} to ${move.to ?? '(note)'} by ${move.actor}: ${answer.result} ${answer.version} ${answer.state} ${move.reason}`,
+        );
+        return answer;
+      }),
+    holderOf: (id) => ask('holder', (store) => holderOfQuote(store, id)),
+    defer: (place, { ms, quoteFailed }) =>
+      change('defer', (store, now) => deferPayout(store, place, { ms, quoteFailed, now })),
+  };
+  return payouts;
+}
+
+function openHead({ setting, ask }: Line): Partial<Head> {
+  const { world } = setting;
+  return {
+    halt: (_actor, reason) =>
+      ask('halt', (store) => {
+        world.say(() => `  halt: ${reason}`);
+        haltAll(store, reason);
+        world.count('halts');
+      }),
+    release: (by) =>
+      ask('release', (store) => {
+        const result = releaseHalt(store, by);
+        if (result === 'released') world.count('releases');
+        return result;
+      }),
+    disprove: (capability) => ask('disprove', (store) => disprove(store, capability)),
+    hold: (ms) => ask('hold', (store, now) => holdAll(store, Math.max(1, Math.ceil(ms)), now)),
+  };
+}
+
+function openSeasonHead({ setting, ask, change }: Line, payouts: Payouts): SeasonHead {
+  const { world } = setting;
+  return {
+    season() {
+      const saw = payouts.highestCounter();
+      return ask('season', (store) => readSeason(store, saw));
+    },
+    enterDir: (id) => ask('enter', (store) => enterDir(store, id)),
+    notePeers: (id, peers) => ask('note peers', (store) => notePeers(store, id, peers)),
+    compare: (part) =>
+      change('compare', (store, now) => {
+        const compared = compareLines(store, part, now);
+        if (compared.restored > 0) world.count('lines restored');
+        world.say(() => `  compare ${part.dataDirId}: ${JSON.stringify(compared)}`);
+        return compared;
+      }),
+  };
+}
+
+function openRuns({ setting, ask, change }: Line) {
+  return {
+    move: (runId: string, move: RunMove) =>
+      change(`run to ${move.to}`, (store, now) => {
+        const answer = moveRun(store, runId, { move, now });
+        const happened = answer.result === 'moved' ? RUN_MOVES[move.to] : undefined;
+        if (happened !== undefined) setting.world.count(happened);
+        return answer;
+      }),
+    read: (runId: string): Promise<Run | undefined> =>
+      ask('run', (store) => {
+        const run = store.runs.get(runId);
+        return run === undefined ? undefined : runOf(run);
+      }),
+    async *linesIn(runId: string, { state }: { state: 'ready' }) {
+      const lines = await ask('lines', (store) => linesIn(store, runId, state));
+      if (lines.length > 0) yield lines;
+    },
+    async *rows(runId: string) {
+      yield await ask('rows', (store) =>
+        [...store.entries.values()].filter((entry) => entry.runId === runId).flatMap((entry) => payoutOf(entry) ?? []),
+      );
+    },
+    note: (runId: string, fields: Record<string, string>) =>
+      ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
+    deadQuotes: (runId: string) => ask('dead quotes', (store) => [...(store.runs.get(runId)?.dead ?? [])]),
+  };
+}

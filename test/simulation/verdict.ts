@@ -1,0 +1,63 @@
+import { CAPABILITIES } from '../../src/config.ts';
+import { QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
+import type { Plan } from './plan.ts';
+import { isSeasonClosed } from './season.ts';
+import type { Setting } from './setting.ts';
+import { type Entry, OPEN, PAID } from './store.ts';
+
+/** On top of what a quote's life and the proof of its death take: back-off of quotes, waits, look-ups that became rare. */
+const SETTLE_MS_MAX = 240_000;
+/** Look-ups of a payout become that rare. */
+const LOOK_UP_MS_MAX = 30_000;
+const CONFIRMED_MS_MAX = 60_000;
+
+/** How long it may take after the last fault until every payout is settled. */
+export function settleMsMaxOf(plan: Plan): number {
+  // Every quote of a payout may have to be proven dead; a quote whose life is not known is waited for by either clock.
+  const skewMs = Math.abs(plan.serviceSkewMs - plan.redisSkewMs);
+  const proofMs = (plan.quoteLifeMs ?? 0) + plan.quoteGraceMs + plan.notFoundGapMs + LOOK_UP_MS_MAX;
+  return SETTLE_MS_MAX + QUOTES_PER_PAYOUT_MAX * proofMs + skewMs;
+}
+
+/** Whether every payout has come to where it stays. `calmMs`: for how long no fault has happened; 0 while they do. */
+export function isSettled({ plan, redis, service }: Setting, calmMs: number): boolean {
+  const store = redis.store();
+  if (store.entries.size < plan.payouts || service.underWay() > 0 || isSeasonClosed(store)) return false;
+  // A look-up that said nothing is made again only a day later; nobody waits for that here.
+  const isLate = calmMs > CONFIRMED_MS_MAX;
+  for (const entry of store.entries.values()) {
+    if (entry.row === null || OPEN.includes(entry.state) || (!isLate && isUnconfirmed(entry, plan))) return false;
+  }
+  return true;
+}
+
+/** A rejection that a look-up has yet to confirm and that can be confirmed. */
+function isUnconfirmed({ state, quote, expiresAt, more }: Entry, { told }: Plan): boolean {
+  const canBe = expiresAt !== null && told.size === CAPABILITIES.length && more['z2'] === undefined;
+  return state === 'rejected' && quote !== null && more['ok'] === undefined && canBe;
+}
+
+/** Every request has been delivered or dropped: what the ledger says is held against the service's book. */
+export function judgeAll(setting: Setting): void {
+  const { world, redis } = setting;
+  const { entries, halt } = redis.store();
+  for (const entry of entries.values()) judge(setting, entry);
+  // A Redis that went back in time may take its own payment for one of a quote that was left behind, until the season opens.
+  const isExplained =
+    halt === null || halt === 'a person' || world.counts.has('rollbacks') || halt.startsWith('Redis went back');
+  if (!isExplained) world.fail('breach', halt);
+}
+
+function judge({ world, service, file }: Setting, { line, state, quote, more }: Entry): void {
+  const reference = file.rows.find((row) => row.line === line)?.row?.reference ?? '';
+  const payments = service.book.filter(({ internalId }) => internalId === reference);
+  world.count(`ended ${state}`);
+  if (payments.length > 1) world.fail('paid twice', `${reference} has ${payments.length} payments`);
+  if (PAID.includes(state) && payments.length === 0) world.fail('accepted', `${reference} was never paid`);
+  const isSaidUnpaid = state === 'cancelled' || state === 'ready' || (state === 'rejected' && more['ok'] !== undefined);
+  if (isSaidUnpaid && payments.length > 0) world.fail('lost', `${reference} is ${state} and is paid`);
+  if (state !== 'held') return;
+  if (payments.length > 0 && quote === null) world.fail('lost', `${reference} is held as never sent and is paid`);
+  if (more['rc'] === undefined) world.fail('reason', `${reference} is held without a reason`);
+  if (more['rc'] === 'E_BREACH' && !world.counts.has('rollbacks')) world.fail('breach', `${reference}: ${more['rs']}`);
+}
