@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.{ts,tsx}'],
     // `npm test` runs them afterwards, by their own configuration.
     exclude: ['test/faults/**', '**/node_modules/**'],
     globalSetup: ['test/faults/build.ts'],
