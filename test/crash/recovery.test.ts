@@ -142,10 +142,11 @@ describe('of two hosts on one Redis, one that is lost for good', () => {
         PAYRUN_TRACK_RATE: '1000',
       });
       const run: Run = (words) => processes.run(words, { cwd, env: envOf('one') });
+      const workers = ['one', 'two'].map((name) => processes.start(['worker'], { cwd, env: envOf(name) }));
+      await Promise.all(workers.map((worker) => worker.said('is ready')));
       const { runId } = JSON.parse((await run(['submit', 'payouts.csv', '--json'])).stdout) as Listed;
-      const [one, two] = ['one', 'two'].map((name) => processes.start(['worker'], { cwd, env: envOf(name) }));
       await untilBooked(service.folder, 8);
-      for (const worker of [one, two]) worker?.kill('SIGKILL');
+      for (const worker of workers) worker.kill('SIGKILL');
       const lost = JSON.parse(readFileSync(join(cwd, 'two/ledger.json'), 'utf8')) as { id: string };
       rmSync(join(cwd, 'two'), { recursive: true });
       await server.restart();

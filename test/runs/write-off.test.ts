@@ -241,6 +241,19 @@ describe('writing off', () => {
     expect(await desk.ledger.head.season()).toMatchObject({ open: true, dataDirIds: ['dir-a'] });
   });
 
+  test('asks nothing more of the lost directory: one that it had not noted yet compares once two people have agreed', async () => {
+    await desk.ledger.head.enterDir('dir-d');
+    await restart();
+    expect(await joinSeason(host('dir-d'))).toEqual(['dir-b']);
+    await writeOff('anna');
+    expect(await writeOff('bob')).toEqual({ result: 'agreed', held: 0, missing: ['dir-d'] });
+    expect(await joinSeason(host('dir-d'))).toEqual(['dir-b']);
+    expect(await writeOff('anna')).toMatchObject({ result: 'done', missing: [] });
+    const season = await desk.ledger.head.season();
+    expect(season).toMatchObject({ open: true });
+    expect(season.dataDirIds.toSorted()).toEqual(['dir-a', 'dir-c', 'dir-d']);
+  });
+
   test.each(['begun', 'held some', 'held all'])('is carried on after a crash when it had %s', async (how) => {
     const runId = await payingRun(desk.ledger, freshRows(4));
     await restart();

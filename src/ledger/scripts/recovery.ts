@@ -1,4 +1,5 @@
 import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_PROPOSALS } from './proposals.ts';
 
 /**
  * Makes a ledger on an empty Redis for data directories whose own Redis is gone, by two people (design 6, runbook "Redis
@@ -48,14 +49,8 @@ redis.call('DEL', key)
 return { 'adopted', by }
 `;
 
-/** A proposal to write off a directory counts for the server on which it was made: `server`, who proposed, who agreed. */
-const LUA_WRITE_OFF = `
+const LUA_WRITE_OFF = `${LUA_PROPOSALS}
 local server = serverNow()
-local function proposalOf(dir)
-  local at, by, agreed = string.match(redis.call('HGET', HEAD, 'writeOff:' .. dir) or '', '^(.*)\\31(.*)\\31(.*)$')
-  if at ~= server then return '', '' end
-  return by, agreed
-end
 local function propose(dir, by, agreed)
   redis.call('HSET', HEAD, 'writeOff:' .. dir, server .. '\\31' .. by .. '\\31' .. agreed)
 end
@@ -83,7 +78,7 @@ local isOpen = redis.call('HGET', HEAD, 'season') == server
 local compared = redis.call('HGET', DIRS, ARGV[1])
 if not compared then return { 'unknown', '' } end
 if compared == server and not isOpen then return { 'compared', '' } end
-local by, agreed = proposalOf(ARGV[1])
+local by, agreed = proposalOf(ARGV[1], server)
 if by == '' then
   propose(ARGV[1], ARGV[2], '')
   return { 'proposed', ARGV[2] }
@@ -99,7 +94,7 @@ end
 local missing = {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
-  local _, isAgreed = proposalOf(dirs[i])
+  local _, isAgreed = proposalOf(dirs[i], server)
   if dirs[i + 1] ~= server and isAgreed == '' then missing[#missing + 1] = dirs[i] end
 end
 if #missing > 0 then return { 'agreed', by, unpack(missing) } end
@@ -124,7 +119,7 @@ export const FORGET_DIRS = `${LUA_PRELUDE}${LUA_WRITE_OFF}
 local missing, left = {}, 0
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
-  local _, agreed = proposalOf(dirs[i])
+  local _, agreed = proposalOf(dirs[i], server)
   if dirs[i + 1] ~= server and agreed ~= '' then
     forget(dirs[i])
   else

@@ -1,10 +1,11 @@
 import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_PROPOSALS } from './proposals.ts';
 
 /*
  * Which directories may arm is known to Redis, and would go back in time with it. So each directory also keeps it on its own
  * disk: `peers` holds, for each directory, those that it has written down there.
  */
-const LUA_PEERS = `
+const LUA_PEERS = `${LUA_PROPOSALS}
 local function notePeers(dir, peers)
   for _, peer in ipairs(peers) do
     if redis.call('HEXISTS', HEAD, 'writtenOff:' .. peer) == 0 then redis.call('HSETNX', DIRS, peer, '') end
@@ -18,13 +19,16 @@ local function hasNoted(one, other)
   return string.find(redis.call('HGET', PEERS, one) or '', ' ' .. other .. ' ', 1, true) ~= nil
 end
 
--- Directories that might arm and have not noted this one, or that it has not noted.
-local function strangersOf(dir)
+-- Directories that might arm and have not noted this one, or that it has not noted. One that two people gave up will not
+-- note it, and nobody waits for that: should it come back, it has to note this one before it arms.
+local function strangersOf(dir, server)
   local strangers = {}
   local dirs = redis.call('HGETALL', DIRS)
   for i = 1, #dirs, 2 do
     local other = dirs[i]
-    if other ~= dir and dirs[i + 1] ~= '' and not (hasNoted(other, dir) and hasNoted(dir, other)) then
+    local _, agreed = proposalOf(other, server)
+    local isKnown = hasNoted(other, dir) and hasNoted(dir, other)
+    if other ~= dir and dirs[i + 1] ~= '' and agreed == '' and not isKnown then
       strangers[#strangers + 1] = other
     end
   end
@@ -174,7 +178,7 @@ if restored > 0 then
 end
 if ARGV[1] ~= '' then
   notePeers(ARGV[1], cjson.decode(ARGV[5]))
-  local strangers = strangersOf(ARGV[1])
+  local strangers = strangersOf(ARGV[1], server)
   if #strangers > 0 then return { 'unnoted', restored, unpack(strangers) } end
   redis.call('HSET', DIRS, ARGV[1], server)
 end
