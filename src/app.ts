@@ -305,8 +305,12 @@ function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: R
   if (settings === undefined) return undefined;
   let client: Service | undefined;
   const opened = (): Service => {
-    const brake = openSharedBrake(app.ledger.head, app);
-    client ??= openClient(app, { redis, service: { settings, isSandbox: false }, closing, brake });
+    client ??= openClient(app, {
+      redis,
+      service: { settings, isSandbox: false },
+      closing,
+      brake: openSharedBrake(app.ledger.head, app),
+    });
     return client;
   };
   return {

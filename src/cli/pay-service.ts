@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import type { App, ServiceChoice } from '../app.ts';
 import type { PayDeps } from '../pay/deps.ts';
-import { EXIT, Refusal } from '../refusal.ts';
-import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { explainTokenFaults } from '../service/token-refusal.ts';
 import { startOwnSandbox } from './sandbox-service.ts';
 
 const SANDBOX_POLL_MS = 250;
@@ -44,22 +43,7 @@ async function awaitSandbox(
 
 /** Asks for a token at once, so that wrong credentials and a service that is away are told before anything is tried. */
 async function requireToken({ service }: PayDeps): Promise<void> {
-  try {
-    await service.ready();
-  } catch (error) {
-    if (error instanceof TokenRefused) {
-      throw new Refusal(error.message, {
-        exitCode: EXIT.usage,
-        remedy:
-          'Check PAYRUN_CLIENT_ID, PAYRUN_CLIENT_SECRET, PAYRUN_TENANT_ID and PAYRUN_ENVIRONMENT. Nothing was sent.',
-        cause: error,
-      });
-    }
-    if (!(error instanceof TokenUnavailable)) throw error;
-    throw new Refusal(`The payments service cannot be reached: ${error.message}`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Check PAYRUN_SERVICE_URL and the network, then start the same command again: it carries on.',
-      cause: error,
-    });
-  }
+  await explainTokenFaults(() => service.ready(), {
+    remedy: 'Check PAYRUN_SERVICE_URL and the network, then start the same command again: it carries on.',
+  });
 }

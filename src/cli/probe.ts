@@ -7,10 +7,10 @@ import { durationFrom } from '../duration.ts';
 import { openLog } from '../log.ts';
 import { currencies, formatAmount, type Money, parseAmount } from '../money.ts';
 import { AMOUNT_TYPES, SOURCES_OF_CASH } from '../payout.ts';
-import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { EXIT, type ExitCode } from '../refusal.ts';
 import { type CapabilitiesRecord, writeCapabilitiesFile } from '../service/capabilities-file.ts';
 import { type Plan, type ProbeOptions, type ProbeResult, probe } from '../service/probe/probe.ts';
-import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { explainTokenFaults } from '../service/token-refusal.ts';
 import { VERSION } from '../version.ts';
 import { requireService } from './open.ts';
 import { parseOptions } from './options.ts';
@@ -81,17 +81,19 @@ async function probeService(config: Config, options: Options): Promise<ExitCode>
   const { service: settings } = config;
   if (settings === undefined) return EXIT.usage;
   const amount = amountOf(options);
-  const result = await explained(() =>
-    probe({
-      ...optionsOf(options, amount),
-      settings,
-      config,
-      clock: systemClock,
-      random: systemRandom,
-      log: openLog(config.logLevel ?? 'error'),
-      userAgent: `payrun/${VERSION}`,
-      announce: (plan) => announce(plan, { settings, amount, options }),
-    }),
+  const result = await explainTokenFaults(
+    () =>
+      probe({
+        ...optionsOf(options, amount),
+        settings,
+        config,
+        clock: systemClock,
+        random: systemRandom,
+        log: openLog(config.logLevel ?? 'error'),
+        userAgent: `payrun/${VERSION}`,
+        announce: (plan) => announce(plan, { settings, amount, options }),
+      }),
+    { remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was written.' },
   );
   const record = recordOf(settings, result);
   const path = resolve(options.output);
@@ -146,28 +148,6 @@ function announce(plan: Plan, about: { settings: ServiceSettings; amount: Money;
         `Beneficiary ${plan.beneficiaryIdentityId}. It asks for ${Math.ceil(options.wait / 1000)} s at most; a quote has to expire meanwhile.`,
     ),
   );
-}
-
-/** Credentials that are refused and a service that cannot be reached, as a Refusal (exit 2, 69). */
-async function explained<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof TokenRefused) {
-      throw new Refusal(error.message, {
-        exitCode: EXIT.usage,
-        remedy:
-          'Check PAYRUN_CLIENT_ID, PAYRUN_CLIENT_SECRET, PAYRUN_TENANT_ID and PAYRUN_ENVIRONMENT. Nothing was paid.',
-        cause: error,
-      });
-    }
-    if (!(error instanceof TokenUnavailable)) throw error;
-    throw new Refusal(`The payments service cannot be reached: ${error.message}`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was written.',
-      cause: error,
-    });
-  }
 }
 
 function recordOf(settings: ServiceSettings, { capabilities }: ProbeResult): CapabilitiesRecord {

@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import type { Clock, Random } from '../clock.ts';
 import type { Config, ServiceSettings } from '../config.ts';
 import type { Log } from '../log.ts';
-import { EXIT, Refusal } from '../refusal.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { Brake } from '../service/brake.ts';
 import { openService, type Service } from '../service/client.ts';
-import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { explainTokenFaults } from '../service/token-refusal.ts';
 import { VERSION } from '../version.ts';
 
 export interface QuotingServiceDeps {
@@ -41,7 +40,9 @@ export async function withQuotingService<T>(
       userAgent: `payrun/${VERSION}`,
     });
     try {
-      return await withServiceRefusals(() => task(service));
+      return await explainTokenFaults(() => task(service), {
+        remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was paid.',
+      });
     } finally {
       // Not waited for: a quote that has not come by now is of no use to anybody.
       void service.close();
@@ -78,25 +79,4 @@ function openBrake(clock: Clock): Brake {
       heldUntil = Math.max(heldUntil, clock.monotonic() + ms);
     },
   };
-}
-
-async function withServiceRefusals<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof TokenRefused) {
-      throw new Refusal(error.message, {
-        exitCode: EXIT.usage,
-        remedy:
-          'Check PAYRUN_CLIENT_ID, PAYRUN_CLIENT_SECRET, PAYRUN_TENANT_ID and PAYRUN_ENVIRONMENT. Nothing was paid.',
-        cause: error,
-      });
-    }
-    if (!(error instanceof TokenUnavailable)) throw error;
-    throw new Refusal(`The payments service cannot be reached: ${error.message}`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was paid.',
-      cause: error,
-    });
-  }
 }
