@@ -21,6 +21,8 @@ export interface ApprovalRules {
 }
 
 const APPROVALS_MAX = 5;
+/** How long an approval holds unless the rules say otherwise. */
+export const APPROVAL_HOLDS_MS = 3 * 24 * 60 * 60 * 1000;
 
 const tier = z.strictObject({ from: z.string(), approvals: z.int().min(0).max(APPROVALS_MAX) });
 const currency = z.string().refine((code) => digitsOf(code) !== undefined, 'must be a currency of ISO 4217');
@@ -32,7 +34,7 @@ const currency = z.string().refine((code) => digitsOf(code) !== undefined, 'must
 export const approvalSetting = z
   .strictObject({
     mode: z.enum(['off', 'on', 'tiers']),
-    holds: durationFrom('1m', '90d').default(3 * 24 * 60 * 60 * 1000),
+    holds: durationFrom('1m', '90d').default(APPROVAL_HOLDS_MS),
     tiers: z.record(currency, z.array(tier).min(1)).default({}),
   })
   .transform(({ mode, holds: holdsMs, tiers }, context): ApprovalRules | null => {

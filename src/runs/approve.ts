@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Approval, Run } from '../payout.ts';
 import { isBehind, isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { type ApprovalRules, approvalDigest, approvalsNeeded } from './approval.ts';
+import { APPROVAL_HOLDS_MS, type ApprovalRules, approvalDigest, approvalsNeeded } from './approval.ts';
 import { type StartRules, waitingFor } from './start.ts';
 import { readRun } from './submit.ts';
 
@@ -55,8 +55,7 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
     const standing = requireApprovable(deps, run, asked);
     if (hasApproved(standing, asked.actor)) return await goOn(deps, run, { ...asked, standing });
     const { needed, digest } = standing;
-    const holdsMs = deps.config.approval?.holdsMs ?? 0;
-    const entry = { by: asked.actor, digest, seen: run.approvals, needed, holdsMs };
+    const entry = { by: asked.actor, digest, seen: run.approvals, needed, holdsMs: holdsMsOf(deps.config) };
     const { result, count } = await deps.ledger.approvals.approve(runId, entry);
     if (result === 'forbidden') throw refuse(run, `it is ${run.state}`);
     if (result === 'changed') continue;
@@ -67,15 +66,22 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
   throw refuse({ id: runId }, 'others are approving it at this moment');
 }
 
-/** How far a run is approved: by whom, and whether that still holds. */
+/**
+ * How far a run is approved: by whom, and whether that still holds. One that waits needs one person at least, for the rules
+ * may have been taken away since it began to wait.
+ */
 export function approvalStanding({ config, clock }: Pick<ApproveDeps, 'config' | 'clock'>, run: Run): ApprovalStanding {
-  const needed = approvalsNeeded(config.approval, run.fileTotals);
+  const needed = Math.max(approvalsNeeded(config.approval, run.fileTotals), run.state === 'awaiting-approval' ? 1 : 0);
   const digest = digestOf({ config }, run);
   const given = run.approvals.map((one) => {
-    const until = one.at + (config.approval?.holdsMs ?? 0);
+    const until = one.at + holdsMsOf(config);
     return { ...one, until, holds: one.digest === digest && until > clock.now() };
   });
   return { needed, digest, given };
+}
+
+function holdsMsOf({ approval }: ApproveDeps['config']): number {
+  return approval?.holdsMs ?? APPROVAL_HOLDS_MS;
 }
 
 /** How many must approve it. */

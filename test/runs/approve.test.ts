@@ -88,6 +88,16 @@ async function arm(run: Run, line: number, deps: ApproveDeps): Promise<ArmAnswer
   });
 }
 
+describe('a run that waited when the rules of approval were taken away', () => {
+  test('is let go by one other person still, and by nobody else', async () => {
+    const id = await waitingRun();
+    expect(await refusalOf(approveRun(depsOf(null), id, by('test')))).toContain('another person approves it');
+    const { run, missing } = await approveRun(depsOf(null), id, by('bob'));
+    expect([run.state, missing]).toEqual(['paying', 0]);
+    expect(await arm(run, 2, depsOf(null))).toMatchObject({ armed: true });
+  });
+});
+
 describe('a run that waits for its approval', () => {
   test('is paid once another person approved it, and that is on the audit log', async () => {
     const runId = await waitingRun();
