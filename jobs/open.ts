@@ -1,4 +1,4 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Jobs } from '../src/app.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
@@ -21,7 +21,7 @@ export interface JobQueues extends Jobs {
   /** What wakes a worker at the times of the schedules. */
   readonly wakers: Wakers;
   /** For pages that look into them. */
-  readonly queues: readonly Queue[];
+  queues(): Promise<readonly Queue[]>;
   /** How many jobs wait or are in work, and since when the oldest waits; `nowMs` is the time in milliseconds since 1970. */
   depths(nowMs: number): Promise<QueueDepth[]>;
 }
@@ -36,12 +36,19 @@ export interface QueueDepth {
   readonly oldestMs: number;
 }
 
-/** The queues of the catalog, made from the app's connection. */
+/**
+ * The queues of the catalog, made from the app's connection when they are first used: most commands use none, and BullMQ is
+ * what takes longest to load.
+ */
 export function openQueues(redis: Redis, prefix: string): JobQueues {
-  const queues = new Map(JOB_NAMES.map((name) => [name, openQueue(name, redis, prefix)]));
+  let opened: Promise<ReadonlyMap<JobName, Queue>> | undefined;
+  const all = (): Promise<ReadonlyMap<JobName, Queue>> => {
+    opened ??= openAll(redis, prefix);
+    return opened;
+  };
 
   async function add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void> {
-    const queue = queues.get(name);
+    const queue = (await all()).get(name);
     const { attempts, backOffMs } = CATALOG[name];
     for (let from = 0; from < jobs.length; from += JOBS_PER_CALL_MAX) {
       const part = jobs.slice(from, from + JOBS_PER_CALL_MAX).map(({ id, payload, delayMs }) => ({
@@ -65,20 +72,25 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     prefix,
     add,
     wake: (runId) => add('feed', [{ id: `feed-${runId}`, payload: { runId } }]),
-    wakers: openWakers(queues.get('tick')),
-    queues: [...queues.values()],
-    depths: (nowMs) => Promise.all([...queues].map(([name, queue]) => depthOf(name, queue, nowMs))),
+    wakers: openWakers(async () => (await all()).get('tick')),
+    queues: async () => [...(await all()).values()],
+    depths: async (nowMs) => Promise.all([...(await all())].map(([name, queue]) => depthOf(name, queue, nowMs))),
     async close() {
-      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      if (opened !== undefined) await Promise.all([...(await opened).values()].map((queue) => queue.close()));
     },
   };
 }
 
-function openQueue(name: JobName, redis: Redis, prefix: string): Queue {
-  const queue = new Queue(name, { connection: redis, prefix });
-  // The connection's own listener tells of its losses; without one here they would end the process.
-  queue.on('error', () => {});
-  return queue;
+async function openAll(redis: Redis, prefix: string): Promise<ReadonlyMap<JobName, Queue>> {
+  const { Queue } = await import('bullmq');
+  return new Map(
+    JOB_NAMES.map((name) => {
+      const queue = new Queue(name, { connection: redis, prefix });
+      // The connection's own listener tells of its losses; without one here they would end the process.
+      queue.on('error', () => {});
+      return [name, queue];
+    }),
+  );
 }
 
 async function depthOf(job: JobName, queue: Queue, nowMs: number): Promise<QueueDepth> {

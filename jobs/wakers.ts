@@ -9,17 +9,18 @@ export interface Wakers {
 }
 
 /** The wakers in the queue of the ticks. */
-export function openWakers(queue: Queue | undefined): Wakers {
+export function openWakers(ticks: () => Promise<Queue | undefined>): Wakers {
   return {
     async set(name, { cron, zone }) {
       const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+      const queue = await ticks();
       await queue?.upsertJobScheduler(name, { pattern: cron, tz: zone }, { name: 'tick', data: { name }, opts });
     },
     async remove(name) {
-      await queue?.removeJobScheduler(name);
+      await (await ticks())?.removeJobScheduler(name);
     },
     async names() {
-      return ((await queue?.getJobSchedulers()) ?? []).map(({ key }) => key);
+      return ((await (await ticks())?.getJobSchedulers()) ?? []).map(({ key }) => key);
     },
   };
 }

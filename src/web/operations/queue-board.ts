@@ -21,7 +21,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join(';');
 
 /** The queues as pages of Bull Board, to look at only: jobs are given and taken by payrun alone. */
-export async function addQueueBoard(web: Web, queues: JobQueues['queues']): Promise<void> {
+export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): Promise<void> {
+  const queues = await jobs.queues();
   const adapter = new FastifyAdapter();
   adapter.setBasePath(PLACE);
   createBullBoard({
