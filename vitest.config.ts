@@ -9,8 +9,10 @@ export default defineConfig({
     environment: 'node',
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    // A condition that is waited for comes in its time, however busy the machine is.
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     restoreMocks: true,
     allowOnly: false,
   },

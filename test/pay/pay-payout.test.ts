@@ -688,7 +688,7 @@ describe('credentials that change while a quote is spent', () => {
       rig.service.reply(answering, { status: 404, json: errorBody('USR_002', 404) });
     await rig.pay(await rig.process({ clientId: 'old' }));
     expect(rig.service.book).toHaveLength(1);
-    await expect.poll(() => rig.waitMs(), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => rig.waitMs()).toBe(0);
     const rotated = await rig.process({ clientId: 'new' });
     for (let step = 0; step < 8; step++) {
       await rig.pay(rotated);

@@ -144,7 +144,7 @@ describe('a connection', () => {
 
 describe('a connection that was lost while it waited for a reply', () => {
   test.each(['itself', 'its duplicate, on which BullMQ blocks'])('does not cut the next one: %s', async (which) => {
-    await expect.poll(() => server.redis.ping().catch(() => ''), { timeout: 10_000 }).toBe('PONG');
+    await expect.poll(() => server.redis.ping().catch(() => '')).toBe('PONG');
     const given = await connect({ socket: server.socket }, { kind: 'arming', commandTimeoutMs: 1000 });
     const redis = which === 'itself' ? given : given.duplicate({ autoResendUnfulfilledCommands: true });
     redis.on('error', () => {});
@@ -163,7 +163,7 @@ describe('a connection that was lost while it waited for a reply', () => {
     const restarted = server.restart('SIGKILL');
     await once(redis, 'close');
     await restarted;
-    await expect.poll(() => redis.status, { timeout: 10_000 }).toBe('ready');
+    await expect.poll(() => redis.status).toBe('ready');
     // Twice as long as the silence after which a connection is given up.
     for (let until = Date.now() + 4000; Date.now() < until; ) expect(await redis.ping()).toBe('PONG');
     expect(losses).toBe(1);

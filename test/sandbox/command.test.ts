@@ -59,7 +59,7 @@ test('it serves until it is told to stop, and shows addresses and tenant', async
     process.emit('SIGTERM');
     await running;
   });
-  await vi.waitUntil(() => printed.length === 3);
+  await expect.poll(() => printed.length).toBe(3);
   const [url, prod, tenant] = printed.map((line) => line.split(/\s+/)[1] ?? '');
   expect(url).not.toBe(prod);
 

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from 'vitest';
+import { allowedAsRoot } from './as-root.ts';
 
 const POLL_MS = 10;
 
@@ -15,6 +16,8 @@ export interface StartOptions {
   readonly cwd?: string;
   /** Within the compiled source; payrun's own main unless told. */
   readonly main?: string;
+  /** Words before the command, such as those that run it on another host. */
+  readonly through?: readonly string[];
 }
 
 /** What became of one process. */
@@ -60,9 +63,10 @@ export function buildProcesses(): Processes {
   process.once('exit', endAll);
 
   function start(words: readonly string[], options: StartOptions = {}): Started {
-    const { env = {}, cwd = root, main = 'src/cli/main.js' } = options;
+    const { env = {}, cwd = root, main = 'src/cli/main.js', through = [] } = options;
     const { PATH = '', HOME = '' } = process.env;
-    const child = spawn(process.execPath, [join(built, main), ...words], { cwd, env: { PATH, HOME, ...env } });
+    const [program = '', ...args] = [...through, process.execPath, join(built, main), ...allowedAsRoot(words)];
+    const child = spawn(program, args, { cwd, env: { PATH, HOME, ...env } });
     running.add(child);
     child.once('exit', () => running.delete(child));
     return watchOver(child);

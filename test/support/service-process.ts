@@ -15,11 +15,13 @@ export interface ServiceOptions {
   readonly switches?: readonly string[];
   /** Identities by their type; without them any identity is taken. */
   readonly identities?: Readonly<Record<'BENEFICIARY' | 'ORIGINATOR', readonly string[]>>;
+  /** Another host than this one: its address, and the words that run a command there. */
+  readonly host?: { readonly address: string; readonly through: readonly string[] };
 }
 
 /** Starts it with a credential of its own; it ends with the processes. */
 export async function startService(processes: Processes, options: ServiceOptions = {}): Promise<ServiceProcess> {
-  const { switches = [], identities } = options;
+  const { switches = [], identities, host } = options;
   const folder = join(processes.folder(), 'service');
   for (const [type, ids] of Object.entries(identities ?? {})) {
     await ran(processes, ['identity', 'add', ...ids, '--type', type, '--folder', folder]);
@@ -28,7 +30,10 @@ export async function startService(processes: Processes, options: ServiceOptions
   const credential = JSON.parse(created) as { tenantId: string; clientId: string; clientSecret: string };
   const anyIdentity = identities === undefined ? ['--any-identity'] : [];
   const set = switches.length === 0 ? [] : ['--set', ...switches];
-  const serving = processes.start(['sandbox', '--port', '0', '--folder', folder, ...anyIdentity, ...set]);
+  const at = host === undefined ? [] : ['--host', host.address];
+  const serving = processes.start(['sandbox', '--port', '0', '--folder', folder, ...at, ...anyIdentity, ...set], {
+    ...(host === undefined ? {} : { through: host.through }),
+  });
   await serving.said('\ntenant ');
   const url = /^test +(\S+)$/m.exec(serving.stdout())?.[1] ?? '';
   return {

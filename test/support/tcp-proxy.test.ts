@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { afterBytes, halfForwarded, onceForwarded, onReplyTo } from './proxy-moment.ts';
 import { type ProxyEnd, startProxy, type TcpProxy } from './tcp-proxy.ts';
 
@@ -66,7 +66,7 @@ async function setUp(kind: 'TCP' | 'unix socket' = 'TCP'): Promise<Setup> {
       closing.push(() => client.destroy());
       const atClient = listenTo(client);
       const number = accepted.length;
-      await vi.waitUntil(() => accepted.length > number);
+      await expect.poll(() => accepted.length).toBeGreaterThan(number);
       const other = accepted[number] ?? new Socket();
       closing.push(() => other.destroy());
       return { client, server: other, atClient, atServer: listenTo(other) };
@@ -75,7 +75,7 @@ async function setUp(kind: 'TCP' | 'unix socket' = 'TCP'): Promise<Setup> {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  await expect.poll(condition, { timeout: 5000, interval: 5 }).toBe(true);
+  await expect.poll(condition, { interval: 5 }).toBe(true);
 }
 
 /** What a reset is to TCP, an end that was not asked for is to a unix socket. */
