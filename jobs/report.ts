@@ -13,6 +13,7 @@ export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'repor
   if (run === undefined || run.finishedAt === null) return;
   await lookUpDeadQuotes({ ...pay, ledger: app.ledger }, run);
   const { summary } = await writeReport(app, runId);
+  app.log.info('a report was written', { run: runId });
   if (!summary.ties) app.log.error('a report does not tie', { run: runId });
   const after = await app.ledger.runs.read(runId);
   if (after !== undefined && after.changes !== after.reportedChanges) {

@@ -10,6 +10,7 @@ const FIELDS = [
   'payout',
   'line',
   'job',
+  'request',
   'operation',
   'status',
   'class',

@@ -11,6 +11,7 @@ import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { requireReportFolder } from '../runs/report.ts';
 import { addressOf, hostsOf, type Listening, requireSafeAddress } from '../web/hosts.ts';
 import { openWeb } from '../web/server.ts';
+import { refuseRoot } from './as-root.ts';
 import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
 import { say } from './print.ts';
@@ -23,6 +24,7 @@ const INBOXES_MAX = 100;
 
 const schema = z.object({
   withWorker: z.boolean(),
+  allowRoot: z.boolean(),
   sandbox: z.boolean(),
   host: z.string().min(1).max(255),
   port: z.coerce.number('must be a number').int().min(1).max(PORT_MAX),
@@ -42,10 +44,11 @@ export function serveCommand(end: (code: ExitCode) => void, at: At): Command {
       '127.0.0.1',
     )
     .option('--port <port>', 'where to listen', '8420')
+    .option('--allow-root', 'run as root all the same', false)
     .option('--inbox <dir>', 'take files from this drop folder too; may be given several times', withAnother, [])
     .addHelpText(
       'after',
-      '\nThe first user is made on the command line: payrun user add NAME --role admin' +
+      '\nThe first user is made on the command line: payrun user add NAME --role admin --as NAME' +
         '\n\nExamples:\n  payrun serve --with-worker --sandbox\n  payrun serve --port 9000 --inbox /srv/payouts',
     )
     .action(async (raw: unknown) => end(await serve(parseOptions(schema, raw), at)));
@@ -56,6 +59,7 @@ function withAnother(dir: string, dirs: readonly string[]): string[] {
 }
 
 async function serve(options: ServeOptions, at: At): Promise<ExitCode> {
+  refuseRoot(options);
   const config = readConfig();
   requireService(config, options);
   requireSafeAddress(options, config.web);

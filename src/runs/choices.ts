@@ -42,12 +42,11 @@ function signsOfPayment({ attempts, quoteId, seen2xx, quoteExpiresAt }: Payout):
 }
 
 function signsAgainst(payout: Payout): string[] {
-  const { attempts, quoteId, lookUps, notFoundAt, quoteExpiresAt, rejectionConfirmed } = payout;
+  const { attempts, quoteId, notFoundAt, quoteExpiresAt, rejectionConfirmed } = payout;
   return [
     ...(attempts === 0 ? ['no payment request was ever sent'] : []),
     ...(attempts > 0 && quoteId === null ? ['each of its quotes was never sent, or is proven dead'] : []),
     ...(notFoundAt === null ? [] : [`the service knew no payment for it at ${rfc3339(notFoundAt)}`]),
-    ...(lookUps > 0 ? [`${lookUps} ${lookUps === 1 ? 'look-up' : 'look-ups'} found no payment`] : []),
     ...(quoteId !== null && quoteExpiresAt !== null ? [`its quote ends at ${rfc3339(quoteExpiresAt)}`] : []),
     ...(rejectionConfirmed ? ['a look-up after the end of its quote found no payment'] : []),
   ];

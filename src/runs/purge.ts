@@ -37,7 +37,8 @@ export async function purgeRuns(deps: PurgeDeps, order: PurgeOrder): Promise<Pur
   return answers;
 }
 
-async function purgeRun({ ledger, config }: PurgeDeps, runId: string, order: PurgeOrder): Promise<string> {
+/** The same for one run: `purged`, `purged before`, or why it was left alone. */
+export async function purgeRun({ ledger, config }: PurgeDeps, runId: string, order: PurgeOrder): Promise<string> {
   const doubt = await findUnconfirmed(ledger, runId);
   if (doubt !== undefined) return doubt;
   const begun = await ledger.purging.begin(runId, order.olderThanMs);

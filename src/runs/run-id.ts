@@ -10,3 +10,8 @@ export function newRunId({ clock, random }: { clock: Clock; random: Random }): s
   const letters = [...random.bytes(RANDOM_LETTERS)].map((byte) => ALPHABET[byte % ALPHABET.length]);
   return `${day}-${letters.join('')}`;
 }
+
+/** Whether a text may be a run's id. */
+export function isRunId(text: string): boolean {
+  return new RegExp(`^\\d{8}-[${ALPHABET}]{${RANDOM_LETTERS}}$`).test(text);
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { newRunId } from '../../src/runs/run-id.ts';
+import { isRunId, newRunId } from '../../src/runs/run-id.ts';
 
 const at = (now: number) => ({ clock: { ...systemClock, now: () => now }, random: systemRandom });
 
@@ -23,4 +23,11 @@ test('is the same for the same day and randomness', () => {
   const random = { ...systemRandom, bytes: (count: number) => Buffer.alloc(count, 255) };
   const clock = { ...systemClock, now: () => 0 };
   expect(newRunId({ clock, random })).toBe(newRunId({ clock, random }));
+});
+
+test('is told from what only stands in its place', () => {
+  expect(isRunId(newRunId(at(0)))).toBe(true);
+  for (const text of ['', '19700101-', '19700101-2345678', '19700101-ABCDEF', "19700101-23456'"]) {
+    expect([text, isRunId(text)]).toEqual([text, false]);
+  }
 });

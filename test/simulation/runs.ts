@@ -151,7 +151,7 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   let { to, reason } = move;
   if (to === 'paying' && store.halt !== null) {
     to = 'paused';
-    reason = 'everything was halted when it was recorded';
+    reason = 'everything was halted when it was to begin';
   }
   if (to === 'paying' && state === 'recording' && run.fields['restored'] !== undefined) {
     to = 'paused';

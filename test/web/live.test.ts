@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.ts';
-import type { Run } from '../../src/payout.ts';
+import { PAYOUT_STATES, type Run } from '../../src/payout.ts';
 import { createKey } from '../../src/people/keys.ts';
 import { startSession } from '../../src/people/sessions.ts';
 import { pauseRun } from '../../src/runs/control.ts';
@@ -338,6 +338,22 @@ describe('the rate of a run', () => {
     expect(perSecondOf(samples)).toBe(10);
     expect(samples.length).toBeLessThanOrEqual(12);
     expect(note(200_000, 690)).toBeNull();
+  });
+
+  test('counts from when it is paid: the time that it waited or was paused makes it no slower', async () => {
+    let nowMs = 0;
+    const rates = openRates({ monotonic: () => nowMs });
+    const counts = Object.fromEntries(PAYOUT_STATES.map((state) => [state, 0])) as Run['counts'];
+    const note = (state: Run['state'], atMs: number, accepted: number): number | null => {
+      nowMs = atMs;
+      return rates.note({ id: 'r', state, counts: { ...counts, accepted, ready: 100 - accepted } });
+    };
+    expect(note('awaiting-approval', 0, 0)).toBeNull();
+    expect(note('paying', 50_000, 0)).toBeNull();
+    expect(note('paying', 51_000, 15)).toBe(15);
+    expect(note('paused', 52_000, 30)).toBeNull();
+    expect(note('paying', 90_000, 30)).toBeNull();
+    expect(note('paying', 91_000, 45)).toBe(15);
   });
 
   test('is not below nothing when rows are opened again', () => {

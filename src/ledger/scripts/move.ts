@@ -60,7 +60,8 @@ local function reopen(e, p)
   redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound')
   if isHalted then redis.call('HSET', rk, 'pauseReason', 'everything was halted when a payout was allowed') end
   redis.call('SADD', LIVE, p.run)
-  redis.call('XADD', eventsKey(p.run), '*', 'event', to, 'actor', e.a, 'reason', e.y)
+  redis.call('XADD', eventsKey(p.run), '*', 'event', to, 'actor', e.a,
+    'reason', 'row ' .. p.line .. ' was allowed: ' .. e.y)
 end
 
 -- Remembers what came of the run's last payments: '1' for one that is unknown or was refused. Gives how many there are.

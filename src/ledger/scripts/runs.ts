@@ -72,7 +72,7 @@ if from == 'recording' and to ~= 'cancelled' then
 end
 if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
   if from ~= 'recording' and from ~= 'awaiting-approval' then return { 'halted', from } end
-  to, reason = 'paused', 'everything was halted when it was recorded'
+  to, reason = 'paused', 'everything was halted when it was to begin'
 end
 if to == 'paying' and from == 'awaiting-approval' then
   local approved = redis.call('HMGET', rk, 'approved', 'approvedUntil')

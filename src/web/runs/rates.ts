@@ -6,14 +6,21 @@ const RUNS_MAX = 500;
 
 /** How fast runs go, as far as this process looked at them lately. */
 export interface Rates {
-  /** Notes how far the run is; gives its rows a second, null while that is not known. */
-  note(run: Run): number | null;
+  /**
+   * Notes how far the run is; gives its rows a second, null while that is not known. Only the time in which it is being paid
+   * counts: what waited or was paused is as fast as it goes afterwards.
+   */
+  note(run: Pick<Run, 'id' | 'state' | 'counts'>): number | null;
 }
 
 export function openRates(clock: Pick<Clock, 'monotonic'>): Rates {
   const samples = new Map<string, readonly Sample[]>();
   return {
     note(run) {
+      if (run.state !== 'paying') {
+        samples.delete(run.id);
+        return null;
+      }
       const own = withSample(samples.get(run.id) ?? [], { atMs: clock.monotonic(), done: rowsDone(run) });
       samples.delete(run.id);
       samples.set(run.id, own);
