@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { problemTexts, wordsFor } from './config-problems.ts';
 import { NO_WEB_SETTINGS, type WebSettings, webSetting } from './config-web.ts';
 import { DEFAULT_LIMITS, type IntakeLimits, limitsOfFiles } from './intake/limits.ts';
+import { parseStrictJson } from './intake/strict-json.ts';
 import { type NotifySettings, noNotifications, notifyParts, notifySettings } from './notify/settings.ts';
 import { type Limits, limitsSetting } from './pay/limits.ts';
 import { codeOf } from './refusal.ts';
@@ -34,8 +35,11 @@ export const NO_CONFIG_FILE: ConfigFile = {
 
 /** The file's settings, or everything that is wrong with it. Names of files in it begin at its own folder. */
 export function readConfigFile(path: string, { httpHost }: { httpHost: string | undefined }): ConfigFile | string[] {
-  const json = readJson(path);
-  if (typeof json === 'string') return [json];
+  const text = readText(path);
+  if (typeof text !== 'string') return [text.problem];
+  // What can be read is hardly a secret in the wrong place: people have to know which file it is. What it holds stays unsaid.
+  const json = parseStrictJson(text);
+  if (json.fault !== undefined) return [`${path}: ${json.fault}`];
   const folder = dirname(path);
   const parsed = z
     .strictObject({
@@ -47,7 +51,6 @@ export function readConfigFile(path: string, { httpHost }: { httpHost: string | 
       web: webSetting(folder).default(NO_WEB_SETTINGS),
     })
     .safeParse(json.value, { error: wordsFor });
-  // What is JSON is hardly a secret in the wrong place: people have to know which file it is.
   if (!parsed.success) return parsed.error.issues.flatMap(problemTexts).map((problem) => `${path}: ${problem}`);
   const notify = notifySettings(parsed.data);
   if ('problem' in notify) return [`${path}: ${notify.problem}: give each a name of its own`];
@@ -62,11 +65,10 @@ export function readConfigFile(path: string, { httpHost }: { httpHost: string | 
 }
 
 /** What the file holds, or what is wrong with it. The path stays unsaid: it may be a secret that was set in the wrong place. */
-function readJson(path: string): { readonly value: unknown } | string {
+function readText(path: string): string | { readonly problem: string } {
   try {
-    return { value: JSON.parse(readFileSync(path, 'utf8')) };
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof SyntaxError) return `the file that it names is no JSON (${error.message})`;
-    return `the file that it names cannot be read (${codeOf(error) ?? 'error'})`;
+    return { problem: `the file that it names cannot be read (${codeOf(error) ?? 'error'})` };
   }
 }

@@ -361,14 +361,24 @@ describe('PAYRUN_CONFIG', () => {
     }
   });
 
-  test('is refused when it cannot be read or is no JSON, and its path stays unsaid', () => {
+  test('is refused when it cannot be read, and its path stays unsaid', () => {
     const absent = join(folder, 'absent.json');
     expect(problemsOf({ PAYRUN_CONFIG: absent })).toEqual([
       'PAYRUN_CONFIG: the file that it names cannot be read (ENOENT)',
     ]);
-    const [problem = ''] = problemsOf({ PAYRUN_CONFIG: fileWith('broken.json', '{') });
-    expect(problem).toMatch(/^PAYRUN_CONFIG: the file that it names is no JSON/);
-    expect(problem).not.toContain(folder);
+  });
+
+  test.each([
+    [
+      'what is no JSON, with line and column',
+      '{\n  "files": {}\n  "limits": top-secret\n}',
+      'it is no JSON: a comma or } should stand at line 3, column 3',
+    ],
+    ['what is no JSON at all', 'top-secret', 'it is no JSON: a value should stand at line 1, column 1'],
+    ['a name that it says twice', '{"limits": {}, "limits": "top-secret"}', 'it says "limits" twice'],
+  ])('is refused with its file and without its content: %s', (_what, text, problem) => {
+    const path = fileWith('broken.json', text);
+    expect(problemsOf({ PAYRUN_CONFIG: path })).toEqual([`PAYRUN_CONFIG: ${path}: ${problem}`]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts';
-import type { Answer } from '../inbox/answer.ts';
+import { type Answer, isLateRefusal } from '../inbox/answer.ts';
 import { escapeUnseen } from '../intake/shown-value.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { summariseRun } from '../runs/report.ts';
@@ -50,6 +50,7 @@ export function openOutcome(app: App, { json }: { json: boolean }): Outcome {
 }
 
 function describe(answer: Answer): string {
+  if (isLateRefusal(answer)) return 'changed after it was taken; the .nack.json in reports/ says what to do';
   if (answer.kind === 'nack') return 'refused; the .nack.json in reports/ says why';
   const { runId, duplicate, file, waits } = answer.document;
   const told = duplicate ? `handed in before: run ${runId}` : `run ${runId}, ${file.rows} rows`;

@@ -37,7 +37,10 @@ type InboxCommandOptions = z.infer<typeof schema>;
 export function inboxCommand(end: (code: ExitCode) => void, at: At): Command {
   return new Command('inbox')
     .description('take payout files from a drop folder, and answer each of them there')
-    .argument('<dir>', 'the folder, with in/ claimed/ done/ refused/ reports/ below it; what is missing is made')
+    .argument(
+      '<dir>',
+      'the folder, with in/ claimed/ done/ refused/ reports/ below it; those that are missing are made',
+    )
     .option('--with-worker', 'pay in this process too', false)
     .option('--once', 'end when the inbox is empty and its runs have come to their end', false)
     .option(
@@ -73,7 +76,7 @@ async function watchInbox(dir: string, options: InboxCommandOptions, at: At): Pr
   return await withApp({ logLevel: options.once ? 'error' : 'info', at }, async (app) => {
     const source = openSource(app, dir);
     app.onClose(() => source.close());
-    await source.prepare();
+    if (await source.prepare()) say(`payrun inbox made the folder ${safeText(source.name)}, which was not there`);
     await requireReportFolder(app.config.reportDir);
     await removeOldCopies(app.config, app.clock);
     const stop = onStop();

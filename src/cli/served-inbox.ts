@@ -29,7 +29,7 @@ export async function openServedInboxes(
 async function openOne(app: App, address: string, stopping: AbortSignal): Promise<ServedInbox> {
   const source = openSource(app, address);
   app.onClose(() => source.close());
-  await source.prepare();
+  if (await source.prepare()) say(`payrun serve made the folder ${safeText(source.name)}, which was not there`);
   const inbox = openInbox(app, source, {
     actor: actorOf(undefined),
     skipInvalid: false,

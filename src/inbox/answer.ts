@@ -13,6 +13,7 @@ import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../
 import type { Claim } from './claim.ts';
 import { bytesOf, type CopyDeps, copyClaimed, type PrivateCopy } from './copy.ts';
 import { keepMarkedUp, keepRead } from './kept.ts';
+import { LATE, problemOfLate } from './late.ts';
 import type { Entry, InboxSource } from './source.ts';
 import { type FileProblem, problemOfThing, thingOf } from './things.ts';
 
@@ -141,9 +142,16 @@ function waitOf({ state, pauseReason, startAt }: Run, approvals: number): Acknow
   return state === 'paused' ? { reason: pauseReason ?? 'it is paused', until } : null;
 }
 
-/** What is told of a file that was changed after it was taken. */
-export function lateRefusal(name: string): Answer {
-  return refusal(name, problemOfThing('E_LATE'));
+/** What is told of a file that was changed after it was taken for this run. */
+export function lateRefusal(name: string, run: Run): Answer {
+  return refusal(name, problemOfLate(run));
+}
+
+const lateDocument = z.looseObject({ problems: z.tuple([z.looseObject({ code: z.literal(LATE) })]) });
+
+/** Whether it is told of a file that was accepted, and changed after it was taken. */
+export function isLateRefusal({ document }: Answer): boolean {
+  return lateDocument.safeParse(document).success;
 }
 
 /** In the shape of what `payrun validate --json` prints of a file that could not be read at all. */

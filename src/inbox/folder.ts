@@ -148,17 +148,39 @@ async function openToReaders(handle: FileHandle, folder: string): Promise<void> 
   );
 }
 
-async function prepareFolders(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true, mode: FOLDER_MODE });
-    const devices = new Set<bigint>();
-    for (const folder of ['', ...INBOX_FOLDERS]) devices.add(await prepareFolder(join(path, folder)));
-    if (devices.size > 1) {
+/** Makes the folders that are missing, but none above the inbox: a path that was mistyped would be watched for ever. */
+async function prepareFolders(path: string): Promise<boolean> {
+  return await asInbox(path, async () => {
+    const isNew = await makeInbox(path);
+    await examine(path);
+    for (const folder of INBOX_FOLDERS) await unless(['EEXIST'], mkdir(join(path, folder), { mode: FOLDER_MODE }));
+    await examine(path);
+    for (const folder of ['', ...INBOX_FOLDERS]) {
+      await access(join(path, folder), constants.R_OK | constants.W_OK | constants.X_OK);
+    }
+    return isNew;
+  });
+}
+
+/**
+ * Throws a Refusal (exit 2) for an inbox that is not there, or that is no safe one as it is. It makes nothing: folders that
+ * an inbox lacks are made when it is read.
+ */
+export async function examineInbox(path: string): Promise<void> {
+  await asInbox(path, async () => {
+    if (!(await examine(path))) {
       throw refusePlace(
-        `The folders of ${path} lie on different file systems`,
-        'Put in, claimed, done, refused and reports on one file system: files are moved between them in one step.',
+        `The inbox ${path} is not there`,
+        `Name the folder that files are dropped into, or make it: ${makeWords(path)}`,
       );
     }
+  });
+}
+
+/** Runs work on the folders of an inbox; what the system refuses becomes a Refusal. */
+async function asInbox<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     if (error instanceof Refusal || codeOf(error) === undefined) throw error;
     throw refusePlace(
@@ -169,19 +191,59 @@ async function prepareFolders(path: string): Promise<void> {
   }
 }
 
-/** Makes the folder if it is missing; gives the device that it lies on. */
-async function prepareFolder(path: string): Promise<bigint> {
-  await unless(['EEXIST'], mkdir(path, { mode: FOLDER_MODE }));
-  const stats = await lstat(path, { bigint: true });
-  if (!stats.isDirectory()) throw refusePlace(`${path} is no folder`, 'Remove it, or name another inbox.');
+/** Whether it had to be made. */
+async function makeInbox(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: FOLDER_MODE });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    if (codeOf(error) !== 'ENOENT') throw error;
+    throw refusePlace(
+      `The inbox ${path} is not there, and neither is ${dirname(path)}`,
+      `Check the path, and whether its file system is mounted. If it is right, make the folder: ${makeWords(path)}`,
+      error,
+    );
+  }
+}
+
+function makeWords(path: string): string {
+  return `mkdir -p -m 700 ${JSON.stringify(path)}`;
+}
+
+/** Looks at the folders that are there, and refuses what is no safe inbox. False: the inbox itself is not there. */
+async function examine(path: string): Promise<boolean> {
+  const devices = new Set<bigint>();
+  for (const folder of ['', ...INBOX_FOLDERS]) {
+    const stats = await unless(['ENOENT'], lstat(join(path, folder), { bigint: true }));
+    if (stats === undefined && folder === '') return false;
+    if (stats === undefined) continue;
+    examineFolder(join(path, folder), stats);
+    devices.add(stats.dev);
+  }
+  if (devices.size < 2) return true;
+  throw refusePlace(
+    `The folders of ${path} lie on different file systems`,
+    'Put in, claimed, done, refused and reports on one file system: files are moved between them in one step.',
+  );
+}
+
+function examineFolder(path: string, stats: BigIntStats): void {
+  if (stats.isSymbolicLink()) {
+    throw refusePlace(`${path} cannot be used: it is a link`, 'Name the folder itself, or put a folder in its place.');
+  }
+  if (!stats.isDirectory()) {
+    throw refusePlace(
+      `${path} cannot be used: it is no folder`,
+      `Name another inbox, or put a folder in its place: ${makeWords(path)}`,
+    );
+  }
   if ((stats.mode & WORLD_WRITES) !== 0n) {
     throw refusePlace(
       `Everybody on this machine may write to ${path}`,
       `What is dropped there is paid: let only those write who may hand in payouts (chmod o-w).`,
     );
   }
-  await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
-  return stats.dev;
 }
 
 function refusePlace(message: string, remedy: string, cause?: unknown): Refusal {

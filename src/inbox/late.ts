@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Run } from '../payout.ts';
 import { type Claim, folderOf, HANDED_IN, pathOf } from './claim.ts';
 import type { Entry, InboxSource } from './source.ts';
+import type { FileProblem } from './things.ts';
 
 /** Finds accepted files that were written to after they were read: their writer had them open still. */
 export interface LateWrites {
@@ -52,4 +54,23 @@ async function isChanged(source: InboxSource, path: string, sha256: string): Pro
 /** Puts a file that was changed after it was taken where refused ones lie. */
 export async function putLate(source: InboxSource, claim: Claim): Promise<void> {
   await source.move(pathOf(claim, HANDED_IN), `refused/${claim.as}`);
+}
+
+export const LATE = 'E_LATE';
+
+/** What is told of such a file; the run is what was read of it before, whatever has become of that. */
+export function problemOfLate({ id, state }: Pick<Run, 'id' | 'state'>): FileProblem {
+  const isCancelled = state === 'cancelled';
+  const run = `Run ${id} is the file as it was then, which lies in done/${isCancelled ? '; it was cancelled' : ''}.`;
+  const remedy = isCancelled
+    ? 'See in the report of the run what became of its rows, and drop what is still to be paid as a file of its own.'
+    : 'Compare it with this one, in refused/, and drop what is missing as a file of its own.';
+  return {
+    code: LATE,
+    line: null,
+    column: null,
+    value: null,
+    message: `The file was changed after it was taken. ${run} Nothing that was written later belongs to it.`,
+    remedy: `${remedy} Upload files under a name that ends in .part, and rename them when they are complete.`,
+  };
 }

@@ -1,8 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { openFolder } from './folder.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { examineInbox, openFolder } from './folder.ts';
 import { openSftp } from './sftp.ts';
 import { isSftpAddress, parseSftpAddress } from './sftp-address.ts';
 import type { SftpSettings } from './sftp-session.ts';
@@ -29,18 +28,9 @@ export function openSource({ config, clock }: SourceDeps, address: string): Inbo
 }
 
 /**
- * Throws a Refusal (exit 2) for an inbox in a local folder that is not there. Nobody looks on when a schedule reads one: a
- * folder that was mistyped, or whose share is not mounted, must not be made anew and found empty.
+ * Throws a Refusal (exit 2) for an inbox in a local folder that is not there, or that is no safe one. Nobody looks on when a
+ * schedule reads one: a folder that was mistyped, or whose share is not mounted, must not be made anew and found empty.
  */
 export async function requireFolder(address: string): Promise<void> {
-  if (isSftpAddress(address)) return;
-  const path = resolve(address);
-  const stats = await stat(path).catch((error: unknown) => codeOf(error) ?? 'error');
-  if (typeof stats !== 'string' && stats.isDirectory()) return;
-  const reason =
-    typeof stats !== 'string' ? 'is no folder' : stats === 'ENOENT' ? 'is not there' : `cannot be seen (${stats})`;
-  throw new Refusal(`The inbox ${path} ${reason}.`, {
-    exitCode: EXIT.usage,
-    remedy: `Name the folder that files are dropped into, or make it: mkdir -m 700 ${JSON.stringify(path)}`,
-  });
+  if (!isSftpAddress(address)) await examineInbox(resolve(address));
 }

@@ -114,10 +114,14 @@ async function makeFolder(session: SftpSession, path: string): Promise<boolean> 
   }
 }
 
-async function prepareFolders(session: SftpSession, at: (below: string) => string): Promise<void> {
+async function prepareFolders(session: SftpSession, at: (below: string) => string): Promise<boolean> {
+  let isNew = false;
   for (const folder of ['', ...INBOX_FOLDERS]) {
     const path = at(folder);
-    const there = (await look(session, path)) ?? (await makeFolder(session, path), await look(session, path));
+    const before = await look(session, path);
+    if (before === undefined) await makeFolder(session, path);
+    if (folder === '') isNew = before === undefined;
+    const there = before ?? (await look(session, path));
     if (there === undefined || kindOf(there) !== 'folder') {
       throw refusePlace(`${path} on the SFTP server is no folder`, 'Make it there, or name another inbox.');
     }
@@ -128,6 +132,7 @@ async function prepareFolders(session: SftpSession, at: (below: string) => strin
       );
     }
   }
+  return isNew;
 }
 
 function refusePlace(message: string, remedy: string): Refusal {

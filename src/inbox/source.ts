@@ -33,8 +33,11 @@ export interface InboxSource {
   readonly name: string;
   /** Looks lie so far apart. */
   readonly pollMs: number;
-  /** Makes the folders that are missing. Throws a Refusal (exit 2) for a place that is no safe inbox. */
-  prepare(): Promise<void>;
+  /**
+   * Makes the folders that are missing; true when the inbox itself was. Throws a Refusal (exit 2) for a place that is no safe
+   * inbox, and for one whose own place is missing too.
+   */
+  prepare(): Promise<boolean>;
   /** Names in a folder; none when it is not there. */
   names(folder: string): Promise<readonly string[]>;
   /** What lies in a folder. */

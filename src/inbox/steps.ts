@@ -77,8 +77,8 @@ export function openSteps(deps: StepDeps, source: InboxSource, options: StepOpti
     }
   }
 
-  async function refuseLate(claim: Claim, name: string): Promise<void> {
-    const answer = lateRefusal(name);
+  async function refuseLate(claim: Claim, name: string, run: Run): Promise<void> {
+    const answer = lateRefusal(name, run);
     if (!(await putDocument(writing, claim, answer))) return;
     options.answered(claim.as, answer);
     await putLate(source, claim);
@@ -109,7 +109,7 @@ export function openSteps(deps: StepDeps, source: InboxSource, options: StepOpti
       const run = await readRun(deps, runId);
       const isPurged = run.purgedAt !== null;
       const isLast = isPurged || isReportDue(run, deps.clock.now());
-      if (await late.isLate(claim, file.sha256, isLast)) await refuseLate(claim, file.name);
+      if (await late.isLate(claim, file.sha256, isLast)) await refuseLate(claim, file.name, run);
       if (!isLast) return run;
       if (!isPurged) {
         await deliverReport(deps, source, { claim, runId });

@@ -40,12 +40,6 @@ const THINGS = {
     message: 'The name of the file holds characters that cannot be seen, or that are no text.',
     remedy: 'Give the file a plain name and drop it again.',
   },
-  E_LATE: {
-    message:
-      'The file was changed after it was taken. What is paid is the file as it was then: that one lies in done/.',
-    remedy:
-      'Compare it with this one, in refused/, and drop what is missing as a file of its own. Upload files under a name that ends in .part, and rename them when they are complete.',
-  },
 } as const;
 
 export type Thing = keyof typeof THINGS;

@@ -15,12 +15,25 @@ const MONTH_NAMES =
   'oct okt ott out october oktober octobre octubre outubro ottobre nov november novembre noviembre novembro ' +
   'dec dez dic december dezember decembre diciembre dezembro dicembre';
 const MONTH = `(?:${MONTH_NAMES.replaceAll(' ', '|')})`;
-/** What a spreadsheet makes of 3-4: 3-Apr, 03. Apr, 3-Apr-26, 3-April. */
-const DAY_AND_MONTH = new RegExp(`^[0-3]?[0-9](?:[-/ ]|\\. ?)${MONTH}\\.?(?:[-/ ][0-9]{2}(?:[0-9]{2})?)?$`, 'i');
+/** Of the same languages. */
+const WEEKDAY_NAMES =
+  'monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend ' +
+  'sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo ' +
+  'segunda-feira terca-feira quarta-feira quinta-feira sexta-feira lunedi martedi mercoledi giovedi venerdi sabato ' +
+  'domenica maandag dinsdag woensdag donderdag vrijdag zaterdag zondag';
+const WEEKDAY = `(?:(?:${WEEKDAY_NAMES.replaceAll(' ', '|')}),? )?`;
+const DAY = '[0-3]?[0-9]';
+/** What a spreadsheet makes of 3-4: 3-Apr, 03. Apr, 3-Apr-26, 3-April; as a long date 3 de abril de 2026. */
+const DAY_AND_MONTH = new RegExp(
+  `^${WEEKDAY}${DAY}(?:[-/ ]|\\. ?| de )${MONTH}\\.?(?:(?:[-/ ]|, | de )[0-9]{2}(?:[0-9]{2})?)?$`,
+  'i',
+);
+/** The long date of the United States: Friday, April 3, 2026. */
+const MONTH_AND_DAY = new RegExp(`^${WEEKDAY}${MONTH}\\.? ${DAY}, [0-9]{4}$`, 'i');
 const YEAR = '(?:(?:19|20)?[0-9]{2})';
 /** A month, or a whole date in digits: what a spreadsheet makes of 4-2026, or somebody's own key. */
 const MAYBE_DATE = new RegExp(
-  `^(?:${MONTH}(?:[-/ ]|\\. ?)(?:[0-3]?[0-9]|${YEAR})|(?:19|20)[0-9]{2}([-/.])[01]?[0-9]\\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\\2${YEAR})$`,
+  `^(?:${MONTH}(?:[-/ ]|\\. ?)(?:${DAY}(?: [0-9]{4})?|${YEAR})|(?:19|20)[0-9]{2}([-/.])[01]?[0-9]\\1${DAY}|${DAY}([-/.])${DAY}\\2${YEAR})$`,
   'i',
 );
 const ASCII = /^[ -~]*$/;
@@ -33,7 +46,8 @@ function withoutAccents(value: string): string {
 export function mangledReference(value: string): ProblemCode | undefined {
   if (SCIENTIFIC_REFERENCE.test(value)) return 'E_SCIENTIFIC';
   const isInCapitals = value === value.toUpperCase();
-  return DAY_AND_MONTH.test(withoutAccents(value)) && !isInCapitals ? 'E_DATE' : undefined;
+  const plain = withoutAccents(value);
+  return (DAY_AND_MONTH.test(plain) || MONTH_AND_DAY.test(plain)) && !isInCapitals ? 'E_DATE' : undefined;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { jsonFault } from './json-fault.ts';
+
 /** A text's value, or what is wrong with it as a sentence without its full stop. */
 export type StrictJson =
   | { readonly value: unknown; readonly fault?: undefined }
@@ -14,8 +16,9 @@ export function parseStrictJson(text: string): StrictJson {
     const fault = faultOfNames(text);
     return fault === undefined ? { value } : { fault };
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return { fault: 'it is no JSON' };
+    const fault = error instanceof SyntaxError ? jsonFault(text) : undefined;
+    if (fault === undefined) throw error;
+    return { fault: `it is no JSON: ${fault}` };
   }
 }
 

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { buildProcesses, type Processes, type Started } from '../support/payrun-processes.ts';
+import { buildProcesses, type Ended, type Processes, type Started } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type Box, openBox, payouts } from './rig.ts';
 
@@ -31,6 +31,7 @@ beforeEach(async () => {
 });
 
 const start = (...words: string[]): Started => processes.start(['inbox', box.path, '--sandbox', ...words], { env });
+const readOnce = (dir: string): Promise<Ended> => processes.run(['inbox', dir, '--sandbox', '--once'], { env });
 
 describe('payrun inbox', { timeout: 90_000 }, () => {
   test('--once --with-worker pays what lies there, puts the reports beside it, and ends with 0', async () => {
@@ -112,6 +113,31 @@ describe('payrun inbox', { timeout: 90_000 }, () => {
     expect(box.ack(as)).toMatchObject({ file: { name: 'a.csv', rows: 5000 }, duplicate: false });
     second.kill('SIGTERM');
     await second.ended;
+  });
+
+  test('says that it made the folder, and makes none for a path that was mistyped above it', async () => {
+    const first = await readOnce(box.at('fresh'));
+    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining(`made the folder ${box.at('fresh')}`)]);
+    expect((await readOnce(box.at('fresh'))).stderr).not.toContain('made the folder');
+    const mistyped = await readOnce(box.at('frehs/payouts'));
+    expect(mistyped.code).toBe(2);
+    expect(mistyped.stderr).toContain(`neither is ${box.at('frehs')}.`);
+    expect(existsSync(box.at('frehs'))).toBe(false);
+  });
+
+  test('says of a file that was changed after it was taken that it was changed, and not that it was refused', async () => {
+    box.drop('a.csv', payouts('A'));
+    const watching = start('--as', 'anna');
+    await watching.said('watches');
+    const handedIn = (): string => box.at(`claimed/a.csv/${box.names('claimed/a.csv')[0]}/.handed-in`);
+    await expect
+      .poll(() => existsSync(box.at('claimed/a.csv')) && existsSync(handedIn()), { timeout: 60_000 })
+      .toBe(true);
+    appendFileSync(handedIn(), 'more');
+    await expect.poll(() => box.names('refused'), { timeout: 60_000 }).toEqual(['a.csv']);
+    watching.kill('SIGTERM');
+    const { stdout } = await watching.ended;
+    expect(stdout).toMatch(/^a\.csv: run [\w-]+, 2 rows\na\.csv: changed after it was taken; the \.nack\.json .*\n$/);
   });
 
   test('that cannot be used is told before anything else', async () => {

@@ -6,6 +6,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -15,6 +16,7 @@ import {
 } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
+import { openFolder } from '../../src/inbox/folder.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { requireFolder } from '../../src/inbox/open-source.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
@@ -260,9 +262,9 @@ describe('a refused file', () => {
 });
 
 /** Where an accepted file lies until its run has ended. */
-function pathOfHandedIn(): string {
-  const [claim = ''] = box.names('claimed/a.csv');
-  return box.at(`claimed/a.csv/${claim}/.handed-in`);
+function pathOfHandedIn(as = 'a.csv'): string {
+  const [claim = ''] = box.names(`claimed/${as}`);
+  return box.at(`claimed/${as}/${claim}/.handed-in`);
 }
 
 async function cancelIts(one: Box): Promise<void> {
@@ -293,6 +295,25 @@ describe('a file that is written to after it was taken', () => {
     expect(await read()).toMatchObject({ accepted: 0, refused: 0, left: 0 });
     expectBoth();
     expect(box.names('claimed')).toEqual([]);
+  });
+
+  test('is told whether its run goes on or was cancelled, and never that what was cancelled is paid', async () => {
+    const problemOf = (as: string): string => {
+      const [problem] = box.nack(as).problems;
+      return `${problem?.message} ${problem?.remedy}`;
+    };
+    box.drop('a.csv', half);
+    box.drop('b.csv', payouts('B'));
+    expect(await read()).toMatchObject({ accepted: 2 });
+    const [a, b] = [box.ack('a.csv').runId, box.ack('b.csv').runId];
+    await cancelIts(box);
+    for (const as of ['a.csv', 'b.csv']) appendFileSync(pathOfHandedIn(as), rest);
+    expect(await read()).toMatchObject({ refused: 2 });
+    expect(problemOf('a.csv')).toContain(`Run ${a} is the file as it was then, which lies in done/; it was cancelled.`);
+    expect(problemOf('a.csv')).toContain('drop what is still to be paid');
+    expect(problemOf('b.csv')).toContain(`Run ${b} is the file as it was then, which lies in done/. Nothing`);
+    expect(problemOf('b.csv')).toContain('drop what is missing');
+    expect(`${problemOf('a.csv')} ${problemOf('b.csv')}`).not.toMatch(/is paid/);
   });
 
   test('is told of by the watcher that took it, while its run goes on', async () => {
@@ -897,21 +918,42 @@ describe('an inbox', () => {
         writeFileSync(at('claimed'), '');
       },
     ],
-  ])('%s is refused before anything in it is read', async (_what, spoil) => {
+  ])('%s is refused before anything in it is read, also when a schedule is set', async (_what, spoil) => {
     const other = openBox();
     await other.source.prepare();
+    await expect(requireFolder(other.path)).resolves.toBeUndefined();
     spoil(other);
     await expect(other.source.prepare()).rejects.toBeInstanceOf(Refusal);
+    await expect(requireFolder(other.path)).rejects.toBeInstanceOf(Refusal);
     chmodSync(other.path, 0o700);
     other.remove();
+  });
+
+  test('that is not there is made, and that is told; below a folder that is not there either it is refused', async () => {
+    const mistyped = openFolder(box.at('absent/payouts'));
+    await expect(mistyped.prepare()).rejects.toThrow(/absent\/payouts is not there, and neither is .*absent\.$/);
+    await expect(mistyped.prepare()).rejects.toMatchObject({
+      exitCode: 2,
+      remedy: expect.stringContaining('mkdir -p'),
+    });
+    expect(existsSync(box.at('absent'))).toBe(false);
+    const fresh = openFolder(box.at('fresh'));
+    expect([await fresh.prepare(), await fresh.prepare()]).toEqual([true, false]);
+    expect(readdirSync(box.at('fresh')).toSorted()).toEqual(['claimed', 'done', 'in', 'refused', 'reports']);
+    expect(statSync(box.at('fresh')).mode & 0o777).toBe(0o700);
   });
 
   test('that a schedule names and that is not there, or is no folder, is refused and not made', async () => {
     writeFileSync(box.at('file'), '');
     await expect(requireFolder(box.at('absent'))).rejects.toThrow(/absent is not there/);
-    await expect(requireFolder(box.at('file'))).rejects.toThrow(/file is no folder/);
+    await expect(requireFolder(box.at('file'))).rejects.toThrow(/file cannot be used: it is no folder/);
+    symlinkSync(box.path, box.at('link'));
+    await expect(requireFolder(box.at('link'))).rejects.toThrow(/link cannot be used: it is a link/);
     expect(existsSync(box.at('absent'))).toBe(false);
-    await expect(requireFolder(box.path)).resolves.toBeUndefined();
+    const bare = openBox();
+    await expect(requireFolder(bare.path)).resolves.toBeUndefined();
+    expect(readdirSync(bare.path)).toEqual([]);
+    bare.remove();
     await expect(requireFolder('sftp://anna@files.example.com/in')).resolves.toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -89,18 +89,21 @@ describe('payrun schedule', () => {
     expect((await set('morning', '--do', 'inbox:in')).stderr).toContain('It was set before; nothing has changed.');
   });
 
-  test('refuses an inbox that is not there or is no folder with its place and a remedy, and makes nothing', async () => {
+  test('refuses an inbox that is not there, is no folder or is open to everybody, with its place and a remedy, and makes nothing', async () => {
     writeFileSync(join(cwd, 'file'), '');
-    for (const [dir, reason] of [
-      ['absent', 'is not there'],
-      ['file', 'is no folder'],
+    mkdirSync(join(cwd, 'open'));
+    chmodSync(join(cwd, 'open'), 0o777);
+    for (const [dir, reason, remedy] of [
+      ['absent', `The inbox ${join(cwd, 'absent')} is not there.`, 'mkdir'],
+      ['file', `${join(cwd, 'file')} cannot be used: it is no folder.`, 'mkdir'],
+      ['open', `Everybody on this machine may write to ${join(cwd, 'open')}.`, 'chmod o-w'],
     ] as const) {
       const { code, stderr } = await set('morning', '--do', `inbox:${dir}`);
       expect(code).toBe(2);
-      expect(stderr).toContain(`The inbox ${join(cwd, dir)} ${reason}.`);
-      expect(stderr).toContain('mkdir');
+      expect(stderr).toContain(reason);
+      expect(stderr).toContain(remedy);
     }
-    expect(existsSync(join(cwd, 'absent'))).toBe(false);
+    expect([existsSync(join(cwd, 'absent')), readdirSync(join(cwd, 'open'))]).toEqual([false, []]);
     expect((await payrun('schedule', 'list')).stderr).toContain('There are no schedules yet.');
   });
 
