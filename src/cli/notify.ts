@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { type EndpointDocument, endpointDocuments } from '../notify/document.ts';
-import { readNotification } from '../notify/notification.ts';
+import { putBack } from '../notify/put-back.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { columns } from './columns.ts';
 import { actorOf, withLedger } from './open.ts';
@@ -75,20 +75,8 @@ function describe(documents: readonly EndpointDocument[]): string {
 }
 
 async function retry(app: App, { id, actor }: { id: string | undefined; actor: string }): Promise<ExitCode> {
-  const { outbox, audit } = app.ledger;
-  const nowMs = app.clock.now();
-  const endpoints = await outbox.endpoints();
-  let count = 0;
-  for (const { name, deadLetters } of endpoints) {
-    const letters = deadLetters.filter(({ waiting }) => id === undefined || readNotification(waiting.body).id === id);
-    for (const letter of letters) if (await outbox.revive(name, letter, nowMs)) count += 1;
-    if (id === undefined || letters.length > 0) await outbox.hasten(name, nowMs);
-  }
+  const count = await putBack(app, { id, actor });
   if (id !== undefined && count === 0) throw refuseUnknown(`There is no dead letter ${id}, or no room for it.`);
-  if (count > 0) {
-    const details = { count: String(count), id: id ?? 'all' };
-    await audit.append({ actor, action: 'notifications.retried', target: 'ledger', details });
-  }
   say(`${count} were put back; a worker delivers them.`);
   return EXIT.ok;
 }

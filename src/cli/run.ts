@@ -19,6 +19,7 @@ import { requireReportFolder, writeReport } from '../runs/report.ts';
 import { costPreviewOf } from '../runs/submission-options.ts';
 import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
 import { REHEARSAL_NAMES } from '../sandbox/rehearsals.ts';
+import { warnOfRoot } from './as-root.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, withApp } from './open.ts';
@@ -78,6 +79,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
   if (file === undefined) {
     throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
   }
+  warnOfRoot();
   const rehearsal = rehearsalOf(options);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
   return await withApp({ logLevel: 'error', at, adapt }, async (app) => {

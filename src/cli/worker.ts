@@ -10,6 +10,7 @@ import type { At } from '../pay/crash-point.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { listenForMetrics } from '../web/operations/metrics-listener.ts';
+import { refuseRoot } from './as-root.ts';
 import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
 import { openPayService } from './pay-service.ts';
@@ -19,13 +20,14 @@ import { onStop, STOP_MS } from './stop.ts';
 /** Connections that have not closed so long after that are left to the system. */
 const CLOSE_MS = 1500;
 
-const schema = z.object({ sandbox: z.boolean() });
+const schema = z.object({ sandbox: z.boolean(), allowRoot: z.boolean() });
 
 /** `payrun worker`: works on all runs until it is told to stop. */
 export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
   return new Command('worker')
     .description('work on all runs until SIGTERM or SIGINT')
     .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
+    .option('--allow-root', 'run as root all the same', false)
     .addHelpText(
       'after',
       '\nIt begins nothing new once it is told to stop, and ends within seconds; a second signal ends it at once.' +
@@ -36,6 +38,7 @@ export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
 }
 
 async function work(options: z.infer<typeof schema>, at: At): Promise<ExitCode> {
+  refuseRoot(options);
   requireService(readConfig(), options);
   const metrics = openMetrics();
   return await withApp({ logLevel: 'info', at, observe: metrics.observe }, async (app) => {

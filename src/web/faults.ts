@@ -20,7 +20,7 @@ export function answerFaults(web: Web, deps: WebDeps): void {
   };
   web.setErrorHandler(async (error, request, reply) => {
     const problem = problemOf(error);
-    if (problem.status >= 500) deps.app.log.error('a request failed', { job: request.id, error });
+    if (problem.status >= 500) deps.app.log.error('a request failed', { request: request.id, error });
     return await answer(problem, request, reply);
   });
   web.setNotFoundHandler(async (request, reply) => {

@@ -89,8 +89,7 @@ async function whoAsks(request: FastifyRequest, deps: WebDeps): Promise<FastifyR
   const bearer = bearerOf(request);
   if (bearer === undefined) return await readSession(request, deps);
   const key = await readKey(deps.app, bearer);
-  if (key === undefined)
-    throw new Problem(401, 'This key is not valid.', 'Have an admin make a new one: payrun key create.');
+  if (key === undefined) throw new Problem(401, 'This key is not valid.', 'Have an admin make a new one.');
   return {
     name: `key ${key.name} of ${key.createdBy}`,
     role: key.role,

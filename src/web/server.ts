@@ -6,8 +6,10 @@ import multipart from '@fastify/multipart';
 import files from '@fastify/static';
 import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { isRunId } from '../runs/run-id.ts';
 import { addApi } from './api/api.ts';
 import { addAuditPages } from './audit/routes.ts';
+import { limitConnections } from './connections.ts';
 import { answerFaults } from './faults.ts';
 import { guardRoutes } from './guard.ts';
 import { addInboxPages } from './inbox/routes.ts';
@@ -16,6 +18,7 @@ import { addOperations } from './operations/routes.ts';
 import { addPayoutPages } from './payouts/routes.ts';
 import { addPeoplePages } from './people/routes.ts';
 import { Problem } from './problem.ts';
+import { ofRun } from './runs/find-run.ts';
 import { addRunPages } from './runs/routes.ts';
 import { addSchedulePages } from './schedules/routes.ts';
 import { addSettingsPages } from './settings/routes.ts';
@@ -56,7 +59,9 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
   web.setSerializerCompiler(serializerCompiler);
   readForms(web);
   answerFaults(web, deps);
-  await addPlugins(web, settings.tls !== null);
+  const isHttps = settings.tls !== null;
+  limitConnections(web, { isHttps });
+  await addPlugins(web, isHttps);
   guardRoutes(web, deps);
   logRequests(web, deps);
   await web.register(files, {
@@ -144,11 +149,18 @@ function readForms(web: Web): void {
   );
 }
 
+/** The run that a path is about; nothing that only stands where a run's id should. */
+function runOf(params: unknown): { run?: string } {
+  const { run } = ofRun.params.safeParse(params).data ?? {};
+  return run !== undefined && isRunId(run) ? { run } : {};
+}
+
 /** The path of the route is logged, never the address as it came: it may hold references. */
 function logRequests(web: Web, { app }: WebDeps): void {
   web.addHook('onResponse', async (request, reply) => {
     app.log.info('request', {
-      job: request.id,
+      request: request.id,
+      ...runOf(request.params),
       operation: `${request.method} ${request.routeOptions.url ?? 'none'}`,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),

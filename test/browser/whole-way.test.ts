@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser())('the whole way of a payout file', () => {
     await upload(one, 'corrected.csv', text);
     await one.getByText('The file is sound and can be handed in.').waitFor();
     const totals = one.getByRole('table', { name: 'Totals per currency' });
-    expect(await totals.getByRole('row', { name: /^USD/ }).textContent()).toContain('4120.00');
+    expect(await totals.getByRole('row', { name: /^USD/ }).textContent()).toContain('4,120.00');
     const runId = await handIn(one);
     expect(await shownState(one)).toBe('awaiting-approval');
     await refuseSelf(one, runId);

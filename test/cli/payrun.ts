@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
+import { allowedAsRoot } from '../support/as-root.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -50,7 +51,7 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
     const main = join(built, 'src/cli/main.js');
-    return watchOver(spawn(process.execPath, [main, ...words], { cwd: dir, env: { ...base, ...env } }));
+    return watchOver(spawn(process.execPath, [main, ...allowedAsRoot(words)], { cwd: dir, env: { ...base, ...env } }));
   }
 
   return {

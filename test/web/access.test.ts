@@ -87,6 +87,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /keys.csv': 'users',
   'POST /keys': 'users',
   'POST /keys/revoke': 'users',
+  'POST /proposals/withdraw': 'users',
   'GET /audit': 'audit',
   'GET /audit.csv': 'audit',
   'POST /audit/verify': 'audit',

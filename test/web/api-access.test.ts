@@ -22,27 +22,33 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /runs/:run/payouts': 'read',
   'GET /runs/:run/payouts/:line': 'read',
   'GET /runs/:run/report': 'read',
+  'GET /runs/:run/reports/:file': 'read',
   'GET /runs/:run/retry-file': 'read',
   'POST /runs/:run/approve': 'approve',
   'POST /runs/:run/pause': 'pause',
   'POST /runs/:run/resume': 'resume',
   'POST /runs/:run/cancel': 'cancel',
+  'POST /runs/:run/purge': 'settings',
   'POST /runs/:run/payouts/:line/allow': 'settle',
   'POST /runs/:run/payouts/:line/drop': 'settle',
   'POST /runs/:run/payouts/:line/resolve': 'settle',
   'POST /runs/:run/payouts/:line/cancel': 'cancel',
+  'GET /to-settle': 'read',
   'POST /validate': 'submit',
+  'POST /validate/marked-up': 'submit',
   'POST /preview': 'preview',
   'GET /templates': 'read',
   'GET /halt': 'read',
   'POST /halt': 'halt',
   'POST /release': 'settle',
   'GET /settings': 'read',
+  'POST /settings/adopt': 'settings',
   'GET /status': 'read',
   'GET /schedules': 'read',
   'PUT /schedules/:name': 'schedule',
   'DELETE /schedules/:name': 'schedule',
   'GET /notifications': 'read',
+  'POST /notifications/retry': 'settings',
   'GET /block-list': 'read',
   'PUT /block-list/:identity': 'block',
   'DELETE /block-list/:identity': 'block',
@@ -57,6 +63,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /keys': 'users',
   'POST /keys': 'users',
   'DELETE /keys/:name': 'users',
+  'POST /proposals/withdraw': 'users',
 };
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -74,10 +81,13 @@ function routesOf(tree: string): string[] {
   });
 }
 
+/** They note who took them on the audit log, and are never asked for by HEAD. */
+const NOTED = ['report', 'reports/v1.csv', 'retry-file'];
+
 /** An address of the route; nothing there is named so. */
 function addressOf(route: string): { method: string; path: string } {
   const [method = '', path = ''] = route.split(' ');
-  return { method, path: path.replace(':line', '2').replaceAll(/:\w+/g, 'none') };
+  return { method, path: path.replace(':line', '2').replace(':file', 'v1.csv').replaceAll(/:\w+/g, 'none') };
 }
 
 describe('who may do what', () => {
@@ -130,7 +140,9 @@ test('a path that is there answers other methods with those that it has, and one
   const routes = Object.keys(ACTS).map(addressOf);
   for (const path of new Set(routes.map((route) => route.path))) {
     const own = routes.filter((route) => route.path === path).map(({ method }) => method);
-    const allow = [...own, ...(own.includes('GET') ? ['HEAD'] : [])].toSorted().join(', ');
+    const allow = [...own, ...(own.includes('GET') && !NOTED.includes(path.replace('/runs/none/', '')) ? ['HEAD'] : [])]
+      .toSorted()
+      .join(', ');
     for (const method of METHODS.filter((one) => !own.includes(one))) {
       const { status, headers } = await stranger.call(method, path);
       expect({ method, path, status, allow: headers.get('allow') }).toEqual({ method, path, status: 405, allow });

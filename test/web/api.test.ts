@@ -1,19 +1,38 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { App } from '../../src/app.ts';
+import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
 import { summaryJson } from '../../src/report/document.ts';
 import { documentOf } from '../../src/runs/document.ts';
-import { summariseRun } from '../../src/runs/report.ts';
+import { finishRun } from '../../src/runs/finish.ts';
+import { summariseRun, writeReport } from '../../src/runs/report.ts';
 import { readRun } from '../../src/runs/submit.ts';
+import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured, openApiRig } from './api-rig.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const SMALL = readFileSync(join(import.meta.dirname, '../../samples/small.csv'));
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency\n';
 const BENEFICIARY = '3f0c7a52-6b1d-4c8e-9a34-5d2e8b7f1c60';
 const NEEDS_APPROVAL = { mode: 'on' };
+/** How a program is named that brings the key `reports`. */
+const KEY = 'key reports of root';
+
+/** What was downloaded, as the audit log has it. */
+async function downloads({ ledger }: Pick<App, 'ledger'>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const line of ledger.audit.lines()) {
+    const entry = readEntry(line);
+    if (entry?.action === 'report.downloaded') found.push(`${entry.actor} ${entry.target} ${entry.details['what']}`);
+  }
+  return found;
+}
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -22,6 +41,32 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
 });
+
+/** A notification for an endpoint that has none of those settings any more, given up after its first try. */
+async function giveUp({ ledger: { outbox } }: App, id: string): Promise<void> {
+  const nowMs = Date.now();
+  const place = { endpoint: 'hook', queue: `run-${id}`, by: 'test' };
+  const waiting = { queuedAt: nowMs, body: JSON.stringify({ ...NOTIFICATION, id }) };
+  const push = [{ endpoint: place.endpoint, waiting }];
+  await outbox.tell({ queue: place.queue, version: null, note: {}, push, nowMs });
+  const taken = await outbox.take(place, nowMs);
+  const end = { what: 'dead', reason: 'status 500', nowMs, againMs: nowMs } as const;
+  expect(await outbox.settle({ ...place, ...end, item: taken?.item ?? '' })).toBe(true);
+}
+
+const NOTIFICATION = {
+  event: 'halted',
+  at: '2026-03-30T06:30:00.000Z',
+  environment: 'test',
+  sandbox: true,
+  runId: null,
+  run: null,
+  reason: 'a test',
+  payouts: null,
+  waitingSince: null,
+  refused: null,
+  disks: null,
+};
 
 /** Operations of which an answer was held against the document. */
 const seen = new Set<string>();
@@ -55,6 +100,13 @@ describe('each operation answers as the served document says', () => {
       valid: 0,
       problems: [{ line: 2, column: 'amount' }],
     });
+
+    const copy = await key.call('POST', '/validate/marked-up?name=march.csv', csv(bad));
+    expect(copy.headers.get('content-disposition')).toBe('attachment; filename="march.marked-up.csv"');
+    expect(copy.text).toMatch(/A 1,.*,1\.005,USD,MXN,.*amount/);
+    expect((await key.call('POST', '/validate/marked-up', csv(SMALL))).status).toBe(204);
+    const left = (): string[] => readdirSync(join(app.config.dataDir, 'uploads'));
+    await expect.poll(left, { timeout: 30_000 }).toEqual([]);
 
     const preview = await key.call('POST', '/preview?sample=2', csv(SMALL));
     expect(preview.status).toBe(200);
@@ -116,12 +168,47 @@ describe('each operation answers as the served document says', () => {
     expect(report.headers.get('content-disposition')).toBe(`attachment; filename="${runId}.csv"`);
     expect(report.text.trimEnd().split('\r\n')).toHaveLength(5);
     expect((await key.call('GET', `/runs/${runId}/report?format=json`)).json).toMatchObject({ runId, faults: [] });
-    const summary = await key.call('GET', `/runs/${runId}/report?format=summary`);
     const expected = summaryJson(await summariseRun(app, runId));
+    const summary = await key.call('GET', `/runs/${runId}/report?format=summary`);
     expect(summary.json).toEqual({ ...expected, createdAt: expect.any(String) });
     expect((await key.call('GET', `/runs/${runId}/retry-file`)).text).toContain('INV-4');
     const other = await recordRun(app.ledger, { id: 'r2', lines: [2] });
     expect((await key.call('GET', `/runs/${other}/retry-file`)).status).toBe(204);
+
+    mkdirSync(app.config.reportDir, { recursive: true });
+    await writeReport(app, runId);
+    const written = await key.call('GET', `/runs/${runId}/reports/v1.csv`);
+    expect(written.text).toBe(readFileSync(join(app.config.reportDir, `${runId}.v1.csv`), 'utf8'));
+    expect((await key.call('GET', `/runs/${runId}/reports/v1.json`)).json).toMatchObject({ runId });
+    expect((await key.call('GET', `/runs/${runId}/reports/v2.csv`)).status).toBe(404);
+    expect((await key.call('GET', `/runs/${runId}/reports/..%2Fv1.csv`)).status).toBe(400);
+    expect(await downloads(app)).toEqual(
+      ['csv', 'json', 'summary', 'retry-file', 'v1.csv', 'v1.json'].map((what) => `${KEY} ${runId} ${what}`),
+    );
+  });
+
+  test('for a run that is purged once it has ended long ago', async () => {
+    const { app, person } = await openRig({ env: { PAYRUN_RETENTION: '400d' } });
+    const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];
+    const runId = await recordRun(app.ledger, { lines: [2] });
+    expect((await mia.call('POST', `/runs/${runId}/purge`)).status).toBe(403);
+    const early = await ada.call('POST', `/runs/${runId}/purge`);
+    expect(early.json).toMatchObject({ status: 409, detail: expect.stringContaining('it is paying') });
+    await armPayout(app.ledger, { runId, line: 2 }, 'q-1');
+    await movePayout(app.ledger, { runId, line: 2 }, 'accepted', 'failed');
+    await finishRun(app.ledger, runId);
+    mkdirSync(app.config.reportDir, { recursive: true });
+    await writeReport(app, runId);
+    await app.ledger.runs.leave(runId);
+    await app.ledger.runs.takeWatch(-1);
+    const young = await ada.call('POST', `/runs/${runId}/purge`, { body: { olderThan: '1d' } });
+    expect(young.json).toMatchObject({ status: 409, detail: expect.stringContaining('too short a time ago') });
+    expect((await ada.call('POST', `/runs/${runId}/purge`, { body: { olderThan: '1h' } })).status).toBe(400);
+    await app.ledger.runs.note(runId, { finishedAt: '1' });
+    const purged = await ada.call('POST', `/runs/${runId}/purge`);
+    expect(purged.json).toMatchObject({ runId, outcomes: { failed: 1 } });
+    expect((await ada.call('GET', `/runs/${runId}/details`)).json).toMatchObject({ purgedAt: expect.any(String) });
+    expect((await ada.call('POST', `/runs/${runId}/purge`)).status).toBe(200);
   });
 
   test('for a run that is approved, paused, resumed and cancelled', async () => {
@@ -159,6 +246,15 @@ describe('each operation answers as the served document says', () => {
     const at = (line: number): string => `/runs/${runId}/payouts/${line}`;
 
     const body = { reason: 'not a duplicate' };
+    const shown = await anna.call('GET', '/to-settle');
+    expect(shown.json).toMatchObject({
+      payouts: [2, 3, 4].map((line) => ({ runId, state: 'held', row: { line }, proposal: null })),
+      proposed: [],
+      next: null,
+    });
+    const after = await anna.call('GET', `/to-settle?run=${runId}&line=4`);
+    expect(after.json).toMatchObject({ payouts: [{ row: { line: 4 } }] });
+
     const proposed = await anna.call('POST', `${at(2)}/allow`, { body });
     expect(proposed.json).toMatchObject({ line: 2, result: 'proposed', proposal: { by: 'anna', decision: 'allow' } });
     expect((await anna.call('POST', `${at(2)}/allow`, { body })).status).toBe(409);
@@ -200,9 +296,52 @@ describe('each operation answers as the served document says', () => {
     expect(log.json).toMatchObject({ changed: [], next: null });
     expect(log.text).toContain('"ledger.released"');
     expect((await anna.call('GET', '/audit?run=none')).json).toMatchObject({ entries: [] });
-    expect((await anna.call('GET', '/audit/verdict')).json).toMatchObject({ holds: true, findings: [] });
+    const verdict = await anna.call('GET', '/audit/verdict');
+    expect(verdict.json).toMatchObject({ holds: true, findings: [] });
+    const [, hash = ''] = /"head":"[0-9]+:([0-9a-f]+)"/.exec(verdict.text) ?? [];
+    expect((await anna.call('GET', `/audit/verdict?head=1:${hash}`)).json).toMatchObject({ holds: false });
+    expect((await anna.call('GET', '/audit/verdict?head=none')).status).toBe(400);
     expect((await key.call('GET', '/notifications')).json).toEqual([]);
     expect((await app.ledger.head.read()).halt).toBeNull();
+  });
+
+  test('for safety settings that changed', async () => {
+    const ledger = { PAYRUN_PREFIX: freshPrefix() };
+    const before = await openTestApp(server.url, ledger);
+    onTestFinished(() => before.close());
+    const { app, person } = await openRig({ env: { ...ledger, ...(await configured({ approval: NEEDS_APPROVAL })) } });
+    const [ada, eve] = [await person('ada', 'admin'), await person('eve', 'admin')];
+    const mia = await person('mia', 'checker');
+    const seenSettings = z
+      .looseObject({ ledger: z.array(z.string()) })
+      .parse((await ada.call('GET', '/settings')).json);
+    const body = { ledger: seenSettings.ledger };
+    expect((await mia.call('POST', '/settings/adopt', { body })).status).toBe(403);
+    const others = { ledger: ['arm deadline 1 ms'] };
+    expect((await ada.call('POST', '/settings/adopt', { body: others })).status).toBe(409);
+    expect((await ada.call('POST', '/settings/adopt', { body })).json).toMatchObject({
+      result: 'proposed',
+      same: false,
+    });
+    expect((await ada.call('POST', '/settings/adopt', { body })).status).toBe(409);
+    expect((await eve.call('POST', '/settings/adopt', { body })).json).toMatchObject({ result: 'adopted', same: true });
+    expect((await app.ledger.head.read()).safety).toBe(app.safety);
+  });
+
+  test('for notifications that were given up', async () => {
+    const { app, person } = await openRig();
+    const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];
+    for (const id of ['n-1', 'n-2']) await giveUp(app, id);
+    expect((await ada.call('GET', '/notifications')).json).toMatchObject([
+      { name: 'hook', deadLetters: [{ id: 'n-1' }, { id: 'n-2' }] },
+    ]);
+    expect((await mia.call('POST', '/notifications/retry')).status).toBe(403);
+    expect((await ada.call('POST', '/notifications/retry', { body: { id: 'n-9' } })).status).toBe(404);
+    expect((await ada.call('POST', '/notifications/retry', { body: { id: 'n-1' } })).json).toEqual({ putBack: 1 });
+    expect((await ada.call('POST', '/notifications/retry')).json).toEqual({ putBack: 1 });
+    expect((await ada.call('GET', '/notifications')).json).toMatchObject([{ waiting: 2, deadLetters: [] }]);
+    const log = await ada.call('GET', '/audit');
+    expect(log.text.match(/"notifications.retried"/g)).toHaveLength(2);
   });
 
   test('for schedules and the block list', async () => {
@@ -258,6 +397,12 @@ describe('each operation answers as the served document says', () => {
       bearer: expect.stringMatching(/^pr_/),
     });
     expect((await ada.call('GET', '/keys')).json).toMatchObject([{ name: 'accounting', lastUsedAt: null }]);
+    const reset = { target: 'user Fred Field', what: 'reset' };
+    await ada.call('POST', `${fred}/reset`);
+    expect((await eve.call('POST', '/proposals/withdraw', { body: reset })).status).toBe(204);
+    expect((await eve.call('POST', '/proposals/withdraw', { body: reset })).status).toBe(409);
+    expect((await ada.call('GET', '/users')).json).toMatchObject({ proposals: [] });
+
     expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(204);
     expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(404);
   });

@@ -52,6 +52,7 @@ const HOLD: Readonly<Record<Route, number>> = {
   'GET /uploads/:id/problems.csv': 1,
   'GET /uploads/:id/marked-up.csv': 1,
   'GET /api/v1/runs/:run/report': NAUGHTY.length,
+  'GET /api/v1/runs/:run/reports/:file': NAUGHTY.length,
 };
 /** A payout file for payrun, of rows that intake has taken: it refuses formulas. */
 const NO_TABLE = ['GET /runs/:run/retry-file', 'GET /api/v1/runs/:run/retry-file'];

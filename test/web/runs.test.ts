@@ -7,7 +7,7 @@ import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import type { RunClaim } from '../../src/ledger/runs.ts';
 import { reportCsv } from '../../src/report/csv.ts';
-import { pauseRun } from '../../src/runs/control.ts';
+import { haltAll, pauseRun } from '../../src/runs/control.ts';
 import { reportSource, writeReport } from '../../src/runs/report.ts';
 import { submitRun } from '../../src/runs/submit.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
@@ -224,6 +224,20 @@ describe('who may do so', () => {
     expect(again.status).toBe(409);
   });
 
+  test('is told on the page what a page does about a refusal, and not what somebody would type', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const run = await recordRun(app.ledger, { lines: [2] });
+    await pauseRun(app, run, { actor: 'test', reason: 'test' });
+    await haltAll(app, { actor: 'test', reason: 'a test' });
+    const carl = await person('carl', 'checker');
+    const halted = await carl.post(`/runs/${run}/resume`, { reason: 'go on' });
+    expect(halted.status).toBe(409);
+    expect(halted.text).toContain('one proposes it under Settings, another one confirms');
+    const unknown = await carl.post('/schedules/remove', { name: 'nightly' });
+    expect(unknown.text).toContain('the page Schedules');
+    for (const { text } of [halted, unknown]) expect(text).not.toMatch(/payrun (release|schedule)/);
+  });
+
   test('is asked once more before a run is cancelled, with what is left of it', async () => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2, 3] });
@@ -348,7 +362,7 @@ describe('an approval', () => {
     const carl = await person('carl', 'checker');
     expect((await carl.get(`/runs/${run.id}`)).text).toContain('Look at it and approve');
     const { text } = await carl.get(`/runs/${run.id}/approve`);
-    for (const fact of [run.fileSha256, '2101.50', '5000.00', 'by mia', '0 of 1 hold', ANNA, BILL]) {
+    for (const fact of [run.fileSha256, '2,101.50', '5,000.00', 'by mia', '0 of 1 hold', ANNA, BILL]) {
       expect(text).toContain(fact);
     }
     expect(text.indexOf(BILL)).toBeLessThan(text.indexOf(ANNA));
@@ -358,6 +372,21 @@ describe('an approval', () => {
     expect(await app.ledger.runs.read(run.id)).toMatchObject({ state: 'paying', approvals: [{ by: 'carl' }] });
     expect(await audited(app, 'run.approved')).toMatchObject([{ actor: 'carl', target: run.id }]);
     expect((await carl.get(`/runs/${run.id}/approve`)).status).toBe(409);
+  });
+
+  test('is of amounts that people can read on each page, and that programs have plain in CSV and from the API', async () => {
+    const { run, person } = await openApprovalRig('mo');
+    const anna = await person('anna', 'viewer');
+    for (const page of ['/runs', `/runs/${run.id}`]) {
+      const { text } = await anna.get(page);
+      expect(text).toContain('2,101.50');
+      expect(text).not.toContain('2101.50');
+    }
+    for (const page of [`/runs/${run.id}/payouts`, `/runs/${run.id}/payouts/3`])
+      expect((await anna.get(page)).text).toContain('2,000.50');
+    for (const plain of ['/runs.csv', `/runs/${run.id}/report`, '/api/v1/runs']) {
+      expect((await anna.get(plain)).text).toMatch(/2101\.50|2000\.50/);
+    }
   });
 
   test('is refused to whoever handed the run in, on the page and when it is sent all the same', async () => {

@@ -95,9 +95,9 @@ describe('the settings page', () => {
     });
     const { person } = await openWebRig(server.url, { env });
     const { text } = await (await person('anna', 'viewer')).get('/settings');
-    expect(text).toContain('1000.00 EUR for a payout; 250000.00 EUR for a day');
+    expect(text).toContain('1,000.00 EUR for a payout; 250,000.00 EUR for a day');
     expect(text).toContain('midnight in Europe/Berlin');
-    expect(text).toContain('from 0.00 EUR: nobody; from 10000.00 EUR: 2 people');
+    expect(text).toContain('from 0.00 EUR: nobody; from 10,000.00 EUR: 2 people');
     expect(text).toContain('2 days');
   });
 

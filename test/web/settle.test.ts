@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
+import { proposalField } from '../../src/ledger/record.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
-import type { Payout } from '../../src/payout.ts';
+import { type Payout, payoutId } from '../../src/payout.ts';
 import { decidePayout } from '../../src/runs/decide.ts';
 import { paymentBody, quoteBody } from '../../src/service/bodies.ts';
 import { parseQuotes } from '../../src/service/replies.ts';
@@ -281,6 +282,27 @@ function rowsOf(text: string): string[] {
   return [...rows].map(([, run, line]) => `${run}-${line}`);
 }
 
+/** What somebody proposes, as the ledger and the audit log then have it; the service is not asked. */
+async function proposePaid({ ledger }: App, place: { runId: string; line: number }): Promise<void> {
+  const proposal = {
+    decision: 'paid',
+    by: 'zoe',
+    at: 1,
+    paymentId: `p-${place.line}`,
+    reason: 'the bank says so',
+  } as const;
+  const { result } = await ledger.payouts.move({
+    ...place,
+    actor: 'zoe',
+    reason: 'the bank says so',
+    dueMs: 'as-it-is',
+    fields: proposalField(proposal),
+  });
+  expect(result).toBe('moved');
+  const target = payoutId(place);
+  await ledger.audit.append({ actor: 'zoe', action: 'payout.paid-proposed', target, details: {} });
+}
+
 describe('what is to settle', () => {
   test('is listed over all runs, the newest first, in pages and as CSV', async () => {
     const { app, person } = await openWebRig(server.url);
@@ -305,6 +327,35 @@ describe('what is to settle', () => {
     const csv: Record<string, string>[] = parse((await anna.get('/to-settle.csv')).text, { columns: true });
     expect(csv.map(({ run, line }) => `${run}-${line}`)).toEqual(all);
     expect(csv[0]).toMatchObject({ state: 'unknown', amount: '100.50', currency: 'USD', quoteId: QUOTE });
+  });
+
+  test('has what was proposed for a payout that is neither unknown nor held, until it is decided or the payout moves', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
+    for (const line of [2, 3]) {
+      await armPayout(app.ledger, { runId, line }, `${QUOTE.slice(0, -1)}${line}`);
+      await movePayout(app.ledger, { runId, line }, 'rejected');
+    }
+    await movePayout(app.ledger, { runId, line: 4 }, 'held');
+    const anna = await person('anna', 'viewer');
+    const list = async () => rowsOf((await anna.get('/to-settle')).text);
+    expect(await list()).toEqual([`${runId}-4`]);
+    for (const line of [2, 3, 4]) await proposePaid(app, { runId, line });
+    const { text } = await anna.get('/to-settle');
+    expect(rowsOf(text)).toEqual([`${runId}-3`, `${runId}-2`, `${runId}-4`]);
+    expect(text).toContain('zoe proposed to settle it as paid by payment p-2');
+    const csv: Record<string, string>[] = parse((await anna.get('/to-settle.csv')).text, { columns: true });
+    expect(csv.map(({ line, state, proposedBy }) => [line, state, proposedBy])).toEqual([
+      ['3', 'rejected', 'zoe'],
+      ['2', 'rejected', 'zoe'],
+      ['4', 'held', 'zoe'],
+    ]);
+    await movePayout(app.ledger, { runId, line: 3 }, 'accepted');
+    expect(await list()).toEqual([`${runId}-2`, `${runId}-4`]);
+    await movePayout(app.ledger, { runId, line: 4 }, 'cancelled');
+    const left = await anna.get('/to-settle');
+    expect(rowsOf(left.text)).toEqual([`${runId}-2`]);
+    expect(left.text).not.toContain('nothing for people to settle');
   });
 
   test('tells that there is nothing', async () => {

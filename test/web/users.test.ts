@@ -69,6 +69,7 @@ describe('the users page', () => {
       '/users/disable',
       '/keys',
       '/keys/revoke',
+      '/proposals/withdraw',
     ]) {
       const { status } = await mia.post(path, { name: 'mia', role: 'admin', days: '' });
       expect([path, status]).toEqual([path, 403]);
@@ -136,8 +137,30 @@ describe('the users page', () => {
     const rig = await twoAdmins();
     await rig.anna.post('/users', { name: 'mia', role: 'admin' });
     expect((await rig.bob.get('/users')).text).toContain('Withdraw for user mia: add as admin');
-    expect((await rig.bob.post('/users/disable', { name: 'mia' })).status).toBe(303);
+    expect((await rig.bob.post('/proposals/withdraw', { target: 'user mia', what: 'add as admin' })).status).toBe(303);
     expect((await listUsers(rig.app)).proposals).toEqual([]);
+  });
+
+  test('lets one admin withdraw what is proposed for a user who is there, and nothing else of it', async () => {
+    const rig = await twoAdmins();
+    const { anna, bob } = rig;
+    for (const [name, role] of [
+      ['carl', 'viewer'],
+      ['dora', 'maker'],
+    ] as const) {
+      await rig.person(name, role);
+      await anna.post('/users/role', { name, role: 'admin' });
+    }
+    expect((await bob.get('/users')).text).toContain('Withdraw for user carl: give the role admin');
+    const withdrawn = await bob.post('/proposals/withdraw', { target: 'user carl', what: 'give the role admin' });
+    expect([withdrawn.status, withdrawn.headers.get('location')]).toEqual([303, '/users']);
+    const left = await listUsers(rig.app);
+    expect(left.proposals).toMatchObject([{ target: 'user dora' }]);
+    expect(left.users.find(({ name }) => name === 'carl')).toMatchObject({ role: 'viewer', isDisabled: false });
+    const other = await bob.post('/proposals/withdraw', { target: 'user dora', what: 'give the role checker' });
+    expect([other.status, other.text.includes('not proposed for user dora any more')]).toEqual([409, true]);
+    expect((await listUsers(rig.app)).proposals).toEqual(left.proposals);
+    expect((await actions(rig)).at(-1)).toBe('bob user.proposal-withdrawn user carl');
   });
 
   test('confirms only what was shown: another role is another proposal', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { openQueues } from '../../jobs/open.ts';
+import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import type { App } from '../../src/app.ts';
 import { writeReport } from '../../src/runs/report.ts';
 import type { Web } from '../../src/web/web.ts';
@@ -50,10 +50,18 @@ export function addressOf(route: Route, names: Names = {}): { readonly method: s
 export async function openWholeSite(server: TestRedis) {
   const connection = new Redis(server.socket, { maxRetriesPerRequest: null });
   onTestFinished(() => connection.disconnect());
-  return await openWebRig(server.url, {
+  let queues: JobQueues | undefined;
+  const rig = await openWebRig(server.url, {
     settings: { oidc: await provider() },
-    deps: (app) => ({ queues: openQueues(connection, `${app.config.prefix}:bull`) }),
+    deps(app) {
+      queues = openQueues(connection, `${app.config.prefix}:bull`);
+      return { queues };
+    },
   });
+  // Its queues write their settings as soon as they are ready, which is not what tests look for.
+  for (const queue of (await queues?.queues()) ?? []) await queue.waitUntilReady();
+  await connection.ping();
+  return rig;
 }
 
 /** An identity provider as settings name it; it knows nothing. */

@@ -7,13 +7,16 @@ import { addControlOperations } from './control.ts';
 import { answerApiFaults } from './faults.ts';
 import { addFileOperations } from './files.ts';
 import { addLedgerOperations } from './ledger.ts';
+import { addNotificationOperations } from './notifications.ts';
 import { describeApi } from './openapi.ts';
 import { addPayoutOperations } from './payouts.ts';
 import { addPeopleOperations } from './people.ts';
+import { addProposalOperations } from './proposals.ts';
 import { addReportOperations } from './reports.ts';
 import { addRunOperations } from './runs.ts';
 import { addScheduleOperations } from './schedules.ts';
 import { answerSafely } from './serializer.ts';
+import { addToSettleOperations } from './to-settle.ts';
 
 /** The API for programs, below /api/v1: what the pages do, with the same functions. */
 export async function addApi(web: Web, deps: WebDeps): Promise<void> {
@@ -28,12 +31,15 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
       addReportOperations(api, deps);
       addControlOperations(api, deps);
       addPayoutOperations(api, deps);
+      addToSettleOperations(api, deps);
       addFileOperations(api, deps);
       addLedgerOperations(api, deps);
       addScheduleOperations(api, deps);
+      addNotificationOperations(api, deps);
       addBlockListOperations(api, deps);
       addAuditOperations(api, deps);
       addPeopleOperations(api, deps);
+      addProposalOperations(api, deps);
     },
     { prefix: '/api/v1' },
   );

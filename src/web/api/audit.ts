@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { headText, readEntry } from '../../audit/entry.ts';
-import { verifyAudit } from '../../audit/verify.ts';
 import { rfc3339 } from '../../clock.ts';
+import { headGiven, openVerifier } from '../audit/verifier.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { count, time } from './documents.ts';
 
@@ -34,8 +34,8 @@ const verdict = z.object({
 });
 
 /** The log of what people did. */
-export function addAuditOperations(api: Web, { app }: WebDeps): void {
-  const { audit, runs } = app.ledger;
+export function addAuditOperations(api: Web, deps: WebDeps): void {
+  const { audit } = deps.app.ledger;
   const read = { act: 'audit' } as const;
 
   const querystring = z.strictObject({
@@ -57,9 +57,11 @@ export function addAuditOperations(api: Web, { app }: WebDeps): void {
     return found;
   });
 
-  const verify = { summary: 'Whether the log holds', response: { 200: verdict } };
-  api.get('/audit/verdict', { config: read, schema: verify }, async () => {
-    const { findings, entries, head, uncopied } = await verifyAudit(audit, null, (await runs.list()).length > 0);
+  const verifyLog = openVerifier(deps);
+  const proof = z.strictObject({ head: headGiven.optional().describe('From a report: it has to be in the log') });
+  const verify = { summary: 'Whether the log holds', querystring: proof, response: { 200: verdict } };
+  api.get('/audit/verdict', { config: read, schema: verify }, async ({ query }) => {
+    const { findings, entries, head, uncopied } = await verifyLog(query.head ?? null);
     return { holds: findings.length === 0, entries, head: headText(head), uncopied, findings: [...findings] };
   });
 }

@@ -1,11 +1,14 @@
 import { z } from 'zod';
+import { durationFrom } from '../../duration.ts';
 import type { Run } from '../../payout.ts';
 import type { Act } from '../../people/roles.ts';
 import { reasonText } from '../../people/words.ts';
 import { approveRun } from '../../runs/approve.ts';
 import { type Control, cancelRun, pauseRun, resumeRun } from '../../runs/control.ts';
 import { documentOf } from '../../runs/document.ts';
+import { purgeRun } from '../../runs/purge.ts';
 import { actorOf } from '../actor.ts';
+import { Problem } from '../problem.ts';
 import { findRun } from '../runs/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { count, runDocument } from './documents.ts';
@@ -46,6 +49,38 @@ export function addControlOperations(api: Web, deps: WebDeps): void {
     return { run: await documentOf(app, run), missing };
   });
   for (const step of STEPS) addStep(api, deps, step);
+  addPurge(api, deps);
+}
+
+const older = z
+  .strictObject({
+    olderThan: durationFrom('1d', '36500d').optional().describe('How long ago it must have ended, such as 400d'),
+  })
+  .nullish()
+  .transform((given) => given ?? {});
+
+function addPurge(api: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const schema = {
+    summary: 'Remove the rows and report files of a run that ended long ago; its numbers and hashes stay',
+    params: ofRun,
+    body: older,
+    response: { 200: runDocument },
+  };
+  api.post('/runs/:run/purge', { config: { act: 'settings' }, schema }, async ({ params, body, who }) => {
+    const { id } = await findRun(deps, params.run);
+    const olderThanMs = body.olderThan ?? app.config.retentionMs;
+    if (olderThanMs === undefined)
+      throw new Problem(409, 'Nobody has said how long runs are kept.', 'Give "olderThan", or set PAYRUN_RETENTION.');
+    const result = await purgeRun(app, id, { actor: actorOf({ who }), olderThanMs });
+    if (result !== 'purged' && result !== 'purged before')
+      throw new Problem(
+        409,
+        `Run ${id} cannot be purged: ${result}.`,
+        'It is kept as it is; try again once that has changed.',
+      );
+    return await documentOf(app, await findRun(deps, id));
+  });
 }
 
 function addStep(api: Web, deps: WebDeps, { name, act, summary, reason, run: take }: Step): void {

@@ -11,7 +11,7 @@ export function answerApiFaults(api: Web, { app }: WebDeps): void {
   const otherMethods = noteMethods(api);
   api.setErrorHandler(async (error, request, reply) => {
     const problem = problemOfCall(error, request);
-    if (problem.status >= 500) app.log.error('a request failed', { job: request.id, error });
+    if (problem.status >= 500) app.log.error('a request failed', { request: request.id, error });
     return await sendProblem(reply, problem, errorsOf(error));
   });
   api.setNotFoundHandler(async (request, reply) => {

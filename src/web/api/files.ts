@@ -1,10 +1,14 @@
+import { createReadStream } from 'node:fs';
+import { parse } from 'node:path';
 import { z } from 'zod';
 import { checkPayoutFile } from '../../intake/check-file.ts';
+import { writeMarkedUpCopy } from '../../intake/marked-up.ts';
 import { problemsDocument } from '../../intake/problem-text.ts';
 import { documentOf } from '../../runs/document.ts';
 import { costPreviewOf } from '../../runs/submission-options.ts';
 import { submitRun } from '../../runs/submit.ts';
 import { actorOf } from '../actor.ts';
+import { sendDownload } from '../download.ts';
 import { Problem } from '../problem.ts';
 import { driftOf, intakeOptionsOf, startOfUpload } from '../uploads/review.ts';
 import { listTemplates } from '../uploads/templates.ts';
@@ -38,6 +42,28 @@ export function addFileOperations(api: Web, deps: WebDeps): void {
     withFile(deps, request, async (upload) => {
       const path = uploadPath(app, upload.id, 'file');
       return problemsDocument(await checkPayoutFile(path, await intakeOptionsOf(app, upload)));
+    }),
+  );
+
+  const markedUp = {
+    summary: 'A payout file with its problems in two more columns',
+    querystring: fileOptions,
+    response: {
+      200: { description: 'The file as CSV', content: { 'text/csv': { schema: z.string() } } },
+      204: z.null().describe('There is no such copy: nothing is wrong with it, or what is wrong is with it as a whole'),
+    },
+  };
+  api.post('/validate/marked-up', { config: read, schema: markedUp }, (request, reply) =>
+    withFile(deps, request, async (upload) => {
+      const path = uploadPath(app, upload.id, 'file');
+      const checked = await checkPayoutFile(path, await intakeOptionsOf(app, upload));
+      const copy = uploadPath(app, upload.id, 'marked-up.csv');
+      if (checked.problemsTotal === 0 || !(await writeMarkedUpCopy(path, checked, copy))) {
+        return await reply.status(204).send(null);
+      }
+      const name = `${parse(upload.name).name}.marked-up`;
+      // The file is there until the answer has ended.
+      return await sendDownload(reply, { name, ending: 'csv', content: createReadStream(copy) });
     }),
   );
 

@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { CAPABILITIES, SANDBOX_NAME } from '../../config.ts';
 import { capabilitiesThatHold } from '../../ledger/safety.ts';
 import { reasonText } from '../../people/words.ts';
-import { haltAll, releaseHalt } from '../../runs/control.ts';
+import { settingsIn } from '../../runs/adopt-settings.ts';
+import { haltAll } from '../../runs/control.ts';
 import { actorOf } from '../actor.ts';
 import { Problem } from '../problem.ts';
+import { adoptSeen, releaseByTwo } from '../settings/by-two.ts';
 import type { Web, WebDeps } from '../web.ts';
 
 const text = z.string();
@@ -49,30 +51,30 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
 
   const release = { summary: 'Propose to release a halt, or confirm it', response: { 200: released } };
   api.post('/release', { config: { act: 'settle' }, schema: release }, async ({ who }) => {
-    await app.ensureSeason();
-    const result = await releaseHalt(app, actorOf({ who }));
-    if (result === 'same-person') {
-      throw new Problem(409, 'You have proposed the release.', 'Another person has to look and to confirm it.');
-    }
-    if (result === 'season') {
-      throw new Problem(
-        503,
-        'Redis was restarted or went back in time, and what was sent is not known yet.',
-        'Start a worker on each data directory: it compares its intent logs within seconds. Then release the halt.',
-      );
-    }
+    const result = await releaseByTwo(app, actorOf({ who }));
     return { result, ...(await readHalt()) };
   });
 
   const safety = { summary: "The ledger's safety settings, and those of this process", response: { 200: settings } };
-  api.get('/settings', { config: read, schema: safety }, async () => {
+  const readSettings = async (): Promise<z.infer<typeof settings>> => {
     const { safety: ledger } = await app.ledger.head.read();
-    return {
-      service: app.serviceName,
-      ledger: ledger.split(', '),
-      process: app.safety.split(', '),
-      same: ledger === app.safety,
-    };
+    const same = ledger === app.safety;
+    return { service: app.serviceName, ledger: settingsIn(ledger), process: settingsIn(app.safety), same };
+  };
+  api.get('/settings', { config: read, schema: safety }, readSettings);
+
+  const adopt = {
+    summary: "Make this process's safety settings the ledger's; two admins where limits or approval change",
+    body: z.strictObject({
+      ledger: z.array(text.max(4000)).max(100).describe('Those of the ledger, as they were seen'),
+    }),
+    response: { 200: settings.extend({ result: z.enum(['there', 'proposed', 'adopted']) }) },
+  };
+  api.post('/settings/adopt', { config: { act: 'settings' }, schema: adopt }, async ({ body: { ledger }, who }) => {
+    const result = await adoptSeen(app, { before: ledger.join(', '), actor: actorOf({ who }) });
+    if (result === 'same-person')
+      throw new Problem(409, 'You have proposed them before.', 'Another admin has to look and to do the same.');
+    return { result, ...(await readSettings()) };
   });
 
   const facts = { summary: 'Whose money moves, and whether it may', response: { 200: status } };

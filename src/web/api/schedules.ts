@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { type EndpointDocument, endpointDocuments } from '../../notify/document.ts';
 import { readAsked } from '../../schedules/asked.ts';
 import { type ScheduleDocument, scheduleDocument } from '../../schedules/document.ts';
 import { actText, scheduleName, windowText } from '../../schedules/schedule.ts';
@@ -26,19 +25,7 @@ const schedule: z.ZodType<ScheduleDocument> = z.object({
   next: z.array(time),
 });
 
-const endpoint: z.ZodType<EndpointDocument> = z.object({
-  name: text,
-  configured: z.boolean(),
-  waiting: count,
-  nextTryAt: time.nullable(),
-  lastFailure: text.nullable(),
-  deadLetters: z.array(
-    z.object({ id: text, event: text, runId: text.nullable(), at: time, givenUpAt: time, reason: text }),
-  ),
-  deadLettersDropped: count,
-});
-
-documentNames.add(schedule, { id: 'Schedule' }).add(endpoint, { id: 'Endpoint' });
+documentNames.add(schedule, { id: 'Schedule' });
 
 const named = z.strictObject({ name: scheduleName });
 const asked = z.strictObject({
@@ -52,7 +39,7 @@ const asked = z.strictObject({
     .describe('So long after its time it is still done: 1m to 7d'),
 });
 
-/** What payrun does by the clock, and whom it tells of it. */
+/** What payrun does by the clock. */
 export function addScheduleOperations(api: Web, deps: WebDeps): void {
   const { app, queues } = deps;
   const read = { act: 'read' } as const;
@@ -87,9 +74,4 @@ export function addScheduleOperations(api: Web, deps: WebDeps): void {
     await queues?.wakers.remove(name);
     return await reply.status(204).send(null);
   });
-
-  const endpoints = { summary: 'Who is told of things, and what waits', response: { 200: z.array(endpoint) } };
-  api.get('/notifications', { config: read, schema: endpoints }, async () =>
-    endpointDocuments(await app.ledger.outbox.endpoints(), app.config.notify.endpoints),
-  );
 }

@@ -1,5 +1,7 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import { Field, Form } from '../parts/form.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { AuditLine, AuditWanted, NewestPage } from './newest.ts';
 
@@ -30,18 +32,14 @@ export function AuditPage({ lines, older, wanted, head, isFirst }: AuditProps) {
         <a href={`/audit.csv?${queryOf(wanted)}`}>All of these as CSV</a>
       </p>
       {lines.length === 0 ? <Nothing isOver={older === null} /> : <AuditTable lines={lines} />}
-      <nav class="pages" aria-label="Pages">
-        {isFirst ? null : (
-          <a rel="prev" href={`/audit?${queryOf(wanted)}`}>
-            Newest
-          </a>
-        )}
-        {older === null ? null : (
-          <a rel="next" href={`/audit?${queryOf(wanted)}&before=${older}`}>
-            Older, before entry {older}
-          </a>
-        )}
-      </nav>
+      <Pages
+        before={isFirst ? undefined : { href: `/audit?${queryOf(wanted)}`, words: 'Newest' }}
+        after={
+          older === null
+            ? undefined
+            : { href: `/audit?${queryOf(wanted)}&before=${older}`, words: `Older, before entry ${older}` }
+        }
+      />
     </>
   );
 }
@@ -93,28 +91,15 @@ const WANTED = [
 
 function AuditTable({ lines }: { lines: readonly AuditLine[] }) {
   return (
-    <div class="scroll">
-      <table class="audit">
-        <caption>Entries, the newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              Entry
-            </th>
-            <th scope="col">Time</th>
-            <th scope="col">Who</th>
-            <th scope="col">Did</th>
-            <th scope="col">To</th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <AuditRow key={line.place} line={line} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Entries, the newest first"
+      columns={[{ number: 'Entry' }, 'Time', 'Who', 'Did', 'To', 'Details']}
+      class="audit"
+    >
+      {lines.map((line) => (
+        <AuditRow key={line.place} line={line} />
+      ))}
+    </Table>
   );
 }
 

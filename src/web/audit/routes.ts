@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { type AuditRecord, headText, readEntry } from '../../audit/entry.ts';
-import { type AuditVerdict, parseHead, verifyAudit } from '../../audit/verify.ts';
 import { rfc3339 } from '../../clock.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
-import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { AuditPage } from './audit-page.tsx';
 import { type AuditWanted, isWanted, readNewest } from './newest.ts';
 import { VerdictPage } from './verdict-page.tsx';
+import { headGiven, openVerifier } from './verifier.ts';
 
 const CSV_ROWS_PER_PIECE = 500;
 const PLACE_MAX = Number.MAX_SAFE_INTEGER;
@@ -22,14 +21,7 @@ const onPage = {
 };
 const asCsv = { querystring: z.strictObject(wanted) };
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
-const verifyForm = z.strictObject({
-  csrf: z.string(),
-  head: z
-    .string()
-    .trim()
-    .transform((text) => (text === '' ? null : parseHead(text)))
-    .refine((head) => head !== undefined, 'must be NUMBER:HASH as a report prints it, or the hash alone'),
-});
+const verifyForm = z.strictObject({ csrf: z.string(), head: headGiven });
 
 /** The log of what people did. */
 export function addAuditPages(web: Web, deps: WebDeps): void {
@@ -54,21 +46,6 @@ export function addAuditPages(web: Web, deps: WebDeps): void {
     const body = VerdictPage({ verdict: await verify(head ?? null) });
     return await sendPage(reply, deps, { title: 'Proof of the audit log', body });
   });
-}
-
-/** Reads the whole log, for one person at a time. */
-function openVerifier({ app }: WebDeps): (head: Parameters<typeof verifyAudit>[1]) => Promise<AuditVerdict> {
-  const { audit, runs } = app.ledger;
-  let isBusy = false;
-  return async (head) => {
-    if (isBusy) throw new Problem(503, 'The log is being verified for somebody else.', 'Try again in a moment.');
-    isBusy = true;
-    try {
-      return await verifyAudit(audit, head, (await runs.list()).length > 0);
-    } finally {
-      isBusy = false;
-    }
-  };
 }
 
 /** The oldest first, as the chain goes. */

@@ -1,6 +1,7 @@
 import { headText } from '../../audit/entry.ts';
 import type { AuditVerdict } from '../../audit/verify.ts';
 import { escapeUnseen } from '../../intake/shown-value.ts';
+import { shownCount } from '../parts/figures.ts';
 
 /** Whether the log holds, and where it does not. */
 export function VerdictPage({ verdict: { entries, head, findings, uncopied } }: { verdict: AuditVerdict }) {
@@ -24,7 +25,7 @@ export function VerdictPage({ verdict: { entries, head, findings, uncopied } }: 
       </section>
       <dl class="facts">
         <dt>Entries</dt>
-        <dd>{entries.toLocaleString('en')}</dd>
+        <dd>{shownCount(entries)}</dd>
         <dt>Proven up to</dt>
         <dd>
           <code>{headText(head) ?? 'none'}</code>
@@ -32,7 +33,9 @@ export function VerdictPage({ verdict: { entries, head, findings, uncopied } }: 
         {uncopied === 0 ? null : (
           <>
             <dt>Without a copy</dt>
-            <dd>{uncopied} of the last entries: the copy in the data directory follows with the next entry.</dd>
+            <dd>
+              {shownCount(uncopied)} of the last entries: the copy in the data directory follows with the next entry.
+            </dd>
           </>
         )}
       </dl>

@@ -1,5 +1,8 @@
 import { ANSWER_ENDINGS } from '../../inbox/names.ts';
 import { escapeUnseen } from '../../intake/shown-value.ts';
+import { wordsForPages } from '../page-words.ts';
+import { shownCount } from '../parts/figures.ts';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { type FolderLook, type InboxFiles, SHOWN_MAX } from './look.ts';
 
@@ -44,7 +47,7 @@ function OneInbox({ inbox: { address, readBy, folder, trouble } }: { inbox: Show
       <p>Read by {readBy.join(', ')}.</p>
       {trouble === null ? null : (
         <p class="problem" role="alert">
-          Since <Time at={trouble.since} />: {escapeUnseen(trouble.text)}
+          Since <Time at={trouble.since} />: {escapeUnseen(wordsForPages(trouble.text))}
         </p>
       )}
       {typeof folder === 'string' ? <p class="hint">{folder}</p> : <Folder folder={folder} />}
@@ -78,31 +81,19 @@ function Files({ title, empty, files, when }: { title: string; empty: string; fi
   const { shown, count } = files;
   if (count === 0) return <p>{empty}</p>;
   return (
-    <div class="scroll">
-      <table>
-        <caption>
-          {title}: {count.toLocaleString('en')}
-          {count > SHOWN_MAX ? `, of which ${SHOWN_MAX} are shown` : ''}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col">{when}</th>
-            <th scope="col">Run</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(({ name, at, runId }) => (
-            <tr key={name}>
-              <th scope="row">{escapeUnseen(name)}</th>
-              <td>
-                <Time at={at} />
-              </td>
-              <td>{runId === null ? 'none' : <a href={`/runs/${runId}`}>{runId}</a>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption={`${title}: ${shownCount(count)}${count > SHOWN_MAX ? `, of which ${SHOWN_MAX} are shown` : ''}`}
+      columns={['File', when, 'Run']}
+    >
+      {shown.map(({ name, at, runId }) => (
+        <tr key={name}>
+          <th scope="row">{escapeUnseen(name)}</th>
+          <td>
+            <Time at={at} />
+          </td>
+          <td>{runId === null ? 'none' : <a href={`/runs/${runId}`}>{runId}</a>}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

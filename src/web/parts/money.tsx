@@ -1,10 +1,11 @@
-import { formatAmount, type Money } from '../../money.ts';
+import type { Money } from '../../money.ts';
+import { shownAmount } from './figures.ts';
 
 /** An amount with its currency's digits, and the currency. */
 export function Amount({ money }: { money: Money }) {
   return (
     <span class="money">
-      {formatAmount(money)} <abbr>{money.currency}</abbr>
+      {shownAmount(money)} <abbr>{money.currency}</abbr>
     </span>
   );
 }

@@ -1,4 +1,5 @@
 import { OUTCOMES, type Outcome } from '../../payout.ts';
+import { shownCount } from './figures.ts';
 
 interface BarProps {
   readonly outcomes: Readonly<Record<Outcome, number>>;
@@ -20,7 +21,7 @@ export function OutcomeBar({ outcomes, hrefOf }: BarProps) {
         {shown.map((outcome) => (
           <li key={outcome} class={outcome}>
             <a href={hrefOf(outcome)}>
-              <b>{outcomes[outcome].toLocaleString('en')}</b> {outcome}
+              <b>{shownCount(outcomes[outcome])}</b> {outcome}
             </a>
           </li>
         ))}

@@ -1,7 +1,8 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
-import { formatAmount } from '../../money.ts';
 import type { Payout } from '../../payout.ts';
 import { type Story, storyFacts, twinOf } from '../../runs/story.ts';
+import { shownAmount, shownAmountsIn, shownCount } from '../parts/figures.ts';
+import { Table } from '../parts/table.tsx';
 import { DecidePart } from '../settle/decide-part.tsx';
 import type { Person } from '../web.ts';
 import { hrefOfRow } from './find-row.ts';
@@ -24,7 +25,7 @@ export function PayoutPage({ story, payout, who, rules }: PayoutProps) {
       </p>
       <dl class="facts">
         {storyFacts(story).map(([label = '', words = '']) => (
-          <Fact key={`${label} ${words}`} label={label} words={words} />
+          <Fact key={`${label} ${words}`} label={label} words={payout === null ? words : shownFact(label, words)} />
         ))}
         {payout === null || payout.costLimit === null ? null : (
           <Fact label="cost limit" words={costLimitWords(payout)} />
@@ -55,13 +56,19 @@ function Fact({ label, words }: { label: string; words: string }) {
   );
 }
 
+const AMOUNTS: ReadonlySet<string> = new Set(['asked for', 'source amount', 'destination amount', 'fee']);
+
+function shownFact(label: string, words: string): string {
+  return AMOUNTS.has(label) ? shownAmountsIn(words) : words;
+}
+
 function costLimitWords({ costLimit, row }: Payout): string {
   if (costLimit === null) return 'none';
   if (costLimit.debited === 0n) return 'its cost was not found out when it was handed in, so any is too much';
-  const debited = formatAmount({ minor: costLimit.debited, currency: row.sourceCurrency });
-  const arrives = formatAmount({ minor: costLimit.arrives, currency: row.destinationCurrency });
+  const debited = shownAmount({ minor: costLimit.debited, currency: row.sourceCurrency });
+  const arrives = shownAmount({ minor: costLimit.arrives, currency: row.destinationCurrency });
   return (
-    `at most ${costLimit.driftBp} basis points dearer than ` +
+    `at most ${shownCount(costLimit.driftBp)} basis points dearer than ` +
     `${debited} ${row.sourceCurrency} for ${arrives} ${row.destinationCurrency}`
   );
 }
@@ -70,35 +77,24 @@ function History({ story }: { story: Story }) {
   return (
     <section>
       <h2>History</h2>
-      <div class="scroll">
-        <table>
-          <caption>What became of it, the oldest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">State</th>
-              <th scope="col">By</th>
-              <th scope="col">Reason</th>
-              <th scope="col">Service's id of the exchange</th>
-            </tr>
-          </thead>
-          <tbody>
-            {story.history.map((step) => (
-              <tr key={`${step.at} ${step.to}`}>
-                <td>
-                  <time dateTime={step.at}>{step.at}</time>
-                </td>
-                <th scope="row">{step.to}</th>
-                <td>{escapeUnseen(step.actor)}</td>
-                <td>{escapeUnseen(step.reason)}</td>
-                <td>
-                  <code>{escapeUnseen(step.exchange ?? '')}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption="What became of it, the oldest first"
+        columns={['Time', 'State', 'By', 'Reason', "Service's id of the exchange"]}
+      >
+        {story.history.map((step) => (
+          <tr key={`${step.at} ${step.to}`}>
+            <td>
+              <time dateTime={step.at}>{step.at}</time>
+            </td>
+            <th scope="row">{step.to}</th>
+            <td>{escapeUnseen(step.actor)}</td>
+            <td>{escapeUnseen(step.reason)}</td>
+            <td>
+              <code>{escapeUnseen(step.exchange ?? '')}</code>
+            </td>
+          </tr>
+        ))}
+      </Table>
       <p>
         <a href={`${hrefOfRow({ run: story.runId, line: story.line })}/history.csv`}>The history as CSV</a>
       </p>

@@ -2,6 +2,9 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
+import { shownCount, shownDecimal } from '../parts/figures.ts';
+import { CountedPages } from '../parts/pages.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from './find-row.ts';
 
@@ -27,7 +30,7 @@ export function PayoutsPage(props: PayoutsProps) {
       <SearchForm {...props} />
       {isWhole ? null : (
         <p class="hint">
-          Only {SEARCHED_ROWS_MAX.toLocaleString('en')} rows were searched: there may be more rows with this reference.
+          Only {shownCount(SEARCHED_ROWS_MAX)} rows were searched: there may be more rows with this reference.
         </p>
       )}
       {rows.length === 0 ? <Nothing {...props} /> : <PayoutTable {...props} />}
@@ -92,36 +95,28 @@ function Nothing({ run, search }: PayoutsProps) {
 function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
   return (
     <>
-      <div class="scroll">
-        <table>
-          <caption>
-            Rows {first.toLocaleString('en')} to {(first + rows.length - 1).toLocaleString('en')} of{' '}
-            {count.toLocaleString('en')}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Line
-              </th>
-              <th scope="col">Reference</th>
-              <th scope="col">Beneficiary</th>
-              <th scope="col" class="number">
-                Amount
-              </th>
-              <th scope="col">Outcome</th>
-              <th scope="col">State</th>
-              <th scope="col">Payment</th>
-              <th scope="col">Reason</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <PayoutLine key={row.line} run={run} row={row} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {pages > 1 ? <Pages run={run} search={search} pages={pages} /> : null}
+      <Table
+        caption={
+          <>
+            Rows {shownCount(first)} to {shownCount(first + rows.length - 1)} of {shownCount(count)}
+          </>
+        }
+        columns={[
+          { number: 'Line' },
+          'Reference',
+          'Beneficiary',
+          { number: 'Amount' },
+          'Outcome',
+          'State',
+          'Payment',
+          'Reason',
+        ]}
+      >
+        {rows.map((row) => (
+          <PayoutLine key={row.line} run={run} row={row} />
+        ))}
+      </Table>
+      <CountedPages page={search.page} pages={pages} hrefOf={(page) => hrefOf(run, { ...search, page })} />
     </>
   );
 }
@@ -139,7 +134,7 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
         <code>{escapeUnseen(cells.beneficiaryIdentityId ?? '')}</code>
       </td>
       <td class="number">
-        {escapeUnseen(cells.amount ?? '')}{' '}
+        {isRefused(row) ? escapeUnseen(cells.amount ?? '') : shownDecimal(cells.amount ?? '')}{' '}
         <abbr>
           {escapeUnseen(
             (cells.amountType === 'DESTINATION_AMOUNT' ? cells.destinationCurrency : cells.sourceCurrency) ?? '',
@@ -155,27 +150,6 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
       </td>
       <td>{escapeUnseen(reason)}</td>
     </tr>
-  );
-}
-
-function Pages({ run, search, pages }: Pick<PayoutsProps, 'run' | 'search' | 'pages'>) {
-  const { page } = search;
-  return (
-    <nav class="pages" aria-label="Pages">
-      {page > 1 ? (
-        <a rel="prev" href={hrefOf(run, { ...search, page: page - 1 })}>
-          Previous page
-        </a>
-      ) : null}
-      <span>
-        Page {page.toLocaleString('en')} of {pages.toLocaleString('en')}
-      </span>
-      {page < pages ? (
-        <a rel="next" href={hrefOf(run, { ...search, page: page + 1 })}>
-          Next page
-        </a>
-      ) : null}
-    </nav>
   );
 }
 

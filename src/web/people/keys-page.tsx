@@ -3,8 +3,10 @@ import type { Proposal } from '../../ledger/people.ts';
 import type { Key } from '../../people/keys.ts';
 import { KEY_ROLES } from '../../people/roles.ts';
 import { Field, Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Proposals } from './proposals-part.tsx';
+import { RoleField } from './role-field.tsx';
 
 interface KeysProps {
   readonly keys: readonly Key[];
@@ -23,7 +25,7 @@ export function KeysPage({ keys, proposals, viewer }: KeysProps) {
       <p>
         <a href="/users">Users</a> · <a href="/keys.csv">as CSV</a>
       </p>
-      <Proposals proposals={proposals} viewer={viewer} withdrawAt={() => '/keys/revoke'} />
+      <Proposals proposals={proposals} viewer={viewer} />
       {keys.length === 0 ? (
         <p class="empty">There are no keys yet. Make one for each program.</p>
       ) : (
@@ -36,42 +38,27 @@ export function KeysPage({ keys, proposals, viewer }: KeysProps) {
 
 function KeyTable({ keys }: Pick<KeysProps, 'keys'>) {
   return (
-    <div class="scroll">
-      <table class="keys">
-        <caption>Keys by name</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">Made</th>
-            <th scope="col">Ends</th>
-            <th scope="col">Used last</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map(({ id, name, role, createdBy, createdAt, expiresAt, lastUsedAt }) => (
-            <tr key={id}>
-              <th scope="row">{escapeUnseen(name)}</th>
-              <td>{role}</td>
-              <td>
-                <Time at={createdAt} /> by {escapeUnseen(createdBy)}
-              </td>
-              <td>{expiresAt === null ? 'when revoked' : <Time at={expiresAt} />}</td>
-              <td>{lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />}</td>
-              <td>
-                <Form action="/keys/revoke">
-                  <input type="hidden" name="name" value={name} />
-                  <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-                    Revoke
-                  </button>
-                </Form>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Keys by name" columns={['Name', 'Role', 'Made', 'Ends', 'Used last', 'Change']} class="keys">
+      {keys.map(({ id, name, role, createdBy, createdAt, expiresAt, lastUsedAt }) => (
+        <tr key={id}>
+          <th scope="row">{escapeUnseen(name)}</th>
+          <td>{role}</td>
+          <td>
+            <Time at={createdAt} /> by {escapeUnseen(createdBy)}
+          </td>
+          <td>{expiresAt === null ? 'when revoked' : <Time at={expiresAt} />}</td>
+          <td>{lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />}</td>
+          <td>
+            <Form action="/keys/revoke">
+              <input type="hidden" name="name" value={name} />
+              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+                Revoke
+              </button>
+            </Form>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -80,19 +67,7 @@ function MakeForm() {
     <Form action="/keys">
       <h2>Make a key</h2>
       <Field label="Name" name="name" required maxLength={64} hint="The program, as histories will name it." />
-      <p class="field">
-        <label htmlFor="make-role">Role</label>
-        <select id="make-role" name="role" aria-describedby="hint-make-role">
-          {KEY_ROLES.map((role) => (
-            <option key={role} value={role}>
-              {role}
-            </option>
-          ))}
-        </select>
-        <small id="hint-make-role" class="hint">
-          A viewer looks; a maker hands in and stops as well.
-        </small>
-      </p>
+      <RoleField id="make-role" roles={KEY_ROLES} hint="A viewer looks; a maker hands in and stops as well." />
       <Field label="Days that it holds" name="days" maxLength={4} hint="Without them it holds until it is revoked." />
       <button type="submit" class="main">
         Make

@@ -80,7 +80,6 @@ function addUserList(web: Web, deps: WebDeps): void {
       isAlone: users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, viewer)),
       page,
       pages,
-      isToAdd: ({ target }) => !users.some(({ name }) => isSamePerson(`user ${name}`, target)),
     });
     return await sendPage(reply, deps, { title: 'Users', body });
   });

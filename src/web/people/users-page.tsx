@@ -3,8 +3,11 @@ import type { Proposal } from '../../ledger/people.ts';
 import { ROLES, type Role } from '../../people/roles.ts';
 import type { User } from '../../people/users.ts';
 import { Field, Form } from '../parts/form.tsx';
+import { CountedPages } from '../parts/pages.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Proposals } from './proposals-part.tsx';
+import { RoleField } from './role-field.tsx';
 
 interface UsersProps {
   /** Those of this page. */
@@ -16,13 +19,10 @@ interface UsersProps {
   /** From 1. */
   readonly page: number;
   readonly pages: number;
-  /** Whether a proposal is to add somebody, and can be withdrawn. */
-  readonly isToAdd: (proposal: Proposal) => boolean;
 }
 
 /** Who may sign in, as what, and what waits for a second admin. */
-export function UsersPage(props: UsersProps) {
-  const { users, proposals, viewer, isAlone, isToAdd } = props;
+export function UsersPage({ users, proposals, viewer, isAlone, page, pages }: UsersProps) {
   return (
     <>
       <p>
@@ -33,9 +33,9 @@ export function UsersPage(props: UsersProps) {
       <p>
         <a href="/keys">Keys of programs</a> · <a href="/users.csv">as CSV</a>
       </p>
-      <Proposals proposals={proposals} viewer={viewer} withdrawAt={(one) => (isToAdd(one) ? '/users/disable' : null)} />
+      <Proposals proposals={proposals} viewer={viewer} />
       <UserTable users={users} />
-      <Pages {...props} />
+      <CountedPages page={page} pages={pages} hrefOf={(other) => `/users?page=${other}`} />
       <AddForm />
     </>
   );
@@ -43,37 +43,23 @@ export function UsersPage(props: UsersProps) {
 
 function UserTable({ users }: Pick<UsersProps, 'users'>) {
   return (
-    <div class="scroll">
-      <table class="users">
-        <caption>Users by name</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Role</th>
-            <th scope="col">State</th>
-            <th scope="col">Added</th>
-            <th scope="col">Change</th>
-          </tr>
-        </thead>
-        <tbody>
-          {users.map((user) => (
-            <tr key={user.name}>
-              <th scope="row">{escapeUnseen(user.name)}</th>
-              <td>{user.role}</td>
-              <td>
-                <State user={user} />
-              </td>
-              <td>
-                <Time at={user.addedAt} /> by {escapeUnseen(user.addedBy)}
-              </td>
-              <td>
-                <Acts user={user} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Users by name" columns={['Name', 'Role', 'State', 'Added', 'Change']} class="users">
+      {users.map((user) => (
+        <tr key={user.name}>
+          <th scope="row">{escapeUnseen(user.name)}</th>
+          <td>{user.role}</td>
+          <td>
+            <State user={user} />
+          </td>
+          <td>
+            <Time at={user.addedAt} /> by {escapeUnseen(user.addedBy)}
+          </td>
+          <td>
+            <Acts user={user} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -135,42 +121,14 @@ function AddForm() {
     <Form action="/users">
       <h2>Add a user</h2>
       <Field label="Name" name="name" required maxLength={64} hint="As histories will name them, such as anna.berg." />
-      <p class="field">
-        <label htmlFor="add-role">Role</label>
-        <select id="add-role" name="role" aria-describedby="hint-add-role">
-          {ROLES.map((role) => (
-            <option key={role} value={role}>
-              {role}
-            </option>
-          ))}
-        </select>
-        <small id="hint-add-role" class="hint">
-          A viewer looks; a maker hands in and stops; a checker approves and lets go as well; an admin also decides on
-          users and settings.
-        </small>
-      </p>
+      <RoleField
+        id="add-role"
+        roles={ROLES}
+        hint="A viewer looks; a maker hands in and stops; a checker approves and lets go as well; an admin also decides on users and settings."
+      />
       <button type="submit" class="main">
         Add
       </button>
     </Form>
-  );
-}
-
-function Pages({ page, pages }: Pick<UsersProps, 'page' | 'pages'>) {
-  if (pages === 1) return null;
-  return (
-    <nav class="pages" aria-label="Pages">
-      {page > 1 ? (
-        <a rel="prev" href={`/users?page=${page - 1}`}>
-          Before
-        </a>
-      ) : null}{' '}
-      Page {page} of {pages}{' '}
-      {page < pages ? (
-        <a rel="next" href={`/users?page=${page + 1}`}>
-          Next
-        </a>
-      ) : null}
-    </nav>
   );
 }

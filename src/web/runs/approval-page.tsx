@@ -1,13 +1,14 @@
 import { LIMITS } from '../../ledger/payouts.ts';
-import { formatAmount } from '../../money.ts';
 import type { Limits } from '../../pay/limits.ts';
 import type { Run } from '../../payout.ts';
 import { isBehind } from '../../people/same-person.ts';
 import type { ApprovalRules } from '../../runs/approval.ts';
 import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/approve.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
+import { shownAmount, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Amount } from '../parts/money.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 interface ApprovalProps {
@@ -61,11 +62,11 @@ function Facts({ run, standing, approval, limits }: ApprovalProps) {
         <Time at={run.createdAt} /> by {run.createdBy}
       </dd>
       <dt>Rows in the file</dt>
-      <dd>{count(run.rows)}</dd>
+      <dd>{shownCount(run.rows)}</dd>
       <dt>Refused rows</dt>
-      <dd>{refused === 0 ? 'none' : `${count(refused)}, which are not paid`}</dd>
+      <dd>{refused === 0 ? 'none' : `${shownCount(refused)}, which are not paid`}</dd>
       <dt>Held payouts</dt>
-      <dd>{held === 0 ? 'none' : `${count(held)}, which wait for people`}</dd>
+      <dd>{held === 0 ? 'none' : `${shownCount(held)}, which wait for people`}</dd>
       <dt>Rules of approval</dt>
       <dd>
         {standing.needed} {standing.needed === 1 ? 'person' : 'people'} needed; rules <code>{approval?.name}</code>
@@ -82,29 +83,19 @@ function Facts({ run, standing, approval, limits }: ApprovalProps) {
 
 function TotalsOfFile({ run }: { run: Run }) {
   return (
-    <div class="scroll">
-      <table class="totals">
-        <caption>Money in the file, refused rows included</caption>
-        <thead>
-          <tr>
-            <th scope="col">Currency</th>
-            <th scope="col">Total</th>
-            <th scope="col">Of it refused</th>
-          </tr>
-        </thead>
-        <tbody>
-          {run.fileTotals.map((total) => (
-            <tr key={total.currency}>
-              <th scope="row">{total.currency}</th>
-              <td>{formatAmount(total)}</td>
-              <td>
-                {formatAmount({ minor: run.amounts.get(total.currency)?.refused ?? 0n, currency: total.currency })}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Money in the file, refused rows included"
+      columns={['Currency', 'Total', 'Of it refused']}
+      class="totals"
+    >
+      {run.fileTotals.map((total) => (
+        <tr key={total.currency}>
+          <th scope="row">{total.currency}</th>
+          <td>{shownAmount(total)}</td>
+          <td>{shownAmount({ minor: run.amounts.get(total.currency)?.refused ?? 0n, currency: total.currency })}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -114,40 +105,26 @@ function BeneficiaryTable({ run, beneficiaries: { top, others }, names, neverPai
       <p>
         {run.newBeneficiaryRows === 0
           ? 'Each of them was paid from this ledger before.'
-          : `${count(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}
+          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}
       </p>
-      <div class="scroll">
-        <table>
-          <caption>Who gets most, in each currency the largest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Name at the service</th>
-              <th scope="col">Identity</th>
-              <th scope="col" class="number">
-                Payouts
-              </th>
-              <th scope="col" class="number">
-                Amount
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {top.map(({ identityId, rows, amount }) => (
-              <tr key={`${identityId} ${amount.currency}`}>
-                <th scope="row">{names.get(identityId) ?? <span class="dim">not known</span>}</th>
-                <td>
-                  <code>{identityId}</code> {neverPaid.has(identityId) ? <b class="new">never paid before</b> : null}
-                </td>
-                <td class="number">{count(rows)}</td>
-                <td class="number">
-                  <Amount money={amount} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {others === 0 ? <p>These are all.</p> : <p>And {count(others)} others, who get less.</p>}
+      <Table
+        caption="Who gets most, in each currency the largest first"
+        columns={['Name at the service', 'Identity', { number: 'Payouts' }, { number: 'Amount' }]}
+      >
+        {top.map(({ identityId, rows, amount }) => (
+          <tr key={`${identityId} ${amount.currency}`}>
+            <th scope="row">{names.get(identityId) ?? <span class="dim">not known</span>}</th>
+            <td>
+              <code>{identityId}</code> {neverPaid.has(identityId) ? <b class="new">never paid before</b> : null}
+            </td>
+            <td class="number">{shownCount(rows)}</td>
+            <td class="number">
+              <Amount money={amount} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {others === 0 ? <p>These are all.</p> : <p>And {shownCount(others)} others, who get less.</p>}
     </>
   );
 }
@@ -155,33 +132,25 @@ function BeneficiaryTable({ run, beneficiaries: { top, others }, names, neverPai
 function LimitsTable({ limits }: Pick<ApprovalProps, 'limits'>) {
   if (limits === null) return <p>Nothing limits what may be paid.</p>;
   return (
-    <div class="scroll">
-      <table class="totals">
-        <caption>
+    <Table
+      caption={
+        <>
           What lies beyond one of them is {limits.over === 'hold' ? 'held' : 'rejected'}; days begin in {limits.zone}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Currency</th>
-            <th scope="col">A payout</th>
-            <th scope="col">A run</th>
-            <th scope="col">A day</th>
-            <th scope="col">A beneficiary on one day</th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...limits.currencies].map(([currency, most]) => (
-            <tr key={currency}>
-              <th scope="row">{currency}</th>
-              {LIMITS.map((limit) => {
-                const minor = most[limit];
-                return <td key={limit}>{minor === undefined ? 'no limit' : formatAmount({ minor, currency })}</td>;
-              })}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        </>
+      }
+      columns={['Currency', 'A payout', 'A run', 'A day', 'A beneficiary on one day']}
+      class="totals"
+    >
+      {[...limits.currencies].map(([currency, most]) => (
+        <tr key={currency}>
+          <th scope="row">{currency}</th>
+          {LIMITS.map((limit) => {
+            const minor = most[limit];
+            return <td key={limit}>{minor === undefined ? 'no limit' : shownAmount({ minor, currency })}</td>;
+          })}
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -234,8 +203,4 @@ function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing
       </button>
     </Form>
   );
-}
-
-function count(rows: number): string {
-  return rows.toLocaleString('en');
 }

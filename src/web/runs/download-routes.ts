@@ -7,12 +7,11 @@ import { summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { reportSource } from '../../runs/report.ts';
-import { openReportCopy, type ReportCopy } from '../../runs/report-copy.ts';
 import { findRetryRows } from '../../runs/retry-file.ts';
-import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
+import { COPY_NAME, noteDownload, takeCopy } from './downloads.ts';
 import { findRun, ofRun } from './find-run.ts';
 
 const FORMATS = {
@@ -22,8 +21,7 @@ const FORMATS = {
 } as const;
 
 const nowAs = { ...ofRun, querystring: z.strictObject({ format: z.enum(['csv', 'json', 'summary']).default('csv') }) };
-const copyFile = z.string().regex(/^v[1-9][0-9]{0,8}\.(csv|json)$/);
-const ofCopy = { params: ofRun.params.extend({ file: copyFile }) };
+const ofCopy = { params: ofRun.params.extend({ file: z.string().regex(COPY_NAME) }) };
 
 /** What can be taken away of a run. Who took a report or a retry file stands on the audit log before the first byte goes. */
 export function addDownloadRoutes(web: Web, deps: WebDeps): void {
@@ -37,20 +35,13 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     const { format } = request.query;
     const { ending, make } = FORMATS[format];
     const source = await reportSource(app, id);
-    await noteDownload(deps, { actor: actorOf(request), runId: id, what: format });
+    await noteDownload(deps, request, { runId: id, what: format });
     return sendDownload(reply, { name: `${id}.report`, ending, content: make(source) });
   });
 
   web.get('/runs/:run/reports/:file', { ...noted, schema: ofCopy }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    const { file } = request.params;
-    const [version = '', ending = ''] = file.slice(1).split('.');
-    const asked = { version: Number.parseInt(version, 10), ending: ending === 'csv' ? 'csv' : 'json' } as const;
-    const copy = await openReportCopy(app.config.reportDir, run, asked);
-    if (copy.kind !== 'found') throw NO_COPY[copy.kind](`${run.id}.${file}`);
-    await noteDownload(deps, { actor: actorOf(request), runId: run.id, what: file });
-    const { content, bytes } = copy;
-    return sendDownload(reply, { name: `${run.id}.v${version}`, ending: asked.ending, content, bytes });
+    return sendDownload(reply, await takeCopy(deps, request, { run, file: request.params.file }));
   });
 
   web.get('/runs/:run/retry-file', { ...noted, schema: ofRun }, async (request, reply) => {
@@ -63,7 +54,7 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
           : `${found.open} of its rows are still open: look again later.`;
       throw new Problem(409, `No row of run ${id} may be sent again.`, remedy);
     }
-    await noteDownload(deps, { actor: actorOf(request), runId: id, what: 'retry-file' });
+    await noteDownload(deps, request, { runId: id, what: 'retry-file' });
     return sendDownload(reply, { name: `${id}.retry`, ending: 'csv', content: found.text() });
   });
 
@@ -75,30 +66,6 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     return sendDownload(reply, { name: `${id}.history`, ending: 'csv', content: once(text) });
   });
 }
-
-async function noteDownload(
-  { app }: WebDeps,
-  { actor, runId, what }: { readonly actor: string; readonly runId: string; readonly what: string },
-): Promise<void> {
-  await app.ledger.audit.append({ actor, action: 'report.downloaded', target: runId, details: { what } });
-}
-
-const NO_COPY: Readonly<Record<Exclude<ReportCopy['kind'], 'found'>, (name: string) => Problem>> = {
-  'never-written': (name) =>
-    new Problem(404, `No report ${name} was written.`, 'The page of the run lists those that were.'),
-  elsewhere: (name) =>
-    new Problem(
-      404,
-      `The report ${name} is not in the report folder of this host.`,
-      'Look on the host that wrote it, or download the report as it stands now.',
-    ),
-  altered: (name) =>
-    new Problem(
-      409,
-      `The file ${name} is not the one that was written: its SHA-256 is another.`,
-      'Do not use it; download the report as it stands now, and tell whoever runs payrun.',
-    ),
-};
 
 async function* summaryLines(source: ReportSource): AsyncGenerator<string, void> {
   yield summaryText(await summarise(source));

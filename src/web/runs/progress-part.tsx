@@ -1,10 +1,11 @@
 import { renderToString } from 'preact-render-to-string';
-import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import { runDocument } from '../../report/document.ts';
 import { fileTotals, sumOutcomes } from '../../report/totals.ts';
 import { doCountersTie, rowsCounted, rowsDone } from '../../runs/progress.ts';
+import { shownAmount, shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
 
@@ -27,8 +28,8 @@ export function ProgressPart({ run, perSecond }: ProgressProps) {
         <span class={`state ${run.state}`}>{run.state}</span> <StateReason run={run} />
       </p>
       <p class="progress-bar">
-        <progress max={Math.max(1, run.rows)} value={done} aria-label="Rows done" /> {count(done)} of {count(run.rows)}{' '}
-        rows done
+        <progress max={Math.max(1, run.rows)} value={done} aria-label="Rows done" /> {shownCount(done)} of{' '}
+        {shownCount(run.rows)} rows done
         {rateWords(run, perSecond)}
       </p>
       <OutcomeBar outcomes={outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
@@ -65,71 +66,54 @@ function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run
 function TieTable({ run }: { run: Run }) {
   const counted = rowsCounted(run);
   const rows = [
-    { what: 'Rows', file: count(run.rows), computed: count(counted), ties: counted === run.rows },
+    { what: 'Rows', file: shownCount(run.rows), computed: shownCount(counted), ties: counted === run.rows },
     ...fileTotals(run.fileTotals, run.amounts).map(({ currency, file, outcomes }) => {
       const minor = sumOutcomes(outcomes);
       const texts = {
-        file: formatAmount({ minor: file, currency }),
-        computed: formatAmount({ minor, currency }),
+        file: shownAmount({ minor: file, currency }),
+        computed: shownAmount({ minor, currency }),
       };
       return { what: currency, ...texts, ties: minor === file };
     }),
   ];
   return (
-    <div class="scroll">
-      <table class="ties">
-        <caption>
-          {doCountersTie(run)
-            ? 'The file against the ledger: it ties'
-            : run.state === 'recording'
-              ? 'The file against the ledger: its rows are still being recorded'
-              : 'The file against the ledger: IT DOES NOT TIE. Book nothing from this run, and tell whoever runs payrun'}
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Currency</th>
-            <th scope="col" class="number">
-              In the file
-            </th>
-            <th scope="col" class="number">
-              Computed
-            </th>
-            <th scope="col">Ties</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ what, file, computed, ties }) => (
-            <tr key={what}>
-              <th scope="row">{what}</th>
-              <td class="number">{file}</td>
-              <td class="number">{computed}</td>
-              <td>{ties ? 'yes' : 'no'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption={
+        doCountersTie(run)
+          ? 'The file against the ledger: it ties'
+          : run.state === 'recording'
+            ? 'The file against the ledger: its rows are still being recorded'
+            : 'The file against the ledger: IT DOES NOT TIE. Book nothing from this run, and tell whoever runs payrun'
+      }
+      columns={['Currency', { number: 'In the file' }, { number: 'Computed' }, 'Ties']}
+      class="ties"
+    >
+      {rows.map(({ what, file, computed, ties }) => (
+        <tr key={what}>
+          <th scope="row">{what}</th>
+          <td class="number">{file}</td>
+          <td class="number">{computed}</td>
+          <td>{ties ? 'yes' : 'no'}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
 /** In one sentence, for who listens instead of looking. */
 function progressWords(run: Run, perSecond: number | null): string {
-  return `${run.state}: ${count(rowsDone(run))} of ${count(run.rows)} rows done${rateWords(run, perSecond)}`;
+  return `${run.state}: ${shownCount(rowsDone(run))} of ${shownCount(run.rows)} rows done${rateWords(run, perSecond)}`;
 }
 
 function rateWords(run: Run, perSecond: number | null): string {
   if (run.state !== 'paying' || perSecond === null) return '';
   if (perSecond === 0) return ' · none in the last seconds';
   const left = run.rows - rowsDone(run);
-  const rate = perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
+  const rate = perSecond < 10 ? perSecond.toFixed(1) : shownCount(Math.round(perSecond));
   return ` · ${rate} payouts/s${left > 0 ? ` · about ${leftWords(left / perSecond)} left` : ''}`;
 }
 
 function leftWords(seconds: number): string {
   if (seconds < MINUTE_S) return `${Math.ceil(seconds)} s`;
   return seconds < HOUR_S ? `${Math.ceil(seconds / MINUTE_S)} min` : `${(seconds / HOUR_S).toFixed(1)} h`;
-}
-
-function count(rows: number): string {
-  return rows.toLocaleString('en');
 }

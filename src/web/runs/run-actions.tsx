@@ -1,4 +1,5 @@
 import type { Run } from '../../payout.ts';
+import { shownCount } from '../parts/figures.ts';
 import { Field, Form } from '../parts/form.tsx';
 import type { Person } from '../web.ts';
 
@@ -64,18 +65,17 @@ export function CancelPage({ run }: { run: Run }) {
   return (
     <>
       <p>
-        {run.fileName}, {run.rows.toLocaleString('en')} rows. <b>{ready.toLocaleString('en')}</b> payouts that were
-        never sent will be cancelled, and a cancelled run does not go on again.
+        {run.fileName}, {shownCount(run.rows)} rows. <b>{shownCount(ready)}</b> payouts that were never sent will be
+        cancelled, and a cancelled run does not go on again.
       </p>
       {sent === 0 ? null : (
         <p>
-          <b>{sent.toLocaleString('en')}</b> may have been sent: they are looked up until it is known whether they were
-          paid.
+          <b>{shownCount(sent)}</b> may have been sent: they are looked up until it is known whether they were paid.
         </p>
       )}
       {held === 0 ? null : (
         <p>
-          <b>{held.toLocaleString('en')}</b> held payouts stay held until people decide.
+          <b>{shownCount(held)}</b> held payouts stay held until people decide.
         </p>
       )}
       <Form action={`/runs/${run.id}/cancel`} class="run-action">

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../ledger/runs.ts';
 import type { Run } from '../../payout.ts';
+import { shownCount } from '../parts/figures.ts';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
 import { ProgressPart } from './progress-part.tsx';
@@ -55,7 +56,7 @@ function RunFacts({ run }: { run: Run }) {
         <code>{run.fileSha256}</code>
       </dd>
       <dt>Rows</dt>
-      <dd>{run.rows.toLocaleString('en')}</dd>
+      <dd>{shownCount(run.rows)}</dd>
       <dt>Submitted</dt>
       <dd>
         <Time at={run.createdAt} /> by {run.createdBy}

@@ -1,5 +1,7 @@
 import type { RunEvent } from '../../ledger/runs.ts';
 import type { Run } from '../../payout.ts';
+import { shownCount } from '../parts/figures.ts';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 const EVENTS_SHOWN_MAX = 100;
@@ -13,35 +15,25 @@ export function HistoryTable({ runId, events }: { runId: string; events: readonl
       <p>
         <a href={`/runs/${runId}/history.csv`}>History as CSV</a>
       </p>
-      <div class="scroll">
-        <table>
-          <caption>
-            {events.length > shown.length
-              ? `The last ${shown.length} of ${events.length} events, the newest first`
-              : 'Events, the newest first'}
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Event</th>
-              <th scope="col">By</th>
-              <th scope="col">Reason</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(({ at, event, actor, reason }, index) => (
-              <tr key={events.length - index}>
-                <td>
-                  <Time at={at} />
-                </td>
-                <td>{event}</td>
-                <td>{actor}</td>
-                <td>{reason}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption={
+          events.length > shown.length
+            ? `The last ${shownCount(shown.length)} of ${shownCount(events.length)} events, the newest first`
+            : 'Events, the newest first'
+        }
+        columns={['Time', 'Event', 'By', 'Reason']}
+      >
+        {shown.map(({ at, event, actor, reason }, index) => (
+          <tr key={events.length - index}>
+            <td>
+              <Time at={at} />
+            </td>
+            <td>{event}</td>
+            <td>{actor}</td>
+            <td>{reason}</td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }
@@ -56,30 +48,19 @@ export function CopyTable({ run: { id, reportHashes } }: { run: Run }) {
     { name: `v${version}.json`, sha256: json },
   ]);
   return (
-    <div class="scroll">
-      <table>
-        <caption>Reports that were written, the newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col">SHA-256</th>
-          </tr>
-        </thead>
-        <tbody>
-          {files.map(({ name, sha256 }) => (
-            <tr key={name}>
-              <th scope="row">
-                <a href={`/runs/${id}/reports/${name}`}>
-                  {id}.{name}
-                </a>
-              </th>
-              <td>
-                <code>{sha256}</code>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
+      {files.map(({ name, sha256 }) => (
+        <tr key={name}>
+          <th scope="row">
+            <a href={`/runs/${id}/reports/${name}`}>
+              {id}.{name}
+            </a>
+          </th>
+          <td>
+            <code>{sha256}</code>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,7 +1,9 @@
-import { formatAmount } from '../../money.ts';
 import { RUN_STATES, type Run } from '../../payout.ts';
 import { fileTotals } from '../../report/totals.ts';
 import { rowsDone } from '../../runs/progress.ts';
+import { shownAmount, shownCount } from '../parts/figures.ts';
+import { CountedPages } from '../parts/pages.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 /** What the list is narrowed down to; '' for anything. */
@@ -21,8 +23,7 @@ interface RunsProps {
 }
 
 /** The runs, the newest first, with what narrows them down. */
-export function RunsPage(props: RunsProps) {
-  const { runs, total, wanted } = props;
+export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
   const isNarrowed = wanted.state !== '' || wanted.text !== '';
   if (total === 0 && !isNarrowed) {
     return (
@@ -41,11 +42,15 @@ export function RunsPage(props: RunsProps) {
       ) : (
         <>
           <p>
-            {total.toLocaleString('en')} {total === 1 ? 'run' : 'runs'} ·{' '}
-            <a href={hrefOf('/runs.csv', wanted)}>as CSV</a>
+            {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOf('/runs.csv', wanted)}>as CSV</a>
           </p>
           <RunsTable runs={runs} />
-          <Pages {...props} />
+          <CountedPages
+            page={page}
+            pages={pages}
+            hrefOf={(other) => hrefOf('/runs', { ...wanted, page: other })}
+            words={{ before: 'Newer', after: 'Older' }}
+          />
         </>
       )}
     </>
@@ -77,32 +82,24 @@ function SearchForm({ wanted }: { wanted: RunsWanted }) {
 
 function RunsTable({ runs }: { runs: readonly Run[] }) {
   return (
-    <div class="scroll">
-      <table class="runs">
-        <caption>Runs, the newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">State</th>
-            <th scope="col">Progress</th>
-            <th scope="col" class="number">
-              In the file
-            </th>
-            <th scope="col" class="number">
-              Paid or pending
-            </th>
-            <th scope="col">Submitted</th>
-            <th scope="col">By</th>
-            <th scope="col">File</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <RunLine key={run.id} run={run} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Runs, the newest first"
+      columns={[
+        'Run',
+        'State',
+        'Progress',
+        { number: 'In the file' },
+        { number: 'Paid or pending' },
+        'Submitted',
+        'By',
+        'File',
+      ]}
+      class="runs"
+    >
+      {runs.map((run) => (
+        <RunLine key={run.id} run={run} />
+      ))}
+    </Table>
   );
 }
 
@@ -119,19 +116,19 @@ function RunLine({ run }: { run: Run }) {
       </td>
       <td class="run-progress">
         <progress max={Math.max(1, run.rows)} value={done} aria-label={`Rows done of run ${run.id}`} />{' '}
-        {done.toLocaleString('en')} of {run.rows.toLocaleString('en')} rows
+        {shownCount(done)} of {shownCount(run.rows)} rows
       </td>
       <td class="number">
         {totals.map(({ currency, file }) => (
           <div key={currency}>
-            {formatAmount({ minor: file, currency })} {currency}
+            {shownAmount({ minor: file, currency })} {currency}
           </div>
         ))}
       </td>
       <td class="number">
         {totals.map(({ currency, outcomes: { paid, pending } }) => (
           <div key={currency}>
-            {formatAmount({ minor: paid + pending, currency })} {currency}
+            {shownAmount({ minor: paid + pending, currency })} {currency}
           </div>
         ))}
       </td>
@@ -141,25 +138,6 @@ function RunLine({ run }: { run: Run }) {
       <td>{run.createdBy}</td>
       <td class="run-file">{run.fileName}</td>
     </tr>
-  );
-}
-
-function Pages({ page, pages, wanted }: Pick<RunsProps, 'page' | 'pages' | 'wanted'>) {
-  if (pages === 1) return null;
-  return (
-    <nav class="pages" aria-label="Pages">
-      {page > 1 ? (
-        <a rel="prev" href={hrefOf('/runs', { ...wanted, page: page - 1 })}>
-          Newer
-        </a>
-      ) : null}{' '}
-      Page {page} of {pages}{' '}
-      {page < pages ? (
-        <a rel="next" href={hrefOf('/runs', { ...wanted, page: page + 1 })}>
-          Older
-        </a>
-      ) : null}
-    </nav>
   );
 }
 

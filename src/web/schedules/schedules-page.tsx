@@ -1,7 +1,10 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
 import { openZone, timeIn } from '../../schedules/zone.ts';
+import { wordsForPages } from '../page-words.ts';
+import { shownCount } from '../parts/figures.ts';
 import { Field, Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 
 /** A schedule as the list shows it. */
 export interface ListedSchedule {
@@ -42,8 +45,8 @@ export function SchedulesPage({ schedules, form, problem, maySet }: SchedulesPro
     <>
       {problem === null ? null : (
         <div class="problem" role="alert">
-          <p>{escapeUnseen(problem.message)}</p>
-          <p>{escapeUnseen(problem.remedy)}</p>
+          <p>{escapeUnseen(wordsForPages(problem.message))}</p>
+          <p>{escapeUnseen(wordsForPages(problem.remedy))}</p>
         </div>
       )}
       {schedules.length === 0 ? (
@@ -59,38 +62,27 @@ export function SchedulesPage({ schedules, form, problem, maySet }: SchedulesPro
   );
 }
 
+const COLUMNS = ['Name', 'Does', 'When', `Next ${TIMES_SHOWN} times`, 'Done last', 'Missed last', 'Set by'];
+
 function ScheduleTable({ schedules, maySet }: Pick<SchedulesProps, 'schedules' | 'maySet'>) {
   return (
-    <div class="scroll">
-      <table class="schedules">
-        <caption>Schedules; times are those of the schedule's zone</caption>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Does</th>
-            <th scope="col">When</th>
-            <th scope="col">Next {TIMES_SHOWN} times</th>
-            <th scope="col">Done last</th>
-            <th scope="col">Missed last</th>
-            <th scope="col">Set by</th>
-            {maySet ? <th scope="col">Change</th> : null}
-          </tr>
-        </thead>
-        <tbody>
-          {schedules.map(({ name, document, waiting }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              {document === null ? (
-                <td colSpan={6}>Another version of payrun has set it; this one cannot read it.</td>
-              ) : (
-                <Cells document={document} waiting={waiting} />
-              )}
-              {maySet ? <Change name={name} /> : null}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      class="schedules"
+      caption="Schedules; times are those of the schedule's zone"
+      columns={maySet ? [...COLUMNS, 'Change'] : COLUMNS}
+    >
+      {schedules.map(({ name, document, waiting }) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          {document === null ? (
+            <td colSpan={6}>Another version of payrun has set it; this one cannot read it.</td>
+          ) : (
+            <Cells document={document} waiting={waiting} />
+          )}
+          {maySet ? <Change name={name} /> : null}
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -101,7 +93,7 @@ function Cells({ document, waiting }: { document: ScheduleDocument; waiting: num
       <td>
         {escapeUnseen(does)}
         {fault === null ? null : <p class="schedule-fault">It could not be done: {escapeUnseen(fault)}</p>}
-        {waiting === 0 ? null : <p>{waiting} to be done</p>}
+        {waiting === 0 ? null : <p>{shownCount(waiting)} to be done</p>}
       </td>
       <td>
         {words} ({zone}); made up for within {windowMs / 60_000} minutes

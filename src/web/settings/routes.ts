@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { reasonText } from '../../people/words.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-import { adoptSettings } from '../../runs/adopt-settings.ts';
-import { haltAll, releaseHalt } from '../../runs/control.ts';
+import { haltAll } from '../../runs/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
-import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
+import { adoptSeen, releaseByTwo } from './by-two.ts';
 import { readSections, type Section } from './sections.ts';
 import { SettingsPage } from './settings-page.tsx';
 
@@ -49,24 +48,13 @@ export function addSettingsPages(web: Web, deps: WebDeps): void {
   });
 
   web.post('/release', { config: { act: 'settle' } }, async (request, reply) => {
-    await app.ensureSeason();
-    const result = await releaseHalt(app, actorOf(request));
-    if (result === 'same-person')
-      throw new Problem(409, 'You have proposed the release.', 'Another person has to look and to confirm it.');
-    if (result === 'season')
-      throw new Problem(
-        503,
-        'Redis was restarted or went back in time, and what was sent is not known yet.',
-        'Start a worker on each data directory: it compares its intent logs within seconds. Then release the halt.',
-      );
+    await releaseByTwo(app, actorOf(request));
     return await reply.redirect(`${PAGE}#halt`, 303);
   });
 
   web.post(`${PAGE}/adopt`, { config: { act: 'settings' }, schema: { body: fields } }, async (request, reply) => {
     const { before } = readForm(adoptForm, request.body);
-    if ((await app.ledger.head.read()).safety !== before)
-      throw new Problem(409, "The ledger's settings have changed since you looked.", 'Look at them again.');
-    const adopted = await adoptSettings(app, actorOf(request));
+    const adopted = await adoptSeen(app, { before, actor: actorOf(request) });
     return await reply.redirect(`${PAGE}?adopted=${adopted}#safety`, 303);
   });
 }

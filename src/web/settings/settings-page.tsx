@@ -3,7 +3,9 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { type Adopted, settingsIn, takesTwo } from '../../runs/adopt-settings.ts';
+import { shownAmountsIn } from '../parts/figures.ts';
 import { Field, Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import type { Person } from '../web.ts';
 import type { Section } from './sections.ts';
 
@@ -29,7 +31,7 @@ export function SettingsPage({ sections, head, safety, adopted, who }: SettingsP
             {facts.map(([what, value]) => (
               <Fragment key={what}>
                 <dt>{escapeUnseen(what)}</dt>
-                <dd>{escapeUnseen(value)}</dd>
+                <dd>{escapeUnseen(shownAmountsIn(value))}</dd>
               </Fragment>
             ))}
           </dl>
@@ -141,26 +143,15 @@ function Safety({ head, safety, adopted, who }: Omit<SettingsProps, 'sections'>)
 function SafetyTable({ ledger, own }: { ledger: readonly string[]; own: readonly string[] }) {
   const rows = Array.from({ length: Math.max(ledger.length, own.length) }, (_, index) => [ledger[index], own[index]]);
   return (
-    <div class="scroll">
-      <table>
-        <caption>Safety settings of the ledger and of this process</caption>
-        <thead>
-          <tr>
-            <th scope="col">Ledger</th>
-            <th scope="col">This process</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([ofLedger = '–', ofProcess = '–']) => (
-            <tr key={`${ofLedger} ${ofProcess}`}>
-              <td>{ofLedger}</td>
-              <td class={ofLedger === ofProcess ? 'dim' : 'settings-other'}>
-                {ofLedger === ofProcess ? 'the same' : ofProcess}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Safety settings of the ledger and of this process" columns={['Ledger', 'This process']}>
+      {rows.map(([ofLedger = '–', ofProcess = '–']) => (
+        <tr key={`${ofLedger} ${ofProcess}`}>
+          <td>{ofLedger}</td>
+          <td class={ofLedger === ofProcess ? 'dim' : 'settings-other'}>
+            {ofLedger === ofProcess ? 'the same' : ofProcess}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -2,6 +2,7 @@ import { LIMITS, type Limit } from '../../ledger/payouts.ts';
 import { formatAmount } from '../../money.ts';
 import type { Limits } from '../../pay/limits.ts';
 import type { ApprovalRules } from '../../runs/approval.ts';
+import { shownCount } from '../parts/figures.ts';
 
 /** What, and how it is. */
 export type Fact = readonly [what: string, value: string];
@@ -17,7 +18,7 @@ const UNITS: readonly (readonly [ms: number, unit: string])[] = [
 export function durationWords(ms: number): string {
   const [unitMs, unit] = UNITS.find(([one]) => ms >= one && ms % one === 0) ?? [1, 'millisecond'];
   const count = ms / unitMs;
-  return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`;
+  return `${shownCount(count)} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 const LIMITED: Readonly<Record<Limit, string>> = {

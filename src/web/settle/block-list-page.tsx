@@ -2,6 +2,7 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Blocked } from '../../ledger/approvals.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { Field, Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
 
@@ -32,37 +33,26 @@ export function BlockListPage({ blocked, who, id }: BlockListProps) {
 
 function BlockTable({ blocked, who }: Pick<BlockListProps, 'blocked' | 'who'>) {
   return (
-    <div class="scroll">
-      <table>
-        <caption>Beneficiaries to whom nothing is paid</caption>
-        <thead>
-          <tr>
-            <th scope="col">Beneficiary</th>
-            <th scope="col">Blocked</th>
-            <th scope="col">By</th>
-            <th scope="col">Reason</th>
-            <th scope="col">End of the block</th>
-          </tr>
-        </thead>
-        <tbody>
-          {blocked.map((one) => (
-            <tr key={one.identityId}>
-              <th scope="row">
-                <code>{one.identityId}</code>
-              </th>
-              <td>
-                <Time at={one.at} />
-              </td>
-              <td>{escapeUnseen(one.by)}</td>
-              <td>{escapeUnseen(one.reason)}</td>
-              <td>
-                <Unblock one={one} who={who} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Beneficiaries to whom nothing is paid"
+      columns={['Beneficiary', 'Blocked', 'By', 'Reason', 'End of the block']}
+    >
+      {blocked.map((one) => (
+        <tr key={one.identityId}>
+          <th scope="row">
+            <code>{one.identityId}</code>
+          </th>
+          <td>
+            <Time at={one.at} />
+          </td>
+          <td>{escapeUnseen(one.by)}</td>
+          <td>{escapeUnseen(one.reason)}</td>
+          <td>
+            <Unblock one={one} who={who} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

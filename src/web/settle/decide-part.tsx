@@ -2,6 +2,7 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import { mayMove, type Payout, type Proposal } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { type Choice, choicesOf, indicationsOf } from '../../runs/choices.ts';
+import { wordsForPages } from '../page-words.ts';
 import { Form } from '../parts/form.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
@@ -93,7 +94,7 @@ function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Ch
               <input type="radio" name="decision" value={decision} required disabled={whyNot !== null} />{' '}
               {DECISION_WORDS[decision]}
             </label>
-            {whyNot === null ? null : <small class="hint"> not now: {whyNot}</small>}
+            {whyNot === null ? null : <small class="hint"> not now: {wordsForPages(whyNot)}</small>}
           </p>
         ))}
       </fieldset>

@@ -1,6 +1,7 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import type { Decided } from '../../runs/decide.ts';
+import { wordsForPages } from '../page-words.ts';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */
@@ -31,8 +32,8 @@ export function DecidedPage({ payout, decided }: { payout: Payout; decided: Deci
 export function NotDecidedPage({ payout, message, remedy }: { payout: Payout; message: string; remedy: string }) {
   return (
     <section class="problem" role="alert">
-      <p>{escapeUnseen(message)}</p>
-      <p>{remedy}</p>
+      <p>{escapeUnseen(wordsForPages(message))}</p>
+      <p>{wordsForPages(remedy)}</p>
       <Onwards payout={payout} />
     </section>
   );

@@ -17,6 +17,7 @@ import { findPayout, hrefOfRow, ofRow } from '../payouts/find-row.ts';
 import { problemOf } from '../problem.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { DecidedPage, NotDecidedPage } from './decided-page.tsx';
+import { openProposed } from './proposed.ts';
 import { ToSettlePage } from './to-settle-page.tsx';
 
 const PAYOUTS_PER_PAGE = 50;
@@ -48,18 +49,20 @@ const decideForm = z
 export function addSettlePages(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const openPay = openLookUps(app);
+  const readProposed = openProposed(app);
   const rules = () => ({ now: app.clock.now(), quoteGraceMs: app.config.quoteGraceMs });
 
   web.get('/to-settle', { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const { run, line } = request.query;
     const from = run === undefined ? null : { runId: run, line };
     const page = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
-    const body = ToSettlePage({ ...page, rules: rules(), isFirst: from === null });
+    const proposed = from === null ? await readProposed() : [];
+    const body = ToSettlePage({ ...page, proposed, rules: rules(), isFirst: from === null });
     return await sendPage(reply, deps, { title: 'To settle', body });
   });
 
   web.get('/to-settle.csv', { config: { act: 'read' } }, async (_request, reply) => {
-    return await sendDownload(reply, { name: 'to-settle', ending: 'csv', content: csvOf(deps) });
+    return await sendDownload(reply, { name: 'to-settle', ending: 'csv', content: csvOf(deps, readProposed) });
   });
 
   web.post(
@@ -114,8 +117,8 @@ function remedyFor(refusal: Refusal, { proposal }: Payout, by: string): string {
 const COLUMNS =
   'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor';
 
-async function* csvOf({ app }: WebDeps): AsyncGenerator<string, void> {
-  yield tableCsv([COLUMNS.split(',')]);
+async function* csvOf({ app }: WebDeps, readProposed: () => Promise<Payout[]>): AsyncGenerator<string, void> {
+  yield tableCsv([COLUMNS.split(','), ...(await readProposed()).map(cellsOf)]);
   let from: SettlePlace | null = null;
   do {
     const { payouts, next } = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_CALL });

@@ -1,8 +1,10 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
-import { formatAmount } from '../../money.ts';
 import type { Payout } from '../../payout.ts';
 import { choicesOf } from '../../runs/choices.ts';
 import type { SettlePage, SettlePlace } from '../../runs/to-settle.ts';
+import { Amount } from '../parts/money.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import { Indications } from './decide-part.tsx';
@@ -11,25 +13,34 @@ import { proposalWords } from './decisions.ts';
 interface ToSettleProps extends SettlePage {
   readonly rules: { readonly now: number; readonly quoteGraceMs: number };
   readonly isFirst: boolean;
+  /** Those of other states for which somebody has proposed something. */
+  readonly proposed: readonly Payout[];
 }
 
-/** Payouts that are unknown or held, over all runs. */
-export function ToSettlePage({ payouts, next, rules, isFirst }: ToSettleProps) {
+/** Payouts that are unknown or held, over all runs, and those of other states for which somebody has proposed something. */
+export function ToSettlePage({ payouts, next, rules, isFirst, proposed }: ToSettleProps) {
   return (
     <>
       <p>
         A payout is unknown when a payment request may have been sent and nobody knows what came of it: it is looked up
         until it is known. A held one waits for people: one proposes what becomes of it, another one confirms.
       </p>
-      {payouts.length === 0 ? <Nothing isLast={next === null} /> : <SettleTable payouts={payouts} rules={rules} />}
-      <nav class="pages" aria-label="Pages">
-        {isFirst ? null : <a href="/to-settle">Newest runs</a>}
-        {next === null ? null : (
-          <a rel="next" href={hrefFrom(next)}>
-            Older
-          </a>
-        )}
-      </nav>
+      {proposed.length === 0 ? null : (
+        <SettleTable caption="Payouts of other states that wait for another person" payouts={proposed} rules={rules} />
+      )}
+      {payouts.length === 0 ? (
+        <Nothing isLast={next === null} isAll={proposed.length === 0} />
+      ) : (
+        <SettleTable
+          caption="Unknown and held payouts, those of the newest run first"
+          payouts={payouts}
+          rules={rules}
+        />
+      )}
+      <Pages
+        before={isFirst ? undefined : { href: '/to-settle', words: 'Newest runs' }}
+        after={next === null ? undefined : { href: hrefFrom(next), words: 'Older' }}
+      />
       <p>
         <a href="/to-settle.csv">All of them as CSV</a> · <a href="/block-list">Blocked beneficiaries</a>
       </p>
@@ -41,41 +52,28 @@ function hrefFrom({ runId, line }: SettlePlace): string {
   return `/to-settle?${new URLSearchParams({ run: runId, line: String(line) })}`;
 }
 
-function Nothing({ isLast }: { isLast: boolean }) {
+function Nothing({ isLast, isAll }: { isLast: boolean; isAll: boolean }) {
   return (
     <p class="empty">
       {isLast
-        ? 'Nothing is unknown or held here: there is nothing for people to settle. '
+        ? `Nothing is unknown or held here${isAll ? ': there is nothing for people to settle' : ''}. `
         : 'The runs of this page have nothing to settle; older ones follow. '}
       <a href="/runs">To the runs</a>
     </p>
   );
 }
 
-function SettleTable({ payouts, rules }: Pick<ToSettleProps, 'payouts' | 'rules'>) {
+function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' | 'rules'> & { caption: string }) {
   return (
-    <div class="scroll">
-      <table class="to-settle">
-        <caption>Unknown and held payouts, those of the newest run first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Reference</th>
-            <th scope="col">Run</th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-            <th scope="col">State</th>
-            <th scope="col">Evidence</th>
-            <th scope="col">Decision</th>
-          </tr>
-        </thead>
-        <tbody>
-          {payouts.map((payout) => (
-            <SettleLine key={`${payout.runId}-${payout.line}`} payout={payout} rules={rules} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption={caption}
+      columns={['Reference', 'Run', { number: 'Amount' }, 'State', 'Evidence', 'Decision']}
+      class="to-settle"
+    >
+      {payouts.map((payout) => (
+        <SettleLine key={`${payout.runId}-${payout.line}`} payout={payout} rules={rules} />
+      ))}
+    </Table>
   );
 }
 
@@ -91,7 +89,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
         <a href={`/runs/${payout.runId}`}>{payout.runId}</a>, line {payout.line}
       </td>
       <td class="number">
-        {formatAmount(row.amount)} <abbr>{row.amount.currency}</abbr>
+        <Amount money={row.amount} />
       </td>
       <td>
         <span class={`outcome ${payout.state}`}>{payout.state}</span> {escapeUnseen(reason)}

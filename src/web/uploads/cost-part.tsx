@@ -1,4 +1,6 @@
+import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { UploadCost } from './cost.ts';
 
@@ -24,10 +26,12 @@ function Cost({ cost }: { cost: UploadCost }) {
   return (
     <>
       <p>
-        By {quotes.usable} of {quotes.asked} quotes, asked for at <Time at={cost.at} />
+        By {shownCount(quotes.usable)} of {shownCount(quotes.asked)} quotes, asked for at <Time at={cost.at} />
         {cost.sandbox ? ' from the sandbox: rates and fees are simulated' : ''}.{' '}
-        {quotes.ended === null ? null : `${quotes.unasked} were not had: ${quotes.ended.reason}. `}
-        {cost.rowsUnpriced === 0 ? null : `${cost.rowsUnpriced} rows are in no figure, for no quote shows their cost. `}
+        {quotes.ended === null ? null : `${shownCount(quotes.unasked)} were not had: ${quotes.ended.reason}. `}
+        {cost.rowsUnpriced === 0
+          ? null
+          : `${shownCount(cost.rowsUnpriced)} rows are in no figure, for no quote shows their cost. `}
         What is marked ~ is estimated from a sample.
       </p>
       <p>
@@ -56,73 +60,52 @@ function Funds({ cost: { funds, arriving } }: { cost: UploadCost }) {
   const needs = new Map(funds.map((one) => [one.currency, one]));
   const currencies = [...new Set([...needs.keys(), ...arrives.keys()])].toSorted();
   return (
-    <div class="scroll">
-      <table class="totals">
-        <caption>Funds needed, and what arrives</caption>
-        <thead>
-          <tr>
-            <th scope="col">Currency</th>
-            <th scope="col">Source amounts</th>
-            <th scope="col">Fees and taxes</th>
-            <th scope="col">Funds needed</th>
-            <th scope="col">Arrives</th>
+    <Table
+      caption="Funds needed, and what arrives"
+      columns={['Currency', 'Source amounts', 'Fees and taxes', 'Funds needed', 'Arrives']}
+      class="totals"
+    >
+      {currencies.map((currency) => {
+        const need = needs.get(currency);
+        const arrival = arrives.get(currency);
+        return (
+          <tr key={currency}>
+            <th scope="row">{currency}</th>
+            <td>{figure(need?.amount, need)}</td>
+            <td>{figure(need?.fees, need)}</td>
+            <td>{figure(need?.needed, need)}</td>
+            <td>{figure(arrival?.amount, arrival)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {currencies.map((currency) => {
-            const need = needs.get(currency);
-            const arrival = arrives.get(currency);
-            return (
-              <tr key={currency}>
-                <th scope="row">{currency}</th>
-                <td>{figure(need?.amount, need)}</td>
-                <td>{figure(need?.fees, need)}</td>
-                <td>{figure(need?.needed, need)}</td>
-                <td>{figure(arrival?.amount, arrival)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </Table>
   );
 }
 
 function Corridors({ cost: { corridors } }: { cost: UploadCost }) {
   return (
-    <div class="scroll">
-      <table class="totals">
-        <caption>By corridor</caption>
-        <thead>
-          <tr>
-            <th scope="col">Corridor</th>
-            <th scope="col">Rows</th>
-            <th scope="col">Source amounts</th>
-            <th scope="col">Fees and taxes</th>
-            <th scope="col">Arrives</th>
-            <th scope="col">Rates</th>
-          </tr>
-        </thead>
-        <tbody>
-          {corridors.map((one) => (
-            <tr key={one.corridor}>
-              <th scope="row">{one.corridor}</th>
-              <td>{one.rows}</td>
-              <td>{figure(one.sourceAmount, one, one.sourceCurrency)}</td>
-              <td>{one.fees?.map((fee) => figure(fee.amount, one, fee.currency)).join(' + ') ?? '–'}</td>
-              <td>{figure(one.destinationAmount, one, one.destinationCurrency)}</td>
-              <td>{ratesText(one.rates)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="By corridor"
+      columns={['Corridor', 'Rows', 'Source amounts', 'Fees and taxes', 'Arrives', 'Rates']}
+      class="totals"
+    >
+      {corridors.map((one) => (
+        <tr key={one.corridor}>
+          <th scope="row">{one.corridor}</th>
+          <td>{shownCount(one.rows)}</td>
+          <td>{figure(one.sourceAmount, one, one.sourceCurrency)}</td>
+          <td>{one.fees?.map((fee) => figure(fee.amount, one, fee.currency)).join(' + ') ?? '–'}</td>
+          <td>{figure(one.destinationAmount, one, one.destinationCurrency)}</td>
+          <td>{ratesText(one.rates)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
 function figure(amount: string | null | undefined, { estimate } = { estimate: false }, currency = ''): string {
   if (amount === null || amount === undefined) return '–';
-  return `${estimate ? '~' : ''}${amount} ${currency}`.trimEnd();
+  return `${estimate ? '~' : ''}${shownDecimal(amount)} ${currency}`.trimEnd();
 }
 
 function ratesText(rates: { lowest: string; highest: string } | null): string {
@@ -133,36 +116,26 @@ function ratesText(rates: { lowest: string; highest: string } | null): string {
 function Unquoted({ cost: { quotes, unquotedRows } }: { cost: UploadCost }) {
   if (unquotedRows.length === 0) return null;
   return (
-    <div class="scroll">
-      <table>
-        <caption>
-          Rows without a usable quote: {quotes.unquoted}. Those that would be held or rejected are in no figure.
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              Line
-            </th>
-            <th scope="col">Reference</th>
-            <th scope="col">Would be</th>
-            <th scope="col">Code</th>
-            <th scope="col">Reason</th>
-          </tr>
-        </thead>
-        <tbody>
-          {unquotedRows.map(({ line, reference, outcome, code, reason }) => (
-            <tr key={line}>
-              <td class="number">{line}</td>
-              <td>{reference}</td>
-              <td>{outcome}</td>
-              <td>
-                <code>{code}</code>
-              </td>
-              <td>{reason}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption={
+        <>
+          Rows without a usable quote: {shownCount(quotes.unquoted)}. Those that would be held or rejected are in no
+          figure.
+        </>
+      }
+      columns={[{ number: 'Line' }, 'Reference', 'Would be', 'Code', 'Reason']}
+    >
+      {unquotedRows.map(({ line, reference, outcome, code, reason }) => (
+        <tr key={line}>
+          <td class="number">{line}</td>
+          <td>{reference}</td>
+          <td>{outcome}</td>
+          <td>
+            <code>{code}</code>
+          </td>
+          <td>{reason}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,4 +1,7 @@
+import { wordsForPages } from '../page-words.ts';
+import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { UploadCost } from './cost.ts';
 import { CostPart } from './cost-part.tsx';
@@ -22,7 +25,7 @@ export function ReviewPage({ upload, review, cost, approvals, isOwn }: ReviewPag
     <>
       {upload.trouble === null ? null : (
         <p class="problem" role="alert">
-          {upload.trouble}
+          {wordsForPages(upload.trouble)}
         </p>
       )}
       <Verdict upload={upload} review={review} />
@@ -56,7 +59,7 @@ function Verdict({ upload: { state }, review }: Pick<ReviewPageProps, 'upload' |
 }
 
 function refusedText({ rows, valid }: Review): string {
-  return rows - valid === 1 ? '1 is refused' : `${(rows - valid).toLocaleString('en')} are refused`;
+  return rows - valid === 1 ? '1 is refused' : `${shownCount(rows - valid)} are refused`;
 }
 
 function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | 'review' | 'approvals'>) {
@@ -65,11 +68,12 @@ function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | '
     <dl class="facts">
       <dt>File</dt>
       <dd>
-        {upload.name}, {upload.bytes.toLocaleString('en')} bytes
+        {upload.name}, {shownCount(upload.bytes)} bytes
       </dd>
       <dt>Rows</dt>
       <dd>
-        {review.rows}, {review.valid} of them valid, {review.rows - review.valid} refused
+        {shownCount(review.rows)}, {shownCount(review.valid)} of them valid, {shownCount(review.rows - review.valid)}{' '}
+        refused
       </dd>
       <dt>SHA-256</dt>
       <dd>
@@ -88,7 +92,7 @@ function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | '
       {options.maxCostDriftBp === null ? null : (
         <>
           <dt>Largest drift of costs</dt>
-          <dd>{options.maxCostDriftBp} basis points</dd>
+          <dd>{shownCount(options.maxCostDriftBp)} basis points</dd>
         </>
       )}
       {options.again ? (
@@ -117,32 +121,20 @@ function approvalText(approvals: number): string {
 function Totals({ review: { totals, validTotals, rows, valid } }: Pick<ReviewPageProps, 'review'>) {
   const validOf = new Map(validTotals.map(({ currency, amount }) => [currency, amount]));
   return (
-    <div class="scroll">
-      <table class="totals">
-        <caption>Totals per currency</caption>
-        <thead>
-          <tr>
-            <th scope="col">Currency</th>
-            <th scope="col">In the file</th>
-            <th scope="col">Valid rows</th>
-          </tr>
-        </thead>
-        <tbody>
-          <tr>
-            <th scope="row">Rows</th>
-            <td>{rows}</td>
-            <td>{valid}</td>
-          </tr>
-          {totals.map(({ currency, amount }) => (
-            <tr key={currency}>
-              <th scope="row">{currency}</th>
-              <td>{amount}</td>
-              <td>{validOf.get(currency) ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Totals per currency" columns={['Currency', 'In the file', 'Valid rows']} class="totals">
+      <tr>
+        <th scope="row">Rows</th>
+        <td>{shownCount(rows)}</td>
+        <td>{shownCount(valid)}</td>
+      </tr>
+      {totals.map(({ currency, amount }) => (
+        <tr key={currency}>
+          <th scope="row">{currency}</th>
+          <td>{shownDecimal(amount)}</td>
+          <td>{shownDecimal(validOf.get(currency) ?? '–')}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -170,12 +162,12 @@ function Buttons({ upload, isPayable, isOwn }: Pick<ReviewPageProps, 'upload' | 
 function Problems({ id, review }: { id: string; review: Review }) {
   const { problems, problemsTotal, warnings, hasMarkedUpCopy } = review;
   if (problemsTotal === 0 && warnings.length === 0) return null;
-  const shown = problems.length < problemsTotal ? `, the first ${problems.length.toLocaleString('en')} shown` : '';
+  const shown = problems.length < problemsTotal ? `, the first ${shownCount(problems.length)} shown` : '';
   return (
     <section aria-labelledby="problems">
       <h2 id="problems">Problems</h2>
       <p>
-        {problemsTotal.toLocaleString('en')} problems{shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>{' '}
+        {shownCount(problemsTotal)} problems{shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>{' '}
         {hasMarkedUpCopy ? (
           <a href={`/uploads/${id}/marked-up.csv`}>The file with its problems in two more columns</a>
         ) : null}

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { isSamePerson } from '../../people/same-person.ts';
+import { shownCount } from '../parts/figures.ts';
 import { Problem } from '../problem.ts';
 import { shownFileName } from './file-name.ts';
 import {
@@ -98,7 +99,7 @@ async function* arriving(incoming: AsyncIterable<Buffer>): AsyncGenerator<Buffer
 export function tooLarge(fileBytesMax: number): Problem {
   return new Problem(
     413,
-    `The file has more than ${fileBytesMax.toLocaleString('en')} bytes.`,
+    `The file has more than ${shownCount(fileBytesMax)} bytes.`,
     'Split it into smaller files; the limit is "files.fileBytesMax" of PAYRUN_CONFIG.',
   );
 }
@@ -117,7 +118,7 @@ async function requireRoom(deps: UploadDeps, person: string): Promise<void> {
   if (sizes.reduce((sum, size) => sum + size, 0) <= bytesMax) return;
   throw new Problem(
     409,
-    `Your uploaded files have more than ${bytesMax.toLocaleString('en')} bytes together.`,
+    `Your uploaded files have more than ${shownCount(bytesMax)} bytes together.`,
     'Hand in or discard some of them on the upload page, then send this one again.',
   );
 }

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
+import { shownCount } from '../parts/figures.ts';
 import { CsrfContext } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { TemplateChoice } from './templates.ts';
 import type { Upload } from './upload.ts';
@@ -54,7 +56,7 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
 }
 
 function FileField({ fileBytesMax }: { fileBytesMax: number }) {
-  const bytes = fileBytesMax.toLocaleString('en');
+  const bytes = shownCount(fileBytesMax);
   return (
     <div class="drop">
       <Labelled
@@ -185,36 +187,23 @@ const STATE_WORDS: Readonly<Record<Upload['state'], string>> = {
 function Waiting({ uploads }: { uploads: readonly Upload[] }) {
   if (uploads.length === 0) return <p class="empty">No uploaded file waits. Choose one above to begin with.</p>;
   return (
-    <div class="scroll">
-      <table>
-        <caption>Uploaded files; what is not handed in within 24 hours is removed</caption>
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col">State</th>
-            <th scope="col">Uploaded</th>
-            <th scope="col">By</th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {uploads.map(({ id, name, state, createdAt, person, bytes, runId }) => (
-            <tr key={id}>
-              <th scope="row">
-                <a href={`/uploads/${id}`}>{name}</a>
-              </th>
-              <td>{runId === null ? STATE_WORDS[state] : <a href={`/runs/${runId}`}>Run {runId}</a>}</td>
-              <td>
-                <Time at={createdAt} />
-              </td>
-              <td>{person}</td>
-              <td class="number">{bytes.toLocaleString('en')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Uploaded files; what is not handed in within 24 hours is removed"
+      columns={['File', 'State', 'Uploaded', 'By', { number: 'Bytes' }]}
+    >
+      {uploads.map(({ id, name, state, createdAt, person, bytes, runId }) => (
+        <tr key={id}>
+          <th scope="row">
+            <a href={`/uploads/${id}`}>{name}</a>
+          </th>
+          <td>{runId === null ? STATE_WORDS[state] : <a href={`/runs/${runId}`}>Run {runId}</a>}</td>
+          <td>
+            <Time at={createdAt} />
+          </td>
+          <td>{person}</td>
+          <td class="number">{shownCount(bytes)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

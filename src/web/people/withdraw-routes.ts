@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { withdrawProposal } from '../../people/withdraw.ts';
+import { actorOf } from '../actor.ts';
+import { readForm } from '../parts/read-form.ts';
+import type { Web, WebDeps } from '../web.ts';
+
+const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
+const form = z.strictObject({ csrf: z.string(), target: z.string(), what: z.string() });
+
+/** Takes back what an admin proposed for a user or a key. */
+export function addWithdrawPage(web: Web, { app }: WebDeps): void {
+  web.post('/proposals/withdraw', { config: { act: 'users' }, schema: fields }, async (request, reply) => {
+    const { target, what } = readForm(form, request.body);
+    await withdrawProposal(app, { target, what, actor: actorOf(request), ip: request.ip });
+    return await reply.redirect(target.startsWith('key ') ? '/keys' : '/users', 303);
+  });
+}

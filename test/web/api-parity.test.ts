@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openWholeSite, pageRoutes, routesOf } from './whole-site.ts';
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+/** What a program does in the place of each form; null for what only concerns a person at a browser. */
+const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
+  'POST /sign-in': null,
+  'POST /sign-out': null,
+  'POST /password': null,
+  'POST /upload': ['POST /validate', 'POST /validate/marked-up'],
+  'POST /uploads/:id/cost': ['POST /preview'],
+  'POST /uploads/:id/hand-in': ['POST /runs'],
+  // Of what a program sends nothing is kept but the run.
+  'POST /uploads/:id/discard': null,
+  'POST /runs/:run/approve': ['POST /runs/:run/approve'],
+  'POST /runs/:run/pause': ['POST /runs/:run/pause'],
+  'POST /runs/:run/resume': ['POST /runs/:run/resume'],
+  'POST /runs/:run/cancel': ['POST /runs/:run/cancel'],
+  'POST /runs/:run/payouts/:line/decide': [
+    'POST /runs/:run/payouts/:line/allow',
+    'POST /runs/:run/payouts/:line/drop',
+    'POST /runs/:run/payouts/:line/resolve',
+  ],
+  'POST /runs/:run/payouts/:line/cancel': ['POST /runs/:run/payouts/:line/cancel'],
+  'POST /block-list': ['PUT /block-list/:identity'],
+  'POST /block-list/unblock': ['DELETE /block-list/:identity'],
+  'POST /schedules': ['PUT /schedules/:name'],
+  'POST /schedules/remove': ['DELETE /schedules/:name'],
+  'POST /settings/adopt': ['POST /settings/adopt'],
+  'POST /halt': ['POST /halt'],
+  'POST /release': ['POST /release'],
+  'POST /users': ['POST /users'],
+  'POST /users/role': ['POST /users/:name/role'],
+  'POST /users/enable': ['POST /users/:name/enable'],
+  'POST /users/disable': ['POST /users/:name/disable'],
+  'POST /users/reset': ['POST /users/:name/reset'],
+  'POST /keys': ['POST /keys'],
+  'POST /keys/revoke': ['DELETE /keys/:name'],
+  'POST /proposals/withdraw': ['POST /proposals/withdraw'],
+  'POST /audit/verify': ['GET /audit/verdict'],
+};
+
+/** What there is to take away, and the operation that gives the same. */
+const DOWNLOADS: Readonly<Record<string, string>> = {
+  'GET /runs/:run/report': 'GET /runs/:run/report',
+  'GET /runs/:run/reports/:file': 'GET /runs/:run/reports/:file',
+  'GET /runs/:run/retry-file': 'GET /runs/:run/retry-file',
+  'GET /to-settle.csv': 'GET /to-settle',
+  'GET /uploads/:id/problems.csv': 'POST /validate',
+  'GET /uploads/:id/marked-up.csv': 'POST /validate/marked-up',
+};
+
+test('whatever a form does, a program can do: each has its operations, which the server has', async () => {
+  const { web } = await openWholeSite(server);
+  const forms = pageRoutes(web).filter((route) => route.startsWith('POST ') && !route.includes('/admin/queues'));
+  expect(forms.toSorted()).toEqual(Object.keys(COUNTERPARTS).toSorted());
+  const operations = routesOf(web).filter((route) => route.includes(' /api/v1/'));
+  const own = new Set(operations.map((route) => route.replace(' /api/v1/', ' /')));
+  const wanted = [...Object.values(COUNTERPARTS), Object.values(DOWNLOADS)].flatMap((one) => one ?? []);
+  expect(wanted.filter((operation) => !own.has(operation))).toEqual([]);
+  expect(Object.keys(DOWNLOADS).filter((route) => !pageRoutes(web).includes(route))).toEqual([]);
+});
