@@ -16,7 +16,7 @@ export async function inbox(
       skipInvalid: false,
       stopping,
       answered: (as, { kind }) =>
-        app.log.info(kind === 'ack' ? 'a file was accepted' : 'a file was refused', { reason: as }),
+        app.log.info(kind === 'ack' ? 'a file was accepted' : 'a file was answered with what is wrong', { reason: as }),
       reported: (run) => app.log.info('a report was delivered', { run }),
       describe: describeFault,
       say: (reason) => app.log.warn('the inbox has a fault', { reason }),

@@ -195,7 +195,11 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     await skipByKeyboard(one.page);
     await tabTo(one.page, '[name=file]');
     await one.page.keyboard.press('Enter');
-    await (await chooser).setFiles({ name: 'typed.csv', mimeType: 'text/csv', buffer: Buffer.from(payoutFile(2, 'KEY')) });
+    await (await chooser).setFiles({
+      name: 'typed.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(payoutFile(2, 'KEY')),
+    });
     await tabTo(one.page, '.upload button.main');
     await one.page.keyboard.press('Enter');
     await seeTitle(one.page, 'typed.csv');
