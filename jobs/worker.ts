@@ -140,5 +140,10 @@ async function purge({ app }: JobDeps, actor: string): Promise<void> {
 
 /** A processor returns nothing: a result that cannot be written as JSON would turn a success into a retry. */
 async function process(deps: JobDeps, name: JobName, job: Job): Promise<void> {
-  await PROCESSORS[name](deps, job.data);
+  await deps.app.traceJob({ name, run: runOf(job) }, () => PROCESSORS[name](deps, job.data));
+}
+
+function runOf({ data }: Job<unknown>): string | undefined {
+  const named = typeof data === 'object' && data !== null && 'runId' in data ? data.runId : undefined;
+  return typeof named === 'string' ? named : undefined;
 }

@@ -26,6 +26,7 @@ import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs
 import type { Brake } from './service/brake.ts';
 import { readCapabilitiesRecord } from './service/capabilities-file.ts';
 import { type ObserveCall, openService, type Service } from './service/client.ts';
+import type { TraceJob } from './tracing.ts';
 import { VERSION } from './version.ts';
 
 /** What does not close within this, because its Redis is gone, is left. */
@@ -62,6 +63,8 @@ export interface AppOptions<J extends Jobs> {
   readonly report: (line: string) => void;
   /** Told of each exchange with the service, for figures. */
   readonly observe?: ObserveCall | undefined;
+  /** Does the work of each job. */
+  readonly traceJob?: TraceJob;
   readonly openJobs: (redis: Redis, prefix: string) => J;
 }
 
@@ -83,6 +86,7 @@ export interface App<J extends Jobs = Jobs> {
   readonly capabilities: ReadonlySet<string>;
   readonly overrides: readonly string[];
   readonly observe: ObserveCall;
+  readonly traceJob: TraceJob;
   /** What about Redis is less than durable now; rejects when it does not answer. */
   readonly readDurability: () => Promise<readonly DurabilityFinding[]>;
   /** What the safety rule depends on, as this process is set. */
@@ -140,6 +144,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       overrides,
       safety,
       observe: options.observe ?? (() => {}),
+      traceJob: options.traceJob ?? ((_job, work) => work()),
       readDurability: () => readDurability(redis),
       ensureSeason: onceAtATime(() => ensureSeason({ ...season, arms: false })),
       joinSeason,
@@ -268,7 +273,7 @@ async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): 
 
 async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promise<RedisAddress> {
   const { config, clock, report } = options;
-  if (config.redisUrl !== undefined) return { url: config.redisUrl };
+  if (config.redisUrl !== undefined) return { url: config.redisUrl, prefix: config.prefix };
   const server = await openPrivateRedis(config.dataDir, { clock, report });
   closing.push(() => server.close());
   return { socket: server.socket };

@@ -37,6 +37,16 @@ export const breaker = z.string().transform((value, context) => {
   return { bad, of };
 });
 
+/** Of one server as a URL; of several, which URLs do not know, only its beginning is looked at here. */
+export const redisAddress = z
+  .string()
+  .refine(
+    (address) =>
+      /^rediss?\+(sentinel|cluster):\/\/[^/]/.test(address) ||
+      (/^(redis|rediss|unix):/.test(address) && URL.canParse(address)),
+    { error: 'must be a redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// address' },
+  );
+
 export const proxyAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
   .refine((address) => isPlainAddress(new URL(address)), {

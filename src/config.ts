@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile } from './config-file.ts';
-import { breaker, certificateFile, hostKeys, integer, oneOf, proxyAddress, text } from './config-values.ts';
+import {
+  breaker,
+  certificateFile,
+  hostKeys,
+  integer,
+  oneOf,
+  proxyAddress,
+  redisAddress,
+  text,
+} from './config-values.ts';
 import { duration, durationFrom } from './duration.ts';
 import { codeOf, EXIT, Refusal } from './refusal.ts';
 
@@ -85,6 +94,8 @@ export interface Config extends ConfigFile {
   readonly sftp: { readonly privateKey: string; readonly hostKeys: readonly string[] } | undefined;
   /** Where a worker tells its figures on this machine; undefined: nowhere. */
   readonly metricsPort: number | undefined;
+  /** Whether traces are sent to a collector (src/tracing.ts). */
+  readonly otel: boolean;
   /** Undefined lets the command decide: info for what runs on its own, errors only for what a person waits for. */
   readonly logLevel: LogLevel | undefined;
 }
@@ -101,9 +112,7 @@ const capabilityList = z.string().transform((list, context) => {
 
 /** One entry for each setting of design 10; the README's table is compared with it by a test. */
 const schema = z.object({
-  REDIS_URL: z
-    .url({ protocol: /^(redis|rediss|unix)$/, error: 'must be a redis://, rediss:// or unix:// address' })
-    .optional(),
+  REDIS_URL: redisAddress.optional(),
   PAYRUN_SERVICE_URL: z.url({ protocol: /^https?$/, error: 'must be an https:// or http:// address' }).optional(),
   PAYRUN_CLIENT_ID: text.optional(),
   PAYRUN_CLIENT_SECRET: text.optional(),
@@ -155,6 +164,7 @@ const schema = z.object({
   PAYRUN_SFTP_KEY: text.optional(),
   PAYRUN_SFTP_HOST_KEY: hostKeys.optional(),
   PAYRUN_METRICS_PORT: integer(1, 65_535).optional(),
+  PAYRUN_OTEL: oneOf(['off', 'on']).default('off'),
   PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
 });
 type Settings = z.infer<typeof schema>;
@@ -356,6 +366,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     redisDurability: settings.PAYRUN_REDIS_DURABILITY,
     sftp: sftpOf(settings),
     metricsPort: settings.PAYRUN_METRICS_PORT,
+    otel: settings.PAYRUN_OTEL === 'on',
     logLevel: settings.PAYRUN_LOG_LEVEL,
   };
 }

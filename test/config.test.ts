@@ -96,6 +96,7 @@ describe('without any setting', () => {
       },
       redisDurability: 'required',
       sftp: undefined,
+      otel: false,
       logLevel: undefined,
     });
   });
@@ -169,6 +170,8 @@ describe('a good value is taken', () => {
     ['PAYRUN_PREFIX', 'team-a{payrun_2}', 'prefix', 'team-a{payrun_2}'],
     ['PAYRUN_REDIS_DURABILITY', 'overridden', 'redisDurability', 'overridden'],
     ['PAYRUN_METRICS_PORT', '9464', 'metricsPort', 9464],
+    ['PAYRUN_OTEL', 'on', 'otel', true],
+    ['PAYRUN_OTEL', 'off', 'otel', false],
     ['PAYRUN_LOG_LEVEL', 'debug', 'logLevel', 'debug'],
     ['PAYRUN_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ])('%s=%s', (...[name, value, field, expected]) => {
@@ -205,6 +208,7 @@ describe('a bad value is refused by the name of its setting, and the message say
     PAYRUN_PREFIX: ['', 'payrun', '{}', '{a}{b}', '{pay run}', '{payrun', '{payrun}x', 'a:{payrun}', '{pay*run}'],
     PAYRUN_REDIS_DURABILITY: ['', 'none', 'Overridden'],
     PAYRUN_METRICS_PORT: [...INTEGER, '65536'],
+    PAYRUN_OTEL: ['', 'true', '1', 'ON'],
     PAYRUN_LOG_LEVEL: ['', 'INFO', 'verbose', '30'],
   };
 

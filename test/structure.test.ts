@@ -156,6 +156,11 @@ describe('each third-party client lives behind one door', () => {
     commander: ['src/cli'],
     jose: ['src/sandbox'],
     pino: ['src/log.ts'],
+    '@opentelemetry/api': ['src/tracing.ts'],
+    '@opentelemetry/context-async-hooks': ['src/tracing.ts'],
+    '@opentelemetry/exporter-trace-otlp-http': ['src/tracing.ts'],
+    '@opentelemetry/resources': ['src/tracing.ts'],
+    '@opentelemetry/sdk-trace-base': ['src/tracing.ts'],
     nodemailer: ['src/notify'],
     'ssh2-sftp-client': ['src/inbox'],
     'cron-parser': ['src/schedules'],
@@ -234,7 +239,7 @@ describe('a source file', () => {
     const named =
       `app cli intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(' ');
     const files =
-      'payout money config config-file config-problems config-values config-web clock log metrics refusal duration version'
+      'payout money config config-file config-problems config-values config-web clock log metrics tracing refusal duration version'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);

@@ -7,6 +7,7 @@ import { openLog } from '../log.ts';
 import { type At, goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import type { ObserveCall } from '../service/client.ts';
+import { noTracing, openTracing, type Tracing } from '../tracing.ts';
 import { say } from './print.ts';
 
 export interface OpenOptions {
@@ -27,17 +28,22 @@ export async function withApp(
 ): Promise<ExitCode> {
   const { adapt = (asRead: Config) => asRead } = options;
   const config = adapt(readConfig());
-  const app = await openCommandApp(config, options);
+  const tracing = config.otel ? await openTracing(systemClock) : noTracing;
   try {
-    return await command(app);
+    const app = await openCommandApp(config, { ...options, tracing });
+    try {
+      return await command(app);
+    } finally {
+      await app.close();
+    }
   } finally {
-    await app.close();
+    await tracing.close();
   }
 }
 
 async function openCommandApp(
   config: Config,
-  { logLevel, looks = false, at = goOn, observe }: OpenOptions,
+  { logLevel, looks = false, at = goOn, observe, tracing }: OpenOptions & { readonly tracing: Tracing },
 ): Promise<App<JobQueues>> {
   return await openApp({
     config,
@@ -47,7 +53,11 @@ async function openCommandApp(
     at,
     looks,
     report: say,
-    observe,
+    observe(call) {
+      observe?.(call);
+      tracing.observe(call);
+    },
+    traceJob: tracing.job,
     openJobs: openQueues,
   });
 }

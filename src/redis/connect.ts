@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { type RedisAddress, readAddress } from './address.ts';
+
+export type { RedisAddress } from './address.ts';
 
 const CONNECT_MS_MAX = 10_000;
 const COMMAND_MS_MAX = 30_000;
@@ -12,10 +15,6 @@ const SILENT_JOBS_MS_MAX = 12_000;
 const RECONNECT_STEP_MS = 50;
 const RECONNECT_MS_MAX = 2_000;
 const REQUEST_RETRIES_MAX = 20;
-const DEFAULT_PORT = 6379;
-
-/** A `redis://`, `rediss://` or `unix://` address, or the path of a unix socket. */
-export type RedisAddress = { readonly url: string } | { readonly socket: string };
 
 /**
  * What a connection is for (engine-notes 23).
@@ -34,6 +33,11 @@ export interface ConnectOptions {
   /** Told of each error once the connection has been made: losses, failed reconnects. */
   readonly onError?: (error: Error) => void;
 }
+
+/** What a server says that is not the primary, or not any more. */
+const NOT_PRIMARY = /^READONLY/;
+/** The same of one of several, which the others may have left behind. */
+const NOT_THE_ONE = /^(READONLY|NOREPLICAS|MOVED|CLUSTERDOWN)/;
 
 const BEHAVIOUR: Readonly<Record<ConnectionKind, RedisOptions>> = {
   commands: {
@@ -68,19 +72,20 @@ const REMEDY_OTHERWISE =
  * neither shows a password.
  */
 export async function connectRedis(address: RedisAddress, options: ConnectOptions): Promise<Redis> {
-  const { endpoint, shown } = readAddress(address);
+  const { options: endpoint, shown, isOneOfSeveral } = readAddress(address);
+  const notThisOne = isOneOfSeveral ? NOT_THE_ONE : NOT_PRIMARY;
   const redis = withoutStaleTimer(
     new Redis({
+      connectTimeout: CONNECT_MS_MAX,
       ...endpoint,
       ...BEHAVIOUR[options.kind],
       ...timeoutsOf(options),
       connectionName: options.name,
       lazyConnect: true,
       disableClientInfo: true,
-      connectTimeout: CONNECT_MS_MAX,
       retryStrategy: (attempt) => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MS_MAX),
       // After a failover the old master stays connected as a replica and refuses every write until one reconnects.
-      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      reconnectOnError: (error) => notThisOne.test(error.message),
     }),
   );
   let connected = false;
@@ -158,73 +163,5 @@ function refuseConnection(shown: string, cause: unknown): Refusal {
     exitCode: EXIT.unavailable,
     remedy: REMEDIES.find(([sign]) => sign.test(`${code} ${text}`))?.[1] ?? REMEDY_OTHERWISE,
     cause,
-  });
-}
-
-interface ReadAddress {
-  readonly endpoint: RedisOptions;
-  /** Without user and password. */
-  readonly shown: string;
-}
-
-function readAddress(address: RedisAddress): ReadAddress {
-  if ('socket' in address) return { endpoint: { path: address.socket }, shown: address.socket };
-  const url = URL.canParse(address.url) ? new URL(address.url) : undefined;
-  if (url === undefined) throw refuseAddress('is no address');
-  const unknown = [...url.searchParams.keys()].find((name) => name !== 'db');
-  if (unknown !== undefined) throw refuseAddress(`has ?${unknown}, of which only ?db= is known`);
-  switch (url.protocol) {
-    case 'unix:':
-      return readSocketAddress(url);
-    case 'redis:':
-    case 'rediss:':
-      return readNetworkAddress(url);
-    default:
-      throw refuseAddress(`begins with ${url.protocol}`);
-  }
-}
-
-function readSocketAddress(url: URL): ReadAddress {
-  const path = decode(url.pathname);
-  if (url.host !== '' || !path.startsWith('/')) throw refuseAddress('has no absolute path after unix://');
-  const db = readDatabase(url.searchParams.get('db') ?? '0');
-  return { endpoint: { path, db }, shown: `unix://${path}${db === 0 ? '' : `?db=${db}`}` };
-}
-
-function readNetworkAddress(url: URL): ReadAddress {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (host === '') throw refuseAddress('names no host');
-  const port = url.port === '' ? DEFAULT_PORT : Number.parseInt(url.port, 10);
-  const db = readDatabase(url.searchParams.get('db') ?? (url.pathname.slice(1) || '0'));
-  return {
-    endpoint: {
-      host,
-      port,
-      db,
-      ...(url.username === '' ? {} : { username: decode(url.username) }),
-      ...(url.password === '' ? {} : { password: decode(url.password) }),
-      ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
-    },
-    shown: `${url.protocol}//${url.hostname}:${port}/${db}`,
-  };
-}
-
-function readDatabase(text: string): number {
-  if (!/^[0-9]{1,4}$/.test(text)) throw refuseAddress('has a database that is no number');
-  return Number.parseInt(text, 10);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw refuseAddress('holds a % that begins no escape; write %25');
-  }
-}
-
-function refuseAddress(problem: string): Refusal {
-  return new Refusal(`REDIS_URL ${problem}`, {
-    exitCode: EXIT.usage,
-    remedy: 'Write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/to/socket?db=0.',
   });
 }

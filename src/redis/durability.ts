@@ -60,7 +60,9 @@ async function readReplication(redis: Redis): Promise<DurabilityFinding[]> {
   if (role !== 'master') {
     return [{ setting: 'role', found: role, wanted: 'master', remedy: 'Point REDIS_URL at the master.' }];
   }
-  if ((replication.get('connected_slaves') ?? '0') === '0') return [];
+  // Behind sentinels there are replicas, even where none is connected now.
+  const isWatched = (redis.options.sentinels ?? []).length > 0;
+  if (!isWatched && (replication.get('connected_slaves') ?? '0') === '0') return [];
   const confirming = await readSetting(redis, 'min-replicas-to-write');
   return /^[1-9]/.test(confirming) ? [] : [settingFinding('min-replicas-to-write', confirming, '1')];
 }

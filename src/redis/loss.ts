@@ -1,5 +1,6 @@
 /** What a server says that cannot work now, or no longer lets us in. */
-const REPLY = /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOAUTH|WRONGPASS|NOREPLICAS|CLUSTERDOWN|BUSY) /;
+const REPLY =
+  /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOAUTH|WRONGPASS|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY) /;
 /** What ioredis says when the server went away, or does not answer in time. */
 const CLIENT = /^(Command timed out|Connection is closed\.?|Stream isn't writeable)/;
 
