@@ -1,0 +1,216 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Figure, figure, median, type Target } from '../figures.ts';
+import type { IntakeTaken } from '../intake-task.ts';
+import { runRate } from '../pay-rounds.ts';
+import type { PayrunProcess } from '../payrun-process.ts';
+import type { PurgeTaken } from '../purge-task.ts';
+import { queueBytes, usedBytes } from '../queue-bytes.ts';
+import type { ReportTaken } from '../report-task.ts';
+import { openRig, openStuck, PREFIX, type Rig } from '../rig.ts';
+import type { Section } from '../section.ts';
+
+const MIB = 1024 * 1024;
+const RSS_MIB_MAX = 200;
+const WINDOW_LOOKS = 20;
+const LOOK_MS = 250;
+const WARM_ROWS = 2000;
+
+/** One run of one size, from its file to its purge. */
+interface Grown {
+  readonly intakeUs: number;
+  readonly payUs: number;
+  readonly reportUs: number;
+  readonly intakeMib: number;
+  readonly workerMib: number;
+  readonly reportMib: number;
+  readonly windowBytes: number;
+  readonly restBytes: number;
+  readonly settledBytes: number;
+  readonly purgedBytes: number;
+}
+
+/** The same run at three sizes: time per row, memory of each process, bytes in Redis. */
+export const growth: Section = {
+  name: 'growth',
+  title: 'Cost growth and memory',
+  async measure({ isQuick, pick, rounds, say }) {
+    const sizes = pick([1000, 3000, 9000], [10_000, 100_000, 1_000_000]);
+    const largest = sizes.at(-1) ?? 0;
+    const grown = new Map<number, Grown[]>(sizes.map((rows) => [rows, []]));
+    for (let round = 1; round <= (isQuick ? 1 : rounds); round++) {
+      for (const [rows, found] of grown) {
+        // The largest takes as long as all others together.
+        if (rows === largest && round > 1) continue;
+        found.push(await growTo(rows));
+        say(`${rows} rows, round ${round}: ${describe(found.at(-1))}`);
+      }
+    }
+    return {
+      figures: [...timeFigures(grown), ...memoryFigures(grown), ...redisFigures(grown)],
+      notes: [
+        `A Redis of its own for each run. Intake records; the worker is warm (${WARM_ROWS} rows before); the report is both files. The largest size is run once.`,
+        'Peaks are VmHWM. The worker writes its report when the run ends, so that its peak is that of both.',
+        "Redis: `used_memory` above what it was before, by rows, with the ledger's indexes and histories. At rest: everything is paid and followed at 5 a second. Settled: every payment is COMPLETED. The window: all keys of all queues, the most of some looks while the run is paid.",
+      ],
+    };
+  },
+};
+
+function describe(grown: Grown | undefined): string {
+  return Object.entries(grown ?? {})
+    .map(([name, value]) => `${name} ${Math.round(value as number)}`)
+    .join(', ');
+}
+
+async function growTo(rows: number): Promise<Grown> {
+  const rig = await openRig();
+  try {
+    const { redis } = rig.redis;
+    const path = await rig.file('grown', rows);
+    const first = await rig.worker();
+    await runRate(rig, 'warm', WARM_ROWS);
+    const before = await usedBytes(redis);
+    await rig.service.reset();
+    const intake = await rig.child('intake-task', ['record', path], rig.env()).told<IntakeTaken>();
+    const runId = intake.runId ?? '';
+    const [counts, windowBytes] = await Promise.all([rig.service.paid(rows), largestWindow(rig, rows)]);
+    await rig.finished(runId);
+    const workerMib = mib(first.peakBytes());
+    const restBytes = (await usedBytes(redis)) - before;
+    const folder = join(rig.folder, 'written');
+    mkdirSync(folder);
+    const report = await rig.child('report-task', ['files', runId, folder], rig.env()).told<ReportTaken>();
+    await first.kill('SIGTERM');
+    const second = await settle(rig, runId);
+    const settledBytes = (await usedBytes(redis)) - before;
+    const { results } = await rig.child('purge-task', [], rig.env()).told<PurgeTaken>();
+    if (!results.includes('purged')) throw new Error(`nothing was purged: ${results.join(', ')}`);
+    const purgedBytes = (await usedBytes(redis)) - before;
+    await second.kill('SIGTERM');
+    return {
+      intakeUs: (intake.ms * 1000) / rows,
+      payUs: ((counts.lastPaymentAt - counts.firstPaymentAt) * 1000) / rows,
+      reportUs: (report.ms * 1000) / rows,
+      intakeMib: mib(intake.peakBytes),
+      workerMib,
+      reportMib: mib(report.peakBytes),
+      windowBytes: windowBytes / rows,
+      restBytes: restBytes / rows,
+      settledBytes: settledBytes / rows,
+      purgedBytes: purgedBytes / rows,
+    };
+  } finally {
+    await rig.close();
+  }
+}
+
+function mib(bytes: number | undefined): number {
+  return (bytes ?? Number.NaN) / MIB;
+}
+
+/** Looks some times while the run is paid, evenly as far as it can be known. */
+async function largestWindow(rig: Rig, rows: number): Promise<number> {
+  let most = 0;
+  for (let look = 1; look <= WINDOW_LOOKS; look++) {
+    for (;;) {
+      const { payments } = await rig.service.counts();
+      if (payments >= rows) return most;
+      if (payments >= (rows * look) / (WINDOW_LOOKS + 1)) break;
+      await delay(LOOK_MS / 5);
+    }
+    most = Math.max(most, await queueBytes(rig.redis.redis, PREFIX));
+  }
+  return most;
+}
+
+/** Follows every payment to its end, as fast as it goes. */
+async function settle(rig: Rig, runId: string): Promise<PayrunProcess> {
+  const worker = await rig.worker({ PAYRUN_TRACK_RATE: '20000', PAYRUN_WATCH_RETURNS: '0ms' });
+  const idle = openStuck('following payments');
+  for (;;) {
+    const run = await rig.runs.read(runId);
+    const isReported = run !== undefined && run.reportedChanges === run.changes;
+    const isWatched = await rig.redis.redis.zscore(`${PREFIX}:watch`, runId);
+    const isLive = (await rig.runs.live()).includes(runId);
+    if (run?.counts.accepted === 0 && isReported && !isLive) {
+      if (isWatched === null) return worker;
+      // The next look for returns is a day away: that day is over.
+      await rig.redis.redis.zadd(`${PREFIX}:watch`, 'XX', 1, runId);
+    }
+    idle(JSON.stringify([run?.counts, isReported, isLive, isWatched]));
+    await delay(LOOK_MS);
+  }
+}
+
+type ByRows = ReadonlyMap<number, readonly Grown[]>;
+
+const rowsText = (rows: number): string => `${rows.toLocaleString('en')} rows`;
+
+function timeFigures(grown: ByRows): Figure[] {
+  const series = [
+    ['intake', (one: Grown) => one.intakeUs],
+    ['paying', (one: Grown) => one.payUs],
+    ['report', (one: Grown) => one.reportUs],
+  ] as const;
+  const smallest = [...grown.keys()][0] ?? 0;
+  return series.flatMap(([name, take]) => [
+    ...[...grown].map(([rows, found]) => ({
+      ...figure({ name: `${name}, ${rowsText(rows)}`, unit: 'µs per row' }, found.map(take)),
+      point: { series: name, rows },
+    })),
+    ...[...grown]
+      .filter(([rows]) => rows !== smallest)
+      .map(([rows, found]) => {
+        const least = median((grown.get(smallest) ?? []).map(take));
+        const times = found.map((one) => take(one) / least);
+        const about = { name: `${name}, a row of ${rowsText(rows)}`, unit: `of one of ${rowsText(smallest)}` };
+        return figure({ ...about, target: { by: 'value', atMost: 1.1 } }, times);
+      }),
+  ]);
+}
+
+function memoryFigures(grown: ByRows): Figure[] {
+  const processes = [
+    ['intake', (one: Grown) => one.intakeMib],
+    ['worker', (one: Grown) => one.workerMib],
+    ['report', (one: Grown) => one.reportMib],
+  ] as const;
+  const sizes = [...grown.keys()];
+  const [smallest = 0, largest = 0] = [sizes[0], sizes.at(-1)];
+  return processes.flatMap(([name, take]) => [
+    ...[...grown].map(([rows, found]) =>
+      figure(
+        { name: `peak of ${name}, ${rowsText(rows)}`, unit: 'MiB', target: { by: 'value', atMost: RSS_MIB_MAX } },
+        found.map(take),
+      ),
+    ),
+    figure(
+      {
+        name: `peak of ${name}, ${rowsText(largest)}`,
+        unit: `of that at ${rowsText(smallest)}`,
+        target: { by: 'value', atMost: 1.2 },
+      },
+      (grown.get(largest) ?? []).map((one) => take(one) / median((grown.get(smallest) ?? []).map(take))),
+    ),
+  ]);
+}
+
+function redisFigures(grown: ByRows): Figure[] {
+  const largest = [...grown.keys()].at(-1);
+  const kinds: readonly (readonly [string, (one: Grown) => number, (rows: number) => Target | undefined])[] = [
+    ['the window', (one) => one.windowBytes, (rows) => (rows === largest ? { by: 'value', atMost: 20 } : undefined)],
+    ['at rest', (one) => one.restBytes, () => ({ by: 'value', atMost: 600 })],
+    ['settled', (one) => one.settledBytes, () => undefined],
+    ['after purge', (one) => one.purgedBytes, () => undefined],
+  ];
+  return kinds.flatMap(([name, take, targetOf]) =>
+    [...grown].map(([rows, found]) =>
+      figure(
+        { name: `Redis, ${name}, ${rowsText(rows)}`, unit: 'bytes per payout', target: targetOf(rows) },
+        found.map(take),
+      ),
+    ),
+  );
+}

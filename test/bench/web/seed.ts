@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { App } from '../../../src/app.ts';
+import { hashReference } from '../../../src/intake/reference-hash.ts';
+import { hashRow } from '../../../src/intake/row-hash.ts';
+import { LUA_KEYS } from '../../../src/ledger/keys.ts';
+import type { Arming, MoveAnswer } from '../../../src/ledger/payouts.ts';
+import { rowFields } from '../../../src/ledger/record.ts';
+import { runScript, script } from '../../../src/ledger/script.ts';
+import { type PayoutRow, payoutId } from '../../../src/payout.ts';
+import { doCountersTie } from '../../../src/runs/progress.ts';
+
+const COPIES_AT_A_TIME = 4;
+const FIRST_LINE = 2;
+const DAY_MS = 86_400_000;
+const ARM_TRIES_MAX = 10;
+const ACTOR = 'seed';
+
+/**
+ * So many runs of so many rows each, all of them paid. The first one is made by the ledger's own functions, move by move; the
+ * others are copies of its keys, each with file, references and quotes of its own.
+ */
+export async function seedRuns(
+  { app, redis }: { app: App; redis: Redis },
+  { runs, rows }: { runs: number; rows: number },
+): Promise<void> {
+  const { prefix } = app.config;
+  const template = await seedRun(app, 0, rows);
+  const keys = await redis.keys(`${prefix}:run:${template}*`);
+  const suffixes = keys.map((key) => key.slice(`${prefix}:run:${template}`.length));
+  const copy = script(COPY_RUN);
+  let next = 1;
+  const copySome = async (): Promise<void> => {
+    for (let place = next++; place < runs; place = next++) {
+      const copies = rowsOf(place, rows).map((row) => ({
+        l: row.line,
+        ref: row.reference,
+        rh: hashRow(row),
+        h: hashReference(row.reference),
+        q: quoteIdOf(place, row.line),
+      }));
+      const facts = [fileNameOf(place), fileHashOf(place), makerOf(place)];
+      const args = [template, runIdOf(place), ...facts, JSON.stringify(copies), JSON.stringify(suffixes)];
+      await runScript(redis, copy, { prefix, args });
+    }
+  };
+  await Promise.all(Array.from({ length: COPIES_AT_A_TIME }, copySome));
+  await requireWhole(app, { place: runs - 1, rows });
+}
+
+/**
+ * Copies a run that is over, under another id.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] that of the copy; ARGV[3] its file name; ARGV[4] SHA-256 and content hash; ARGV[5] by whom; ARGV[6]
+ *         JSON array of { l line, ref reference, rh row hash, h hash of the folded reference, q quote }; ARGV[7] JSON array of
+ *         what follows the run's key in the names of its keys
+ */
+const COPY_RUN = `${LUA_KEYS}
+local from, to, sha = ARGV[1], ARGV[2], ARGV[4]
+for _, suffix in ipairs(cjson.decode(ARGV[7])) do redis.call('COPY', runKey(from) .. suffix, runKey(to) .. suffix) end
+redis.call('HSET', runKey(to), 'fileName', ARGV[3], 'fileSha256', sha, 'contentHash', sha, 'createdBy', ARGV[5])
+redis.call('HSET', FILES, sha, to)
+redis.call('HSET', CONTENTS, sha, to)
+for _, set in ipairs({ RUNS, WATCH, P .. ':news' }) do
+  local score = redis.call('ZSCORE', set, from)
+  if score then redis.call('ZADD', set, score, to) end
+end
+for _, row in ipairs(cjson.decode(ARGV[6])) do
+  local key, id = payoutKey(to, row.l), to .. '-' .. row.l
+  redis.call('COPY', payoutKey(from, row.l), key)
+  redis.call('HSET', key, 'ref', row.ref, 'rh', row.rh, 'q', row.q)
+  redis.call('HSET', quotesKey(row.q), row.q, id)
+  redis.call('HSET', referencesKey(row.h), row.h, id)
+end
+return 'copied'
+`;
+
+/** A copy is what the ledger would have made. */
+async function requireWhole({ ledger }: App, { place, rows }: { place: number; rows: number }): Promise<void> {
+  const runId = runIdOf(place);
+  const run = await ledger.runs.read(runId);
+  if (run?.state !== 'finished' || run.counts.completed !== rows || !doCountersTie(run))
+    throw new Error(`run ${runId} is not whole`);
+  for (const row of rowsOf(place, rows)) {
+    const { payout } = await ledger.payouts.read({ runId, line: row.line });
+    const holder = await ledger.payouts.holderOf(quoteIdOf(place, row.line));
+    if (payout?.state !== 'completed' || hashRow(payout.row) !== hashRow(row) || holder !== payoutId(payout))
+      throw new Error(`line ${row.line} of run ${runId} is not whole`);
+  }
+}
+
+async function seedRun({ ledger }: App, place: number, count: number): Promise<string> {
+  const rows = rowsOf(place, count);
+  const fileSha256 = fileHashOf(place);
+  const minor = rows.reduce((sum, { amount }) => sum + amount.minor, 0n);
+  const runId = runIdOf(place);
+  const { result } = await ledger.runs.claim({
+    id: runId,
+    fileName: fileNameOf(place),
+    fileSha256,
+    contentHash: fileSha256,
+    rows: count,
+    fileTotals: [{ minor, currency: 'USD' }],
+    createdBy: makerOf(place),
+  });
+  if (result !== 'new') throw new Error(`run ${runId} was not claimed: ${result}`);
+  const records = rows.map((row) => ({
+    line: row.line,
+    state: 'ready' as const,
+    fields: rowFields(row, hashRow(row)),
+    amount: row.amount,
+    referenceHash: hashReference(row.reference),
+  }));
+  await ledger.runs.record(runId, records, DAY_MS);
+  const columns = 'reference beneficiaryIdentityId amount sourceCurrency destinationCurrency';
+  await ledger.runs.note(runId, { lastLine: String(count + 1), currencies: 'MXN USD', columns });
+  await ledger.runs.move(runId, { to: 'paying', actor: ACTOR, reason: 'submitted' });
+  await Promise.all(rows.map((row) => payRow(ledger, { runId, quoteId: quoteIdOf(place, row.line) }, row)));
+  const { result: ended } = await ledger.runs.move(runId, { to: 'finished', actor: ACTOR, reason: 'all was paid' });
+  if (ended !== 'moved') throw new Error(`run ${runId} did not finish: ${ended}`);
+  await ledger.runs.leave(runId);
+  return runId;
+}
+
+async function payRow(
+  { payouts }: App['ledger'],
+  { runId, quoteId }: { runId: string; quoteId: string },
+  row: PayoutRow,
+): Promise<void> {
+  const place = { runId, line: row.line };
+  await armRow(payouts, {
+    ...place,
+    version: 1,
+    rowHash: hashRow(row),
+    quoteId,
+    quoteExpiresAt: null,
+    owner: ACTOR,
+    credentials: ACTOR,
+    dueMs: DAY_MS,
+    exchange: '',
+    fields: { sam: String(row.amount.minor), dam: String(row.amount.minor * 17n), rt: '17', ql: '20000' },
+  });
+  const move = { ...place, quoteId, actor: ACTOR, reason: '' };
+  requireMoved(await payouts.move({ ...move, to: 'accepted', fields: { ps: 'PENDING' } }));
+  requireMoved(await payouts.move({ ...move, to: 'completed', fields: { ps: 'COMPLETED' } }));
+}
+
+/** An arming that was not answered in time may have been carried out all the same. */
+async function armRow(payouts: App['ledger']['payouts'], arming: Arming): Promise<void> {
+  for (let tries = 0; tries < ARM_TRIES_MAX; tries++) {
+    const answer = await payouts.arm(arming).catch(() => null);
+    if (answer?.armed === true || (tries > 0 && answer?.armed === false && answer.refusal === 'changed')) return;
+    if (answer !== null) throw new Error(`line ${arming.line} of ${arming.runId} was not armed: ${answer.refusal}`);
+  }
+  throw new Error(`line ${arming.line} of ${arming.runId}: no arming was answered`);
+}
+
+function requireMoved({ result }: MoveAnswer): void {
+  if (result !== 'moved') throw new Error(`a payout did not move: ${result}`);
+}
+
+const runIdOf = (place: number): string => `seed-${String(place).padStart(6, '0')}`;
+const fileNameOf = (place: number): string => `payouts-${place}.csv`;
+const fileHashOf = (place: number): string => createHash('sha256').update(`file ${place}`).digest('hex');
+const makerOf = (place: number): string => `maker-${place % 10}`;
+const quoteIdOf = (place: number, line: number): string => idOf(`quote ${place} ${line}`);
+
+function rowsOf(place: number, count: number): PayoutRow[] {
+  return Array.from({ length: count }, (_, at) => rowOf(place, FIRST_LINE + at));
+}
+
+function rowOf(place: number, line: number): PayoutRow {
+  return {
+    line,
+    reference: `SEED-${place}-${line}`,
+    beneficiaryIdentityId: idOf(`beneficiary ${line}`),
+    originatorIdentityId: null,
+    amount: { minor: BigInt(1000 + line), currency: 'USD' },
+    amountType: 'SOURCE_AMOUNT',
+    sourceCurrency: 'USD',
+    destinationCurrency: 'MXN',
+    sourceCountry: null,
+    destinationCountry: null,
+    payoutCategory: null,
+    payinCategory: null,
+    purposeCode: null,
+    sourceOfCash: null,
+  };
+}
+
+function idOf(what: string): string {
+  const hex = createHash('sha256').update(what).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
+}
