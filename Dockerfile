@@ -1,28 +1,41 @@
 # payrun as an image: one command, a user without rights, and a file system that it needs not write to but for /data.
 # How to use it: docs/containers.md.
+ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM node:24-bookworm-slim AS build
-WORKDIR /build
+FROM ${NODE_IMAGE} AS libraries
+WORKDIR /payrun
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+# TypeScript comes along only because a library may be given it, and is never loaded.
+RUN npm ci --omit=dev --ignore-scripts --cache /tmp/npm \
+  && rm -r /tmp/npm node_modules/typescript node_modules/@typescript
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
+COPY package.json package-lock.json tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY jobs jobs
-RUN npm run build && npm prune --omit=dev --ignore-scripts && chmod a+rx dist/src/cli/main.js && chmod a+r package.json
+# In one step, which leaves nothing but what was built.
+RUN npm ci --ignore-scripts --cache /tmp/npm && npm run build && chmod a+rx dist/src/cli/main.js \
+  && rm -r /tmp/npm node_modules
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 # A named volume that is mounted for the first time takes the owner of the folder below it.
 RUN mkdir -m 700 /data /sandbox /credential \
   && chown node:node /data /sandbox /credential \
   && ln -s /payrun/dist/src/cli/main.js /usr/local/bin/payrun
-COPY --from=build /build/package.json /payrun/package.json
-COPY --from=build /build/node_modules /payrun/node_modules
+COPY --from=libraries /payrun /payrun
 COPY --from=build /build/dist /payrun/dist
-ENV NODE_ENV=production PAYRUN_DATA_DIR=/data
+# Each container has a loopback of its own, where a worker tells its figures, and that it is alive.
+ENV NODE_ENV=production PAYRUN_DATA_DIR=/data PAYRUN_METRICS_PORT=9464
 USER node
 WORKDIR /data
 # Intent logs outlive the container even where nobody thought of a volume.
 VOLUME /data
-# No HEALTHCHECK: a worker that cannot go on ends itself, and the sandbox's is in docker-compose.yml.
+# Healthy is whatever answers of web app, worker and sandbox.
+HEALTHCHECK --interval=10s --timeout=10s --start-period=60s --retries=3 CMD ["node", "--no-warnings", "-e", "\
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'; \
+  const ask = async (url) => { const { status } = await fetch(url); if (status > 499) throw status; }; \
+  Promise.any(['http://127.0.0.1:8420/healthz', 'https://127.0.0.1:8420/healthz', 'http://127.0.0.1:9464/metrics', 'http://127.0.0.1:4010/'].map(ask)) \
+    .then(() => process.exit(0), () => process.exit(1));"]
 ENTRYPOINT ["payrun"]
 CMD ["--help"]

@@ -61,8 +61,11 @@ async function backUp(options: BackupOptions): Promise<ExitCode> {
   }
 }
 
-async function addressOf({ redisUrl, dataDir }: Config, closing: (() => Promise<void>)[]): Promise<RedisAddress> {
-  if (redisUrl !== undefined) return { url: redisUrl };
+async function addressOf(
+  { redisUrl, prefix, dataDir }: Config,
+  closing: (() => Promise<void>)[],
+): Promise<RedisAddress> {
+  if (redisUrl !== undefined) return { url: redisUrl, prefix };
   const server = await openPrivateRedis(dataDir, { clock: systemClock, report: say });
   closing.push(() => server.close());
   return { socket: server.socket };

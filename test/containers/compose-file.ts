@@ -9,12 +9,14 @@ const named = z.record(z.string(), z.looseObject({}).nullable());
 
 const service = z.looseObject({
   image: z.string(),
-  build: z.string().optional(),
+  build: z.object({ context: z.string(), args: z.record(z.string(), z.string()) }).optional(),
   user: z.string().optional(),
+  entrypoint: words.optional(),
   command: words,
   environment: z.record(z.string(), z.string()).default({}),
   volumes: words.default([]),
   networks: words.default([]),
+  ports: words.default([]),
   restart: z.string(),
   read_only: z.boolean(),
   stop_grace_period: z.string(),

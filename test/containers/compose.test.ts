@@ -1,6 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -17,6 +19,7 @@ import { readDurability } from '../../src/redis/durability.ts';
 import { findRedisServer } from '../../src/redis/redis-server.ts';
 import { openCredentials } from '../../src/sandbox/credentials.ts';
 import { journalFile } from '../../src/sandbox/tenant.ts';
+import { requireSafeAddress } from '../../src/web/hosts.ts';
 import { COMPOSE, type ComposeService, composeService, readRootFile } from './compose-file.ts';
 
 /** What a worker needs after its grace, until it ends by force. */
@@ -29,7 +32,7 @@ const PAYRUNS = SERVICES.filter(([, { image }]) => image === 'payrun:local');
 const COMMANDS = PAYRUNS.filter(([name]) => name !== 'credential');
 const LASTING = PAYRUNS.filter(([, { restart }]) => restart === 'unless-stopped');
 const SET = PAYRUNS.filter(([, { environment }]) => Object.keys(environment).length > 0);
-const PAYING = ['inbox', 'worker-1', 'worker-2'];
+const PAYING = ['inbox', 'serve', 'worker'];
 
 const DOCKERFILE = readRootFile('Dockerfile');
 const INSTRUCTIONS = DOCKERFILE.replaceAll('\\\n', ' ')
@@ -56,7 +59,7 @@ function mounted({ volumes }: ComposeService, at: string): string | undefined {
 }
 
 describe('docker-compose.yml', () => {
-  test('has Redis, the sandbox, the inbox, a schedule and two workers', () => {
+  test('has Redis, the sandbox, the web app, the inbox, a schedule and workers', () => {
     expect(Object.keys(COMPOSE.services)).toEqual(expect.arrayContaining(['redis', 'sandbox', 'schedule', ...PAYING]));
     expect(COMMANDS.length).toBe(SERVICES.length - 2);
   });
@@ -88,19 +91,48 @@ describe('docker-compose.yml', () => {
     expect(COMPOSE.networks['inner']).toEqual({ internal: true });
     for (const name of ['redis', 'sandbox']) {
       expect(composeService(name).networks).toEqual(['inner']);
-      expect(composeService(name)).not.toHaveProperty('ports');
+      expect(composeService(name).ports).toEqual([]);
     }
   });
 
-  test('gives each process that stays and keeps something a data directory of its own', () => {
+  test('lets nobody but its own host reach the web app, whose connections are not encrypted', () => {
+    const published = SERVICES.flatMap(([name, { ports }]) => ports.map((port) => `${name} ${port}`));
+    expect(published).toEqual([expect.stringMatching(/^serve 127\.0\.0\.1:/)]);
+  });
+
+  test('gives each service that keeps something a volume of its own', () => {
     const volumes = PAYING.map((name) => mounted(composeService(name), '/data'));
     expect(volumes).not.toContain(undefined);
     expect(new Set(volumes).size).toBe(PAYING.length);
   });
 
+  test('gives each worker a data directory that no other one holds, and one that was left before a new one', {
+    timeout: 60_000,
+  }, async () => {
+    const { entrypoint = [], command } = composeService('worker');
+    const [shell = '', ...words] = entrypoint.map((word) => word.replaceAll('$$', '$').replaceAll('/data', dir));
+    writePayrun(`exec ${process.execPath} -e 'console.log(process.env.PAYRUN_DATA_DIR); setInterval(() => {}, 1000)'`);
+    const workers: ChildProcess[] = [];
+    const start = async (): Promise<string> => {
+      const worker = spawn(shell, [...words, ...command], { env: withPayrun(), stdio: ['ignore', 'pipe', 'inherit'] });
+      workers.push(worker);
+      const [said] = (await once(worker.stdout, 'data')) as [Buffer];
+      return said.toString().trimEnd();
+    };
+    try {
+      const taken = await Promise.all([start(), start(), start()]);
+      expect(taken.toSorted()).toEqual(['1', '2', '3'].map((number) => join(dir, number)));
+      await Promise.all(workers.splice(1, 1).map(kill));
+      expect(await start()).toBe(taken[1]);
+      expect(await start()).toBe(join(dir, '4'));
+    } finally {
+      await Promise.all(workers.map(kill));
+    }
+  });
+
   test('sets only what payrun knows', () => {
     const texts = [readRootFile('docker-compose.yml'), DOCKERFILE, readRootFile('docs/containers.md')];
-    const names = texts.flatMap((text) => text.match(/\bPAYRUN_[A-Z_]+\b/g) ?? []);
+    const names = texts.flatMap((text) => text.match(/\bPAYRUN_(?!TEST_)[A-Z_]+\b/g) ?? []);
     expect(names.length).toBeGreaterThan(10);
     expect(names.filter((name) => !isSetting(name))).toEqual([]);
   });
@@ -162,11 +194,10 @@ describe('docker-compose.yml', () => {
       .replaceAll('/credential', folder)
       .replaceAll('/sandbox', book)
       .replaceAll('/tmp/made', `${dir}/made`);
-    writeFileSync(join(dir, 'payrun'), `#!/bin/sh\nexec node ${inject('built')}/src/cli/main.js "$@"\n`);
-    chmodSync(join(dir, 'payrun'), 0o755);
+    writePayrun(`exec node ${inject('built')}/src/cli/main.js "$@"`);
     const make = (): string[] => {
       execFileSync('sh', ['-euc', here], {
-        env: { ...process.env, PATH: `${dir}:${process.env['PATH'] ?? ''}` },
+        env: withPayrun(),
         stdio: 'pipe',
       });
       return ['client-id', 'client-secret', 'tenant'].map((name) => readFileSync(join(folder, name), 'utf8').trimEnd());
@@ -180,8 +211,30 @@ describe('docker-compose.yml', () => {
     await credentials.close();
     expect(JSON.parse(readFileSync(join(book, 'tenant.json'), 'utf8'))).toMatchObject({ tenantId: tenant });
     expect(make()).toEqual([clientId, clientSecret, tenant]);
+
+    const environment = { ...composeService('serve').environment, ...credentialFiles(), PAYRUN_DATA_DIR: '/data' };
+    const { web } = readConfig({ ...environment, PAYRUN_CONFIG: join(folder, 'config.json') });
+    const host = composeService('serve').command.at(-1) ?? '';
+    expect(() => requireSafeAddress({ host }, web)).not.toThrow();
+    expect(web.proxies).toEqual(['127.0.0.1']);
   });
 });
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+/** Puts this in the place of payrun. */
+function writePayrun(line: string): void {
+  writeFileSync(join(dir, 'payrun'), `#!/bin/sh\n${line}\n`);
+  chmodSync(join(dir, 'payrun'), 0o755);
+}
+
+function withPayrun(): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${dir}:${process.env['PATH'] ?? ''}` };
+}
 
 /** Files as the credential service makes them, each with its own name in it. */
 function credentialFiles(): Record<string, string> {
@@ -189,13 +242,14 @@ function credentialFiles(): Record<string, string> {
   expect(files.map(([, path]) => path)).toEqual(
     ['client-id', 'client-secret', 'tenant'].map((name) => `/credential/${name}`),
   );
-  return Object.fromEntries(
-    files.map(([name, path]) => {
-      const file = join(dir, path.replace('/credential/', ''));
-      writeFileSync(file, path.replace('/credential/', 'of '));
-      return [name, file];
-    }),
-  );
+  const settings = join(dir, 'config.json');
+  writeFileSync(settings, '{}');
+  const credentials = files.map(([name, path]) => {
+    const file = join(dir, path.replace('/credential/', ''));
+    writeFileSync(file, path.replace('/credential/', 'of '));
+    return [name, file] as const;
+  });
+  return Object.fromEntries([...credentials, ['PAYRUN_CONFIG', settings] as const]);
 }
 
 test('docs/containers.md changes services that there are', () => {
@@ -208,14 +262,41 @@ test('docs/containers.md changes services that there are', () => {
 describe('the Dockerfile', () => {
   test('is for a builder that knows nothing new', () => {
     expect(DOCKERFILE).not.toMatch(/--mount|--chmod|--link|<<|^# *syntax/m);
-    for (const line of INSTRUCTIONS) expect(line).toMatch(/^(FROM|WORKDIR|COPY|RUN|ENV|USER|VOLUME|ENTRYPOINT|CMD) /);
+    for (const line of INSTRUCTIONS)
+      expect(line).toMatch(/^(ARG|FROM|WORKDIR|COPY|RUN|ENV|USER|VOLUME|HEALTHCHECK|ENTRYPOINT|CMD) /);
   });
 
-  test('is built from images with a tag, and runs no script of a package', () => {
+  test('is built from one image with a tag, which can be told, and runs no script of a package', () => {
+    const image = /^ARG NODE_IMAGE=(\S+)$/m.exec(DOCKERFILE)?.[1];
+    expect(image).toMatch(/^node:[\w.-]+$/);
+    expect(composeService('credential').build?.args).toEqual({ NODE_IMAGE: `\${NODE_IMAGE:-${image}}` });
     const bases = INSTRUCTIONS.filter((line) => line.startsWith('FROM '));
-    expect(bases).toHaveLength(2);
-    for (const line of bases) expect(line).toMatch(/^FROM node:[\w.-]+( AS build)?$/);
+    expect(bases.length).toBeGreaterThan(1);
+    for (const line of bases) expect(line.replace(/ AS \w+$/, '')).toBe('FROM ${NODE_IMAGE}');
     for (const call of DOCKERFILE.match(/npm (ci|prune)[^&\n]*/g) ?? []) expect(call).toContain('--ignore-scripts');
+  });
+
+  test.each([
+    ['one of them answers', 204, 0],
+    ['all that it has is an error', 500, 1],
+    ['nothing answers', undefined, 1],
+  ])('says of a container in which %s how it is', async (_when, status, code) => {
+    const check = INSTRUCTIONS.find((line) => line.startsWith('HEALTHCHECK '))?.replace(/^.* CMD /, '') ?? '';
+    const [program = '', ...words] = z.array(z.string()).parse(JSON.parse(check));
+    const server = createServer((_request, response) => response.writeHead(status ?? 200).end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    if (status === undefined) {
+      server.close();
+      await once(server, 'close');
+    }
+    try {
+      const here = words.map((word) => word.replaceAll(/(?<=127\.0\.0\.1:)[0-9]+/g, String(port)));
+      const child = spawn(program, here, { stdio: 'ignore' });
+      expect(await once(child, 'exit')).toEqual([code, null]);
+    } finally {
+      server.close();
+    }
   });
 
   test('ends as a user without rights, whose only folder of payrun is the data directory', () => {
@@ -234,6 +315,6 @@ describe('the Dockerfile', () => {
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
     expect(first).toBe('*');
-    expect(given.map((line) => line.replace('!', '')).toSorted()).toEqual(copied.toSorted());
+    expect(given.map((line) => line.replace('!', '')).toSorted()).toEqual([...new Set(copied)].toSorted());
   });
 });

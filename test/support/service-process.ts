@@ -31,9 +31,8 @@ export async function startService(processes: Processes, options: ServiceOptions
   const anyIdentity = identities === undefined ? ['--any-identity'] : [];
   const set = switches.length === 0 ? [] : ['--set', ...switches];
   const at = host === undefined ? [] : ['--host', host.address];
-  const serving = processes.start(['sandbox', '--port', '0', '--folder', folder, ...at, ...anyIdentity, ...set], {
-    ...(host === undefined ? {} : { through: host.through }),
-  });
+  const words = ['sandbox', '--port', '0', '--folder', folder, ...at, ...anyIdentity, ...set];
+  const serving = processes.start(words, host === undefined ? {} : { through: host.through });
   await serving.said('\ntenant ');
   const url = /^test +(\S+)$/m.exec(serving.stdout())?.[1] ?? '';
   return {

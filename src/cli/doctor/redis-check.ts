@@ -45,8 +45,8 @@ async function openRedis(config: Config, closing: (() => Promise<void>)[]): Prom
   return redis;
 }
 
-async function addressOf({ redisUrl, dataDir }: Config, closing: (() => Promise<void>)[]) {
-  if (redisUrl !== undefined) return { url: redisUrl };
+async function addressOf({ redisUrl, prefix, dataDir }: Config, closing: (() => Promise<void>)[]) {
+  if (redisUrl !== undefined) return { url: redisUrl, prefix };
   const server = await openPrivateRedis(dataDir, { clock: systemClock, report: say });
   closing.push(() => server.close());
   return { socket: server.socket };
