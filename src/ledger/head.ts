@@ -84,11 +84,21 @@ export interface Head {
   endTurn(what: string): Promise<void>;
 }
 
+/** What a process knows of armings besides what Redis says. */
+export interface KnownArmings {
+  /** The highest arming counter that it ever saw. */
+  readonly highestCounter: () => number;
+  /** Learns to which server its commands lead. */
+  readonly sawServer: (server: string) => void;
+}
+
+const NONE_KNOWN: KnownArmings = { highestCounter: () => 0, sawServer() {} };
+
 /**
  * The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers.
- * `highestCounter` is the highest arming counter that this process ever saw.
+ * `armings` is what this process knows of them, and learns.
  */
-export function openHead(redis: Redis, keys: LedgerKeys, highestCounter: () => number = () => 0): Head {
+export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings = NONE_KNOWN): Head {
   const { prefix } = keys;
   const scripts = headScripts();
   const run: Run = (name, ...args) => runScript(redis, scripts[name], { prefix, args });
@@ -130,7 +140,7 @@ export function openHead(redis: Redis, keys: LedgerKeys, highestCounter: () => n
       const [word] = await byTwo(actor, async (seen) => textsOf(await run('adoptSafety', safety, actor, seen)));
       return word === 'adopted' || word === 'same-person' ? word : 'proposed';
     },
-    ...seasonActs(run, highestCounter),
+    ...seasonActs(run, armings),
     async halt(actor, reason) {
       await run('halt', 'halt', actor, reason);
     },
@@ -176,11 +186,13 @@ type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | numbe
 
 function seasonActs(
   run: Run,
-  highestCounter: () => number,
+  { highestCounter, sawServer }: KnownArmings,
 ): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
   return {
     async season() {
-      return seasonOf(await run('season', highestCounter()));
+      const season = seasonOf(await run('season', highestCounter()));
+      sawServer(season.server);
+      return season;
     },
     async enterDir(dataDirId) {
       await run('enter', dataDirId);

@@ -45,7 +45,7 @@ export function openLedger(
   const keys = ledgerKeys(place.prefix);
   const payouts = openPayouts(connections, place);
   return {
-    head: openHead(connections.redis, keys, payouts.highestCounter),
+    head: openHead(connections.redis, keys, payouts),
     runs: openRuns(connections.redis, keys),
     payouts,
     slices: openSlices(connections.redis, keys),

@@ -142,6 +142,8 @@ export interface MoveAnswer {
 }
 
 export interface Payouts {
+  /** Learns to which server commands lead now: no other one arms for this process (design 3, rule 4). */
+  sawServer(server: string): void;
   /** Learns of an arming: a Redis that knows of fewer has gone back in time, and nothing is armed on it. */
   sawCounter(counter: number): void;
   /** The highest arming counter that this process ever saw. */
@@ -170,6 +172,7 @@ export function openPayouts(
   const readScript = script(READ);
   const deferScript = script(DEFER);
 
+  let server = '';
   let highestCounter = 0;
   const sawCounter = (counter: number): void => {
     highestCounter = Math.max(highestCounter, counter);
@@ -199,9 +202,11 @@ export function openPayouts(
 
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
-    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter];
-    const [replicas, answers] = listOf(await runScript(arming, armScript, { prefix, args }));
-    if (integerOf(replicas) > 0) {
+    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter, server];
+    const [replicas, answers, isElsewhere] = listOf(await runScript(arming, armScript, { prefix, args }));
+    // It asks anew who the primary is.
+    if (integerOf(isElsewhere) === 1) arming.disconnect(true);
+    else if (integerOf(replicas) > 0) {
       const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
       if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));
     }
@@ -216,6 +221,9 @@ export function openPayouts(
   }
 
   return {
+    sawServer(seen) {
+      server = seen;
+    },
     sawCounter,
     highestCounter: () => highestCounter,
     read: openBatch(ITEMS_PER_CALL_MAX, readAll),

@@ -80,6 +80,8 @@ function openPayouts(
       sawCounter(counter);
       return reading;
     },
+    // There is one server at a time here.
+    sawServer() {},
     sawCounter,
     highestCounter: () => mutation.remembered?.(highestCounter) ?? highestCounter,
     async arm(arming) {

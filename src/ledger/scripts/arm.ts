@@ -10,8 +10,9 @@ import { LUA_PRELUDE } from './prelude.ts';
  *         be approved or nil, m limits or nil: { o ms by which their days begin before
  *         UTC's, b hash of the beneficiary, s what it counts as: a list of { c currency, a minor units or nil, p, r, d, n the
  *         most for a payout, a run, a day and a beneficiary a day, in minor units or nil } } }; ARGV[2] data directory;
- *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw
- * Returns [replicas, answers]: each answer is ['armed', version, arming counter, time], ['limit', limit, currency] or
+ *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw;
+ *         ARGV[5] server to which its other commands lead, or ''
+ * Returns [replicas, answers, 1 where ARGV[5] names another server | 0]: each answer is ['armed', version, arming counter, time], ['limit', limit, currency] or
  *         [refusal].
  *
  * Invariant: a payout is armed only in an open season of this very server, which knows of every arming that the caller
@@ -27,7 +28,9 @@ if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
   head[1] = ''
 end
 local stop = nil
-if head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
+-- Of two primaries after a failover, arming may still lead to the old one.
+local isElsewhere = ARGV[5] ~= '' and ARGV[5] ~= server
+if isElsewhere or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
 elseif tonumber(head[3]) > tonumber(ARGV[3]) then stop = 'newer'
 elseif head[2] then stop = 'halted'
 elseif redis.call('EXISTS', WAIT) == 1 then stop = 'wait' end
@@ -140,5 +143,5 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end
-return { replicas, answers }
+return { replicas, answers, isElsewhere and 1 or 0 }
 `;
