@@ -1,15 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run test:hosts` makes network namespaces, as root. */
-function ownCommands(): string[] {
-  return process.env['PAYRUN_TEST_HOSTS'] === undefined ? ['test/hosts/**'] : [];
-}
-
 export default defineConfig({
   test: {
     include: ['test/**/*.test.{ts,tsx}'],
-    // `npm test` runs them afterwards, by their own configuration.
-    exclude: ['test/faults/**', '**/node_modules/**', ...ownCommands()],
+    // By configurations of their own: `npm test` runs the first afterwards, `npm run test:hosts` the others, as root.
+    exclude: ['test/faults/**', 'test/hosts/**', '**/node_modules/**'],
     globalSetup: ['test/faults/build.ts'],
     environment: 'node',
     pool: 'forks',

@@ -167,10 +167,7 @@ export function openPayouts(
   { prefix, dataDirId }: { prefix: string; dataDirId: string },
 ): Payouts {
   const { redis, arming } = connections;
-  const armScript = script(ARM);
-  const moveScript = script(MOVE);
-  const readScript = script(READ);
-  const deferScript = script(DEFER);
+  const scripts = { arm: script(ARM), move: script(MOVE), read: script(READ), defer: script(DEFER) };
 
   let server = '';
   let highestCounter = 0;
@@ -180,7 +177,7 @@ export function openPayouts(
 
   async function readAll(places: readonly PayoutPlace[]): Promise<(PayoutReading | Error)[]> {
     const args = places.flatMap(({ runId, line }) => [runId, line]);
-    const reply = listOf(await runScript(redis, readScript, { prefix, args }));
+    const reply = listOf(await runScript(redis, scripts.read, { prefix, args }));
     const [wait, halt, disproved, now, records, armings] = reply;
     sawCounter(integerOf(armings));
     const beside = {
@@ -203,7 +200,7 @@ export function openPayouts(
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
     const args = [json, dataDirId, SCHEMA_VERSION, highestCounter, server];
-    const [replicas, answers, isElsewhere] = listOf(await runScript(arming, armScript, { prefix, args }));
+    const [replicas, answers, isElsewhere] = listOf(await runScript(arming, scripts.arm, { prefix, args }));
     // It asks anew who the primary is.
     if (integerOf(isElsewhere) === 1) arming.disconnect(true);
     else if (integerOf(replicas) > 0) {
@@ -217,7 +214,7 @@ export function openPayouts(
 
   async function moveAll(moves: readonly PayoutMove[]): Promise<MoveAnswer[]> {
     const json = JSON.stringify(moves.map(moveArgument));
-    return listOf(await runScript(redis, moveScript, { prefix, args: [json] })).map(moveAnswer);
+    return listOf(await runScript(redis, scripts.move, { prefix, args: [json] })).map(moveAnswer);
   }
 
   return {
@@ -235,7 +232,7 @@ export function openPayouts(
     },
     async defer({ runId, line }, { ms, quoteFailed }) {
       const args = [runId, line, Math.ceil(ms), quoteFailed ? '1' : '0'];
-      const reply = await runScript(redis, deferScript, { prefix, args });
+      const reply = await runScript(redis, scripts.defer, { prefix, args });
       return reply === '' ? undefined : integerOf(reply);
     },
   };
