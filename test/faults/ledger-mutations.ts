@@ -87,12 +87,12 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'a quote is armed five times at most',
-    edits: replaced(ARM, `if tonumber(used[1] or '0') >=`, 'if -1 >='),
+    edits: replaced(ARM, `if p.armings >=`, 'if -1 >='),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its quote was armed as often as is al…': 'armings'`),
   },
   {
     guard: 'a payout is armed with five quotes at most',
-    edits: replaced(ARM, `if tonumber(used[2] or '0') >=`, 'if -1 >='),
+    edits: replaced(ARM, `if p.quotes >=`, 'if -1 >='),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'it had as many quotes as are allowed': 'quotes'`),
   },
   {

@@ -1,5 +1,5 @@
 import { ARMINGS_PER_QUOTE_MAX, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
-import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
  * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
@@ -20,7 +20,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * its own present one), and never beyond a limit: what a payout adds to the sums counts from its first arming, in the same
  * call, until it comes to nothing. A second run of the same call finds another version and answers 'changed'.
  */
-export const ARM = `${LUA_PRELUDE}
+export const ARM = `${LUA_PRELUDE}${LUA_SUMS}
 local server, replicas = serverNow()
 local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'armings')
 if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
@@ -61,12 +61,13 @@ local function refusal(e, p)
   if p.rowHash ~= e.h then return 'row' end
   if not isApproved(e) then return 'approval' end
   if isBlocked(p) then return 'blocked' end
-  local used = redis.call('HMGET', p.key, 'ar', 'qn', 'cf')
+  local used = redis.call('HMGET', p.key, 'ar', 'qn', 'cf', 'at')
+  p.armings, p.quotes, p.attempts = tonumber(used[1] or '0'), tonumber(used[2] or '0'), tonumber(used[4] or '0')
   if p.state == 'quoted' then
     if p.quote ~= e.q or used[3] ~= e.c then return 'changed' end
-    if tonumber(used[1] or '0') >= ${ARMINGS_PER_QUOTE_MAX} then return 'armings' end
+    if p.armings >= ${ARMINGS_PER_QUOTE_MAX} then return 'armings' end
   else
-    if tonumber(used[2] or '0') >= ${QUOTES_PER_PAYOUT_MAX} then return 'quotes' end
+    if p.quotes >= ${QUOTES_PER_PAYOUT_MAX} then return 'quotes' end
     if (redis.call('HGET', quotesKey(e.q), e.q) or UNSENT) ~= UNSENT then return 'quote-taken' end
   end
   return nil
@@ -129,19 +130,19 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = limit
   else
     local counter = redis.call('HINCRBY', HEAD, 'armings', 1)
-    if p.state == 'ready' then
-      redis.call('HSET', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
-      redis.call('HINCRBY', p.key, 'qn', 1)
-      redis.call('HSET', p.key, 'ar', '0')
-      redis.call('HDEL', p.key, 'nf', 'z2', 'lu', 'qf')
+    local isNew = p.state == 'ready'
+    if isNew then redis.call('HSET', quotesKey(e.q), e.q, e.r .. '-' .. e.l) end
+    local set = { 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', counter, 'cf', e.c, 'at', p.attempts + 1,
+      'ar', isNew and 1 or p.armings + 1, 'qn', isNew and p.quotes + 1 or p.quotes }
+    for name, value in pairs(e.f) do
+      set[#set + 1] = name
+      set[#set + 1] = value
     end
-    redis.call('HINCRBY', p.key, 'at', 1)
-    redis.call('HINCRBY', p.key, 'ar', 1)
-    redis.call('HSET', p.key, 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', counter, 'cf', e.c)
-    for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end
-    local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', exchange = e.y, due = e.e })
+    local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', exchange = e.y, due = e.e, set = set,
+      unset = isNew and { 'nf', 'z2', 'lu', 'qf' } or nil })
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end
+writeSums()
 return { replicas, answers, isElsewhere and 1 or 0 }
 `;

@@ -1,4 +1,4 @@
-import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
  * Moves payouts, or notes something about them without moving them. Arming is a script of its own.
@@ -13,7 +13,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head.
  */
-export const MOVE = `${LUA_PRELUDE}
+export const MOVE = `${LUA_PRELUDE}${LUA_SUMS}
 local at = now()
 
 local function dropQuote(e, p)
@@ -110,7 +110,7 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   elseif not to then
     write(e, p)
     redis.call('HSET', p.key, 'v', p.version + 1)
-    if e.f and e.f.ps then redis.call('HINCRBY', runKey(p.run), 'changes', 1) end
+    if e.f and e.f.ps then add(runKey(p.run), 'changes', '1') end
     if not e.o then setDue(p, p.state, at, e.e) end
     answers[i] = { 'moved', p.version + 1, p.state, 0 }
   elseif p.state == to then
@@ -126,5 +126,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, exchange = e.g, due = e.e }), to, bad }
   end
 end
+writeSums()
 return answers
 `;

@@ -55,10 +55,13 @@ local function mayMove(p, to, drops, breach)
   return true
 end
 
+-- Adds to a counter. Where a script moves many payouts, LUA_SUMS gathers what it adds.
+local function add(key, field, by) redis.call('HINCRBY', key, field, by) end
+
 local function count(p, state, sign)
   local run = runKey(p.run)
-  redis.call('HINCRBY', run, 'n:' .. state, sign .. '1')
-  if p.amount then redis.call('HINCRBY', run, 'm:' .. p.currency .. ':' .. OUTCOME[state], sign .. p.amount) end
+  add(run, 'n:' .. state, sign .. '1')
+  if p.amount then add(run, 'm:' .. p.currency .. ':' .. OUTCOME[state], sign .. p.amount) end
 end
 
 local function setDue(p, to, at, afterMs)
@@ -100,18 +103,19 @@ local function notePaid(p)
   if id then redis.call('HSETNX', paidKey(beneficiaryHash(id)), beneficiaryHash(id), '') end
 end
 
--- Writes the move: state, version, history, indexes, counters, due time. The caller has checked that it may be made.
+-- Writes the move: state, version, history, indexes, counters, due time, and the record's further fields: set, a list of
+-- names and values, and unset, a list of names. The caller has checked that it may be made.
 local function applyMove(p, to, m)
   local version = p.version + 1
   redis.call('SETBIT', indexKey(p.run, p.state), p.line, 0)
   redis.call('SETBIT', indexKey(p.run, to), p.line, 1)
   count(p, p.state, '-')
   count(p, to, '')
-  redis.call('HINCRBY', runKey(p.run), 'changes', 1)
-  redis.call('HSET', p.key, 's', to, 'v', version,
-    'h' .. version, to .. '\\31' .. text(m.at) .. '\\31' .. m.actor .. '\\31' .. m.reason
-      .. (m.exchange and m.exchange ~= '' and '\\31' .. m.exchange or ''))
-  redis.call('HDEL', p.key, 'pr')
+  add(runKey(p.run), 'changes', '1')
+  redis.call('HDEL', p.key, 'pr', unpack(m.unset or {}))
+  local history = to .. '\\31' .. text(m.at) .. '\\31' .. m.actor .. '\\31' .. m.reason
+    .. (m.exchange and m.exchange ~= '' and '\\31' .. m.exchange or '')
+  redis.call('HSET', p.key, 's', to, 'v', version, 'h' .. version, history, unpack(m.set or {}))
   if to == 'rejected' or to == 'cancelled' then uncount(p) end
   if to == 'accepted' then notePaid(p) end
   if SETTLED[to] then redis.call('HSET', p.key, 'st', text(m.at)) end
@@ -165,5 +169,20 @@ local function serverNow()
   local replication = redis.call('INFO', 'replication')
   return string.match(server, 'run_id:(%w+)') .. ' ' .. string.match(replication, 'master_replid:(%w+)'),
     tonumber(string.match(replication, 'connected_slaves:(%d+)') or '0')
+end
+`;
+
+/** Gathers what `add` adds, exactly below 2^53, until `writeSums`: a script that moves many payouts writes each counter once. */
+export const LUA_SUMS = `
+local sums = {}
+add = function(key, field, by)
+  local fields = sums[key] or {}
+  sums[key] = fields
+  fields[field] = (fields[field] or 0) + tonumber(by)
+end
+local function writeSums()
+  for key, fields in pairs(sums) do
+    for field, sum in pairs(fields) do redis.call('HINCRBY', key, field, text(sum)) end
+  end
 end
 `;
