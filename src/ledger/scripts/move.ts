@@ -27,8 +27,8 @@ local function dropQuote(e, p)
 end
 
 local function write(e, p)
-  if e.f then for name, value in pairs(e.f) do redis.call('HSET', p.key, name, value) end end
-  if e.x then for _, name in ipairs(e.x) do redis.call('HDEL', p.key, name) end end
+  if e.f then setFields(p.key, e.f) end
+  if e.x and #e.x > 0 then redis.call('HDEL', p.key, unpack(e.x)) end
   if e.q2 and not p.quote then redis.call('HSET', p.key, 'q', e.q2) end
 end
 

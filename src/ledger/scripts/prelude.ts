@@ -55,6 +55,15 @@ local function mayMove(p, to, drops, breach)
   return true
 end
 
+local function setFields(key, fields)
+  local list = {}
+  for name, value in pairs(fields) do
+    list[#list + 1] = name
+    list[#list + 1] = value
+  end
+  if #list > 0 then redis.call('HSET', key, unpack(list)) end
+end
+
 -- Adds to a counter. Where a script moves many payouts, LUA_SUMS gathers what it adds.
 local function add(key, field, by) redis.call('HINCRBY', key, field, by) end
 

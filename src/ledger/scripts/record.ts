@@ -1,4 +1,4 @@
-import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
  * Records rows of a run that is being recorded.
@@ -15,7 +15,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * and currency within `w`. The rows of a run that was cancelled while it was
  * being recorded are recorded as cancelled: none of them is lost.
  */
-export const RECORD = `${LUA_PRELUDE}
+export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
@@ -48,16 +48,12 @@ local function likelyTwin(row, id)
   return nil
 end
 
-local function setFields(key, fields)
-  for name, value in pairs(fields) do redis.call('HSET', key, name, value) end
-end
-
 for _, row in ipairs(cjson.decode(ARGV[3])) do
   local key = payoutKey(run, row.l)
   local there = redis.call('HMGET', key, 's', 'rh')
   if there[1] and not there[2] and row.s == 'ready' then
     setFields(key, row.f)
-    redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
+    add(rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
     redis.call('HSETNX', referencesKey(row.h), row.h, run .. '-' .. row.l)
   elseif not there[1] then
     local state = (isCancelled and row.s == 'ready') and 'cancelled' or row.s
@@ -82,13 +78,14 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
       redis.call('HSET', key, 'rc', 'E_DIR_LOST', 'rs', 'a data directory that may have sent it was written off')
     end
     if row.f.ben and redis.call('HEXISTS', paidKey(beneficiaryHash(row.f.ben)), beneficiaryHash(row.f.ben)) == 0 then
-      redis.call('HINCRBY', rk, 'newBeneficiaryRows', 1)
+      add(rk, 'newBeneficiaryRows', 1)
     end
     redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '\\31' .. text(at) .. '\\31intake\\31')
     redis.call('SETBIT', indexKey(run, state), row.l, 1)
-    redis.call('HINCRBY', rk, 'n:' .. state, 1)
-    if row.a then redis.call('HINCRBY', rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
+    add(rk, 'n:' .. state, 1)
+    if row.a then add(rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
   end
 end
+writeSums()
 return 'recorded'
 `;
