@@ -7,7 +7,7 @@
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
- *   submissions           hash     hash of a person and the name of their handing in -> SHA-256 of the file (for ever)
+ *   submissions           hash     hash of a person and the name of their handing in -> SHA-256 of what was handed in (for ever)
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { type TableCell, tableCsv } from '../report/table-csv.ts';
 
 const TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -25,4 +26,9 @@ export function sendDownload(reply: FastifyReply, { name, ending, content, bytes
     .type(TYPES[ending])
     .header('content-disposition', `attachment; filename="${safeName}.${ending}"`)
     .send(content instanceof Readable ? content : Readable.from(content));
+}
+
+/** Answers with a table of a page, its columns' names first, as CSV. */
+export function sendTable(reply: FastifyReply, name: string, rows: readonly (readonly TableCell[])[]): FastifyReply {
+  return sendDownload(reply, { name, ending: 'csv', content: Readable.from([tableCsv(rows)]) });
 }

@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isApi } from './guard.ts';
 import { noteMethods } from './methods.ts';
 import { sendPageAlone } from './parts/frame.tsx';
-import { ProblemPage } from './parts/problem-page.tsx';
-import { Problem, problemDocument, problemOf, titleOf } from './problem.ts';
+import { ProblemPage, problemTitle } from './parts/problem-page.tsx';
+import { ownPath } from './people/own-path.ts';
+import { Problem, problemDocument, problemOf } from './problem.ts';
 import type { Web, WebDeps } from './web.ts';
 
 /** Answers what cannot be done, or went wrong, as a page or as a problem document; only what is ours to mend is logged. */
@@ -15,8 +16,8 @@ export function answerFaults(web: Web, deps: WebDeps): void {
     if (isApi(request)) {
       return await reply.type('application/problem+json').send(JSON.stringify(problemDocument(problem, request.id)));
     }
-    const body = ProblemPage({ problem, requestId: request.id });
-    return await sendPageAlone(reply, deps, { title: titleOf(problem.status), body });
+    const body = ProblemPage({ problem, requestId: request.id, from: formOf(request, deps) });
+    return await sendPageAlone(reply, deps, { title: problemTitle(problem), body });
   };
   web.setErrorHandler(async (error, request, reply) => {
     const problem = problemOf(error);
@@ -31,4 +32,11 @@ export function answerFaults(web: Web, deps: WebDeps): void {
     const message = `${request.method} does nothing here.`;
     return await answer(new Problem(405, message, 'Begin with the list of runs.'), request, reply);
   });
+}
+
+/** The page of ours whose form was sent, as browsers tell it. */
+function formOf({ method, headers: { referer = '' } }: FastifyRequest, { hosts }: WebDeps): string | undefined {
+  if (method !== 'POST' || !URL.canParse(referer)) return undefined;
+  const { host, pathname, search } = new URL(referer);
+  return hosts.has(host) ? ownPath(`${pathname}${search}`) : undefined;
 }

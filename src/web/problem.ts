@@ -41,6 +41,14 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
+/** What a client did wrong before anybody looked at what it means. */
+const CLIENT_FAULTS: Readonly<Record<number, string>> = {
+  400: 'The address, or what was sent, is not as it should be.',
+  408: 'What was sent did not arrive in time.',
+  413: 'What was sent is too large.',
+  415: 'What was sent is of a kind that is not taken here.',
+};
+
 /** A fault as whoever asked may know it: what is ours alone says nothing of itself (S34). */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
@@ -56,7 +64,7 @@ export function problemOf(error: unknown): Problem {
   if (status !== undefined && error instanceof Error) {
     return new Problem(
       status,
-      titleOf(status),
+      CLIENT_FAULTS[status] ?? 'What was asked for could not be read.',
       'Go back, and try again with what the page or the documentation asks for.',
     );
   }
@@ -67,7 +75,7 @@ export function problemOf(error: unknown): Problem {
   );
 }
 
-export function titleOf(status: number): string {
+function titleOf(status: number): string {
   return TITLES[status] ?? 'Error';
 }
 

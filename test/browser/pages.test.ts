@@ -8,6 +8,7 @@ import { hasBrowser, openBrowser, openVisitor, type Visitor } from './browser.ts
 import { openSite, type Site } from './site.ts';
 import {
   approve,
+  discard,
   handIn,
   PASSWORD,
   payoutFile,
@@ -232,7 +233,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     await page.getByRole('button', { name: 'Upload and check' }).click();
     await seeTitle(page, 'dropped.csv');
     await page.getByText('The file is sound and can be handed in.').waitFor();
-    await page.getByRole('button', { name: 'Discard' }).click();
+    await discard(page);
   });
 
   test('leave menu and forms out on paper, and keep the figures', async () => {

@@ -43,7 +43,14 @@ export async function upload(page: Page, name: string, text: string | Buffer): P
   await page.goto('/upload');
   await page.getByLabel('Payout file').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
   await page.getByRole('button', { name: 'Upload and check' }).click();
-  await page.getByRole('button', { name: 'Discard' }).waitFor();
+  await page.getByText('Discard…').waitFor();
+}
+
+/** Discards the upload under review, which asks once more. */
+export async function discard(page: Page): Promise<void> {
+  await page.getByText('Discard…').click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.waitForURL('**/upload');
 }
 
 /** Hands in what is under review; ends on the page of its run, whose id it gives. */

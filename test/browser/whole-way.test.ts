@@ -8,6 +8,7 @@ import { hasBrowser, openBrowser, openVisitor, type Visitor } from './browser.ts
 import { openSite, type Site } from './site.ts';
 import {
   approve,
+  discard,
   handIn,
   payoutFile,
   seeState,
@@ -65,8 +66,7 @@ async function seeMistakes(page: Page): Promise<void> {
   expect(markedUp.split('\n')[0]).toContain('payrunProblems,payrunRemedies');
   expect(markedUp).toContain('1,234.56');
   expect(await page.getByRole('button', { name: 'Hand in' }).count()).toBe(0);
-  await page.getByRole('button', { name: 'Discard' }).click();
-  await page.waitForURL('**/upload');
+  await discard(page);
 }
 
 describe.skipIf(!hasBrowser())('the whole way of a payout file', () => {
@@ -224,8 +224,11 @@ describe.skipIf(!hasBrowser())('the whole way of a payout file', () => {
     await waitFor(async () => (await shownPaid(one.page)) > 0, true);
     const before = one.loads();
     await site.kill();
+    const lost = one.page.getByText('Not connected: what stands here may be old.');
+    await lost.waitFor();
     await site.misbehave('quoteLifeMs=4000');
     await site.serve();
+    await lost.waitFor({ state: 'detached' });
     await seeState(one.page, 'finished');
     await waitFor(() => shownOutcomes(one.page), `${ROWS} paid`);
     expect(one.loads()).toBe(before);

@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config';
-import common from './vitest.config.ts';
+import common from '../../vitest.config.ts';
 
-/** Several hosts on one machine. */
+/** `npm run test:hosts`: several hosts on one machine. */
+// biome-ignore lint/style/noDefaultExport: vitest asks for it.
 export default defineConfig({
   test: { ...common.test, include: ['test/hosts/**/*.test.ts'], exclude: [], maxWorkers: 1 },
 });

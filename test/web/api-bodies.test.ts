@@ -209,6 +209,22 @@ describe('an Idempotency-Key', () => {
     expect(await app.ledger.runs.list()).toHaveLength(1);
   });
 
+  test.each([
+    'skipInvalid=true',
+    'again=true',
+    'expectTotal=USD=1.00',
+    'at=schedule',
+    'expectRows=1',
+    'name=other.csv',
+  ])('that comes again with %s is refused, and the run of the first one stands', async (option) => {
+    const { key, app } = await openRig();
+    const asked = csv(fileOf('A'), { 'idempotency-key': 'march-1' });
+    expect((await key.call('POST', '/runs', asked)).status).toBe(201);
+    const { status, json: told } = await key.call('POST', `/runs?${option}`, asked);
+    expect([status, told]).toMatchObject([422, { detail: expect.stringContaining('other options') }]);
+    expect(await app.ledger.runs.list()).toHaveLength(1);
+  });
+
   test('is of whoever brings it: the same words of somebody else are another one', async () => {
     const { key, program, app } = await openRig();
     const other = await program('payroll', 'maker');

@@ -1,7 +1,10 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startSession } from '../../src/people/sessions.ts';
+import { tableCsv } from '../../src/report/table-csv.ts';
+import { beneficiaryRows } from '../../src/web/runs/table-rows.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { COST_TABLES } from '../../src/web/uploads/table-rows.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { fillNaughty } from './naughty-site.ts';
 import { addressOf, openWholeSite, type Route, routesOf } from './whole-site.ts';
@@ -33,10 +36,26 @@ function isRun(cell: string): boolean {
   return /^[\s\p{Cf}\0]*[=+\-@\t\r\n\0＝＋－＠﹦﹢﹣﹫]/u.test(cell) && !/^-?[0-9]+(\.[0-9]+)?$/.test(cell);
 }
 
+const CORRIDOR = {
+  destinationCurrency: 'MXN',
+  rows: 1,
+  quoted: 1,
+  estimate: false,
+  sourceAmount: '1.00',
+  destinationAmount: null,
+  fees: null,
+  rates: null,
+};
+
 /** Exports in which somebody's words stand, and how many different ones at least. */
 const HOLD: Readonly<Record<Route, number>> = {
   'GET /runs.csv': NAUGHTY.length,
   'GET /runs/:run/history.csv': NAUGHTY.length,
+  'GET /runs/:run/outcomes.csv': 0,
+  'GET /runs/:run/tie.csv': 0,
+  'GET /runs/:run/reports.csv': 0,
+  'GET /runs/:run/approve/totals.csv': 0,
+  'GET /runs/:run/approve/beneficiaries.csv': 0,
   'GET /runs/:run/report': NAUGHTY.length,
   'GET /runs/:run/reports/:file': NAUGHTY.length,
   'GET /runs/:run/payouts.csv': NAUGHTY.length,
@@ -49,13 +68,34 @@ const HOLD: Readonly<Record<Route, number>> = {
   'GET /schedules.csv': 20,
   'GET /settings.csv': 0,
   'GET /inbox.csv': 20,
+  'GET /upload/example.csv': 0,
+  'GET /uploads.csv': 0,
   'GET /uploads/:id/problems.csv': 1,
+  'GET /uploads/:id/totals.csv': 0,
+  'GET /uploads/:id/funds.csv': 0,
+  'GET /uploads/:id/corridors.csv': 0,
+  'GET /uploads/:id/unquoted.csv': 0,
   'GET /uploads/:id/marked-up.csv': 1,
   'GET /api/v1/runs/:run/report': NAUGHTY.length,
   'GET /api/v1/runs/:run/reports/:file': NAUGHTY.length,
 };
 /** A payout file for payrun, of rows that intake has taken: it refuses formulas. */
 const NO_TABLE = ['GET /runs/:run/retry-file', 'GET /api/v1/runs/:run/retry-file'];
+
+test('nor in one of which the words come from the service or from the file', () => {
+  const tables = NAUGHTY.flatMap((text) => [
+    beneficiaryRows({
+      beneficiaries: { top: [{ identityId: text, rows: 1, amount: { minor: 1n, currency: 'USD' } }], others: 0 },
+      names: new Map([[text, text]]),
+      neverPaid: new Set(),
+    }),
+    COST_TABLES.unquoted({ unquotedRows: [{ line: 2, reference: text, outcome: text, code: text, reason: text }] }),
+    COST_TABLES.corridors({ corridors: [{ ...CORRIDOR, corridor: text, sourceCurrency: text }] }),
+  ]);
+  const cells: string[] = tables.flatMap((rows) => parse(tableCsv(rows), { relax_column_count: true }).flat());
+  expect(cells.filter(isRun)).toEqual([]);
+  expect(cells.filter((cell) => cell.includes('HYPERLINK')).length).toBeGreaterThan(NAUGHTY.length);
+});
 
 test('no cell that a spreadsheet would run is in any table that can be had', async () => {
   const { web, base, app, person } = await openWholeSite(server);

@@ -9,6 +9,7 @@ import { perSecondOf, type Sample, withSample } from '../../src/runs/progress.ts
 import { writeReport } from '../../src/runs/report.ts';
 import { openLive } from '../../src/web/runs/live.ts';
 import { type Look, liveEvents } from '../../src/web/runs/live-events.ts';
+import { progressHtml, progressOf } from '../../src/web/runs/progress-part.tsx';
 import { openRates } from '../../src/web/runs/rates.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
@@ -213,6 +214,28 @@ describe('live progress', () => {
     expect(head.status).toBe(405);
   });
 
+  test('ends at once for whoever signs out, and for nobody else', async () => {
+    const { app, base, visitor, person } = await openWebRig(server.url, {
+      // No time passes, so nobody is asked by the way whether their session still holds.
+      deps: (own) => ({ app: { ...own, clock: { ...own.clock, monotonic: () => 0 } } }),
+    });
+    const run = await recordRun(app.ledger, { lines: [2, 3] });
+    const anna = await person('anna', 'viewer');
+    const elsewhere = visitor();
+    elsewhere.cookies.set(SESSION_COOKIE, await startSession(app, 'anna'));
+    const [leaving, staying] = [
+      await follow(`${base}/runs/${run}/live`, anna),
+      await follow(`${base}/runs/${run}/live`, elsewhere),
+    ];
+    await expect.poll(() => Math.min(leaving.events.length, staying.events.length), PATIENCE).toBe(1);
+    expect((await anna.post('/sign-out')).status).toBe(303);
+    await expect.poll(() => leaving.hasEnded, PATIENCE).toBe(true);
+    expect(leaving.events.at(-1)).toMatchObject({ type: 'end', data: 'signed-out' });
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'held');
+    await expect.poll(() => staying.events.at(-1)?.data, PATIENCE).toContain('1 of 2 rows done');
+    staying.leave();
+  });
+
   test('keeps nobody signed in who does nothing else', async () => {
     const { app, visitor, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2] });
@@ -260,7 +283,7 @@ async function nextOf(events: AsyncGenerator<string, void>): Promise<string | un
 function openStream(isSignedIn: () => Promise<boolean> = async () => true, lastEventId = '') {
   const clock = handClock();
   const looks = { look: LOOK, latest: () => looks.look, next: async () => clock.pass(1000), isClosed: () => false };
-  return { clock, looks, events: liveEvents(clock, looks, { lastEventId, isSignedIn }) };
+  return { clock, looks, events: liveEvents(clock, looks, { lastEventId, hasLeft: () => false, isSignedIn }) };
 }
 
 describe('a stream', () => {
@@ -272,14 +295,15 @@ describe('a stream', () => {
     expect(clock.monotonic()).toBe(15_000);
   });
 
-  test('ends within half a minute after the session has', async () => {
+  test('ends within 5 s after the session has', async () => {
     let isSignedIn = true;
     const { clock, events } = openStream(async () => isSignedIn, '7');
     await nextOf(events);
     await nextOf(events);
     isSignedIn = false;
+    const ended = clock.monotonic();
     expect(await nextOf(events)).toBe('event: end\ndata: signed-out\n\n');
-    expect(clock.monotonic()).toBe(30_000);
+    expect(clock.monotonic() - ended).toBe(5000);
     expect((await events.next()).done).toBe(true);
   });
 
@@ -308,7 +332,7 @@ describe('the run that nobody looks at any more', () => {
         return run;
       },
     });
-    const watcher = { person: 'anna', lastEventId: '', isSignedIn: async () => true };
+    const watcher = { person: 'anna', sessionId: 'a', lastEventId: '', isSignedIn: async () => true };
     const streams = Array.from({ length: 5 }, () => live.follow(id, watcher));
     await expect.poll(() => clock.sleepers(), PATIENCE).toBe(1);
     clock.pass(1000);
@@ -354,6 +378,28 @@ describe('the rate of a run', () => {
     expect(note('paused', 52_000, 30)).toBeNull();
     expect(note('paying', 90_000, 30)).toBeNull();
     expect(note('paying', 91_000, 45)).toBe(15);
+  });
+
+  test('that nobody pays is told after half a minute, until something of it moves or nothing is due', async () => {
+    let nowMs = 0;
+    const rates = openRates({ monotonic: () => nowMs });
+    const { app } = await openWebRig(server.url);
+    const id = await recordRun(app.ledger, { lines: [2, 3] });
+    const run = (await app.ledger.runs.read(id)) as Run;
+    expect(run).toMatchObject({ state: 'paying', counts: { ready: 2 } });
+    const shown = (changed: Partial<Run> = {}): boolean =>
+      progressHtml(progressOf(rates, { ...run, ...changed })).includes('perhaps no worker is running');
+    expect(shown()).toBe(false);
+    nowMs = 29_000;
+    expect(shown()).toBe(false);
+    nowMs = 30_000;
+    expect(shown()).toBe(true);
+    expect(shown({ changes: run.changes + 1 })).toBe(false);
+    nowMs = 60_000;
+    expect(shown({ changes: run.changes + 1 })).toBe(true);
+    expect(shown({ state: 'paused' })).toBe(false);
+    nowMs = 90_000;
+    expect(shown({ counts: { ...run.counts, ready: 0, held: 2 } })).toBe(false);
   });
 
   test('is not below nothing when rows are opened again', () => {

@@ -348,7 +348,10 @@ describe('the board of the queues', () => {
   test('reaches no other host and lets nobody else show it; other pages keep their stricter policy', async () => {
     const { person } = await openWebRig(server.url, { deps: (opened) => ({ queues: queuesOf(opened) }) });
     const otto = await person('otto', 'admin');
-    const policy = (await otto.get('/admin/queues')).headers.get('content-security-policy');
+    const page = await otto.get('/admin/queues');
+    expect(page.text).toContain('<link href="static/css/');
+    expect(page.text).not.toMatch(/(?:href|src)="(?:https?:)?\/\//);
+    const policy = page.headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/https?:/);

@@ -31,6 +31,7 @@ test.each([
     'Two people release the halt first: "payrun release --as NAME", then the same by another NAME.',
     'Two people release the halt first: one proposes it under Settings, another one confirms.',
   ],
+  ['The service could not be asked: HTTP_500.', 'The service could not be asked: it answered with status 500.'],
   ['Everything else. Stays "as it is".', 'Everything else. Stays "as it is".'],
 ])('%s becomes, on a page: %s', (told, shown) => {
   expect(wordsForPages(told)).toBe(shown);

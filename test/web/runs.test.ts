@@ -367,6 +367,21 @@ describe('an approval', () => {
     }
     expect(text.indexOf(BILL)).toBeLessThan(text.indexOf(ANNA));
     expect(text).toContain('never paid before');
+    for (const [path, content] of [
+      [`/runs/${run.id}/approve/beneficiaries.csv`, `${BILL},1,2000.50,USD,yes`],
+      [`/runs/${run.id}/approve/totals.csv`, 'USD,2101.50,0.00'],
+    ] as const) {
+      expect(text).toContain(`href="${path}"`);
+      expect((await carl.get(path)).text).toContain(content);
+    }
+    const shown = await carl.get(`/runs/${run.id}`);
+    for (const [table, content] of [
+      ['outcomes', 'USD,2101.50,'],
+      ['tie', 'USD,2101.50,2101.50,yes'],
+    ] as const) {
+      expect(shown.text).toContain(`href="/runs/${run.id}/${table}.csv"`);
+      expect((await carl.get(`/runs/${run.id}/${table}.csv`)).text).toContain(content);
+    }
     const done = await carl.post(`/runs/${run.id}/approve`, seenOn(text));
     expect([done.status, done.headers.get('location')]).toEqual([303, `/runs/${run.id}`]);
     expect(await app.ledger.runs.read(run.id)).toMatchObject({ state: 'paying', approvals: [{ by: 'carl' }] });

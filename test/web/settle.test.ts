@@ -327,6 +327,7 @@ describe('what is to settle', () => {
     const csv: Record<string, string>[] = parse((await anna.get('/to-settle.csv')).text, { columns: true });
     expect(csv.map(({ run, line }) => `${run}-${line}`)).toEqual(all);
     expect(csv[0]).toMatchObject({ state: 'unknown', amount: '100.50', currency: 'USD', quoteId: QUOTE });
+    expect(csv[0]?.['mayHaveBeenPaid']).toContain('1 payment request may have been sent');
   });
 
   test('has what was proposed for a payout that is neither unknown nor held, until it is decided or the payout moves', async () => {

@@ -7,12 +7,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { NO_WEB_SETTINGS } from '../../src/config-web.ts';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
+import { REQUIRED_COLUMNS } from '../../src/intake/columns.ts';
 import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
 import { writeMarkedUpCopy } from '../../src/intake/marked-up.ts';
 import { problemOf } from '../../src/intake/problems.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { submitRun } from '../../src/runs/submit.ts';
+import { LABELS } from '../../src/web/parts/read-form.ts';
 import { openWeb } from '../../src/web/server.ts';
 import { shownFileName } from '../../src/web/uploads/file-name.ts';
 import { handInUpload, resumeUploads } from '../../src/web/uploads/hand-in.ts';
@@ -254,6 +256,18 @@ describe('an uploaded file', () => {
     expect(past.text).toContain('The start time 2020-01-01T06:30 has passed.');
   });
 
+  test.each(['now', 'schedule'])(
+    'is refused with a start time when it is to start %s, and waits nowhere',
+    async (start) => {
+      const { person, app } = await openWebRig(server.url);
+      const anna = await person('anna', 'maker');
+      const { status, text } = await anna.upload('/upload', formOf(payoutFile(), { start, at: '2099-01-01T06:30' }));
+      expect(status).toBe(422);
+      expect(text).toContain('A &quot;Start time&quot; is given');
+      expect(onDisk(app)).toEqual([]);
+    },
+  );
+
   test('tells what it will cost when somebody asks, and nothing is recorded for it', {
     timeout: 60 * SECONDS,
   }, async () => {
@@ -268,6 +282,61 @@ describe('an uploaded file', () => {
     expect(text).toMatch(/<th scope="row">USD<\/th><td>25.00<\/td><td>[0-9.]+<\/td><td>[0-9.]+<\/td>/);
     expect(text).toContain('It takes about');
     expect(await app.ledger.runs.list()).toEqual([]);
+  });
+
+  test('may be the example that the upload page gives, which has each column that the page names', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const { text: page } = await anna.get('/upload');
+    expect(page).toContain('href="/upload/example.csv"');
+    const { text: example } = await anna.get('/upload/example.csv');
+    for (const column of REQUIRED_COLUMNS) {
+      expect(page).toContain(`<code>${column}</code>`);
+      expect(example.split('\r\n')[0]?.split(',')).toContain(column);
+    }
+    const address = await upload(anna, formOf(example));
+    expect((await anna.get(address)).text).toContain('The file is sound and can be handed in.');
+  });
+
+  test('has each of its tables as CSV, with plain figures', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const address = await upload(anna, formOf(payoutFile(2, '1250.00')));
+    expect((await anna.get('/upload')).text).toContain('href="/uploads.csv"');
+    expect((await anna.get('/uploads.csv')).text).toMatch(
+      /^[^\r]+\r\n[^,]+,payouts\.csv,checked,,[^,]+,anna,[0-9]+\r\n$/,
+    );
+    await anna.post(`${address}/cost`);
+    const { text } = await anna.get(address);
+    for (const [table, content] of [
+      ['totals', 'currency,inFile,validRows\r\nrows,2,2\r\nUSD,2500.00,2500.00\r\n'],
+      ['funds', '\r\nUSD,2500.00,'],
+      ['corridors', ',2,2500.00,USD,'],
+    ] as const) {
+      expect(text).toContain(`href="${address}/${table}.csv"`);
+      expect((await anna.get(`${address}/${table}.csv`)).text).toContain(content);
+    }
+  });
+
+  test('whose form is wrong names each field as its page does, and leads back to it', async () => {
+    const { person, base } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const { text: page } = await anna.get('/upload');
+    const names = [...page.matchAll(/ name="([A-Za-z]+)"/g)].map(([, name = '']) => name);
+    const labelled = names.filter((name) => !['csrf', 'file', 'viewport'].includes(name));
+    expect(labelled).toEqual(expect.arrayContaining(['expectRows', 'at', 'zone']));
+    for (const name of labelled) expect(page).toContain(`>${LABELS.get(name)}</label>`);
+    const { status, text } = await anna.upload('/upload', formOf(payoutFile(), { expectRows: 'many' }));
+    expect(status).toBe(422);
+    expect(text).toContain('<h1>Not accepted</h1>');
+    expect(text).toContain('The field &quot;Expected rows&quot; must be a number of rows');
+    const own = { origin: base, 'sec-fetch-site': 'same-origin' };
+    const answer = (referer: string) => anna.post('/uploads/none/discard', {}, { ...own, referer });
+    expect((await answer(`${base}/upload`)).text).toContain('<a href="/upload">Back to the form</a>');
+    for (const elsewhere of ['https://evil.example/upload', `${base}//evil.example/`]) {
+      expect((await answer(elsewhere)).text).not.toContain('evil.example');
+    }
+    expect((await anna.get('/runs?page=x')).text).toContain('<h1>Not understood</h1>');
   });
 
   test('can be discarded', async () => {

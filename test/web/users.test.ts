@@ -202,6 +202,20 @@ describe('the users page', () => {
     expect(text).toContain('Disable o');
   });
 
+  test('asks once more before somebody is disabled, and says who is the last admin', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'admin');
+    const alone = await anna.get('/users');
+    expect(alone.text).toMatch(
+      /<summary aria-label="Disable anna…">Disable…<\/summary><form[^>]* action="\/users\/disable"/,
+    );
+    expect(alone.text).toContain('anna is the last admin who may sign in');
+    await person('otto', 'admin');
+    const { text } = await anna.get('/users');
+    expect(text).toContain('otto is signed out everywhere at once');
+    expect(text).not.toContain('is the last admin');
+  });
+
   test('refuses fields that are none, and roles that are none', async () => {
     const rig = await openWebRig(server.url);
     const anna = await rig.person('anna', 'admin');

@@ -2,24 +2,31 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
+import { type Upload, type UploadPlace, uploadOptions, uploadPath } from '../uploads/upload.ts';
 
 /**
  * What the ledger knows a handing in by: who sends it, and the name that they gave it; undefined without one. Throws a
- * Problem (422) when the same person has sent another file under that name.
+ * Problem (422) when the same person has sent another file under that name, or the same one with other options.
  */
 export async function claimSubmission(
-  { ledger }: { readonly ledger: Pick<Ledger, 'submissions'> },
-  { actor, name, path }: { actor: string; name: string | undefined; path: string },
+  deps: UploadPlace & { readonly ledger: Pick<Ledger, 'submissions'> },
+  { actor, name, upload }: { actor: string; name: string | undefined; upload: Upload },
 ): Promise<string | undefined> {
   if (name === undefined) return undefined;
-  const key = createHash('sha256').update(`${actor}\n${name}`).digest('hex');
-  const content = await digestOf(path);
-  if ((await ledger.submissions.claim(key, content)) === content) return key;
+  const key = sha256(`${actor}\n${name}`);
+  const content = await digestOf(uploadPath(deps, upload.id, 'file'));
+  // Parsed, the options have one order, however they came.
+  const sent = sha256(JSON.stringify([content, upload.name, uploadOptions.parse(upload.options)]));
+  if ((await deps.ledger.submissions.claim(key, sent)) === sent) return key;
   throw new Problem(
     422,
-    'Another file was sent under this Idempotency-Key.',
-    'Give each file a key of its own, and the same key only to the same file.',
+    'Another file, or the same one with other options or another name, was sent under this Idempotency-Key.',
+    'Give each handing in a key of its own, and the same key only to the same file with the same options.',
   );
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 async function digestOf(path: string): Promise<string> {

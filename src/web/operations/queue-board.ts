@@ -20,6 +20,9 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'self'",
 ].join(';');
 
+/** Its page links fonts of another host, which the policy keeps out: the browser would only complain. */
+const FOREIGN_LINKS = /<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/g;
+
 /** The queues as pages of Bull Board, to look at only: jobs are given and taken by payrun alone. */
 export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): Promise<void> {
   const queues = await jobs.queues();
@@ -39,6 +42,9 @@ export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): 
       board.addHook('onRequest', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
       });
+      board.addHook('onSend', async (_request, _reply, payload) =>
+        typeof payload === 'string' ? payload.replace(FOREIGN_LINKS, '') : payload,
+      );
       await board.register(adapter.registerPlugin());
     },
     { prefix: PLACE },

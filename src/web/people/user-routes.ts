@@ -12,6 +12,7 @@ import {
   enableUser,
   listUsers,
   resetUser,
+  type User,
   type WithSecret,
 } from '../../people/users.ts';
 import { personName } from '../../people/words.ts';
@@ -77,6 +78,7 @@ function addUserList(web: Web, deps: WebDeps): void {
       users: users.slice((page - 1) * USERS_PER_PAGE, page * USERS_PER_PAGE),
       proposals: proposals.filter(({ target }) => target.startsWith('user ')),
       viewer,
+      lastAdmin: lastAdminOf(users),
       isAlone: users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, viewer)),
       page,
       pages,
@@ -87,6 +89,14 @@ function addUserList(web: Web, deps: WebDeps): void {
   web.get(`${LIST}.csv`, { config }, async (_request, reply) => {
     return await sendDownload(reply, { name: 'users', ending: 'csv', content: usersCsv(deps) });
   });
+}
+
+/** The only admin who may sign in; null for none or several. */
+function lastAdminOf(users: readonly User[]): string | null {
+  const admins = users.filter(
+    ({ role, isDisabled, secretUntil }) => role === 'admin' && !isDisabled && secretUntil === null,
+  );
+  return admins.length === 1 ? (admins[0]?.name ?? null) : null;
 }
 
 async function* usersCsv({ app }: WebDeps): AsyncGenerator<string, void> {

@@ -2,6 +2,7 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Proposal } from '../../ledger/people.ts';
 import { ROLES, type Role } from '../../people/roles.ts';
 import type { User } from '../../people/users.ts';
+import { Confirm } from '../parts/confirm.tsx';
 import { Field, Form } from '../parts/form.tsx';
 import { CountedPages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
@@ -16,13 +17,15 @@ interface UsersProps {
   readonly viewer: string;
   /** Nobody else is, or was, an admin. */
   readonly isAlone: boolean;
+  /** The only admin who may still sign in; null where there are others. */
+  readonly lastAdmin: string | null;
   /** From 1. */
   readonly page: number;
   readonly pages: number;
 }
 
 /** Who may sign in, as what, and what waits for a second admin. */
-export function UsersPage({ users, proposals, viewer, isAlone, page, pages }: UsersProps) {
+export function UsersPage({ users, proposals, viewer, isAlone, lastAdmin, page, pages }: UsersProps) {
   return (
     <>
       <p>
@@ -34,14 +37,14 @@ export function UsersPage({ users, proposals, viewer, isAlone, page, pages }: Us
         <a href="/keys">Keys of programs</a> · <a href="/users.csv">as CSV</a>
       </p>
       <Proposals proposals={proposals} viewer={viewer} />
-      <UserTable users={users} />
+      <UserTable users={users} lastAdmin={lastAdmin} />
       <CountedPages page={page} pages={pages} hrefOf={(other) => `/users?page=${other}`} />
       <AddForm />
     </>
   );
 }
 
-function UserTable({ users }: Pick<UsersProps, 'users'>) {
+function UserTable({ users, lastAdmin }: Pick<UsersProps, 'users' | 'lastAdmin'>) {
   return (
     <Table caption="Users by name" columns={['Name', 'Role', 'State', 'Added', 'Change']} class="users">
       {users.map((user) => (
@@ -55,7 +58,7 @@ function UserTable({ users }: Pick<UsersProps, 'users'>) {
             <Time at={user.addedAt} /> by {escapeUnseen(user.addedBy)}
           </td>
           <td>
-            <Acts user={user} />
+            <Acts user={user} isLastAdmin={user.name === lastAdmin} />
           </td>
         </tr>
       ))}
@@ -73,7 +76,7 @@ function State({ user: { isDisabled, secretUntil } }: { user: User }) {
   );
 }
 
-function Acts({ user: { name, role, isDisabled } }: { user: User }) {
+function Acts({ user: { name, role, isDisabled }, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
   return (
     <div class="people-acts">
       <Form action="/users/role">
@@ -83,11 +86,22 @@ function Acts({ user: { name, role, isDisabled } }: { user: User }) {
           Give
         </button>
       </Form>
-      <Act
-        action={isDisabled ? '/users/enable' : '/users/disable'}
-        name={name}
-        words={isDisabled ? 'Enable' : 'Disable'}
-      />
+      {isDisabled ? (
+        <Act action="/users/enable" name={name} words="Enable" />
+      ) : (
+        <Confirm
+          action="/users/disable"
+          words="Disable"
+          whom={name}
+          question={
+            isLastAdmin
+              ? `${escapeUnseen(name)} is the last admin who may sign in: nobody would be left to change users and keys here.`
+              : `${escapeUnseen(name)} is signed out everywhere at once. To enable them again may need two admins.`
+          }
+        >
+          <input type="hidden" name="name" value={name} />
+        </Confirm>
+      )}
       <Act action="/users/reset" name={name} words="Reset" />
     </div>
   );
@@ -97,7 +111,7 @@ function Act({ action, name, words }: { action: string; name: string; words: str
   return (
     <Form action={action}>
       <input type="hidden" name="name" value={name} />
-      <button type="submit" {...(words === 'Disable' ? { class: 'danger' } : {})} aria-label={`${words} ${name}`}>
+      <button type="submit" aria-label={`${words} ${name}`}>
         {words}
       </button>
     </Form>

@@ -11,18 +11,22 @@ import { Amount } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
-interface ApprovalProps {
+/** Who is to get the money of a run. */
+export interface Seen {
+  readonly beneficiaries: Beneficiaries;
+  /** By identity id, as far as the service tells them. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Those of the shown ones to whom this ledger never paid anything. */
+  readonly neverPaid: ReadonlySet<string>;
+}
+
+interface ApprovalProps extends Seen {
   readonly run: Run;
   /** Who looks. */
   readonly person: string;
   readonly standing: ApprovalStanding;
   readonly limits: Limits | null;
   readonly approval: ApprovalRules | null;
-  readonly beneficiaries: Beneficiaries;
-  /** By identity id, as far as the service tells them. */
-  readonly names: ReadonlyMap<string, string>;
-  /** Those of the shown ones to whom this ledger never paid anything. */
-  readonly neverPaid: ReadonlySet<string>;
 }
 
 /** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (security.md S19). */
@@ -32,10 +36,16 @@ export function ApprovalPage(props: ApprovalProps) {
     <>
       <Facts {...props} />
       <h2>Totals</h2>
+      <p>
+        <a href={`/runs/${run.id}/approve/totals.csv`}>Totals as CSV</a>
+      </p>
       <TotalsOfFile run={run} />
       <h2>Beneficiaries</h2>
       <BeneficiaryTable {...props} />
       <h2>Limits</h2>
+      <p>
+        <a href="/settings.csv">Settings, with the limits, as CSV</a>
+      </p>
       <LimitsTable limits={props.limits} />
       <h2>Approvals</h2>
       <GivenApprovals standing={standing} />
@@ -105,7 +115,8 @@ function BeneficiaryTable({ run, beneficiaries: { top, others }, names, neverPai
       <p>
         {run.newBeneficiaryRows === 0
           ? 'Each of them was paid from this ledger before.'
-          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}
+          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}{' '}
+        <a href={`/runs/${run.id}/approve/beneficiaries.csv`}>Who gets most as CSV</a>
       </p>
       <Table
         caption="Who gets most, in each currency the largest first"

@@ -3,12 +3,14 @@ import type { Run } from '../../payout.ts';
 import { approvalStanding, approveRun } from '../../runs/approve.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
 import { actorOf } from '../actor.ts';
+import { sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { ApprovalPage } from './approval-page.tsx';
+import { ApprovalPage, type Seen } from './approval-page.tsx';
 import { findRun, ofRun } from './find-run.ts';
+import { beneficiaryRows, fileRows } from './table-rows.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
 const form = z.strictObject({ csrf: z.string(), sha256, digest: sha256 });
@@ -17,6 +19,14 @@ const form = z.strictObject({ csrf: z.string(), sha256, digest: sha256 });
 export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readBeneficiaries = openBeneficiaryBook(deps);
+  const readSeen = async (run: Run): Promise<Seen> => {
+    const beneficiaries = await readBeneficiaries(run);
+    const [names, neverPaid] = await Promise.all([
+      app.identities?.names() ?? new Map<string, string>(),
+      app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
+    ]);
+    return { beneficiaries, names, neverPaid };
+  };
   const route = { config: { act: 'approve' }, schema: ofRun } as const;
 
   web.get('/runs/:run/approve', route, async (request, reply) => {
@@ -28,15 +38,20 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
         `Run ${run.id} waits for nobody's approval: it is ${run.state}.`,
         'Look at the run itself.',
       );
-    const beneficiaries = await readBeneficiaries(run);
-    const [names, neverPaid] = await Promise.all([
-      app.identities?.names() ?? new Map<string, string>(),
-      app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
-    ]);
     const { limits, approval } = app.config;
-    const facts = { run, standing, limits, approval, beneficiaries, names, neverPaid };
+    const facts = { run, standing, limits, approval, ...(await readSeen(run)) };
     const body = ApprovalPage({ ...facts, person: actorOf(request) });
     return await sendPage(reply, deps, { title: `Approve run ${run.id}`, body });
+  });
+
+  web.get('/runs/:run/approve/totals.csv', route, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    return sendTable(reply, `${run.id}.totals`, fileRows(run));
+  });
+
+  web.get('/runs/:run/approve/beneficiaries.csv', route, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    return sendTable(reply, `${run.id}.beneficiaries`, beneficiaryRows(await readSeen(run)));
   });
 
   web.post('/runs/:run/approve', route, async (request, reply) => {

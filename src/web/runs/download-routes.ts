@@ -5,20 +5,23 @@ import { reportJson } from '../../report/json.ts';
 import type { ReportSource } from '../../report/source.ts';
 import { summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
-import { tableCsv } from '../../report/table-csv.ts';
 import { reportSource } from '../../runs/report.ts';
 import { findRetryRows } from '../../runs/retry-file.ts';
-import { sendDownload } from '../download.ts';
+import { sendDownload, sendTable } from '../download.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { COPY_NAME, noteDownload, takeCopy } from './downloads.ts';
 import { findRun, ofRun } from './find-run.ts';
+import { outcomeRows, reportRows, tieRows } from './table-rows.ts';
 
 const FORMATS = {
   csv: { ending: 'csv', make: reportCsv },
   json: { ending: 'json', make: reportJson },
   summary: { ending: 'txt', make: summaryLines },
 } as const;
+
+/** Tables of the page of a run. */
+const TABLES = { outcomes: outcomeRows, tie: tieRows, reports: reportRows };
 
 const nowAs = { ...ofRun, querystring: z.strictObject({ format: z.enum(['csv', 'json', 'summary']).default('csv') }) };
 const ofCopy = { params: ofRun.params.extend({ file: z.string().regex(COPY_NAME) }) };
@@ -62,15 +65,17 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     const { id } = await findRun(deps, request.params.run);
     const events = await app.ledger.runs.events(id);
     const rows = events.map(({ at, event, actor, reason }) => [{ exact: rfc3339(at) }, event, actor, reason]);
-    const text = tableCsv([['time', 'event', 'by', 'reason'], ...rows]);
-    return sendDownload(reply, { name: `${id}.history`, ending: 'csv', content: once(text) });
+    return sendTable(reply, `${id}.history`, [['time', 'event', 'by', 'reason'], ...rows]);
   });
+
+  for (const [table, rowsOf] of Object.entries(TABLES)) {
+    web.get(`/runs/:run/${table}.csv`, { config, schema: ofRun }, async (request, reply) => {
+      const run = await findRun(deps, request.params.run);
+      return sendTable(reply, `${run.id}.${table}`, rowsOf(run));
+    });
+  }
 }
 
 async function* summaryLines(source: ReportSource): AsyncGenerator<string, void> {
   yield summaryText(await summarise(source));
-}
-
-async function* once(text: string): AsyncGenerator<string, void> {
-  yield text;
 }

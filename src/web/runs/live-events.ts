@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts';
 
 const HEARTBEAT_MS = 15_000;
-const SIGNED_IN_EVERY_MS = 30_000;
+/** A session may end in another process. */
+const SIGNED_IN_EVERY_MS = 5000;
 /** Browsers ask again so soon after a cut. */
 const RETRY_MS = 3000;
 
@@ -28,6 +29,8 @@ export interface Looks {
 export interface Watcher {
   /** Of the last event that they have; '' for none. */
   readonly lastEventId: string;
+  /** Whether they have signed out here. */
+  readonly hasLeft: () => boolean;
   /** Whether their session still holds. Asking keeps none alive. */
   readonly isSignedIn: () => Promise<boolean>;
 }
@@ -39,20 +42,18 @@ export interface Watcher {
 export async function* liveEvents(
   clock: Pick<Clock, 'monotonic'>,
   looks: Looks,
-  { lastEventId, isSignedIn }: Watcher,
+  watcher: Watcher,
 ): AsyncGenerator<string, void> {
   yield `retry: ${RETRY_MS}\n\n`;
-  let [sentAt, askedAt] = [clock.monotonic(), clock.monotonic()];
-  let [seenId, seenHtml] = [lastEventId, ''];
+  const isStillIn = openSessionLook(clock, watcher);
+  let sentAt = clock.monotonic();
+  let [seenId, seenHtml] = [watcher.lastEventId, ''];
   while (!looks.isClosed()) {
     const look = looks.latest();
     const now = clock.monotonic();
-    if (now - askedAt >= SIGNED_IN_EVERY_MS) {
-      askedAt = now;
-      if (!(await isSignedIn())) {
-        yield endEvent('signed-out');
-        return;
-      }
+    if (!(await isStillIn())) {
+      yield endEvent('signed-out');
+      return;
     }
     if (look !== undefined && (seenHtml === '' ? look.id !== seenId : look.html !== seenHtml)) {
       yield changeEvent(look);
@@ -68,6 +69,17 @@ export async function* liveEvents(
     }
     await looks.next();
   }
+}
+
+/** Tells whether somebody is still signed in: who left here is not, and of all others the ledger is asked now and then. */
+function openSessionLook(clock: Pick<Clock, 'monotonic'>, { hasLeft, isSignedIn }: Watcher): () => Promise<boolean> {
+  let askedAt = clock.monotonic();
+  return async () => {
+    if (hasLeft()) return false;
+    if (clock.monotonic() - askedAt < SIGNED_IN_EVERY_MS) return true;
+    askedAt = clock.monotonic();
+    return await isSignedIn();
+  };
 }
 
 function changeEvent({ id, html }: Look): string {

@@ -7,7 +7,7 @@ import { SESSION_COOKIE } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { openLive } from './live.ts';
-import { progressHtml } from './progress-part.tsx';
+import { progressHtml, progressOf } from './progress-part.tsx';
 import type { Rates } from './rates.ts';
 
 /** Live progress of a run: as a stream of events, and as it is now. */
@@ -15,6 +15,10 @@ export function addLiveRoutes(web: Web, deps: WebDeps, rates: Rates): void {
   const { app } = deps;
   const live = openLive({ ...app, rates, read: (runId) => readRun(app, runId) });
   web.addHook('preClose', async () => live.close());
+  web.addHook('onResponse', async ({ routeOptions, cookies }, { statusCode }) => {
+    const sessionId = cookies[SESSION_COOKIE];
+    if (routeOptions.url === '/sign-out' && statusCode === 303 && sessionId !== undefined) live.signedOut(sessionId);
+  });
 
   const config = { act: 'read', looksByItself: true } as const;
 
@@ -27,6 +31,7 @@ export function addLiveRoutes(web: Web, deps: WebDeps, rates: Rates): void {
     const lastEventId = request.headers['last-event-id'];
     const { events, release } = live.follow(run.id, {
       person: actorOf(request),
+      sessionId,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : '',
       isSignedIn: async () => (await findSession(app, sessionId, { touches: false })) !== undefined,
     });
@@ -36,6 +41,6 @@ export function addLiveRoutes(web: Web, deps: WebDeps, rates: Rates): void {
 
   web.get('/runs/:run/progress', { config, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    return reply.type('text/html; charset=utf-8').send(progressHtml({ run, perSecond: rates.note(run) }));
+    return reply.type('text/html; charset=utf-8').send(progressHtml(progressOf(rates, run)));
   });
 }

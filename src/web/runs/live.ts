@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { Run } from '../../payout.ts';
 import { isStill } from '../../runs/progress.ts';
 import { type Look, type Looks, liveEvents, type Watcher } from './live-events.ts';
-import { progressHtml } from './progress-part.tsx';
+import { progressHtml, progressOf } from './progress-part.tsx';
 import type { Rates } from './rates.ts';
 import { openStreamLimits } from './stream-limits.ts';
 
@@ -22,9 +22,17 @@ export interface Stream {
   readonly release: () => void;
 }
 
+/** Who looks on, by a session of theirs. */
+export interface Viewer extends Omit<Watcher, 'hasLeft'> {
+  readonly person: string;
+  readonly sessionId: string;
+}
+
 export interface Live {
   /** Throws a Problem (429) when a person, or all together, have too many open. */
-  follow(runId: string, watcher: Watcher & { readonly person: string }): Stream;
+  follow(runId: string, viewer: Viewer): Stream;
+  /** Ends the streams of a session at once. */
+  signedOut(sessionId: string): void;
   /** Ends all streams; browsers come back to whoever serves then. */
   close(): void;
 }
@@ -32,6 +40,8 @@ export interface Live {
 /** A run that somebody looks at. */
 interface Topic extends Looks {
   readonly show: (look: Look) => void;
+  /** Has all of its watchers look whether they are to go on. */
+  readonly wake: () => void;
   readonly close: () => void;
   watchers: number;
 }
@@ -41,6 +51,7 @@ export function openLive(deps: LiveDeps): Live {
   const closing = new AbortController();
   const limits = openStreamLimits();
   const topics = new Map<string, Topic>();
+  const open = new Set<{ readonly sessionId: string; hasLeft: boolean }>();
 
   async function keepLooking(runId: string, topic: Topic): Promise<void> {
     let isFailing = false;
@@ -67,17 +78,22 @@ export function openLive(deps: LiveDeps): Live {
   }
 
   return {
-    follow(runId, { person, ...watcher }) {
+    follow(runId, { person, sessionId, ...viewer }) {
       const leave = limits.enter(person);
       const topic = topics.get(runId) ?? begin(runId);
       topic.watchers++;
-      let isOpen = true;
+      const own = { sessionId, hasLeft: false };
+      open.add(own);
       const release = (): void => {
         leave();
-        if (isOpen) topic.watchers--;
-        isOpen = false;
+        if (open.delete(own)) topic.watchers--;
       };
+      const watcher = { ...viewer, hasLeft: () => own.hasLeft };
       return { events: liveEvents(deps.clock, fromNowOn(topic), watcher), release };
+    },
+    signedOut(sessionId) {
+      for (const one of open) one.hasLeft ||= one.sessionId === sessionId;
+      for (const topic of topics.values()) topic.wake();
     },
     close() {
       closing.abort();
@@ -99,7 +115,7 @@ function fromNowOn(looks: Looks): Looks {
 }
 
 function lookAt(rates: Rates, run: Run): Look {
-  return { id: String(run.changes), html: progressHtml({ run, perSecond: rates.note(run) }), isLast: isStill(run) };
+  return { id: String(run.changes), html: progressHtml(progressOf(rates, run)), isLast: isStill(run) };
 }
 
 function openTopic(): Topic {
@@ -119,6 +135,7 @@ function openTopic(): Topic {
         waiting.push(resolve);
       }),
     isClosed: () => isClosed,
+    wake: tellAll,
     show(look) {
       latest = look;
       tellAll();

@@ -8,18 +8,21 @@ import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
+import type { Rates } from './rates.ts';
 
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;
 
-interface ProgressProps {
+export interface ProgressProps {
   readonly run: Run;
   /** Null: not known yet. */
   readonly perSecond: number | null;
+  /** Whether nobody seems to pay it. */
+  readonly isStuck: boolean;
 }
 
 /** How far a run is: what live progress replaces, from the run's own counters. */
-export function ProgressPart({ run, perSecond }: ProgressProps) {
+export function ProgressPart({ run, perSecond, isStuck }: ProgressProps) {
   const { outcomes, totals, file } = runDocument(run, { sandbox: false, capabilities: {}, reports: [] });
   const done = rowsDone(run);
   return (
@@ -32,11 +35,27 @@ export function ProgressPart({ run, perSecond }: ProgressProps) {
         {shownCount(run.rows)} rows done
         {rateWords(run, perSecond)}
       </p>
+      {isStuck ? (
+        <p class="problem">
+          Nobody has paid anything of this run for half a minute, although {shownCount(run.counts.ready)} of its rows
+          are due. It loses nothing by that; but if it stays so, tell whoever runs payrun: perhaps no worker is running,
+          or the service does not answer.
+        </p>
+      ) : null}
       <OutcomeBar outcomes={outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
       <TotalsTable outcomes={outcomes} totals={totals} file={file} />
       <TieTable run={run} />
+      <p>
+        <a href={`/runs/${run.id}/outcomes.csv`}>Outcomes as CSV</a> ·{' '}
+        <a href={`/runs/${run.id}/tie.csv`}>The file against the ledger as CSV</a>
+      </p>
     </div>
   );
+}
+
+/** What is shown of a run at this moment. */
+export function progressOf(rates: Rates, run: Run): ProgressProps {
+  return { run, perSecond: rates.note(run), isStuck: rates.isStuck(run) };
 }
 
 /** The same as it is sent while somebody looks on. */

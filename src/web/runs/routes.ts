@@ -6,6 +6,7 @@ import { addDownloadRoutes } from './download-routes.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
 import { addLiveRoutes } from './live-routes.ts';
+import { progressOf } from './progress-part.tsx';
 import { openRates } from './rates.ts';
 import { RunPage } from './run-page.tsx';
 
@@ -19,7 +20,7 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
     const events = await app.ledger.runs.events(run.id);
-    const body = RunPage({ run, who: request.who, perSecond: rates.note(run), events });
+    const body = RunPage({ progress: progressOf(rates, run), who: request.who, events });
     return await sendPage(reply, deps, { title: `Run ${run.id}`, body });
   });
 

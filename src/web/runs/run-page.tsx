@@ -3,28 +3,28 @@ import type { Run } from '../../payout.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
-import { ProgressPart } from './progress-part.tsx';
+import { ProgressPart, type ProgressProps } from './progress-part.tsx';
 import { RunActions } from './run-actions.tsx';
 import { CopyTable, HistoryTable } from './run-tables.tsx';
 
 interface RunProps {
-  readonly run: Run;
+  readonly progress: ProgressProps;
   /** Null for nobody. */
   readonly who: Person | null;
-  readonly perSecond: number | null;
   /** The oldest first. */
   readonly events: readonly RunEvent[];
 }
 
 /** A run: what it is, how far it is, its money, and what can be done with it. */
-export function RunPage({ run, who, perSecond, events }: RunProps) {
+export function RunPage({ progress, who, events }: RunProps) {
+  const { run } = progress;
   return (
     <>
       <p class="live">
         <a href={`/runs/${run.id}`}>Reload</a> <span data-live-note aria-live="polite" />
       </p>
       <section data-live={`/runs/${run.id}/live`} aria-label="Progress">
-        <ProgressPart run={run} perSecond={perSecond} />
+        <ProgressPart {...progress} />
       </section>
       <p>
         <a href={`/runs/${run.id}/payouts`}>All payouts of this run</a>

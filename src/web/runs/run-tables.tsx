@@ -48,19 +48,24 @@ export function CopyTable({ run: { id, reportHashes } }: { run: Run }) {
     { name: `v${version}.json`, sha256: json },
   ]);
   return (
-    <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
-      {files.map(({ name, sha256 }) => (
-        <tr key={name}>
-          <th scope="row">
-            <a href={`/runs/${id}/reports/${name}`}>
-              {id}.{name}
-            </a>
-          </th>
-          <td>
-            <code>{sha256}</code>
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      <p>
+        <a href={`/runs/${id}/reports.csv`}>This list as CSV</a>
+      </p>
+      <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
+        {files.map(({ name, sha256 }) => (
+          <tr key={name}>
+            <th scope="row">
+              <a href={`/runs/${id}/reports/${name}`}>
+                {id}.{name}
+              </a>
+            </th>
+            <td>
+              <code>{sha256}</code>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </>
   );
 }

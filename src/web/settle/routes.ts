@@ -6,6 +6,7 @@ import { isSamePerson } from '../../people/same-person.ts';
 import { reasonText } from '../../people/words.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
+import { indicationsOf } from '../../runs/choices.ts';
 import { cancelPayout } from '../../runs/control.ts';
 import { type Asked, decidePayout } from '../../runs/decide.ts';
 import { openLookUps } from '../../runs/look-ups.ts';
@@ -115,7 +116,7 @@ function remedyFor(refusal: Refusal, { proposal }: Payout, by: string): string {
 }
 
 const COLUMNS =
-  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor';
+  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor,mayHaveBeenPaid,mayNotHaveBeenPaid';
 
 async function* csvOf({ app }: WebDeps, readProposed: () => Promise<Payout[]>): AsyncGenerator<string, void> {
   yield tableCsv([COLUMNS.split(','), ...(await readProposed()).map(cellsOf)]);
@@ -127,7 +128,9 @@ async function* csvOf({ app }: WebDeps, readProposed: () => Promise<Payout[]>): 
   } while (from !== null);
 }
 
-function cellsOf({ runId, line, row, proposal, ...payout }: Payout): TableCell[] {
+function cellsOf(payout: Payout): TableCell[] {
+  const { runId, line, row, proposal } = payout;
+  const { paid, notPaid } = indicationsOf(payout);
   return [
     runId,
     line,
@@ -143,5 +146,7 @@ function cellsOf({ runId, line, row, proposal, ...payout }: Payout): TableCell[]
     proposal?.by ?? null,
     proposal === null ? null : { exact: rfc3339(proposal.at) },
     proposal?.reason ?? null,
+    paid.join('; '),
+    notPaid.join('; '),
   ];
 }

@@ -45,8 +45,11 @@ function followRun() {
   });
 }
 
+const LOST = 'Not connected: what stands here may be old.';
+
 function openLive(place, tell) {
   const source = new EventSource(place.dataset.live);
+  source.addEventListener('open', () => tell('', { isUrgent: true, isShown: true }));
   source.addEventListener('message', ({ data }) => {
     const before = stateOf(place);
     showProgress(place, data);
@@ -61,8 +64,8 @@ function openLive(place, tell) {
     else tell('You have been signed out. Reload the page to go on.', { isUrgent: true, isShown: false });
   });
   source.addEventListener('error', () => {
-    if (source.readyState === EventSource.CLOSED)
-      tell('Live progress has ended. Reload the page to go on.', { isUrgent: true, isShown: false });
+    const hasEnded = source.readyState === EventSource.CLOSED;
+    tell(hasEnded ? 'Live progress has ended. Reload the page to go on.' : LOST, { isUrgent: true, isShown: false });
   });
   return source;
 }
@@ -90,7 +93,7 @@ function showProgress(place, html) {
 function teller(note) {
   let toldAt = Date.now();
   return (words, { isUrgent, isShown }) => {
-    if (!note || (!isUrgent && Date.now() - toldAt < TOLD_EVERY_MS)) return;
+    if (!note || note.textContent === words || (!isUrgent && Date.now() - toldAt < TOLD_EVERY_MS)) return;
     toldAt = Date.now();
     note.classList.toggle('heard', isShown);
     note.textContent = words;

@@ -3,6 +3,7 @@ import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { UploadCost } from './cost.ts';
+import { currenciesOf } from './table-rows.ts';
 
 /** What paying the file would cost by quotes that are never used, and the button that asks for them. */
 export function CostPart({ id, cost }: { id: string; cost: UploadCost | undefined }) {
@@ -12,7 +13,7 @@ export function CostPart({ id, cost }: { id: string; cost: UploadCost | undefine
       {cost === undefined ? (
         <p>Nobody has asked the service yet. Quotes bind nobody and are never used to pay.</p>
       ) : (
-        <Cost cost={cost} />
+        <Cost id={id} cost={cost} />
       )}
       <Form action={`/uploads/${id}/cost`}>
         <button type="submit">{cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}</button>
@@ -21,7 +22,7 @@ export function CostPart({ id, cost }: { id: string; cost: UploadCost | undefine
   );
 }
 
-function Cost({ cost }: { cost: UploadCost }) {
+function Cost({ id, cost }: { id: string; cost: UploadCost }) {
   const { quotes, time } = cost;
   return (
     <>
@@ -40,6 +41,16 @@ function Cost({ cost }: { cost: UploadCost }) {
       <Funds cost={cost} />
       <Corridors cost={cost} />
       <Unquoted cost={cost} />
+      <p>
+        <a href={`/uploads/${id}/funds.csv`}>Funds as CSV</a> ·{' '}
+        <a href={`/uploads/${id}/corridors.csv`}>Corridors as CSV</a>
+        {cost.unquotedRows.length === 0 ? null : (
+          <>
+            {' '}
+            · <a href={`/uploads/${id}/unquoted.csv`}>Rows without a usable quote as CSV</a>
+          </>
+        )}
+      </p>
     </>
   );
 }
@@ -55,29 +66,22 @@ function lengthText(ms: number): string {
   return `${Math.ceil(ms / HOUR_MS)} hours`;
 }
 
-function Funds({ cost: { funds, arriving } }: { cost: UploadCost }) {
-  const arrives = new Map(arriving.map((one) => [one.currency, one]));
-  const needs = new Map(funds.map((one) => [one.currency, one]));
-  const currencies = [...new Set([...needs.keys(), ...arrives.keys()])].toSorted();
+function Funds({ cost }: { cost: UploadCost }) {
   return (
     <Table
       caption="Funds needed, and what arrives"
       columns={['Currency', 'Source amounts', 'Fees and taxes', 'Funds needed', 'Arrives']}
       class="totals"
     >
-      {currencies.map((currency) => {
-        const need = needs.get(currency);
-        const arrival = arrives.get(currency);
-        return (
-          <tr key={currency}>
-            <th scope="row">{currency}</th>
-            <td>{figure(need?.amount, need)}</td>
-            <td>{figure(need?.fees, need)}</td>
-            <td>{figure(need?.needed, need)}</td>
-            <td>{figure(arrival?.amount, arrival)}</td>
-          </tr>
-        );
-      })}
+      {currenciesOf(cost).map(({ currency, needs, arrives }) => (
+        <tr key={currency}>
+          <th scope="row">{currency}</th>
+          <td>{figure(needs?.amount, needs)}</td>
+          <td>{figure(needs?.fees, needs)}</td>
+          <td>{figure(needs?.needed, needs)}</td>
+          <td>{figure(arrives?.amount, arrives)}</td>
+        </tr>
+      ))}
     </Table>
   );
 }

@@ -2,7 +2,7 @@ import type { Multipart } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { requireCsrf } from '../guard.ts';
-import { readForm } from '../parts/read-form.ts';
+import { labelOf, readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import { stageUpload, tooLarge } from './staging.ts';
 import { removeUpload, type Upload, type UploadDeps, type UploadOptions } from './upload.ts';
@@ -106,9 +106,9 @@ function takeField(fields: Fields, { fieldname, value, valueTruncated, fieldname
   if (name === undefined || fieldnameTruncated || typeof value !== 'string') {
     throw new Problem(400, 'The form has a field that is not known here.', 'Send it from the upload page.');
   }
-  if (valueTruncated) throw new Problem(413, `The field ${name} is too long.`, 'Write less into it.');
+  if (valueTruncated) throw new Problem(413, `The field "${labelOf(name)}" is too long.`, 'Write less into it.');
   if (fields[name] !== undefined) {
-    throw new Problem(400, `The form has the field ${name} twice.`, 'Send it from the upload page.');
+    throw new Problem(400, `The form has the field "${labelOf(name)}" twice.`, 'Send it from the upload page.');
   }
   fields[name] = value;
 }
@@ -153,6 +153,7 @@ function optionsOf(fields: Fields): UploadOptions {
     schema,
     fields,
   );
+  if (start !== 'at' && at !== '') throw TIME_WITHOUT_USE;
   return {
     template: template === '' ? null : template,
     skipInvalid,
@@ -164,6 +165,13 @@ function optionsOf(fields: Fields): UploadOptions {
     maxCostDriftBp: maxCostDrift === '' ? null : Number.parseInt(maxCostDrift, 10),
   };
 }
+
+/** Else somebody who means a later time would have the run paid at once. */
+const TIME_WITHOUT_USE = new Problem(
+  422,
+  'A "Start time" is given, and "Start" says another one.',
+  'Choose "At the time below" as its Start, or leave the Start time empty.',
+);
 
 /** One total in a line, such as `USD 1234.56`. */
 function totalsOf(text: string): UploadOptions['expectTotals'] {

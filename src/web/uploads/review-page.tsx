@@ -1,4 +1,5 @@
 import { wordsForPages } from '../page-words.ts';
+import { Confirm } from '../parts/confirm.tsx';
 import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
@@ -31,6 +32,9 @@ export function ReviewPage({ upload, review, cost, approvals, isOwn }: ReviewPag
       <Verdict upload={upload} review={review} />
       <Facts upload={upload} review={review} approvals={approvals} />
       <Totals review={review} />
+      <p>
+        <a href={`/uploads/${upload.id}/totals.csv`}>Totals as CSV</a>
+      </p>
       {review.isPayable ? <CostPart id={upload.id} cost={cost} /> : null}
       <Buttons upload={upload} isPayable={review.isPayable} isOwn={isOwn} />
       <Problems id={upload.id} review={review} />
@@ -149,11 +153,11 @@ function Buttons({ upload, isPayable, isOwn }: Pick<ReviewPageProps, 'upload' | 
         </Form>
       ) : null}
       {upload.state === 'handed-in' ? null : (
-        <Form action={`/uploads/${upload.id}/discard`}>
-          <button type="submit" class="danger">
-            Discard
-          </button>
-        </Form>
+        <Confirm
+          action={`/uploads/${upload.id}/discard`}
+          words="Discard"
+          question="The file and what was found are removed. To use it again, it has to be uploaded again."
+        />
       )}
     </div>
   );

@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { parse } from 'node:path';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { moneyOfDecimal } from '../../money.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { approvalsNeeded } from '../../runs/approval.ts';
-import { sendDownload } from '../download.ts';
+import { sendDownload, sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { Problem } from '../problem.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
@@ -15,6 +16,7 @@ import { handInUpload, keepUploads } from './hand-in.ts';
 import { problemsCsv } from './problems-csv.ts';
 import { type Review, readReview, reviewUpload } from './review.ts';
 import { KnownPage, ReviewPage } from './review-page.tsx';
+import { COST_TABLES, EXAMPLE_ROWS, totalRows, uploadRows } from './table-rows.ts';
 import { listTemplates } from './templates.ts';
 import { listUploads, maySee, readUpload, removeUpload, type Upload, uploadPath } from './upload.ts';
 import { UploadPage } from './upload-page.tsx';
@@ -31,11 +33,19 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
     const who = whoOf(request);
     const body = UploadPage({
       templates: await listTemplates(settings.templates),
-      uploads: (await listUploads(app)).filter((upload) => maySee(upload, who)),
+      uploads: await listSeen(deps, who),
       fileBytesMax: app.config.files.fileBytesMax,
       canLimitCost: app.asker !== undefined,
     });
     return await sendPage(reply, deps, { title: 'Upload', body });
+  });
+
+  web.get('/upload/example.csv', { config: { act: 'submit' } }, async (_request, reply) => {
+    return sendTable(reply, 'example', EXAMPLE_ROWS);
+  });
+
+  web.get('/uploads.csv', { config: { act: 'submit' } }, async (request, reply) => {
+    return sendTable(reply, 'uploads', uploadRows(await listSeen(deps, whoOf(request))));
   });
 
   web.post('/upload', { config: { act: 'submit', checksCsrf: true } }, async (request, reply) => {
@@ -69,13 +79,21 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
 function addUploadFiles(web: Web, deps: WebDeps): void {
   web.get('/uploads/:id/problems.csv', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
-    const content = [problemsCsv(await findReview(deps, upload))];
-    return sendDownload(reply, {
-      name: `${parse(upload.name).name}.problems`,
-      ending: 'csv',
-      content: pieces(content),
-    });
+    const content = Readable.from([problemsCsv(await findReview(deps, upload))]);
+    return sendDownload(reply, { name: `${parse(upload.name).name}.problems`, ending: 'csv', content });
   });
+
+  web.get('/uploads/:id/totals.csv', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
+    const upload = await findUpload(deps, request);
+    return sendTable(reply, `${parse(upload.name).name}.totals`, totalRows(await findReview(deps, upload)));
+  });
+
+  for (const [table, rowsOf] of Object.entries(COST_TABLES)) {
+    web.get(`/uploads/:id/${table}.csv`, { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
+      const upload = await findUpload(deps, request);
+      return sendTable(reply, `${parse(upload.name).name}.${table}`, rowsOf(await readCost(deps.app, upload)));
+    });
+  }
 
   web.get('/uploads/:id/marked-up.csv', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
@@ -149,8 +167,8 @@ function approvalsOf({ app }: WebDeps, { totals }: Review): number {
   return approvalsNeeded(app.config.approval, money);
 }
 
-async function* pieces(texts: readonly string[]): AsyncGenerator<string> {
-  yield* texts;
+async function listSeen({ app }: WebDeps, who: Person): Promise<Upload[]> {
+  return (await listUploads(app)).filter((upload) => maySee(upload, who));
 }
 
 /** Runs something from when the server listens until it closes, which waits for its end. */

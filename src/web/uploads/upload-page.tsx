@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
+import { REQUIRED_COLUMNS } from '../../intake/columns.ts';
 import { shownCount } from '../parts/figures.ts';
 import { CsrfContext } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
@@ -33,6 +34,7 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
     <form method="post" action="/upload" encType="multipart/form-data" class="upload">
       <input type="hidden" name="csrf" value={csrf} />
       <FileField fileBytesMax={fileBytesMax} />
+      <NeededColumns />
       {templates.length === 0 ? null : <TemplateField templates={templates} />}
       <CheckFields />
       <StartFields />
@@ -68,6 +70,21 @@ function FileField({ fileBytesMax }: { fileBytesMax: number }) {
       </Labelled>
       <output class="hint" data-chosen aria-live="polite" />
     </div>
+  );
+}
+
+function NeededColumns() {
+  return (
+    <p class="hint">
+      The first line of a plain payout file names its columns. It needs{' '}
+      {REQUIRED_COLUMNS.map((column, at) => (
+        <>
+          {at === 0 ? null : ', '}
+          <code>{column}</code>
+        </>
+      ))}
+      . <a href="/upload/example.csv">An example to begin with</a>
+    </p>
   );
 }
 
@@ -187,23 +204,28 @@ const STATE_WORDS: Readonly<Record<Upload['state'], string>> = {
 function Waiting({ uploads }: { uploads: readonly Upload[] }) {
   if (uploads.length === 0) return <p class="empty">No uploaded file waits. Choose one above to begin with.</p>;
   return (
-    <Table
-      caption="Uploaded files; what is not handed in within 24 hours is removed"
-      columns={['File', 'State', 'Uploaded', 'By', { number: 'Bytes' }]}
-    >
-      {uploads.map(({ id, name, state, createdAt, person, bytes, runId }) => (
-        <tr key={id}>
-          <th scope="row">
-            <a href={`/uploads/${id}`}>{name}</a>
-          </th>
-          <td>{runId === null ? STATE_WORDS[state] : <a href={`/runs/${runId}`}>Run {runId}</a>}</td>
-          <td>
-            <Time at={createdAt} />
-          </td>
-          <td>{person}</td>
-          <td class="number">{shownCount(bytes)}</td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      <p>
+        <a href="/uploads.csv">Uploaded files as CSV</a>
+      </p>
+      <Table
+        caption="Uploaded files; what is not handed in within 24 hours is removed"
+        columns={['File', 'State', 'Uploaded', 'By', { number: 'Bytes' }]}
+      >
+        {uploads.map(({ id, name, state, createdAt, person, bytes, runId }) => (
+          <tr key={id}>
+            <th scope="row">
+              <a href={`/uploads/${id}`}>{name}</a>
+            </th>
+            <td>{runId === null ? STATE_WORDS[state] : <a href={`/runs/${runId}`}>Run {runId}</a>}</td>
+            <td>
+              <Time at={createdAt} />
+            </td>
+            <td>{person}</td>
+            <td class="number">{shownCount(bytes)}</td>
+          </tr>
+        ))}
+      </Table>
+    </>
   );
 }
