@@ -175,7 +175,8 @@ export async function requireOurs(redis: Redis, head: string): Promise<void> {
   const type = await redis.type(head);
   if (type === 'hash' && (await redis.hexists(head, 'instance')) === 1) return;
   const isFree = type === 'none';
-  if (isFree && ((await redis.exists(DATABASE_MARK)) === 1 || (await redis.dbsize()) === 0)) return;
+  // The mark is looked for last: another process may make the first ledger meanwhile, and the mark comes with it.
+  if (isFree && ((await redis.dbsize()) === 0 || (await redis.exists(DATABASE_MARK)) === 1)) return;
   throw usageRefusal(
     isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
     'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openHead } from '../../src/ledger/head.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { Refusal } from '../../src/refusal.ts';
@@ -27,6 +27,19 @@ describe('a Redis database', () => {
   test('that is opened by two at once while it is empty serves both', async () => {
     expect(await Promise.all([open('{a}'), open('{b}')])).toEqual(['i1', 'i1']);
   });
+
+  test.each(['exists', 'dbsize'] as const)(
+    'that becomes one by another process right after %s was asked is joined',
+    async (asked) => {
+      const { redis } = server;
+      vi.spyOn(redis, asked).mockImplementationOnce(async () => {
+        const answer = await (asked === 'exists' ? redis.exists('payrun-database') : redis.dbsize());
+        await open('{other}');
+        return answer;
+      });
+      expect(await open('{payrun}')).toBe('i1');
+    },
+  );
 
   test('that is empty stays so when the data directory belongs to another ledger', async () => {
     const head = openHead(server.redis, ledgerKeys('{payrun}'));
