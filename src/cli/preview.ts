@@ -48,7 +48,7 @@ export function previewCommand(end: (code: ExitCode) => void): Command {
       const { sample, sandbox, json, ...intake } = parseOptions(schema, raw);
       const config = readConfig();
       requireService(config, { sandbox });
-      const options = { intake: await intakeOptionsOf(intake), sample };
+      const options = { intake: { limits: config.files, ...(await intakeOptionsOf(intake)) }, sample };
       const stop = onStop();
       try {
         end(await preview({ config, json }, file, { ...options, signal: stop.signal }));

@@ -24,8 +24,10 @@ type Lists = Readonly<Record<IdentityType, List | undefined>>;
 
 /** What the service's list of identities says of a file. */
 export interface IdentityFindings {
-  /** Refused rows, at most as many as intake tells. */
+  /** At most as many as intake tells, of `problemsTotal`. */
   readonly problems: readonly Problem[];
+  readonly problemsTotal: number;
+  /** Rows that have one. */
   readonly refused: number;
   readonly warnings: readonly Problem[];
 }
@@ -76,17 +78,19 @@ export function openIdentityBook(deps: {
     const problems: Problem[] = [];
     const warnings = new Map<string, Problem>();
     let refused = 0;
+    let problemsTotal = 0;
     for await (const rows of readPayoutFile(path, checked)) {
       for (const row of rows.filter((one) => 'reference' in one)) {
         const found = cellsOf(row).flatMap((cell) => problemOfCell(cell, lists) ?? []);
         const faults = found.filter(({ code }) => code !== 'W_IDENTITY');
         if (faults.length > 0) refused++;
+        problemsTotal += faults.length;
         if (problems.length < problemsMax) problems.push(...faults);
         const doubts = warnings.size < problemsMax ? found.filter(({ code }) => code === 'W_IDENTITY') : [];
-        for (const doubt of doubts) warnings.set(doubt.value ?? '', doubt);
+        for (const doubt of doubts.filter((one) => !warnings.has(aboutOf(one)))) warnings.set(aboutOf(doubt), doubt);
       }
     }
-    return { problems, refused, warnings: [...warnings.values()] };
+    return { problems, problemsTotal, refused, warnings: [...warnings.values()] };
   }
 
   return {
@@ -109,6 +113,11 @@ export function openIdentityBook(deps: {
       return new Map(listed.flatMap(([id, name]) => (name === null ? [] : [[id, name] as const])));
     },
   };
+}
+
+/** One id is warned of once in each column that has it. */
+function aboutOf({ column, value }: Problem): string {
+  return `${column} ${value}`;
 }
 
 async function readList(

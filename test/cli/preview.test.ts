@@ -190,6 +190,18 @@ describe('preview', () => {
     expect(stdout).toMatch(/USD {2,}10\.00 {2,}[0-9.]+/);
   });
 
+  test('takes no larger file than the settings let a run have', async () => {
+    const config = join(payrun.dir, 'limits.json');
+    writeFileSync(config, '{"files": {"rowsMax": 3}}');
+    writeFileSync(
+      join(payrun.dir, 'four.csv'),
+      payoutFile(Array.from({ length: 4 }, (_, at) => [`ROW-${at}`, '10.00'] as const)),
+    );
+    const { code, stdout } = await payrun.run(['preview', 'four.csv', '--sandbox'], { PAYRUN_CONFIG: config });
+    expect(code).toBe(3);
+    expect(stdout).toContain('E_TOO_MANY_ROWS');
+  });
+
   test('compares the file with what it should hold', async () => {
     write('three.csv', manyRows(3));
     const { code, stdout } = await run('preview', 'three.csv', '--sandbox', '--expect-rows', '4');

@@ -157,6 +157,25 @@ describe('a workbook', () => {
     expect(checked.fileRefused).toBe(false);
   });
 
+  test.each(['array', 'dataTable'])(
+    'whose cells are the results of one formula of kind %s has each of those rows refused',
+    async (kind) => {
+      const amounts = [
+        `<c><f t="${kind}" ref="C2:C3">D2:D3*2</f><v>100</v></c>`,
+        '<c><v>200</v></c>',
+        '<c><v>300</v></c>',
+      ];
+      const rows = amounts.map((xml, at) => cellsOf(line({ reference: `INV-${at}` })).with(AMOUNT, xml));
+      const checked = await checkWorkbook(workbookOf({ sheets: [sheet(...rows)] }));
+      expect(NAMES[2]).toBe('amount');
+      expect(codesOf(checked)).toEqual([
+        ['E_FORMULA', 2, 'amount'],
+        ['E_FORMULA', 3, 'amount'],
+      ]);
+      expect(checked.valid).toBe(1);
+    },
+  );
+
   test('joins the runs of a text, and leaves the readings of words out', async () => {
     const runs =
       '<si><t>x</t></si><si><r><t>BA</t></r><r><rPr><b/></rPr><t>NK</t></r><rPh sb="0" eb="1"><t>no</t></rPh></si>';
@@ -169,6 +188,17 @@ describe('a workbook', () => {
   test.each<[string, SheetXml, [string, number]]>([
     ['a hidden row', { rows: sheet().rows + rowXml(2, first, 'hidden="1"') }, ['E_HIDDEN', 2]],
     ['a row of no height', { rows: sheet().rows + rowXml(2, first, 'ht="0" customHeight="1"') }, ['E_HIDDEN', 2]],
+    ['a row that is too low to be seen', { rows: sheet().rows + rowXml(2, first, 'ht="0.1"') }, ['E_HIDDEN', 2]],
+    [
+      'rows that are hidden unless they say otherwise',
+      { ...sheet(first), before: '<sheetFormatPr defaultRowHeight="15" zeroHeight="1"/>' },
+      ['E_HIDDEN', 1],
+    ],
+    [
+      'a column that is too narrow to be seen',
+      { ...sheet(first), before: '<cols><col min="2" max="3" width="0.01"/></cols>' },
+      ['E_HIDDEN', 1],
+    ],
     ['a hidden column', { ...sheet(first), before: '<cols><col min="2" max="3" hidden="1"/></cols>' }, ['E_HIDDEN', 1]],
     ['merged cells', { ...sheet(first), after: '<mergeCells><mergeCell ref="A2:A3"/></mergeCells>' }, ['E_MERGED', 2]],
     ['a blank row in the middle', { rows: sheet().rows + rowXml(3, first) }, ['E_BLANK_ROW', 2]],
@@ -383,7 +413,20 @@ test('formats that show dates or other digits are told from those of plain numbe
   for (const code of ['dd/mm/yy', 'yyyy-mm-dd', '[h]:mm', 'mmm', 'h AM/PM', '[$-407]d. mmmm yyyy']) {
     expect([code, faultOfFormat(code)]).toEqual([code, 'E_DATE']);
   }
-  for (const code of ['0%', '00000', '#,##0,', '0.0,,"m"', '000-00']) {
+  const others = [
+    '0%',
+    '00000',
+    '#,##0,',
+    '0.0,,"m"',
+    '000-00',
+    '0"000"',
+    '"5.00"',
+    '0\\0',
+    ';;;',
+    ';-0',
+    '[>50]"10";0',
+  ];
+  for (const code of others) {
     expect([code, faultOfFormat(code)]).toEqual([code, 'E_NUMBER_FORMAT']);
   }
 });

@@ -100,6 +100,21 @@ describe('identities that the service lists', () => {
     expect(asked).toBe(2);
   });
 
+  test('as neither type are warned of once in each column, at the first row that has them', async () => {
+    await listed(['BENEFICIARY', ANNA], ['ORIGINATOR', FIRM]);
+    const { warnings } = await look([[ANNA], [BOB], [ANNA, BOB], [BOB]]);
+    expect(warnings).toEqual(['W_IDENTITY 3', 'W_IDENTITY 4']);
+  });
+
+  test('that are swapped are two problems of one row', async () => {
+    await listed(['BENEFICIARY', ANNA], ['ORIGINATOR', FIRM]);
+    const path = join(folder, 'swapped.csv');
+    const header = 'reference,beneficiaryIdentityId,originatorIdentityId,amount,sourceCurrency,destinationCurrency';
+    writeFileSync(path, `${header}\nINV-1,${FIRM},${ANNA},10.00,USD,MXN\n`);
+    const { problems, problemsTotal, refused } = await book().check(path, await checkPayoutFile(path));
+    expect([problems.length, problemsTotal, refused]).toEqual([2, 2, 1]);
+  });
+
   test('as another type refuse the row, with the column', async () => {
     await listed(['BENEFICIARY', ANNA], ['ORIGINATOR', FIRM]);
     expect(await look([[FIRM], [ANNA, ANNA], [ANNA, FIRM]])).toEqual({

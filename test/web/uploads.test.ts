@@ -198,7 +198,7 @@ describe('an uploaded file', () => {
       ...app,
       settings: NO_WEB_SETTINGS,
       identities: {
-        check: async () => ({ problems: [found], refused: 1, warnings: [] }),
+        check: async () => ({ problems: [found], problemsTotal: 1, refused: 1, warnings: [] }),
         judge: (row: PayoutRow) => row,
         names: async () => new Map(),
       },

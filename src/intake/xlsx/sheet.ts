@@ -32,16 +32,21 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
   let row = { line: 0, isHidden: false };
   let cells: (readonly [number, RawCell])[] = [];
   let cell = { type: '', style: 0, hasFormula: false, column: -1 };
+  let computed: readonly Results[] = [];
+  let isRowHidden = false;
 
   const starts: Readonly<Record<string, (element: XmlElement) => void>> = {
     col: (element) => {
       if (!isHidden(element, 'width')) return;
       listener.hiddenColumns(numberOf(element, 'min', COLUMNS_MAX) - 1, numberOf(element, 'max', COLUMNS_MAX) - 1);
     },
+    sheetFormatPr: (element) => {
+      isRowHidden = isTrue(element, 'zeroHeight');
+    },
     row: (element) => {
       const line = element.attribute('r') === undefined ? row.line + 1 : numberOf(element, 'r', ROWS_MAX);
       if (line <= row.line) throw damaged('its rows are out of order');
-      row = { line, isHidden: isHidden(element, 'ht') };
+      row = { line, isHidden: isHidden(element, 'ht') || (isRowHidden && element.attribute('ht') === undefined) };
       cells = [];
       cell = { ...cell, column: -1 };
     },
@@ -54,8 +59,10 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
       text.clear();
       value.clear();
     },
-    f: () => {
+    f: (element) => {
       cell.hasFormula = true;
+      const results = resultsOf(element);
+      if (results !== undefined) computed = [...computed.filter(({ lastRow }) => lastRow >= row.line), results];
     },
     mergeCell: (element) => {
       const range = element.attribute('ref') ?? '';
@@ -66,7 +73,8 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
   function endCell(): void {
     const content = cell.type === 'inlineStr' ? text.take() : value.take();
     if (content === '' && !cell.hasFormula) return;
-    const { type, style, hasFormula, column } = cell;
+    const { type, style, column } = cell;
+    const hasFormula = cell.hasFormula || computed.some((results) => covers(results, row.line, column));
     cells.push([column, { type, style, hasFormula, text: content }]);
   }
 
@@ -91,10 +99,38 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
   };
 }
 
-/** Hidden, or so narrow or low that it is. */
+/** Hidden, or so narrow or low that nobody sees it. */
 function isHidden(element: XmlElement, size: 'width' | 'ht'): boolean {
-  const hidden = element.attribute('hidden');
-  return hidden === '1' || hidden === 'true' || /^0+(?:\.0*)?$/.test(element.attribute(size) ?? '');
+  return isTrue(element, 'hidden') || /^0+(?:\.[0-9]*)?$/.test(element.attribute(size) ?? '');
+}
+
+function isTrue(element: XmlElement, name: string): boolean {
+  const value = element.attribute(name);
+  return value === '1' || value === 'true';
+}
+
+/** Cells that hold the results of one formula, which stands in the first of them only (18.3.1.40); columns from 0 on. */
+interface Results {
+  readonly lastRow: number;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+}
+
+function covers({ lastRow, firstColumn, lastColumn }: Results, line: number, column: number): boolean {
+  return line <= lastRow && firstColumn <= column && column <= lastColumn;
+}
+
+/** Undefined for a formula of one cell; those of a shared one say themselves that they have one. */
+function resultsOf(element: XmlElement): Results | undefined {
+  const kind = element.attribute('t');
+  if (kind !== 'array' && kind !== 'dataTable') return undefined;
+  const [first = '', last = first] = (element.attribute('ref') ?? '').split(':');
+  const lastRow = Number(/[0-9]{1,7}$/.exec(last)?.[0] ?? '0');
+  return {
+    lastRow,
+    firstColumn: columnOf(first, Number(/[0-9]{1,7}$/.exec(first)?.[0] ?? '0')),
+    lastColumn: columnOf(last, lastRow),
+  };
 }
 
 function numberOf(element: XmlElement, name: string, max: number): number {

@@ -13,6 +13,8 @@ const BUILT_IN_PERCENT: ReadonlySet<number> = new Set([9, 10]);
 
 /** Text within a format: in quotes, in brackets (colours, conditions, locales) and after a backslash, `_` or `*`. */
 const LITERAL = /"[^"]*"|\[(?!h+\]|m+\]|s+\])[^\]]*\]|[\\_*]./gi;
+/** Digits that are text, and stand beside those of the number or in their place. */
+const LITERAL_DIGITS = /"[^"]*[0-9][^"]*"|\\[0-9]/;
 const DATE_LETTER = /[dmyhsaeg]/i;
 /** Zeros that fill up a number at its head, a percent sign, thousands that are left out. */
 const OTHER_DIGITS = /%|^0{2,}|(?<=[0#?]),+(?![0#?,])/;
@@ -54,5 +56,9 @@ export function faultOfFormat(code: string): ProblemCode | undefined {
   const plain = code.replace(LITERAL, '');
   if (/^general$/i.test(plain)) return undefined;
   if (DATE_LETTER.test(plain.replaceAll(/general|e[+-]/gi, ''))) return 'E_DATE';
-  return plain.split(';').some((section) => OTHER_DIGITS.test(section)) ? 'E_NUMBER_FORMAT' : undefined;
+  const sections = plain.split(';');
+  const isShown = /[0#?@]|general/i.test(sections[0] ?? '');
+  return !isShown || LITERAL_DIGITS.test(code) || sections.some((section) => OTHER_DIGITS.test(section))
+    ? 'E_NUMBER_FORMAT'
+    : undefined;
 }
