@@ -199,10 +199,11 @@ export function openPayouts(
 
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
-    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter, server];
+    const asked = server;
+    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter, asked];
     const [replicas, answers, isElsewhere] = listOf(await runScript(arming, scripts.arm, { prefix, args }));
-    // It asks anew who the primary is.
-    if (integerOf(isElsewhere) === 1) arming.disconnect(true);
+    // It asks anew who the primary is, unless that was learned meanwhile: others may be arming there.
+    if (integerOf(isElsewhere) === 1 && asked === server) arming.disconnect(true);
     else if (integerOf(replicas) > 0) {
       const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
       if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));

@@ -254,6 +254,15 @@ describe('writing off', () => {
     expect(season.dataDirIds.toSorted()).toEqual(['dir-a', 'dir-c', 'dir-d']);
   });
 
+  test('that was agreed on and came to nothing, because the directory is back, lets nobody join whom that one has not noted', async () => {
+    await restart(['dir-a']);
+    await writeOff('anna');
+    expect(await writeOff('bob')).toMatchObject({ result: 'agreed' });
+    for (const dataDirId of ['dir-c', 'dir-b']) await joinSeason(host(dataDirId));
+    expect(await desk.ledger.head.season()).toMatchObject({ open: true });
+    expect(await joinSeason(host('dir-e'))).toContain('dir-b');
+  });
+
   test.each(['begun', 'held some', 'held all'])('is carried on after a crash when it had %s', async (how) => {
     const runId = await payingRun(desk.ledger, freshRows(4));
     await restart();

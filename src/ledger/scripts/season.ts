@@ -28,7 +28,8 @@ local function strangersOf(dir, server)
     local other = dirs[i]
     local _, agreed = proposalOf(other, server)
     local isKnown = hasNoted(other, dir) and hasNoted(dir, other)
-    if other ~= dir and dirs[i + 1] ~= '' and agreed == '' and not isKnown then
+    local isGivenUp = agreed ~= '' and dirs[i + 1] ~= server
+    if other ~= dir and dirs[i + 1] ~= '' and not isGivenUp and not isKnown then
       strangers[#strangers + 1] = other
     end
   end
