@@ -1,5 +1,5 @@
 import type { GivenSlice } from '../src/ledger/slices.ts';
-import { feedRun } from '../src/runs/feed.ts';
+import { feedRun, rankOf } from '../src/runs/feed.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import type { NewJob } from './open.ts';
@@ -14,5 +14,5 @@ export async function feed({ app }: JobDeps, { runId }: JobPayload<'feed'>): Pro
 }
 
 export function payJob(runId: string, { from, to, stamp }: GivenSlice): NewJob<'pay'> {
-  return { id: `pay-${runId}-${from}-${to}`, payload: { runId, from, to, stamp } };
+  return { id: `pay-${runId}-${from}-${to}`, payload: { runId, from, to, stamp }, rank: rankOf(from) };
 }

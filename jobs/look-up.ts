@@ -6,7 +6,7 @@ import type { JobDeps } from './deps.ts';
 export async function lookUp(deps: JobDeps, { runId, lines }: JobPayload<'look-up'>): Promise<void> {
   await Promise.all(
     lines.map((line) =>
-      deps.lookGate(async () => {
+      deps.lookGate(runId, async () => {
         if (!deps.stopping.aborted) await lookUpPayout(deps.pay, { runId, line });
       }),
     ),

@@ -5,12 +5,16 @@ import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts'
 import { openWakers, type Wakers } from './wakers.ts';
 
 const JOBS_PER_CALL_MAX = 500;
+/** Of those with the highest ranks, which wait longest, so many are looked at for the oldest. */
+const LATE_JOBS_MAX = 1000;
 
 export interface NewJob<Name extends JobName> {
   /** Names what the job is about: while a job with this id is there, adding another does nothing. */
   readonly id: string;
   readonly payload: JobPayload<Name>;
   readonly delayMs?: number;
+  /** Of the jobs of a kind that wait, those of the lowest rank are done first; 0 unless told. */
+  readonly rank?: number;
 }
 
 export interface JobQueues extends Jobs {
@@ -51,7 +55,7 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     const queue = (await all()).get(name);
     const { attempts, backOffMs } = CATALOG[name];
     for (let from = 0; from < jobs.length; from += JOBS_PER_CALL_MAX) {
-      const part = jobs.slice(from, from + JOBS_PER_CALL_MAX).map(({ id, payload, delayMs }) => ({
+      const part = jobs.slice(from, from + JOBS_PER_CALL_MAX).map(({ id, payload, delayMs, rank = 0 }) => ({
         name,
         data: payload,
         opts: {
@@ -59,6 +63,7 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
           attempts,
           ...(backOffMs > 0 ? { backoff: { type: 'exponential', delay: backOffMs } } : {}),
           ...(delayMs === undefined ? {} : { delay: delayMs }),
+          priority: rank,
           removeOnComplete: true,
           removeOnFail: true,
         },
@@ -94,16 +99,18 @@ async function openAll(redis: Redis, prefix: string): Promise<ReadonlyMap<JobNam
 }
 
 async function depthOf(job: JobName, queue: Queue, nowMs: number): Promise<QueueDepth> {
-  const [counts, [oldest]] = await Promise.all([
-    queue.getJobCounts('waiting', 'active', 'delayed'),
+  const [counts, first, late] = await Promise.all([
+    queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed'),
     queue.getJobs(['waiting'], 0, 0, true),
+    queue.getJobs(['prioritized'], 0, LATE_JOBS_MAX - 1, false),
   ]);
+  // Another machine's clock may be ahead of this one's: nothing is older than now.
+  const oldest = [...first, ...late].reduce((at, { timestamp }) => Math.min(at, timestamp), nowMs);
   return {
     job,
-    waiting: counts['waiting'] ?? 0,
+    waiting: (counts['waiting'] ?? 0) + (counts['prioritized'] ?? 0),
     active: counts['active'] ?? 0,
     delayed: counts['delayed'] ?? 0,
-    // Another machine's clock may be ahead of this one's.
-    oldestMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.timestamp),
+    oldestMs: nowMs - oldest,
   };
 }

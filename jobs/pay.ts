@@ -15,7 +15,7 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   const approval = approvalOf(run, app.config);
   const results = await Promise.all(
     lines.map((line) =>
-      deps.payGate(async (): Promise<PayResult> => {
+      deps.payGate(runId, async (): Promise<PayResult> => {
         if (stopping.aborted) return 'left';
         return await payPayout(deps.pay, { runId, line, fileSha256, approval }, stopping);
       }),

@@ -22,7 +22,7 @@ export async function watch(deps: JobDeps, { runId }: JobPayload<'watch'>): Prom
 async function trackLines(deps: JobDeps, runId: string, lines: readonly number[]): Promise<void> {
   await Promise.all(
     lines.map((line) =>
-      deps.trackGate(async () => {
+      deps.trackGate(runId, async () => {
         if (!deps.stopping.aborted) await trackPayout(deps.pay, { runId, line }, deps.stopping);
       }),
     ),

@@ -3,6 +3,8 @@ import type { GivenSlice, Slice } from '../ledger/slices.ts';
 
 const SLICE_PAYOUTS_MAX = 50;
 const SLICES_OF_A_SMALL_RUN = 200;
+/** Lines of each run that go before all that large runs have left. */
+const FIRST_LINES = 256;
 /** Lines between two payouts of one slice at most, so that a slice stays a short range of lines. */
 const GAP_LINES_MAX = 200;
 /** Lines from a slice's first payout to its last at most; the payload of a pay job is held to it. */
@@ -17,6 +19,14 @@ export interface FeedRules {
 /** Payouts in a slice: 1 in a small run, up to 50 in a large one (design 7). */
 export function sliceSize(rows: number, setting: number | undefined): number {
   return setting ?? Math.min(SLICE_PAYOUTS_MAX, Math.max(1, Math.ceil(rows / SLICES_OF_A_SMALL_RUN)));
+}
+
+/**
+ * How late the slice that begins at a line is in its run: 0 for the first rows, 1 more each time that the run has had twice as
+ * much. Slices of the lowest rank are paid first, so what is handed in behind a large run is not stuck behind it.
+ */
+export function rankOf(line: number): number {
+  return Math.max(0, Math.ceil(Math.log2(line / FIRST_LINES)));
 }
 
 /** Cuts ascending lines into slices of at most `size` payouts. */

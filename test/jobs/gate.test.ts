@@ -23,7 +23,7 @@ async function turns(): Promise<void> {
 test('no more tasks than allowed run at a time, and the others come in their order', async () => {
   const gate = openGate(2);
   const { begun, task, end } = tasks();
-  const results = Promise.all([0, 1, 2, 3, 4].map((id) => gate(task(id))));
+  const results = Promise.all([0, 1, 2, 3, 4].map((id) => gate('run', task(id))));
   expect(begun).toEqual([0, 1]);
   end(1);
   await turns();
@@ -41,8 +41,8 @@ test('no more tasks than allowed run at a time, and the others come in their ord
 test('a task that fails gives its place to the next, and its error to its caller', async () => {
   const gate = openGate(1);
   const { begun, task, end } = tasks();
-  const first = gate(task(0));
-  const second = gate(task(1));
+  const first = gate('run', task(0));
+  const second = gate('run', task(1));
   end(0, new Error('lost'));
   await expect(first).rejects.toThrow('lost');
   await turns();
@@ -63,8 +63,8 @@ test('a place is given to one task only, also when tasks come while another ends
   await Promise.all(
     Array.from({ length: 50 }, async (_value, index) => {
       for (let turn = 0; turn < index % 7; turn++) await Promise.resolve();
-      await gate(work);
-      await gate(work);
+      await gate(`run-${index % 3}`, work);
+      await gate(`run-${index % 3}`, work);
     }),
   );
   expect(most).toBe(3);
@@ -73,5 +73,18 @@ test('a place is given to one task only, also when tasks come while another ends
 
 test('an empty gate lets a task in at once', async () => {
   const gate = openGate(1);
-  for (let round = 0; round < 3; round++) await expect(gate(async () => round)).resolves.toBe(round);
+  for (let round = 0; round < 3; round++) await expect(gate('run', async () => round)).resolves.toBe(round);
+});
+
+test('a run that comes late with a few tasks does not wait for all that another one has left', async () => {
+  const gate = openGate(1);
+  const { begun, task, end } = tasks();
+  const large = [0, 1, 2, 3, 4, 5].map((id) => gate('large', task(id)));
+  const small = [10, 11].map((id) => gate('small', task(id)));
+  for (const id of [0, 1, 10, 2, 11, 3, 4, 5]) {
+    expect(begun.at(-1)).toBe(id);
+    end(id);
+    await turns();
+  }
+  await Promise.all([...large, ...small]);
 });

@@ -110,6 +110,17 @@ describe('a job', () => {
     expect(await queueOf('track').getJobCounts()).toMatchObject({ completed: 0, failed: 0, waiting: 0, delayed: 0 });
   });
 
+  test('is done before those of a higher rank, and after those of its own that were there first', async () => {
+    const ranks = [2, 0, 1, 0, 2, 1];
+    await jobs.add(
+      'feed',
+      ranks.map((rank, at) => ({ id: `feed-${at}`, payload: { runId: String(at) }, rank })),
+    );
+    const { waiting } = (await jobs.depths(Date.now())).find(({ job }) => job === 'feed') ?? {};
+    expect(waiting).toBe(6);
+    expect(await workOff('feed')).toEqual(['1', '3', '2', '5', '0', '4'].map((runId) => ({ runId })));
+  });
+
   test('waits for its delay where it has one', async () => {
     await jobs.add('report', [{ id: 'report-1', payload: { runId: RUN }, delayMs: 60_000 }]);
     expect(await queueOf('report').getJobCounts('waiting', 'delayed')).toEqual({ waiting: 0, delayed: 1 });

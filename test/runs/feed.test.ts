@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Slice } from '../../src/ledger/slices.ts';
-import { cutSlices, type FeedRules, feedRun, sliceSize } from '../../src/runs/feed.ts';
+import { cutSlices, type FeedRules, feedRun, rankOf, sliceSize } from '../../src/runs/feed.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { freshLedger, movePayout, recordRun } from './recorded-run.ts';
 
@@ -28,6 +28,18 @@ describe('the size of a slice', () => {
   test.each([1, 7, 1000])('is %i when the setting says so', (setting) => {
     expect(sliceSize(1_000_000, setting)).toBe(setting);
   });
+});
+
+test.each([
+  [2, 0],
+  [256, 0],
+  [257, 1],
+  [512, 1],
+  [513, 2],
+  [1_000_001, 12],
+  [2_000_001, 13],
+])('the slice that begins at line %i has the rank %i', (line, rank) => {
+  expect(rankOf(line)).toBe(rank);
 });
 
 describe('cutting', () => {

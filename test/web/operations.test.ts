@@ -289,7 +289,7 @@ describe('the age of what waits', () => {
       (await queues.depths(nowMs)).find(({ job }) => job === 'report')?.oldestMs;
     expect(await ageOf(Date.now())).toBe(0);
     const before = Date.now();
-    await queues.add('report', [{ id: 'report-a', payload: { runId: 'a' } }]);
+    await queues.add('report', [{ id: 'report-a', payload: { runId: 'a' }, rank: 3 }]);
     const after = Date.now();
     await expect.poll(() => Date.now()).toBeGreaterThan(after);
     await queues.add('report', [{ id: 'report-b', payload: { runId: 'b' } }]);
@@ -361,7 +361,7 @@ describe('the board of the queues', () => {
   test('changes nothing', async () => {
     const { app, base, person } = await openWebRig(server.url, { deps: (opened) => ({ queues: queuesOf(opened) }) });
     const queues = queuesOf(app);
-    await queues.add('report', [{ id: 'report-a', payload: { runId: 'a' } }]);
+    await queues.add('report', [{ id: 'report-a', payload: { runId: 'a' }, rank: 3 }]);
     const otto = await person('otto', 'admin');
     const headers = { origin: base, 'sec-fetch-site': 'same-origin', 'x-csrf-token': otto.csrf() };
     const cookie = [...otto.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
