@@ -3,8 +3,9 @@ import type { PayResult } from '../src/pay/step-result.ts';
 import { approvalOf } from '../src/runs/approval.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
+import { endRun } from './end-run.ts';
 
-/** Pays the payouts of a slice, several at a time, and wakes the feed when the window has room. */
+/** Pays the payouts of a slice, several at a time, wakes the feed when the window has room, and ends the run with its last slice. */
 export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<'pay'>): Promise<void> {
   const { app, stopping } = deps;
   const run = await app.ledger.runs.read(runId);
@@ -26,4 +27,5 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   if (results.includes('left') || isPutOff) return;
   const { out, more } = await app.ledger.slices.end(runId, { from, to, stamp });
   if (more && out <= app.config.window / 2) await app.wake(runId);
+  if (!more && out === 0) await endRun(deps, runId);
 }

@@ -1,10 +1,8 @@
 import type { DuePayout } from '../src/ledger/slices.ts';
-import type { Run } from '../src/payout.ts';
-import { finishRun } from '../src/runs/finish.ts';
 import { startRun } from '../src/runs/start.ts';
 import type { JobDeps } from './deps.ts';
+import { endRun } from './end-run.ts';
 import { payJob } from './feed.ts';
-import { reportJob } from './report.ts';
 
 /** How often the sweeper looks (design 7). */
 export const SWEEP_EVERY_MS = 2000;
@@ -29,13 +27,9 @@ export async function sweep(deps: JobDeps): Promise<void> {
   }
 }
 
-async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
-  if (await finishRun(app.ledger, runId)) {
-    const run = await app.ledger.runs.read(runId);
-    if (run === undefined || isReported(run)) await app.ledger.runs.leave(runId);
-    else await app.jobs.add('report', [reportJob(runId)]);
-    return;
-  }
+async function sweepRun(deps: JobDeps, runId: string): Promise<void> {
+  const { app } = deps;
+  if (await endRun(deps, runId)) return;
   const run = await app.ledger.runs.read(runId);
   if (run !== undefined) await startRun(app, run);
   const slices = await app.ledger.slices.take(runId, app.config.window);
@@ -44,11 +38,6 @@ async function sweepRun({ app }: JobDeps, runId: string): Promise<void> {
     slices.map((slice) => payJob(runId, slice)),
   );
   await app.wake(runId);
-}
-
-/** A run that is paid on after its end, because people allowed a payout, is reported again. */
-function isReported(run: Run): boolean {
-  return run.reportVersion > 0 && run.reportedChanges >= run.finishedChanges;
 }
 
 async function wakeDue({ app }: JobDeps, due: readonly DuePayout[]): Promise<void> {

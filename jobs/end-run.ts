@@ -1,0 +1,18 @@
+import type { Run } from '../src/payout.ts';
+import { finishRun } from '../src/runs/finish.ts';
+import type { JobDeps } from './deps.ts';
+import { reportJob } from './report.ts';
+
+/** Ends a run that has nothing open any more, and has it reported. Gives true when it is over. */
+export async function endRun({ app }: JobDeps, runId: string): Promise<boolean> {
+  if (!(await finishRun(app.ledger, runId))) return false;
+  const run = await app.ledger.runs.read(runId);
+  if (run === undefined || isReported(run)) await app.ledger.runs.leave(runId);
+  else await app.jobs.add('report', [reportJob(runId)]);
+  return true;
+}
+
+/** A run that is paid on after its end, because people allowed a payout, is reported again. */
+function isReported(run: Run): boolean {
+  return run.reportVersion > 0 && run.reportedChanges >= run.finishedChanges;
+}
