@@ -8,7 +8,7 @@ export async function endRun({ app }: JobDeps, runId: string): Promise<boolean> 
   if (!(await finishRun(app.ledger, runId))) return false;
   const run = await app.ledger.runs.read(runId);
   if (run === undefined || isReported(run)) await app.ledger.runs.leave(runId);
-  else await app.jobs.add('report', [reportJob(runId)]);
+  else await app.jobs.add('report', [reportJob(run, app.clock.now())]);
   return true;
 }
 

@@ -1,3 +1,4 @@
+import type { Run } from '../src/payout.ts';
 import { lookUpDeadQuotes } from '../src/runs/finish.ts';
 import { writeReport } from '../src/runs/report.ts';
 import type { JobPayload } from './catalog.ts';
@@ -6,21 +7,34 @@ import type { NewJob } from './open.ts';
 
 /** A finished run's payments settle within seconds: one report of them is worth more than two. */
 const SETTLING_MS = 10_000;
+const NEXT_VERSION_MS_MAX = 3_600_000;
 
 /** Writes the report of a run that is over, unless nothing changed since the last one. */
 export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'report'>): Promise<void> {
   const run = await app.ledger.runs.read(runId);
-  if (run === undefined || run.finishedAt === null) return;
+  if (run === undefined || run.finishedAt === null || isReported(run)) return;
   await lookUpDeadQuotes({ ...pay, ledger: app.ledger }, run);
   const { summary } = await writeReport(app, runId);
   app.log.info('a report was written', { run: runId });
   if (!summary.ties) app.log.error('a report does not tie', { run: runId });
   const after = await app.ledger.runs.read(runId);
-  if (after !== undefined && after.changes !== after.reportedChanges) {
-    await app.jobs.add('report', [{ ...reportJob(runId), id: `report-${runId}-${after.changes}` }]);
-  }
+  if (after !== undefined && !isReported(after)) await app.jobs.add('report', [reportJob(after, app.clock.now())]);
 }
 
-export function reportJob(runId: string): NewJob<'report'> {
-  return { id: `report-${runId}`, payload: { runId }, delayMs: SETTLING_MS };
+/** Whether the newest report has all that happened. */
+function isReported(run: Run): boolean {
+  return run.reportVersion > 0 && run.reportedChanges === run.changes;
+}
+
+/**
+ * The next report of a run that is over at the time `nowMs`, in milliseconds since 1970. While its payments settle, each
+ * report waits about as long as the run has been over, so that a large one, whose payments take hours, is not written anew
+ * for every few of them; once all have settled, the last one comes soon.
+ */
+export function reportJob(run: Run, nowMs: number): NewJob<'report'> {
+  const next = { id: `report-${run.id}-v${run.reportVersion + 1}`, payload: { runId: run.id } };
+  if (run.counts.accepted === 0) return { ...next, id: `${next.id}-settled`, delayMs: SETTLING_MS };
+  if (run.reportVersion === 0) return { ...next, delayMs: SETTLING_MS };
+  const overMs = nowMs - (run.finishedAt ?? nowMs);
+  return { ...next, delayMs: Math.min(NEXT_VERSION_MS_MAX, Math.max(SETTLING_MS, overMs)) };
 }

@@ -6,8 +6,7 @@ import { reportJob } from './report.ts';
 /** Follows accepted payments, and has the report of a run that is over written anew. */
 export async function track(deps: JobDeps, { runId, lines }: JobPayload<'track'>): Promise<void> {
   await trackLines(deps, runId, lines);
-  const run = await deps.app.ledger.runs.read(runId);
-  if (run?.finishedAt !== null) await deps.app.jobs.add('report', [reportJob(runId)]);
+  await reportAgain(deps, runId);
 }
 
 /** Looks whether completed payments of a finished run came back. */
@@ -16,7 +15,12 @@ export async function watch(deps: JobDeps, { runId }: JobPayload<'watch'>): Prom
     if (deps.stopping.aborted) return;
     await trackLines(deps, runId, lines);
   }
-  await deps.app.jobs.add('report', [reportJob(runId)]);
+  await reportAgain(deps, runId);
+}
+
+async function reportAgain({ app }: JobDeps, runId: string): Promise<void> {
+  const run = await app.ledger.runs.read(runId);
+  if (run !== undefined && run.finishedAt !== null) await app.jobs.add('report', [reportJob(run, app.clock.now())]);
 }
 
 async function trackLines(deps: JobDeps, runId: string, lines: readonly number[]): Promise<void> {

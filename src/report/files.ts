@@ -6,7 +6,7 @@ import { codeOf } from '../refusal.ts';
 import { csvHeader, csvLines } from './csv.ts';
 import { jsonHead, jsonRows, jsonTail } from './json.ts';
 import type { ReportSource } from './source.ts';
-import { concludeSummary } from './summary.ts';
+import { concludeSummary, type ReportSummary } from './summary.ts';
 import { openTally } from './tally.ts';
 
 const FOLDER_MODE = 0o700;
@@ -26,6 +26,8 @@ export interface WrittenFiles {
   readonly paths: readonly string[];
   /** In hexadecimal. */
   readonly sha256: { readonly csv: string; readonly json: string };
+  /** What the rows that were written add up to. */
+  readonly summary: ReportSummary;
 }
 
 /** A report's two files under one naming. */
@@ -49,7 +51,7 @@ export async function writeReportFiles(
   const wanted = pairOf(target);
   const parts: Pair = { csv: partName(target, 'csv'), json: partName(target, 'json') };
   try {
-    await writeParts(await makeSource(), parts);
+    const summary = await writeParts(await makeSource(), parts);
     const isFree = (await fits(parts.csv, wanted.csv)) && (await fits(parts.json, wanted.json));
     const version = isFree ? target.version : await nextVersion(target);
     const pair = pairOf({ ...target, version });
@@ -57,7 +59,7 @@ export async function writeReportFiles(
     await place(parts.json, pair.json);
     await syncFolder(target.folder);
     const sha256 = { csv: await digestOf(pair.csv), json: await digestOf(pair.json) };
-    return { version, paths: [pair.csv, pair.json], sha256 };
+    return { version, paths: [pair.csv, pair.json], sha256, summary };
   } finally {
     await rm(parts.csv, { force: true });
     await rm(parts.json, { force: true });
@@ -73,7 +75,7 @@ function partName({ folder, runId, version }: ReportTarget, format: keyof Pair):
   return join(folder, `.${runId}.v${version}.${format}.${process.pid}.part`);
 }
 
-async function writeParts(source: ReportSource, parts: Pair): Promise<void> {
+async function writeParts(source: ReportSource, parts: Pair): Promise<ReportSummary> {
   await using csv = await openPart(parts.csv);
   await using json = await openPart(parts.json);
   const tally = openTally();
@@ -87,9 +89,11 @@ async function writeParts(source: ReportSource, parts: Pair): Promise<void> {
     await json.appendFile(jsonRows(batch, { first }));
     first = false;
   }
-  await json.appendFile(jsonTail(await concludeSummary(source, tally.result())));
+  const summary = await concludeSummary(source, tally.result());
+  await json.appendFile(jsonTail(summary));
   await csv.sync();
   await json.sync();
+  return summary;
 }
 
 /** A new file of our own; whatever had its name is gone. */

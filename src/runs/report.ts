@@ -113,7 +113,11 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
     reportVersion: String(written.version),
     [reportHashField(written.version)]: `${written.sha256.csv} ${written.sha256.json}`,
   });
-  return { summary: await summariseRun(deps, runId), paths: written.paths };
+  const { summary, paths } = written;
+  return {
+    summary: { ...summary, facts: { ...summary.facts, run: await readRun(deps, runId), reports: paths } },
+    paths,
+  };
 }
 
 /** Makes the report folder, or throws a Refusal (exit 2) when no report could be written to it: before anything is paid. */
