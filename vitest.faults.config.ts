@@ -7,9 +7,9 @@ export default defineConfig(({ mode }) => ({
     ...common.test,
     include: ['test/faults/**/*.test.ts'],
     exclude: [],
-    // Rows at a time: each is several processes.
-    maxWorkers: 1,
-    maxConcurrency: 3,
+    // Rows at a time: each is several processes, which wait more than they compute. The whole matrix has two files at a time.
+    maxWorkers: mode === 'short' ? 1 : 2,
+    maxConcurrency: mode === 'short' ? 3 : 4,
     globalSetup: ['test/faults/build.ts', 'test/faults/table.ts'],
     env: { FAULTS_DEPTH: mode === 'soak' || mode === 'short' ? mode : 'long' },
   },
