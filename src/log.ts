@@ -46,7 +46,9 @@ export function openLog(level: LogLevel): Log {
   stream.once('error', () => process.prependOnceListener('exit', () => stream.destroy()));
   const logger: PinoLogger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   return {
-    debug: (message, fields) => logger.debug(written(fields), message),
+    debug(message, fields) {
+      if (logger.isLevelEnabled('debug')) logger.debug(written(fields), message);
+    },
     info: (message, fields) => logger.info(written(fields), message),
     warn: (message, fields) => logger.warn(written(fields), message),
     error: (message, fields) => logger.error(written(fields), message),

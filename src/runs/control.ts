@@ -91,8 +91,9 @@ export async function cancelReady(ledger: Ledger, runId: string, actor: string):
   }
 }
 
-/** Cancels one payout of a run that was never sent: ready or held. */
+/** Cancels one payout of a run that waits; a held one is dropped by two people (design 4). */
 export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
+  if (!isCancellable(payout)) throw refuseCancel(payout, payout.state);
   const { result, state } = await deps.ledger.payouts.move({
     runId: payout.runId,
     line: payout.line,
@@ -110,13 +111,22 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     });
     return;
   }
-  throw new Refusal(
-    `The payout of ${payout.row.reference} is ${state}; only one that was never sent can be cancelled.`,
-    {
-      exitCode: EXIT.usage,
-      remedy: `See "payrun show ${payout.runId} ${payout.row.reference}"; if it has just changed, try again.`,
-    },
-  );
+  throw refuseCancel(payout, state);
+}
+
+/** Whether one person may cancel the payout. */
+export function isCancellable({ state }: Payout): boolean {
+  return state === 'ready';
+}
+
+function refuseCancel({ runId, row }: Payout, state: string): Refusal {
+  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that waits.`, {
+    exitCode: EXIT.usage,
+    remedy:
+      state === 'held'
+        ? `If it was never sent, "payrun drop ${runId} ${row.reference}" gives it up; another person confirms.`
+        : `See "payrun show ${runId} ${row.reference}"; if it has just changed, try again.`,
+  });
 }
 
 /** Stops everything. Gives the fault that kept the halt out of the audit log, if there was one: it never fails for that. */

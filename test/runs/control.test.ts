@@ -170,12 +170,8 @@ test.each([pauseRun, resumeRun, cancelRun, readRun])('a run that there is not is
 });
 
 describe('cancelling one payout', () => {
-  test.each<[string, PayoutState[]]>([
-    ['ready', []],
-    ['held, never sent', ['held']],
-  ])('that is %s is done, and the others go on', async (_what, states) => {
+  test('that waits is done, and the others go on', async () => {
     const runId = await recordRun(ledger, { lines: [2, 3] });
-    await movePayout(ledger, { runId, line: 2 }, ...states);
     await cancelPayout(deps, await payoutAt(ledger, { runId, line: 2 }), BY_ANN);
     expect(await statesOf(runId)).toEqual({ ready: 1, cancelled: 1 });
     expect((await payoutAt(ledger, { runId, line: 2 })).history.at(-1)).toMatchObject({ to: 'cancelled', ...BY_ANN });
@@ -196,6 +192,15 @@ describe('cancelling one payout', () => {
     const refusal = await refusalOf(cancelPayout(deps, before, BY_ANN));
     expect(refusal.message).toContain(`The payout of INV-2 is ${before.state}`);
     expect((await payoutAt(ledger, { runId, line: 2 })).state).toBe(before.state);
+  });
+
+  test('that is held is for two people, who drop it', async () => {
+    const runId = await recordRun(ledger, { lines: [2] });
+    await movePayout(ledger, { runId, line: 2 }, 'held');
+    const refusal = await refusalOf(cancelPayout(deps, await payoutAt(ledger, { runId, line: 2 }), BY_ANN));
+    expect(refusal.message).toContain('is held');
+    expect(refusal.remedy).toContain(`payrun drop ${runId} INV-2`);
+    expect(await statesOf(runId)).toEqual({ held: 1 });
   });
 
   test('that moved since it was read is refused', async () => {
