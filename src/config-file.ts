@@ -35,33 +35,48 @@ export const NO_CONFIG_FILE: ConfigFile = {
 
 /** The file's settings, or everything that is wrong with it. Names of files in it begin at its own folder. */
 export function readConfigFile(path: string, { httpHost }: { httpHost: string | undefined }): ConfigFile | string[] {
+  const parts = parseFile(path, z.strictObject(partsOf({ folder: dirname(path), httpHost })));
+  if (Array.isArray(parts)) return parts;
+  const notify = notifySettings(parts);
+  if ('problem' in notify) return [`${path}: ${notify.problem}: give each a name of its own`];
+  return {
+    files: parts.files,
+    calendars: parts.calendars,
+    limits: parts.limits ?? null,
+    approval: parts.approval ?? null,
+    notify,
+    web: parts.web,
+  };
+}
+
+/** Its limits of files alone, or what is wrong with them; of other parts only that there are such. */
+export function readFilesPart(path: string): IntakeLimits | string[] {
+  const { files, ...others } = partsOf({ folder: dirname(path), httpHost: undefined });
+  const unread = Object.fromEntries(Object.keys(others).map((name) => [name, z.unknown().optional()]));
+  const parts = parseFile(path, z.strictObject({ ...unread, files }));
+  return Array.isArray(parts) ? parts : parts.files;
+}
+
+function partsOf({ folder, httpHost }: { folder: string; httpHost: string | undefined }) {
+  return {
+    ...notifyParts({ folder, httpHost }),
+    files: limitsOfFiles.default(DEFAULT_LIMITS),
+    calendars: calendarsSetting(folder).default({}),
+    limits: limitsSetting.optional(),
+    approval: approvalSetting.optional(),
+    web: webSetting(folder).default(NO_WEB_SETTINGS),
+  };
+}
+
+function parseFile<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> | string[] {
   const text = readText(path);
   if (typeof text !== 'string') return [text.problem];
   // What can be read is hardly a secret in the wrong place: people have to know which file it is. What it holds stays unsaid.
   const json = parseStrictJson(text);
   if (json.fault !== undefined) return [`${path}: ${json.fault}`];
-  const folder = dirname(path);
-  const parsed = z
-    .strictObject({
-      ...notifyParts({ folder, httpHost }),
-      files: limitsOfFiles.default(DEFAULT_LIMITS),
-      calendars: calendarsSetting(folder).default({}),
-      limits: limitsSetting.optional(),
-      approval: approvalSetting.optional(),
-      web: webSetting(folder).default(NO_WEB_SETTINGS),
-    })
-    .safeParse(json.value, { error: wordsFor });
-  if (!parsed.success) return parsed.error.issues.flatMap(problemTexts).map((problem) => `${path}: ${problem}`);
-  const notify = notifySettings(parsed.data);
-  if ('problem' in notify) return [`${path}: ${notify.problem}: give each a name of its own`];
-  return {
-    files: parsed.data.files,
-    calendars: parsed.data.calendars,
-    limits: parsed.data.limits ?? null,
-    approval: parsed.data.approval ?? null,
-    notify,
-    web: parsed.data.web,
-  };
+  const parsed = schema.safeParse(json.value, { error: wordsFor });
+  if (parsed.success) return parsed.data;
+  return parsed.error.issues.flatMap(problemTexts).map((problem) => `${path}: ${problem}`);
 }
 
 /** What the file holds, or what is wrong with it. The path stays unsaid: it may be a secret that was set in the wrong place. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { type ConfigFile, NO_CONFIG_FILE, readConfigFile } from './config-file.ts';
+import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './config-file.ts';
 import {
   breaker,
   certificateFile,
@@ -13,6 +13,7 @@ import {
   text,
 } from './config-values.ts';
 import { duration, durationFrom } from './duration.ts';
+import type { IntakeLimits } from './intake/limits.ts';
 import { codeOf, EXIT, Refusal } from './refusal.ts';
 
 const SECOND_MS = 1000;
@@ -223,6 +224,21 @@ function readParts(settings: Settings, problems: string[]): ConfigFile {
   return NO_CONFIG_FILE;
 }
 
+/**
+ * What is read of a file at most, for who needs no other setting: the others may be wrong, or of a service that this user
+ * has nothing to do with. Throws a Refusal (exit 2) where these limits cannot be read.
+ */
+export function readFileLimits(environment: EnvironmentVariables = process.env): IntakeLimits {
+  const problems: string[] = [];
+  const name = 'PAYRUN_CONFIG';
+  const { data: path, error } = schema.shape[name].safeParse(settingOf(environment, name, problems));
+  for (const { message } of error?.issues ?? []) problems.push(`${name}: ${message}`);
+  if (problems.length > 0) throw refuseSettings(problems);
+  const limits = path === undefined ? NO_CONFIG_FILE.files : readFilesPart(resolve(path));
+  if (!Array.isArray(limits)) return limits;
+  throw refuseSettings(limits.map((problem) => `${name}: ${problem}`));
+}
+
 function refuseSettings(problems: readonly string[]): Refusal {
   return new Refusal(
     `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
@@ -241,13 +257,17 @@ function collectSettings(environment: EnvironmentVariables, problems: string[]):
       problems.push(`${name}: no such setting`);
   }
   for (const name of SETTING_NAMES) {
-    const value = environment[name];
-    const file = environment[`${name}_FILE`];
-    if (value !== undefined && file !== undefined) problems.push(`${name}: set twice, also as ${name}_FILE`);
-    const read = value ?? (file === undefined ? undefined : readSettingFile(`${name}_FILE`, file, problems));
+    const read = settingOf(environment, name, problems);
     if (read !== undefined) settings[name] = read;
   }
   return settings;
+}
+
+function settingOf(environment: EnvironmentVariables, name: string, problems: string[]): string | undefined {
+  const value = environment[name];
+  const file = environment[`${name}_FILE`];
+  if (value !== undefined && file !== undefined) problems.push(`${name}: set twice, also as ${name}_FILE`);
+  return value ?? (file === undefined ? undefined : readSettingFile(`${name}_FILE`, file, problems));
 }
 
 function isSettingName(name: string): boolean {

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CAPABILITIES, type Config, type EnvironmentVariables, readConfig, SETTING_NAMES } from '../src/config.ts';
+import {
+  CAPABILITIES,
+  type Config,
+  type EnvironmentVariables,
+  readConfig,
+  readFileLimits,
+  SETTING_NAMES,
+} from '../src/config.ts';
 import { DEFAULT_LIMITS } from '../src/intake/limits.ts';
 import { Refusal } from '../src/refusal.ts';
 
@@ -36,9 +43,12 @@ function fileWith(name: string, text: string): string {
 }
 
 /** The refusal that these settings get. */
-function refusalOf(environment: EnvironmentVariables): Refusal {
+function refusalOf(
+  environment: EnvironmentVariables,
+  read: (from: EnvironmentVariables) => unknown = readConfig,
+): Refusal {
   try {
-    readConfig(environment);
+    read(environment);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -47,8 +57,11 @@ function refusalOf(environment: EnvironmentVariables): Refusal {
 }
 
 /** The lines of the refusal's message that name a problem. */
-function problemsOf(environment: EnvironmentVariables): string[] {
-  return refusalOf(environment)
+function problemsOf(
+  environment: EnvironmentVariables,
+  read: (from: EnvironmentVariables) => unknown = readConfig,
+): string[] {
+  return refusalOf(environment, read)
     .message.split('\n')
     .slice(1)
     .map((line) => line.trim());
@@ -291,6 +304,38 @@ describe('PAYRUN_CONFIG', () => {
   test('sets what is read of a file at most, each limit by itself', () => {
     expect(readConfig(withFile({ files: { rowsMax: 10 } })).files).toEqual({ ...DEFAULT_LIMITS, rowsMax: 10 });
     expect(problemsOf(withFile({ files: { rowsMax: 0, rows: 1 } }))).toHaveLength(2);
+  });
+
+  test('tells the limits of files alone, whatever is wrong with other settings and other parts of the file', () => {
+    const others = { webhooks: [{ name: 'books', url: 'nowhere', secretFile: 'absent' }], limits: 1 };
+    const json = { files: { rowsMax: 10 }, ...others };
+    const environment = { ...withFile(json), PAYRUN_ENVIRONMENT: 'nowhere', PAYRUN_NO_SUCH: 'x' };
+    expect(problemsOf(environment).length).toBeGreaterThan(3);
+    expect(readFileLimits(environment)).toEqual({ ...DEFAULT_LIMITS, rowsMax: 10 });
+    const { PAYRUN_CONFIG = '' } = withFile(json);
+    expect(readFileLimits({ PAYRUN_CONFIG_FILE: fileWith('name-of-config', `${PAYRUN_CONFIG}\n`) }).rowsMax).toBe(10);
+    expect(readFileLimits({})).toEqual(DEFAULT_LIMITS);
+    expect(readFileLimits(withFile(others))).toEqual(DEFAULT_LIMITS);
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ['a limit of nothing', { files: { rowsMax: 0 } }, /^PAYRUN_CONFIG: .*files\.rowsMax: must be at least 1$/],
+    ['a limit that nobody knows', { files: { rows: 1 } }, /files\.rows: there is no such key/],
+    ['a part that nobody knows', { file: { rowsMax: 1 } }, /: file: there is no such key; known here are: .*files/],
+    ['a list', [], /must be an object/],
+  ])('gives no limits of files with %s', (_what, json, problem) => {
+    expect(problemsOf(withFile(json), readFileLimits)).toEqual([expect.stringMatching(problem)]);
+    expect(problemsOf(withFile(json))).toEqual([expect.stringMatching(problem)]);
+  });
+
+  test('gives no limits of files where it cannot be read, or is named twice', () => {
+    expect(problemsOf({ PAYRUN_CONFIG: join(folder, 'absent.json') }, readFileLimits)).toEqual([
+      'PAYRUN_CONFIG: the file that it names cannot be read (ENOENT)',
+    ]);
+    expect(problemsOf({ PAYRUN_CONFIG: '' }, readFileLimits)).toEqual(['PAYRUN_CONFIG: must not be empty']);
+    expect(problemsOf({ PAYRUN_CONFIG: 'a', PAYRUN_CONFIG_FILE: 'b' }, readFileLimits)).toEqual([
+      'PAYRUN_CONFIG: set twice, also as PAYRUN_CONFIG_FILE',
+    ]);
   });
 
   test('with other limits is another safety setting, whatever their order', () => {

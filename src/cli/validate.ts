@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { z } from 'zod';
+import { readFileLimits } from '../config.ts';
 import { type CheckedFile, checkPayoutFile } from '../intake/check-file.ts';
 import { writeMarkedUpCopy } from '../intake/marked-up.ts';
 import { describeProblems, problemsDocument } from '../intake/problem-text.ts';
@@ -12,7 +13,7 @@ import { print, printJson, say } from './print.ts';
 
 const schema = intakeSchema.extend({ json: z.boolean(), markedUp: z.string().min(1, 'must name a file').optional() });
 
-/** `payrun validate`: everything wrong with a payout file. Touches nothing: no settings, no Redis, no service. */
+/** `payrun validate`: everything wrong with a payout file. Touches neither Redis nor the service; of the settings it reads the limits of files. */
 export function validateCommand(end: (code: ExitCode) => void): Command {
   return addIntakeOptions(new Command('validate'))
     .description('tell everything that is wrong with a payout file; touches nothing')
@@ -24,12 +25,13 @@ export function validateCommand(end: (code: ExitCode) => void): Command {
     .option('--json', 'print what was found as JSON, with at most 1,000 problems', false)
     .addHelpText(
       'after',
-      '\nExamples:\n  payrun validate payouts.csv\n  payrun validate payouts.csv --marked-up to-correct.csv' +
+      '\nThe limits of files are those of the file that PAYRUN_CONFIG names, where it is set; no other setting counts.' +
+        '\n\nExamples:\n  payrun validate payouts.csv\n  payrun validate payouts.csv --marked-up to-correct.csv' +
         '\n  payrun validate export.csv --template semicolon.json --expect-rows 250 --expect-total EUR=1234.56',
     )
     .action(async (file: string, raw: unknown) => {
       const options = parseOptions(schema, raw);
-      const checked = await checkPayoutFile(file, await intakeOptionsOf(options));
+      const checked = await checkPayoutFile(file, { limits: readFileLimits(), ...(await intakeOptionsOf(options)) });
       if (options.json) printJson(problemsDocument(checked));
       else print(describeChecked(checked));
       if (options.markedUp !== undefined) await markUp(file, checked, options.markedUp);

@@ -17,6 +17,12 @@ export interface HeaderColumn {
   readonly allowed: ReadonlySet<string> | undefined;
 }
 
+/** What a row says in the column: its cell, or the value that the template fixes. */
+export function textIn({ at, fixed }: HeaderColumn, cells: readonly string[]): string {
+  const text = cells[at] ?? '';
+  return text === '' ? (fixed ?? '') : text;
+}
+
 /** A header that names each column once, and all columns that are needed. */
 export interface Header {
   /** Cells of each row, those that are not read included. */

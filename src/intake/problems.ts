@@ -291,8 +291,7 @@ const KINDS = {
   },
   E_NUMBER_FORMAT: {
     verdict: 'row',
-    message:
-      'The cell shows another number than it holds: its format fills up zeros, leaves out thousands or shows percent.',
+    message: 'The cell shows something else than it holds: {found}.',
     remedy: 'Enter what is meant, in a cell with the format of text or of a plain number.',
   },
   E_PRECISION: {

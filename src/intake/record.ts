@@ -11,6 +11,8 @@ export interface FileRecord {
   readonly cells: readonly string[];
   /** Cells, by their index, that the format itself shows to be wrong, such as a formula; their text is not looked at. */
   readonly cellFaults?: ReadonlyMap<number, CellFault>;
+  /** Words beside the numbers of cells, by their index, that their format alone shows, such as the sign of a currency. */
+  readonly cellWords?: ReadonlyMap<number, readonly string[]>;
   /** What is wrong with the record in no cell of it. */
   readonly faults?: readonly CellFault[];
 }

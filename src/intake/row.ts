@@ -1,8 +1,9 @@
 import { digitsOf, formatAmount, type Money, parseAmount } from '../money.ts';
 import { AMOUNT_TYPES, type PayoutRow, SOURCES_OF_CASH } from '../payout.ts';
+import { judgeAmountWords } from './amount-words.ts';
 import { amountFault, type CellFault, cellFault, cellWarning, codeOfColumn } from './cells.ts';
 import type { Column } from './columns.ts';
-import type { Header, HeaderColumn } from './header.ts';
+import { type Header, type HeaderColumn, textIn } from './header.ts';
 import { type Problem, problemOf } from './problems.ts';
 import type { FileRecord } from './record.ts';
 import type { Template } from './template.ts';
@@ -35,7 +36,8 @@ interface Judged {
 const PLAIN_DECIMAL = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
 
 /** Checks each cell of a row against its column's rule and gives the payout, or everything that is wrong with it. */
-export function checkRow(record: FileRecord, header: Header): CheckedRow {
+export function checkRow(asRead: FileRecord, header: Header): CheckedRow {
+  const record = judgeAmountWords(asRead, header);
   const { line, cells } = record;
   if (cells.length !== header.width) {
     return refusedRow(record, header, [
@@ -69,12 +71,7 @@ export function refusedRow(record: FileRecord, header: Header, problems: Problem
 /** The cells of the columns that are read; most files have no others. */
 function readCells(cells: readonly string[], { columns, width, template }: Header): readonly string[] {
   if (columns.length === width && template.fixed.size === 0) return cells;
-  return columns.map((column) => textOf(column, cells));
-}
-
-function textOf({ at, fixed }: HeaderColumn, cells: readonly string[]): string {
-  const text = cells[at] ?? '';
-  return text === '' ? (fixed ?? '') : text;
+  return columns.map((column) => textIn(column, cells));
 }
 
 /** The reference as it stands in the file; empty when there is none or the row's cells cannot be told apart. */
@@ -96,7 +93,7 @@ function judgeCells({ line, cells, cellFaults }: FileRecord, header: Header): Ju
   const judged: Judged = { values: new Map(), problems: [], warnings: [], amountText: undefined };
   for (const place of header.columns) {
     const { column, name, at } = place;
-    const value = textOf(place, cells);
+    const value = textIn(place, cells);
     judged.values.set(column, value);
     const fault = cellFaults?.get(at) ?? faultOf(place, value, header);
     if (fault !== undefined) {

@@ -62,6 +62,23 @@ describe('payrun validate', () => {
     expect(stdout).toMatch(/^ +in the file +valid rows$/m);
   });
 
+  test('judges by the limits that the settings have for files, whatever else they say', async () => {
+    const config = join(payrun.dir, 'limits.json');
+    writeFileSync(config, '{"files": {"rowsMax": 3}, "webhooks": [{"name": "books", "secretFile": "absent"}]}');
+    const settings = { PAYRUN_CONFIG: config, PAYRUN_ENVIRONMENT: 'prod', REDIS_URL: 'redis://127.0.0.1:9' };
+    expect(await payrun.run(['validate', small], settings)).toMatchObject({
+      code: EXIT.fileRefused,
+      stdout: expect.stringContaining('The file has more than 3 rows.'),
+      stderr: '',
+    });
+    writeFileSync(config, '{"files": {"rowsmax": 3}}');
+    expect(await payrun.run(['validate', small], settings)).toMatchObject({
+      code: EXIT.usage,
+      stdout: '',
+      stderr: expect.stringContaining('files.rowsmax: there is no such key'),
+    });
+  });
+
   test('takes the totals of a manifest that lies beside the file', async () => {
     const path = join(payrun.dir, 'with-manifest.csv');
     copyFileSync(small, path);

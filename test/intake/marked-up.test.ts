@@ -179,18 +179,25 @@ describe('the marked-up copy', () => {
       '<c><f>1</f><v>100</v></c>',
       '<c s="1"><v>45306</v></c>',
       '<c><v>0.1234567890123456</v></c>',
+      '<c s="2"><v>100.49</v></c>',
+      '<c s="3"><v>100</v></c>',
     ];
     const rows = amounts.map((amount, at) => rowXml(at + 2, cells.with(0, `R-${at}`).with(2, amount)));
     const path = join(folder, 'book.xlsx');
-    writeFileSync(path, workbookOf({ sheets: [{ rows: rowXml(1, names) + rows.join('') }], formats: [14] }));
+    writeFileSync(
+      path,
+      workbookOf({ sheets: [{ rows: rowXml(1, names) + rows.join('') }], formats: [14, '0', '0 [$€-407]'] }),
+    );
     const { rows: copied, target } = await copy(path);
     expect(copied.slice(1).map((row) => [row[2], row.at(-2)])).toEqual([
       ['12.5', ''],
       ['#E_FORMULA!', 'E_FORMULA'],
       ['#E_DATE!', 'E_DATE'],
       ['#E_PRECISION!', 'E_PRECISION'],
+      ['#E_NUMBER_FORMAT!', 'E_NUMBER_FORMAT'],
+      ['#E_NUMBER_FORMAT!', 'E_NUMBER_FORMAT'],
     ]);
-    expect(await checkPayoutFile(target)).toMatchObject({ rows: 4, valid: 1 });
+    expect(await checkPayoutFile(target)).toMatchObject({ rows: 6, valid: 1 });
   });
 
   test('of a payment message is CSV in our columns, which the same template reads', async () => {

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource, type IntakeOptions } from '../../src/intake/check-file.ts';
 import { parseTemplate } from '../../src/intake/template-file.ts';
 import { lettersOf } from '../../src/intake/xlsx/sheet.ts';
-import { faultOfFormat } from '../../src/intake/xlsx/styles.ts';
-import { check, file, HEADER, line, sourceOf, UUID } from './payout-text.ts';
+import { type Cells, check, file, HEADER, line, sourceOf, UUID } from './payout-text.ts';
 import {
   type PartFlaws,
   partsOf,
@@ -29,9 +28,20 @@ function checkWorkbook(bytes: Buffer | Uint8Array, options: IntakeOptions = {}):
 const codesOf = ({ problems }: CheckedFile): [string, number | null, string | null][] =>
   problems.map(({ code, line: at, column }) => [code, at, column]);
 
+/** What is said of a number in this format as the amount. */
+async function toldOf(number: string, format: string): Promise<string | undefined> {
+  return (await checkWorkbook(withAmount(number, format))).problems[0]?.message;
+}
+
 /** A sheet with a header and these rows below it. */
 function sheet(...rows: string[][]): SheetXml {
   return { rows: [NAMES, ...rows].map((cells, at) => rowXml(at + 1, cells)).join('') };
+}
+
+/** One row with a number in this format as its amount. */
+function withAmount(number: string, format: string | number, cells: Cells = {}): Buffer {
+  const row = cellsOf(line({ reference: 'INV-1', ...cells })).with(AMOUNT, `<c s="1"><v>${number}</v></c>`);
+  return workbookOf({ sheets: [sheet(row)], formats: [format] });
 }
 
 /** One row with one cell given as XML. */
@@ -155,6 +165,92 @@ describe('a workbook', () => {
     const checked = await checkWorkbook(withCell(AMOUNT, xml, { formats: [14, 'dd.mm.yyyy', '00000', 9] }));
     expect(codesOf(checked)).toEqual([[code, 2, 'amount']]);
     expect(checked.fileRefused).toBe(false);
+  });
+
+  test.each<[what: string, number: string, format: string | number, cells?: Cells]>([
+    ['is rounded', '100.49', '0'],
+    ['is rounded up', '100.50', '#,##0'],
+    ['is rounded to one digit', '1.25', '0.0'],
+    ['is rounded by a built-in format', '100.49', 3],
+    ['is shown as a fraction', '1.5', '# ?/?'],
+    ['is shown as a fraction by a built-in format', '1.5', 12],
+    ['leaves out thousands', '5000', '0,'],
+    ['leaves out thousands, and says so', '5000', '0.0,"K"'],
+    ['is shown as percent', '5', '0.00%'],
+    ['loses digits to an exponent', '1234.56', '0.00E+00'],
+    ['has more digits than a cell without a format shows', '12345678.125', 'General', { sourceCurrency: 'KWD' }],
+    ['is not shown at all', '100', ';;;'],
+    ['is shown in another currency', '100', '[$€-407] #,##0.00'],
+    ['is shown in another currency by its code', '100', '#,##0.00 [$EUR]'],
+    ['is shown in dollars where it is in euros', '100', '[$$-409]#,##0.00', { sourceCurrency: 'EUR' }],
+    ['is shown in the currency that is to arrive', '100', '[$MXN] 0.00'],
+    [
+      'is shown in the currency that leaves where it is to arrive',
+      '100',
+      '[$USD] 0.00',
+      { amountType: 'DESTINATION_AMOUNT' },
+    ],
+    ['is said to be thousands', '100', '0" k"'],
+    ['is said to be negative', '100', '-0'],
+  ])('with an amount that %s has that row refused', async (_what, ...amount) => {
+    const checked = await checkWorkbook(withAmount(...amount));
+    expect(codesOf(checked)).toEqual([['E_NUMBER_FORMAT', 2, 'amount']]);
+    expect(checked).toMatchObject({ valid: 0, fileRefused: false, totals: [] });
+  });
+
+  test.each<[format: string | number, number: string, cells?: Cells]>([
+    [0, '1234.56'],
+    [1, '100'],
+    [2, '1234.56'],
+    [3, '1234567'],
+    [4, '1234.5'],
+    [44, '1234.56'],
+    [49, '1234.56'],
+    ['0.000', '1.25'],
+    ['#,##0.00_ ;[Red]-#,##0.00 ', '1234.56'],
+    ['_-* #,##0.00\\ "€"_-;-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-', '1234.56', { sourceCurrency: 'EUR' }],
+    ['[$€-407] #,##0.00', '1234.56', { sourceCurrency: 'EUR' }],
+    ['"$"#,##0.00', '1234.56'],
+    ['[$$-409]#,##0.00', '1234.56', { sourceCurrency: 'CAD' }],
+    ['[$$-80A]#,##0.00', '1234.56', { amountType: 'DESTINATION_AMOUNT' }],
+    ['[$¥-411]#,##0', '1234', { sourceCurrency: 'JPY' }],
+    ['[$BHD] 0.000', '1234.567', { sourceCurrency: 'BHD' }],
+  ])('takes an amount in the format %j', async (format, number, cells = {}) => {
+    const checked = await checkWorkbook(withAmount(number, format, cells));
+    expect(checked.problems).toEqual([]);
+    const csv = await check(file(line({ reference: 'INV-1', ...cells, amount: number })));
+    expect(checked.contentHash).toBe(csv.contentHash);
+  });
+
+  test('tells what the format shows, and nothing that a terminal would act on', async () => {
+    expect(await toldOf('100.49', '0')).toBe('The cell shows something else than it holds: its format makes it 100.');
+    expect(await toldOf('1.5', '# ?/?')).toBe(
+      'The cell shows something else than it holds: its format makes no plain number of it.',
+    );
+    expect(await toldOf('100', '[$€-407]0')).toBe(
+      'The cell shows something else than it holds: "€" stands beside the amount, which is no sign of its currency.',
+    );
+    expect(await toldOf('100', '0"\u202Ek"')).toContain('"k"');
+    expect(await toldOf('100', '0"\uE000"')).toContain('"\\u{e000}"');
+  });
+
+  test('a currency beside a number that is no amount means nothing', async () => {
+    const checked = await checkWorkbook(withCell(0, '<c s="1"><v>4711</v></c>', { formats: ['"No" 0 [$€-407]'] }));
+    expect(codesOf(checked)).toEqual([]);
+  });
+
+  test('a number that is rounded in any column has that row refused', async () => {
+    const checked = await checkWorkbook(withCell(0, '<c s="1"><v>4711.5</v></c>', { formats: ['0'] }));
+    expect(codesOf(checked)).toEqual([['E_NUMBER_FORMAT', 2, 'reference']]);
+  });
+
+  test.each([
+    [';;;', 'nothing'],
+    ['0;-0;0;@"00"', 'other digits'],
+  ])('a text in the format %j, of which %s is seen, has that row refused', async (format) => {
+    const text = '<c s="1" t="inlineStr"><is><t>100.00</t></is></c>';
+    const checked = await checkWorkbook(withCell(AMOUNT, text, { formats: [format] }));
+    expect(codesOf(checked)).toEqual([['E_NUMBER_FORMAT', 2, 'amount']]);
   });
 
   test.each(['array', 'dataTable'])(
@@ -310,6 +406,21 @@ describe('what is no workbook', () => {
     ],
     ['a cell with a text that is not there', withCell(AMOUNT, '<c t="s"><v>7</v></c>'), 'E_WORKBOOK'],
     ['a cell of an unknown type', withCell(AMOUNT, '<c t="x"><v>7</v></c>'), 'E_WORKBOOK'],
+    [
+      'a cell with a style that is not there',
+      withCell(AMOUNT, '<c s="2"><v>7</v></c>', { formats: ['0'] }),
+      'E_WORKBOOK',
+    ],
+    [
+      'a text with a style that is not there',
+      withCell(AMOUNT, '<c s="9" t="inlineStr"><is><t>7</t></is></c>'),
+      'E_WORKBOOK',
+    ],
+    [
+      'a cell with a number format that is not there',
+      withCell(AMOUNT, '<c s="1"><v>7</v></c>', { formats: [163] }),
+      'E_WORKBOOK',
+    ],
     ['a number that is none', withCell(AMOUNT, '<c><v>0x10</v></c>'), 'E_WORKBOOK'],
     [
       'a row beyond all rows',
@@ -393,42 +504,6 @@ describe('limits of a workbook', () => {
     );
     expect(codesOf(await checkWorkbook(endless))).toEqual([['E_WORKBOOK', null, null]]);
   });
-});
-
-test('formats that show dates or other digits are told from those of plain numbers', () => {
-  for (const code of [
-    'General',
-    '0',
-    '0.00',
-    '#,##0.00',
-    '#,##0.00;[Red]-#,##0.00',
-    '0.00E+00',
-    '"day" 0',
-    '[$€-407] #,##0.00',
-    '_-* #,##0.00_-',
-    '@',
-  ]) {
-    expect([code, faultOfFormat(code)]).toEqual([code, undefined]);
-  }
-  for (const code of ['dd/mm/yy', 'yyyy-mm-dd', '[h]:mm', 'mmm', 'h AM/PM', '[$-407]d. mmmm yyyy']) {
-    expect([code, faultOfFormat(code)]).toEqual([code, 'E_DATE']);
-  }
-  const others = [
-    '0%',
-    '00000',
-    '#,##0,',
-    '0.0,,"m"',
-    '000-00',
-    '0"000"',
-    '"5.00"',
-    '0\\0',
-    ';;;',
-    ';-0',
-    '[>50]"10";0',
-  ];
-  for (const code of others) {
-    expect([code, faultOfFormat(code)]).toEqual([code, 'E_NUMBER_FORMAT']);
-  }
 });
 
 test('columns have the letters of a spreadsheet', () => {

@@ -182,6 +182,20 @@ describe('the retry file of a file that a template read', () => {
   });
 });
 
+test('#83 of a corrected file the rows that were refused are payable, and those of the first run held with a link to it', async () => {
+  const text = fileOf(['ONE', 'TWO', 'THREE']);
+  const first = await submit(text.replace('900', '900.-'), 'first.csv');
+  expect(first.counts).toMatchObject({ ready: 2, refused: 1 });
+  await bring(first.id, 2, 'armed', 'accepted', 'completed');
+  const corrected = await submit(text, 'corrected.csv');
+  expect(corrected.id).not.toBe(first.id);
+  expect((await payouts(corrected.id)).map(({ state, reasonCode, reason }) => [state, reasonCode, reason])).toEqual([
+    ['held', 'E_DUP_HISTORY', expect.stringContaining(`${first.id}-2`)],
+    ['ready', null, null],
+    ['held', 'E_DUP_HISTORY', expect.stringContaining(`${first.id}-4`)],
+  ]);
+});
+
 describe('a retry file', () => {
   test('has the rows whose references are free again, and no other', async () => {
     const states: Record<string, PayoutState[]> = {

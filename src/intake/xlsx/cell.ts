@@ -1,7 +1,9 @@
 import { decimalOfNumber } from '../../money.ts';
 import type { CellFault } from '../cells.ts';
-import type { ProblemCode } from '../problems.ts';
+import { showValue } from '../shown-value.ts';
+import type { NumberFormat } from './number-format.ts';
 import type { SharedTexts } from './shared-texts.ts';
+import type { FormatOf } from './styles.ts';
 import { damaged } from './zip.ts';
 
 /** A cell as it stands in the sheet's XML. */
@@ -17,7 +19,7 @@ export interface RawCell {
 /** What all cells of a workbook are read with. */
 export interface CellSense {
   readonly texts: SharedTexts;
-  readonly numberFault: (style: number) => ProblemCode | undefined;
+  readonly formatOf: FormatOf;
   readonly decimalMark: string;
 }
 
@@ -25,6 +27,8 @@ export interface CellSense {
 export interface CellText {
   readonly text: string;
   readonly fault?: CellFault;
+  /** What its format shows beside a number. */
+  readonly words?: readonly string[];
 }
 
 const NUMBER = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
@@ -33,13 +37,15 @@ const DIGITS_MAX = 15;
 const WRITTEN_DIGITS_MAX = 17;
 
 export function readCell(cell: RawCell, sense: CellSense): CellText {
-  const { type, text } = cell;
+  const { type, text, style } = cell;
+  const format = sense.formatOf(style);
   if (cell.hasFormula) return { text, fault: { code: 'E_FORMULA' } };
   switch (type) {
     case 's':
-      return { text: sharedText(text, sense.texts) };
+      return asText(sharedText(text, sense.texts), format);
     case 'str':
     case 'inlineStr':
+      return asText(text, format);
     case 'e':
       return { text };
     case 'b':
@@ -48,10 +54,18 @@ export function readCell(cell: RawCell, sense: CellSense): CellText {
       return { text, fault: { code: 'E_DATE' } };
     case 'n':
     case '':
-      return readNumber(cell, sense);
+      return readNumber(text, format, sense);
     default:
       throw damaged('a cell has a type that there is not');
   }
+}
+
+function asText(text: string, { showsText }: NumberFormat): CellText {
+  return showsText ? { text } : { text, fault: shownOtherwise('its format does not show the text as it stands') };
+}
+
+function shownOtherwise(found: string): CellFault {
+  return { code: 'E_NUMBER_FORMAT', facts: { found } };
 }
 
 function sharedText(index: string, texts: SharedTexts): string {
@@ -64,16 +78,26 @@ function sharedText(index: string, texts: SharedTexts): string {
  * A number by its shortest decimal text: the file holds a binary fraction, and spreadsheets write 4.35 as
  * 4.3499999999999996. One with more than 15 digits is none that a person entered.
  */
-function readNumber({ text, style }: RawCell, { numberFault, decimalMark }: CellSense): CellText {
+function readNumber(text: string, format: NumberFormat, { decimalMark }: CellSense): CellText {
   if (text === '') return { text };
   if (!NUMBER.test(text)) throw damaged('a cell that should be a number is none');
   const decimal = decimalOfNumber(Number(text));
   if (decimal === undefined || digitsIn(text) > WRITTEN_DIGITS_MAX || digitsIn(decimal) > DIGITS_MAX) {
     return { text, fault: { code: 'E_PRECISION', facts: { limit: DIGITS_MAX } } };
   }
-  const fault = numberFault(style);
-  const shown = decimal.replace('.', decimalMark);
-  return fault === undefined ? { text: shown } : { text: shown, fault: { code: fault } };
+  const written = decimal.replace('.', decimalMark);
+  if (format.isDate) return { text: written, fault: { code: 'E_DATE' } };
+  // No column takes a number below zero, whatever it looks like.
+  if (decimal.startsWith('-')) return { text: written };
+  const shown = format.show(decimal);
+  if (shown === undefined) return { text: written, fault: shownOtherwise('its format makes no plain number of it') };
+  if (isSame(shown.number, decimal)) return { text: written, words: shown.words };
+  return { text: written, fault: shownOtherwise(`its format makes it ${showValue(null, shown.number)}`) };
+}
+
+/** Zeros at the end of a fraction make no difference; those at the head of a number do. */
+function isSame(shown: string, decimal: string): boolean {
+  return (shown.includes('.') ? shown.replace(/\.?0+$/, '') : shown) === decimal;
 }
 
 /** Digits that count: neither zeros at the head nor, in a whole number, those at the end. */

@@ -6,7 +6,7 @@ import { type CellSense, type RawCell, readCell } from './cell.ts';
 import { tellPart } from './parts.ts';
 import { readSharedTexts } from './shared-texts.ts';
 import { lettersOf, openSheetReader, type SheetListener } from './sheet.ts';
-import { readNumberFaults } from './styles.ts';
+import { readFormats } from './styles.ts';
 import { chooseSheet, readWorkbook } from './workbook.ts';
 import { openZip } from './zip.ts';
 
@@ -29,7 +29,7 @@ export async function* readXlsx(chunks: AsyncIterable<Buffer>, { template, limit
     if (sheet === undefined) return;
     const sense = {
       texts: await readSharedTexts(zip, workbook.sharedTexts, limits),
-      numberFault: await readNumberFaults(zip, workbook.styles),
+      formatOf: await readFormats(zip, workbook.styles),
       decimalMark: template.decimalMark,
     };
     const rows = openRows(sense);
@@ -110,10 +110,17 @@ function recordOf(
 ): FileRecord {
   const texts = Array.from({ length: Math.max(width, (cells.at(-1)?.[0] ?? 0) + 1) }, () => '');
   const cellFaults = new Map<number, CellFault>();
+  const cellWords = new Map<number, readonly string[]>();
   for (const [column, raw] of cells) {
-    const { text, fault } = readCell(raw, sense);
+    const { text, fault, words = [] } = readCell(raw, sense);
     texts[column] = text;
     if (fault !== undefined) cellFaults.set(column, fault);
+    if (words.length > 0) cellWords.set(column, words);
   }
-  return cellFaults.size === 0 ? { line, cells: texts } : { line, cells: texts, cellFaults };
+  return {
+    line,
+    cells: texts,
+    ...(cellFaults.size === 0 ? {} : { cellFaults }),
+    ...(cellWords.size === 0 ? {} : { cellWords }),
+  };
 }

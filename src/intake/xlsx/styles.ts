@@ -1,30 +1,52 @@
-import type { ProblemCode } from '../problems.ts';
+import { type NumberFormat, readNumberFormat } from './number-format.ts';
 import { isSpreadsheet, readPart } from './parts.ts';
-import type { Zip } from './zip.ts';
+import { damaged, type Zip } from './zip.ts';
 
-/** Built-in formats of dates and times (ISO/IEC 29500-1, 18.8.30), those of East Asian editions included. */
-const DATES: readonly (readonly [first: number, last: number])[] = [
-  [14, 22],
-  [27, 36],
-  [45, 47],
-  [50, 58],
+/** What each way of showing a number is, by the style of a cell. Throws a DamageError for a style that is not there. */
+export type FormatOf = (style: number) => NumberFormat;
+
+const DATE = 'yyyy';
+/**
+ * Formats that have a number in place of a code (ISO/IEC 29500-1, 18.8.30, those of East Asian and Thai editions included),
+ * and those of money, whose sign is that of whoever looks: 5 to 8 and 41 to 44.
+ */
+const BUILT_IN: readonly (readonly [first: number, last: number, code: string])[] = [
+  [0, 0, 'General'],
+  [1, 1, '0'],
+  [2, 2, '0.00'],
+  [3, 3, '#,##0'],
+  [4, 4, '#,##0.00'],
+  [5, 6, '#,##0'],
+  [7, 8, '#,##0.00'],
+  [9, 9, '0%'],
+  [10, 10, '0.00%'],
+  [11, 11, '0.00E+00'],
+  [12, 12, '# ?/?'],
+  [13, 13, '# ??/??'],
+  [14, 22, DATE],
+  [27, 36, DATE],
+  [37, 38, '#,##0'],
+  [39, 40, '#,##0.00'],
+  [41, 42, '#,##0'],
+  [43, 44, '#,##0.00'],
+  [45, 47, DATE],
+  [48, 48, '##0.0E+0'],
+  [49, 49, '@'],
+  [50, 58, DATE],
+  [59, 59, '0'],
+  [60, 60, '0.00'],
+  [61, 61, '#,##0'],
+  [62, 62, '#,##0.00'],
+  [67, 67, '0%'],
+  [68, 68, '0.00%'],
+  [69, 69, '# ?/?'],
+  [70, 70, '# ??/??'],
+  [71, 81, DATE],
 ];
-const BUILT_IN_PERCENT: ReadonlySet<number> = new Set([9, 10]);
 
-/** Text within a format: in quotes, in brackets (colours, conditions, locales) and after a backslash, `_` or `*`. */
-const LITERAL = /"[^"]*"|\[(?!h+\]|m+\]|s+\])[^\]]*\]|[\\_*]./gi;
-/** Digits that are text, and stand beside those of the number or in their place. */
-const LITERAL_DIGITS = /"[^"]*[0-9][^"]*"|\\[0-9]/;
-const DATE_LETTER = /[dmyhsaeg]/i;
-/** Zeros that fill up a number at its head, a percent sign, thousands that are left out. */
-const OTHER_DIGITS = /%|^0{2,}|(?<=[0#?]),+(?![0#?,])/;
-
-/** What is wrong with a number that is shown in a format: it is a date, or its digits are shown as others. */
-export async function readNumberFaults(
-  zip: Zip,
-  part: string | undefined,
-): Promise<(style: number) => ProblemCode | undefined> {
-  const formats = new Map<number, string>();
+/** The formats of a workbook's cells. One without a part for its styles, or with an empty one, has a single plain style. */
+export async function readFormats(zip: Zip, part: string | undefined): Promise<FormatOf> {
+  const codes = new Map<number, string>();
   const styles: number[] = [];
   if (part !== undefined) {
     const path: string[] = [];
@@ -32,33 +54,27 @@ export async function readNumberFaults(
       open(element) {
         path.push(isSpreadsheet(element) ? element.local : '');
         const id = Number(element.attribute('numFmtId') ?? '0');
-        if (path.at(-1) === 'numFmt') formats.set(id, element.attribute('formatCode') ?? '');
+        if (path.at(-1) === 'numFmt') codes.set(id, element.attribute('formatCode') ?? '');
         if (path.at(-1) === 'xf' && path.at(-2) === 'cellXfs') styles.push(id);
       },
       text() {},
       close: () => void path.pop(),
     });
   }
-  const faults = styles.map((id) => faultOf(id, formats.get(id)));
-  return (style) => faults[style];
+  if (styles.length === 0) styles.push(0);
+  const formats = styles.map((id) => formatOf(codes.get(id) ?? builtIn(id)));
+  return (style) => {
+    if (style >= formats.length) throw damaged('a cell has a style that is not there');
+    const format = formats[style];
+    if (format === undefined) throw damaged('a cell has a number format that is not there');
+    return format;
+  };
 }
 
-function faultOf(id: number, code: string | undefined): ProblemCode | undefined {
-  if (code === undefined) {
-    if (DATES.some(([first, last]) => id >= first && id <= last)) return 'E_DATE';
-    return BUILT_IN_PERCENT.has(id) ? 'E_NUMBER_FORMAT' : undefined;
-  }
-  return faultOfFormat(code);
+function builtIn(id: number): string | undefined {
+  return BUILT_IN.find(([first, last]) => id >= first && id <= last)?.[2];
 }
 
-/** The same for a format of the workbook's own, such as `dd.mm.yyyy` or `00000`. */
-export function faultOfFormat(code: string): ProblemCode | undefined {
-  const plain = code.replace(LITERAL, '');
-  if (/^general$/i.test(plain)) return undefined;
-  if (DATE_LETTER.test(plain.replaceAll(/general|e[+-]/gi, ''))) return 'E_DATE';
-  const sections = plain.split(';');
-  const isShown = /[0#?@]|general/i.test(sections[0] ?? '');
-  return !isShown || LITERAL_DIGITS.test(code) || sections.some((section) => OTHER_DIGITS.test(section))
-    ? 'E_NUMBER_FORMAT'
-    : undefined;
+function formatOf(code: string | undefined): NumberFormat | undefined {
+  return code === undefined ? undefined : readNumberFormat(code);
 }
