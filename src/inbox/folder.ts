@@ -8,7 +8,9 @@ import { type Entry, INBOX_FOLDERS, type InboxSource, type OpenedFile, type Open
 const POLL_MS = 1000;
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
+const ROOT = 0n;
 const GROUP_READS = 0o040;
+const GROUP_WRITES = 0o020n;
 const WORLD_WRITES = 0o002n;
 const CHUNK_BYTES = 256 * 1024;
 
@@ -20,6 +22,9 @@ export function openFolder(path: string): InboxSource {
     const raw = rawNames.get(below);
     return raw === undefined ? join(path, below) : Buffer.concat([Buffer.from(`${join(path, dirname(below))}/`), raw]);
   };
+
+  const dropFolder = async (): Promise<Owned | undefined> =>
+    await unless(['ENOENT'], stat(join(path, 'in'), { bigint: true }));
 
   async function names(folder: string): Promise<string[]> {
     const found = await unless(['ENOENT', 'ENOTDIR'], readdir(at(folder), { encoding: 'buffer' }));
@@ -36,9 +41,10 @@ export function openFolder(path: string): InboxSource {
     prepare: () => prepareFolders(path),
     names,
     async list(folder) {
+      const droppers = await dropFolder();
       const looks = (await names(folder)).map(async (name) => {
         const stats = await unless(['ENOENT'], lstat(at(`${folder}/${name}`), { bigint: true }));
-        return stats === undefined ? [] : [entryOf(name, stats)];
+        return stats === undefined ? [] : [entryOf(name, stats, droppers)];
       });
       return (await Promise.all(looks)).flat();
     },
@@ -58,7 +64,7 @@ export function openFolder(path: string): InboxSource {
       const removing = stats.isDirectory() ? rmdir(at(below)) : unlink(at(below));
       return await done(['ENOTEMPTY', 'EEXIST'], unless(['ENOENT'], removing));
     },
-    open: (below) => openRegular(join(path, below)),
+    open: async (below) => await openRegular(join(path, below), await dropFolder()),
     async write(below, { chunks, folder }) {
       const handle = await unless(['ENOENT'], open(at(below), 'wx', FILE_MODE));
       if (handle === undefined) return false;
@@ -91,7 +97,18 @@ async function done(codes: readonly string[], act: Promise<unknown>): Promise<bo
   );
 }
 
-function entryOf(name: string, stats: BigIntStats): Entry {
+type Owned = Pick<BigIntStats, 'uid' | 'gid' | 'mode'>;
+
+/**
+ * Whether who owns a file may drop it into a folder: whoever owns that folder, shares its group where that may write to it,
+ * is this process's user `self` or root (security.md S4, bad-input.md 93).
+ */
+export function mayDrop(file: Owned, folder: Owned, self: number): boolean {
+  const isOfGroup = (folder.mode & GROUP_WRITES) !== 0n && file.gid === folder.gid;
+  return isOfGroup || [folder.uid, BigInt(self), ROOT].includes(file.uid);
+}
+
+function entryOf(name: string, stats: BigIntStats, dropFolder: Owned | undefined): Entry {
   return {
     name,
     kind: kindOf(stats),
@@ -99,6 +116,7 @@ function entryOf(name: string, stats: BigIntStats): Entry {
     signature: `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`,
     links: stats.isFile() ? Number(stats.nlink) : null,
     isWorldWritable: (stats.mode & WORLD_WRITES) !== 0n,
+    isForeign: dropFolder !== undefined && !mayDrop(stats, dropFolder, process.getuid?.() ?? 0),
   };
 }
 
@@ -109,10 +127,10 @@ function kindOf(stats: BigIntStats): Entry['kind'] {
 }
 
 /** A link that took the file's place is not opened; without O_NONBLOCK a pipe would wait for its writer (security.md S4). */
-async function openRegular(path: string): Promise<Opening> {
+async function openRegular(path: string, dropFolder: Owned | undefined): Promise<Opening> {
   try {
     const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    return { kind: 'opened', file: openedFile(handle, basename(path)) };
+    return { kind: 'opened', file: openedFile(handle, basename(path), dropFolder) };
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EACCES' || code === 'EPERM') return { kind: 'unreadable' };
@@ -121,9 +139,9 @@ async function openRegular(path: string): Promise<Opening> {
   }
 }
 
-function openedFile(handle: FileHandle, name: string): OpenedFile {
+function openedFile(handle: FileHandle, name: string, dropFolder: Owned | undefined): OpenedFile {
   return {
-    look: async () => entryOf(name, await handle.stat({ bigint: true })),
+    look: async () => entryOf(name, await handle.stat({ bigint: true }), dropFolder),
     async *chunks() {
       const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
       while (true) {

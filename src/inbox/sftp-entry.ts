@@ -45,6 +45,8 @@ export function entryOf(name: string, attributes: Attributes, links: number | nu
     signature: `${attributes.size}:${attributes.mtime}`,
     links: kind === 'file' ? links : null,
     isWorldWritable: kind !== 'link' && (attributes.mode & WORLD_WRITES) !== 0,
+    // Whoever the server lets in.
+    isForeign: false,
   };
 }
 

@@ -12,6 +12,8 @@ export interface Entry {
   /** Names of the file; null where the source does not tell. */
   readonly links: number | null;
   readonly isWorldWritable: boolean;
+  /** Of somebody to whom the folder "in" gives no right to drop files; false where the source does not tell. */
+  readonly isForeign: boolean;
 }
 
 /** A file that was opened; all that is read and told of it comes from that one file, whatever gets its name meanwhile. */

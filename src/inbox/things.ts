@@ -32,6 +32,11 @@ const THINGS = {
     message: 'Everybody on the machine may write to the file, so nobody can tell who made it.',
     remedy: 'Take that right away (chmod o-w) and drop the file again; set up the upload so that it does not give it.',
   },
+  E_OWNER: {
+    message: 'The file belongs to somebody whom the folder "in" does not name, neither by its owner nor by its group.',
+    remedy:
+      'Who is to hand in files owns the folder "in", or shares its group (chgrp, then chmod 2770 in). If this one is right, give it to them (chown) and drop it again.',
+  },
   E_UNREADABLE: {
     message: 'payrun may not read the file.',
     remedy: "Let payrun's user or group read it (chmod g+r), and drop it again.",
@@ -56,6 +61,7 @@ export function thingOf(entry: Entry): Thing | undefined {
   if (entry.kind === 'special') return 'E_SPECIAL';
   if (entry.links !== null && entry.links !== 1) return 'E_HARD_LINK';
   if (entry.isWorldWritable) return 'E_WORLD_WRITABLE';
+  if (entry.isForeign) return 'E_OWNER';
   return isPlainName(entry.name) ? undefined : 'E_FILE_NAME';
 }
 

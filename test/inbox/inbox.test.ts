@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -16,7 +17,7 @@ import {
 } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { openFolder } from '../../src/inbox/folder.ts';
+import { mayDrop, openFolder } from '../../src/inbox/folder.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { requireFolder } from '../../src/inbox/open-source.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
@@ -507,9 +508,17 @@ describe('what is no payout file', () => {
       writeFileSync(path, payouts('A'));
       chmodSync(path, 0o666);
     },
+    // Only root can give a file away; the rule itself is tested below for everybody.
+    ...(process.getuid?.() === 0 && {
+      E_OWNER: (path: string) => {
+        writeFileSync(path, payouts('A'));
+        chownSync(path, 65_534, 65_534);
+      },
+    }),
   };
 
-  test.each([
+  test.each<[code: string, isKept: boolean]>([
+    ...(process.getuid?.() === 0 ? [['E_OWNER', true] satisfies [string, boolean]] : []),
     ['E_LINK', false],
     ['E_FOLDER', true],
     ['E_SPECIAL', false],
@@ -526,6 +535,17 @@ describe('what is no payout file', () => {
     expect(box.names('refused')).toEqual(isKept ? ['x.csv'] : []);
     expect(box.names('claimed')).toEqual(['good.csv']);
     expect(await app.ledger.runs.list()).toHaveLength(1);
+  });
+
+  test.each([
+    ['its own user', { uid: 1000n, gid: 7n }, 0o700n, true],
+    ['the owner of the folder', { uid: 2000n, gid: 7n }, 0o700n, true],
+    ['root', { uid: 0n, gid: 0n }, 0o700n, true],
+    ['a member of the group that may write there', { uid: 3000n, gid: 20n }, 0o770n, true],
+    ['a member of a group that may only read', { uid: 3000n, gid: 20n }, 0o750n, false],
+    ['somebody else', { uid: 3000n, gid: 7n }, 0o770n, false],
+  ])('is taken from whom the folder names: %s', (_who, file, mode, may) => {
+    expect(mayDrop({ ...file, mode: 0o640n }, { uid: 2000n, gid: 20n, mode }, 1000)).toBe(may);
   });
 
   test('loses nothing: a folder keeps its files, a hard link its other name, a link its target', async () => {
