@@ -25,7 +25,7 @@ function struckRow({ faults, further, after, switches = {}, ...row }: StruckRow)
   const requests = new WeakMap<Rig, ReturnType<typeof watchPayments>>();
   faultRow({
     ...row,
-    tries: { short: 1, long: 3 },
+    tries: { short: 1, long: 2 },
     switches: { ...switches, ...odds(faults, SHARE / faults.length) },
     async body(rig) {
       requests.set(rig, watchPayments(rig));
@@ -118,7 +118,7 @@ async function otherIdsShown(rig: Rig): Promise<void> {
 faultRow({
   ids: ['F34'],
   fault: 'the look-up shows another amount or another beneficiary than ours',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   switches: { timeoutAfterCommit: 1, lookUpOtherAmount: 0.5, lookUpOtherBeneficiary: 1 },
   settings: { PAYRUN_CONCURRENCY: '4' },
   outcomes: 'any',
@@ -146,7 +146,7 @@ const REDIRECTS: readonly Fault[] = ['redirect307', 'redirect308', 'quoteRedirec
 faultRow({
   ids: ['F49'],
   fault: 'payments are answered 307 or 308, and quotes, tokens and look-ups 307, with the address of another host',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   async body(rig) {
     const elsewhere = await anotherHost();
     rig.service.switches.set({ ...odds(REDIRECTS, 0.25), redirectTo: elsewhere.url, revokeTokensEveryMs: 3000 });
@@ -195,7 +195,7 @@ faultRow({
   ids: ['F65', 'F66'],
   fault:
     'requests are handed in twice, or answered 401 although they are paid; repeats get 201, 400, 404 and 409 in turn',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   switches: { answerDelayMs: { payments: 100 } },
   settings: { PAYRUN_CONCURRENCY: '4' },
   times: { quoteLifeMs: 3000 },

@@ -23,7 +23,7 @@ for (const [words, count] of [
   faultRow({
     ids: ['F1'],
     fault: `C16: kill -9 of payrun submit when it has sent ${words} to Redis`,
-    tries: { short: 1, long: 3 },
+    tries: { short: 1, long: 2 },
     rows: 600,
     async body(rig) {
       writeFileSync(join(rig.folder, 'payouts.csv'), rig.file);
@@ -48,7 +48,7 @@ for (const [words, settings] of [
   faultRow({
     ids: ['F1'],
     fault: `C17: kill -9 of payrun run ${words}`,
-    tries: { short: 1, long: 3 },
+    tries: { short: 1, long: 2 },
     rows: ROWS,
     async body(rig) {
       writeFileSync(join(rig.folder, 'payouts.csv'), rig.file);

@@ -89,7 +89,7 @@ for (const [index, point] of POINTS.entries()) {
       ids: ['F1'],
       fault: `${point.id}: kill -9 ${point.words}; ${pace.words}`,
       // Each point in CI at one pace, by turns.
-      tries: isShort ? { short: 1, long: 3 } : { long: 3 },
+      tries: isShort ? { short: 1, long: 2 } : { long: 3 },
       rows: ROWS,
       times: LONG_QUOTES,
       switches: pace.switches,
@@ -176,7 +176,7 @@ async function killed(worker: RigProcess): Promise<void> {
 faultRow({
   ids: ['F1'],
   fault: 'C13: kill -9 when a payout is ready again after its quote was proven dead',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   rows: ROWS,
   times: LONG_QUOTES,
   switches: { timeoutBeforeCommit: 1 },
@@ -203,7 +203,7 @@ async function busy(rig: Rig): Promise<void> {
 faultRow({
   ids: ['F1'],
   fault: 'C14: Redis dies when it has carried out an arming, before its reply',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   rows: ROWS,
   times: LONG_QUOTES,
   switches: { answerDelayMs: { payments: 300 } },
@@ -233,7 +233,7 @@ const QUOTES = new Map<Rig, string[]>();
 faultRow({
   ids: ['F1'],
   fault: 'C15: the connection to Redis is cut after each of five armings: the client sends none of them again',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   rows: ROWS,
   times: LONG_QUOTES,
   switches: { answerDelayMs: { payments: 300 } },

@@ -26,7 +26,7 @@ function runOf(rig: Rig): string {
 faultRow({
   ids: ['F22'],
   fault: 'the disk of the intent log is full: nothing is sent, the run pauses and says why, and goes on with space',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   missing: missingRoot(),
   rows: 60,
   ...SLOWLY,
@@ -58,7 +58,7 @@ faultRow({
 faultRow({
   ids: ['F23'],
   fault: 'the sync of an intent log fails with EIO: nothing is sent for its lines, and the worker ends and says why',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   missing: missingCompiler(),
   times: { quoteLifeMs: 3000 },
   ...SLOWLY,
@@ -124,7 +124,7 @@ faultRow({
 faultRow({
   ids: ['F59'],
   fault: 'power is lost: of the intent log and of the log of Redis there is only what was synced',
-  tries: { short: 1, long: 10 },
+  tries: { short: 1, long: 5 },
   missing: missingCompiler(),
   switches: { answerDelayMs: { payments: 100 } },
   settings: { PAYRUN_CONCURRENCY: '8' },
@@ -166,7 +166,7 @@ faultRow({
 faultRow({
   ids: ['F25'],
   fault: 'a worker may open no more files (EMFILE): what cannot connect is not sent',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   missing: spawnSync('prlimit', ['--version']).status === 0 ? undefined : 'needs prlimit (util-linux)',
   rows: 80,
   outcomes: { paid: 80 },

@@ -47,7 +47,7 @@ faultRow({
   ids: ['F58'],
   fault:
     'files in a drop folder grow, are renamed, replaced and taken away under two watchers, one of which is killed with -9 with a claim in its hands',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   async body(rig) {
     mkdirSync(below(rig, 'in'), { recursive: true });
     await rig.startWorker('one');

@@ -67,7 +67,7 @@ const TOLERANT = {
 faultRow({
   ids: ['F2'],
   fault: 'two workers are killed with -9 at random moments',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   switches: { answerDelayMs: { payments: 50 } },
   settings: PATIENT,
   times: MATRIX_TIMES,
@@ -164,7 +164,7 @@ const MOVES_AGAIN_MS_MAX = 15_000;
 faultRow({
   ids: ['F1'],
   fault: `a worker is killed with -9: its payouts move again within ${MOVES_AGAIN_MS_MAX / 1000} s, with default settings`,
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   rows: 100,
   times: { quoteLifeMs: 5000 },
   switches: { answerDelayMs: { payments: 2000 } },

@@ -17,7 +17,7 @@ import {
 
 /* What look-ups answer, and what the service says of payments later on. */
 
-const ONCE = { short: 1, long: 3 } as const;
+const ONCE = { short: 1, long: 2 } as const;
 
 /** Long enough for several look-ups that find nothing. */
 const VISIBLE_MS = DEPTH === 'short' ? 6000 : 10_000;

@@ -14,7 +14,7 @@ import { busy, type Fault, odds, PAYMENT, requestsTo, struck } from './service-s
  * wrong. Partitions are those of the proxy: what it swallows or keeps arrives at nobody, and new connections to it stand.
  */
 
-const ONCE = { short: 1, long: 3 } as const;
+const ONCE = { short: 1, long: 2 } as const;
 const BOTH = ['request', 'reply'] as const;
 const GIVEN_UP_MS = 30_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -66,7 +66,7 @@ faultRow({
 faultRow({
   ids: ['F35'],
   fault: 'from the answer to a payment request on, everything on the connection comes a byte a second',
-  tries: { long: 3 },
+  tries: { long: 2 },
   ...SLOWLY,
   body: (rig) => broken(rig, [{ deed: { do: 'drip', everyMs: 1000 }, when: onReplyTo(PAYMENT) }]),
 });
@@ -76,7 +76,7 @@ const HALF_OPEN: readonly Fault[] = ['halfOpenBeforeCommit', 'halfOpenAfterCommi
 faultRow({
   ids: ['F32'],
   fault: 'the service closes its side without an answer, before or after the payment, and keeps the other open',
-  tries: { long: 3 },
+  tries: { long: 2 },
   switches: odds(HALF_OPEN, 0.25),
   body: (rig) => struck(rig, HALF_OPEN),
 });

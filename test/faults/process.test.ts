@@ -50,7 +50,7 @@ async function besideAnother(rig: Rig, crashAt: string): Promise<RigProcess> {
 faultRow({
   ids: ['F3'],
   fault: 'a worker stands still between arming and sending until another one has paid its payout with another quote',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   ...BESIDE,
   async body(rig) {
     const sleeper = await besideAnother(rig, 'C6 SIGSTOP 2');
@@ -63,7 +63,7 @@ faultRow({
 faultRow({
   ids: ['F3'],
   fault: "a worker wakes within its arm deadline and past its quote's end: the service refuses what it sends",
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   rows: 12,
   settings: { PAYRUN_ARM_DEADLINE: '20s' },
   async body(rig) {
@@ -81,7 +81,7 @@ faultRow({
 faultRow({
   ids: ['F4'],
   fault: 'a worker stands still while its payment requests are answered, and another one finds the payments',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   ...BESIDE,
   async body(rig) {
     await rig.startWorker('two', { settings: ALONE });
@@ -97,8 +97,8 @@ faultRow({
 });
 
 for (const [words, point, tries] of [
-  ['between arming and sending', 'C6', { short: 1, long: 3 }],
-  ['with the reply to a payment request read', 'C10', { long: 3 }],
+  ['between arming and sending', 'C6', { short: 1, long: 2 }],
+  ['with the reply to a payment request read', 'C10', { long: 2 }],
 ] as const) {
   faultRow({
     ids: ['F5'],
@@ -147,7 +147,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
 faultRow({
   ids: ['F54'],
   fault: `SIGTERM while the service is silent: the worker ends within the ${STOP_MS_MAX / 1000} s that a container has`,
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   times: { quoteLifeMs: 5000 },
   switches: { timeoutAfterCommit: 1 },
   async body(rig) {
@@ -169,7 +169,7 @@ faultRow({
 faultRow({
   ids: ['F54'],
   fault: 'SIGTERM twice: the worker ends at once, and what it had sent is looked up',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   times: { quoteLifeMs: 5000 },
   switches: { answerDelayMs: { payments: 600 } },
   async body(rig) {

@@ -37,7 +37,7 @@ async function armedOnce(rig: Rig): Promise<void> {
 faultRow({
   ids: ['F6'],
   fault: 'each payout comes five times more, and jobs at work are put into the queue again by hand',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   ...SLOWLY,
   async body(rig) {
     const runId = await rig.submit();
@@ -71,7 +71,7 @@ faultRow({
 faultRow({
   ids: ['F8'],
   fault: 'the jobs of a worker that was killed with -9 are gone for good',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   ...SLOWLY,
   async body(rig) {
     await rig.submit();
@@ -90,7 +90,7 @@ faultRow({
 faultRow({
   ids: ['F9'],
   fault: 'all keys of the queue are deleted in the middle',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   rows: 80,
   switches: SLOWLY.switches,
   // The workers have taken no more than a few of the jobs.
@@ -109,7 +109,7 @@ faultRow({
   ids: ['F63'],
   fault:
     'one file is submitted many times at once, and one submit stands still in mid-recording until the run has been paid',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   async body(rig) {
     await rig.startWorker('one');
     const sleeper = rig.launch('one', ['submit', 'payouts.csv', '--json'], { crashAt: 'C16 SIGSTOP 1' });

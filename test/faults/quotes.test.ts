@@ -5,7 +5,7 @@ import { askedAgain, type Fault, odds, reported, struck, watchPayments } from '.
 
 /* Quotes: without an end, empty, several, for another amount, given twice, ended before they are paid. */
 
-const ONCE = { short: 1, long: 3 } as const;
+const ONCE = { short: 1, long: 2 } as const;
 
 faultRow({
   ids: ['F42'],

@@ -24,7 +24,7 @@ async function busy(rig: Rig): Promise<void> {
 faultRow({
   ids: ['F10'],
   fault: 'Redis is killed with -9 in the middle and started again',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   ...SLOWLY,
   async body(rig) {
     await busy(rig);
@@ -96,7 +96,7 @@ for (const [words, when] of [
   faultRow({
     ids: ['F14'],
     fault: words,
-    tries: { short: 1, long: 3 },
+    tries: { short: 1, long: 2 },
     rows: 24,
     ...SLOWLY,
     async body(rig) {
@@ -225,7 +225,7 @@ faultRow({
 faultRow({
   ids: ['F21'],
   fault: "Redis's disk is full: it ends, and is started again when there is space",
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   missing: missingRoot(),
   redis: { memoryMiB: 8 },
   ...SLOWLY,

@@ -51,7 +51,7 @@ async function mended(rig: Rig, words: RegExp): Promise<void> {
 faultRow({
   ids: ['F15'],
   fault: 'the last 5 bytes of the append-only file are lost',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   ...SLOWLY,
   async body(rig) {
     await rig.submit();
@@ -68,7 +68,7 @@ faultRow({
 faultRow({
   ids: ['F15'],
   fault: 'the append-only file loses its last arming, whose payment request had been sent',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   ...ONE_BY_ONE,
   async body(rig) {
     await rig.submit();
@@ -87,7 +87,7 @@ faultRow({
 faultRow({
   ids: ['F16'],
   fault: 'a byte in the middle of the append-only file is another one',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   ...SLOWLY,
   async body(rig) {
     await rig.submit();
@@ -119,7 +119,7 @@ for (const [words, knows] of [
   faultRow({
     ids: ['F17'],
     fault: `Redis is restored from an old copy under two workers, one stopped between arming and sending, ${words}`,
-    tries: { short: 1, long: 5 },
+    tries: { short: 1, long: 3 },
     rows: 90,
     // A small window leaves work for the second worker, a pace leaves payments for after the copy.
     settings: { PAYRUN_CONCURRENCY: '4', PAYRUN_WINDOW: '8', PAYRUN_RATE: '10' },
@@ -151,7 +151,7 @@ for (const [words, knows] of [
 faultRow({
   ids: ['F62'],
   fault: 'a worker stands still with the reply to its arming unread, Redis goes back, and it wakes in the next season',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   ...SLOWLY,
   outcomes: 'any',
   async body(rig) {
@@ -184,7 +184,7 @@ faultRow({
 faultRow({
   ids: ['F64'],
   fault: 'Redis is restored from before the submit, and the same command is given again',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   outcomes: { paid: 40 },
   ...SLOWLY,
   async body(rig) {
@@ -236,7 +236,7 @@ function firstSocket({ redis }: Rig): string {
 faultRow({
   ids: ['F27'],
   fault: 'a fail-over to a replica that had fallen behind a primary which waits for it',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   redis: { args: ['--min-replicas-to-write', '1', '--min-replicas-max-lag', '2'] },
   settings: { PAYRUN_CONCURRENCY: '4' },
   switches: SLOWLY.switches,
@@ -261,7 +261,7 @@ const ALONE = { PAYRUN_CONCURRENCY: '4', PAYRUN_REDIS_DURABILITY: 'overridden' }
 faultRow({
   ids: ['F27'],
   fault: 'a fail-over to a replica that lost armings, as the operator had accepted',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   settings: ALONE,
   switches: SLOWLY.switches,
   async body(rig) {
@@ -282,7 +282,7 @@ faultRow({
 faultRow({
   ids: ['F67'],
   fault: 'a fail-over and a fail-back, and only the server in between knew the last armings',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   settings: ALONE,
   switches: SLOWLY.switches,
   async body(rig) {
@@ -309,7 +309,7 @@ faultRow({
 faultRow({
   ids: ['F67'],
   fault: 'a fail-over, and a fail-back to a primary that was never told of it and has not changed its ids',
-  tries: { short: 1, long: 3 },
+  tries: { short: 1, long: 2 },
   redis: { args: ['--min-replicas-to-write', '1'] },
   settings: { PAYRUN_CONCURRENCY: '4' },
   switches: SLOWLY.switches,

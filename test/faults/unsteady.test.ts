@@ -63,7 +63,7 @@ async function ranToItsEnd(rig: Rig): Promise<void> {
 faultRow({
   ids: ['F28', 'F29', 'F31', 'F33', 'F36', 'F38', 'F39'],
   fault: 'a fifth of the payment calls fail in every way, quotes fail, 429, tokens are revoked every 3 s: payrun run',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   rows: DEPTH === 'short' ? 300 : 1000,
   times: { quoteLifeMs: 4000, graceMs: 1000, gapMs: 1000 },
   switches: UNSTEADY,

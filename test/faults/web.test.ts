@@ -196,7 +196,7 @@ faultRow({
   ids: ['F56'],
   fault:
     'the web app is killed with -9 at random moments of upload, handing in and approval, each of which is repeated',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   settings: { PAYRUN_CONFIG: CONFIG },
   tryMsMax: 5 * 60_000,
   async body(rig) {
@@ -214,7 +214,7 @@ faultRow({
 faultRow({
   ids: ['F56'],
   fault: 'the web app is killed with -9 when an approval is recorded and nothing came of it yet, and it is sent again',
-  tries: { short: 1, long: 5 },
+  tries: { short: 1, long: 3 },
   rows: 12,
   settings: { PAYRUN_CONFIG: CONFIG },
   async body(rig) {
