@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import type { Money } from '../money.ts';
 import { formatAmount } from '../money.ts';
 import type { Run, RunStart, RunState } from '../payout.ts';
-import { findRuns, type RunSearch } from './find-runs.ts';
+import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import type { LedgerKeys } from './keys.ts';
 import { openRows, type Rows } from './rows.ts';
 import { readRun } from './run-record.ts';
 import { LedgerFault, runScript, script, textsOf } from './script.ts';
 import { RECORD } from './scripts/record.ts';
-import { CLAIM_RUN, MOVE_RUN, PUT_OFF_START, TAKE_WATCH } from './scripts/runs.ts';
+import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, PUT_OFF_START, TAKE_WATCH } from './scripts/runs.ts';
 
 /** What a run is claimed with. */
 export interface RunClaim {
@@ -69,8 +69,7 @@ export interface Runs extends Rows {
   read(runId: string): Promise<Run | undefined>;
   /** Ids, the newest first. */
   list(): Promise<string[]>;
-  /** Ids of the runs that were looked for, the newest first. */
-  find(search: RunSearch): Promise<string[]>;
+  find(search: RunSearch): Promise<FoundRuns>;
   /** Ids of the runs that the sweeper walks. */
   live(): Promise<string[]>;
   events(runId: string): Promise<RunEvent[]>;
@@ -78,7 +77,7 @@ export interface Runs extends Rows {
   note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
   /** Puts off the start of a run that waits for it; false when it does not wait any more. */
   putOffStart(runId: string, start: { at: RunStart; reason: string }): Promise<boolean>;
-  /** Takes a run that is over and reported out of the sweeper's walk. */
+  /** Takes a run that is over and reported out of the sweeper's walk; one that is being paid again stays. */
   leave(runId: string): Promise<void>;
   /** Runs whose payments are to be looked at for returns; each again a day later, until `forMs` after its end. */
   takeWatch(forMs: number): Promise<string[]>;
@@ -120,7 +119,7 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
       return fields['state'] === undefined ? undefined : readRun(runId, new Map(Object.entries(fields)), dead);
     },
     list: () => redis.zrevrange(keys.runs, 0, -1),
-    find: (search) => findRuns(redis, keys, search),
+    find: openRunSearch(redis, keys),
     live: () => redis.smembers(keys.live),
     async events(runId) {
       const entries = await redis.xrange(keys.events(runId), '-', '+');
@@ -133,7 +132,7 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
     putOffStart: async (runId, { at, reason }) =>
       (await runScript(redis, scripts.putOff, { prefix, args: [runId, at, reason] })) === 1,
     async leave(runId) {
-      await redis.srem(keys.live, runId);
+      await runScript(redis, scripts.leave, { prefix, args: [runId] });
     },
     async takeWatch(forMs) {
       return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs] }));
@@ -154,6 +153,7 @@ function runScripts() {
     move: script(MOVE_RUN),
     putOff: script(PUT_OFF_START),
     watch: script(TAKE_WATCH),
+    leave: script(LEAVE_RUN),
   };
 }
 

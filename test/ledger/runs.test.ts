@@ -120,6 +120,18 @@ describe('a run is finished', () => {
     },
   );
 
+  test('and stays among the live ones when a held payout of it was allowed before it was left', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'held' });
+    expect(await finishRun(desk.ledger, runId)).toBe(true);
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'ready', dueMs: 0 });
+    await desk.ledger.runs.leave(runId);
+    expect(await desk.ledger.runs.live()).toEqual([runId]);
+    await move(runId, 'paused', 'a look');
+    await desk.ledger.runs.leave(runId);
+    expect(await desk.ledger.runs.live()).toEqual([runId]);
+  });
+
   test('from a pause too, once its last payout is settled', async () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     await sendTo(desk.ledger, { runId, line: 2 }, 'accepted');

@@ -1,4 +1,5 @@
 import { OPEN_STATES } from '../../payout.ts';
+import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /**
@@ -146,4 +147,15 @@ for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT
   end
 end
 return due
+`;
+
+/**
+ * Forgets a run that is over among the live ones, unless it is being paid again: people may have allowed a payout meanwhile.
+ *
+ * KEYS[1] prefix; ARGV[1] run id
+ */
+export const LEAVE_RUN = `${LUA_KEYS}
+local state = redis.call('HGET', runKey(ARGV[1]), 'state')
+if state ~= 'paying' and state ~= 'paused' then redis.call('SREM', LIVE, ARGV[1]) end
+return 1
 `;
