@@ -23,7 +23,8 @@ function end(code: ExitCode): void {
 }
 
 async function isWritten(stream: NodeJS.WriteStream): Promise<void> {
-  if (stream.writable) await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  if (stream.writable && stream.writableLength > 0)
+    await new Promise<void>((resolve) => stream.write('', () => resolve()));
 }
 
 try {

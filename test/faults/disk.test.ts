@@ -14,6 +14,7 @@ import {
   onSmallDisk,
   startedWith,
 } from './disk-steps.ts';
+import { manyRows } from './many-rows.ts';
 import { missingRoot } from './needs.ts';
 import { rowsFrom, SLOWLY } from './redis-steps.ts';
 import type { Rig } from './rig.ts';
@@ -188,18 +189,6 @@ faultRow({
   },
 });
 
-/** As many rows as there is to be, of those that the sample has, each with a reference and an amount of its own. */
-function bigFile(file: string, rows: number): string {
-  const [header = '', ...lines] = file.trim().split('\n');
-  const at = header.split(',').indexOf('reference');
-  const big = Array.from({ length: rows }, (_, index) => {
-    const cells = (lines[index % lines.length] ?? '').split(',');
-    cells[at] = `BIG-${index}`;
-    return cells.join(',');
-  });
-  return `${[header, ...big].join('\n')}\n`;
-}
-
 const BIG = DEPTH === 'short' ? { checked: 100_000, recorded: 4000 } : { checked: 1_000_000, recorded: 20_000 };
 
 faultRow({
@@ -210,9 +199,9 @@ faultRow({
   settings: { NODE_OPTIONS: '--max-old-space-size=64', PAYRUN_LOG_LEVEL: 'info' },
   tryMsMax: 10 * 60_000,
   async body(rig) {
-    writeFileSync(join(rig.folder, 'huge.csv'), bigFile(rig.file, BIG.checked));
+    writeFileSync(join(rig.folder, 'huge.csv'), manyRows(rig.file, BIG.checked, { name: 'HUGE' }));
     expect(await rig.payrun(['validate', 'huge.csv'])).toMatchObject({ code: 0 });
-    await rig.submit({ name: 'big.csv', file: bigFile(rig.file, BIG.recorded) });
+    await rig.submit({ name: 'big.csv', file: manyRows(rig.file, BIG.recorded, { name: 'BIG' }) });
     const worker = await rig.startWorker('one');
     await rig.booked(200);
     expect(worker.hasEnded).toBe(false);

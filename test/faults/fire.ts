@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { manyRows } from './many-rows.ts';
 import type { Rig, RigProcess } from './rig.ts';
 
 /** Rows that are handed in together. */
@@ -97,14 +98,7 @@ async function openNow(rig: Rig): Promise<number> {
 
 /** Whether the rows from here on were handed in; a Redis that is away or in a closed season refuses them for now. */
 async function handedIn(rig: Rig, from: number): Promise<boolean> {
-  const [header = '', ...lines] = rig.file.trim().split('\n');
-  const place = header.split(',').indexOf('reference');
-  const part = Array.from({ length: PART_ROWS }, (_, index) => {
-    const cells = (lines[(from + index) % lines.length] ?? '').split(',');
-    cells[place] = `SOAK-${from + index}`;
-    return cells.join(',');
-  });
-  const file = `${[header, ...part].join('\n')}\n`;
+  const file = manyRows(rig.file, PART_ROWS, { name: 'SOAK', from });
   try {
     await rig.submit({ name: `part-${from}.csv`, file, from: 'elsewhere' });
     return true;

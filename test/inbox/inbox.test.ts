@@ -538,14 +538,14 @@ describe('what is no payout file', () => {
   });
 
   test.each([
-    ['its own user', { uid: 1000n, gid: 7n }, 0o700n, true],
-    ['the owner of the folder', { uid: 2000n, gid: 7n }, 0o700n, true],
-    ['root', { uid: 0n, gid: 0n }, 0o700n, true],
-    ['a member of the group that may write there', { uid: 3000n, gid: 20n }, 0o770n, true],
-    ['a member of a group that may only read', { uid: 3000n, gid: 20n }, 0o750n, false],
-    ['somebody else', { uid: 3000n, gid: 7n }, 0o770n, false],
-  ])('is taken from whom the folder names: %s', (_who, file, mode, may) => {
-    expect(mayDrop({ ...file, mode: 0o640n }, { uid: 2000n, gid: 20n, mode }, 1000)).toBe(may);
+    { who: 'its own user', uid: 1000n, gid: 7n, mode: 0o700n, may: true },
+    { who: 'the owner of the folder', uid: 2000n, gid: 7n, mode: 0o700n, may: true },
+    { who: 'root', uid: 0n, gid: 0n, mode: 0o700n, may: true },
+    { who: 'a member of the group that may write there', uid: 3000n, gid: 20n, mode: 0o770n, may: true },
+    { who: 'a member of a group that may only read', uid: 3000n, gid: 20n, mode: 0o750n, may: false },
+    { who: 'somebody else', uid: 3000n, gid: 7n, mode: 0o770n, may: false },
+  ])('is taken from whom the folder names: $who', ({ uid, gid, mode, may }) => {
+    expect(mayDrop({ uid, gid, mode: 0o640n }, { uid: 2000n, gid: 20n, mode }, 1000)).toBe(may);
   });
 
   test('loses nothing: a folder keeps its files, a hard link its other name, a link its target', async () => {

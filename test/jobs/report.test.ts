@@ -63,8 +63,9 @@ test('a run whose payments take two days is reported fewer than 70 times', () =>
   expect(reports).toBeLessThan(70);
 });
 
+const idOf = (of: Run): string => reportJob(of, of.finishedAt ?? 0).id;
+
 test('the last report does not wait for one that waits longer, and none is kept waiting by one that is being written', () => {
-  const idOf = (of: Run): string => reportJob(of, of.finishedAt ?? 0).id;
   const ids = [run, { ...run, reportVersion: 1 }, { ...settled, reportVersion: 1 }, { ...settled, reportVersion: 2 }];
   expect(new Set(ids.map(idOf)).size).toBe(4);
 });
