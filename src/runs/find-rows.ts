@@ -1,6 +1,15 @@
 import { hashReference } from '../intake/reference-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { FREE_STATES, type Payout, payoutId, type RefusedRow, type Run } from '../payout.ts';
+import {
+  FREE_STATES,
+  type Outcome,
+  outcomeOf,
+  PAYOUT_STATES,
+  type Payout,
+  payoutId,
+  type RefusedRow,
+  type Run,
+} from '../payout.ts';
 import { isRefused } from '../report/row.ts';
 
 /** Rows that one search reads at most. */
@@ -9,6 +18,12 @@ const FOUND_ROWS_MAX = 100;
 
 /** Rows whose reference may stand for another payout by now, so that only looking at each of them finds them. */
 const NOT_HOLDING = ['held', 'refused', ...FREE_STATES] as const;
+
+export interface RowSearch {
+  readonly reference: string;
+  /** Any, unless told. */
+  readonly outcome?: Outcome | undefined;
+}
 
 export interface FoundRows {
   readonly rows: readonly (Payout | RefusedRow)[];
@@ -23,9 +38,9 @@ export interface FoundRows {
 export async function findRows(
   { runs, references }: Pick<Ledger, 'runs' | 'references'>,
   run: Pick<Run, 'id' | 'rows'>,
-  reference: string,
+  { reference, outcome }: RowSearch,
 ): Promise<FoundRows> {
-  const isWanted = (row: Payout | RefusedRow): boolean => referenceOf(row) === reference;
+  const isWanted = (row: Payout | RefusedRow): boolean => referenceOf(row) === reference && hasOutcome(row, outcome);
   const [holder] = await references.holders([hashReference(reference)]);
   const line = lineIn(run.id, holder ?? null);
   const held = line === undefined ? undefined : await runs.row(run.id, line);
@@ -53,4 +68,15 @@ function lineIn(runId: string, id: string | null): number | undefined {
 /** The reference of a row, as it stands in its file. */
 export function referenceOf(row: Payout | RefusedRow): string | undefined {
   return isRefused(row) ? row.cells['reference'] : row.row.reference;
+}
+
+/** The states of rows that are reported with an outcome; all of them without one. */
+export function statesWith(outcome: Outcome | undefined): (keyof Run['counts'])[] {
+  const all = [...PAYOUT_STATES, 'refused'] as const;
+  return all.filter((state) => outcome === undefined || outcomeOf(state) === outcome);
+}
+
+/** Whether a row is reported with an outcome, or there is none to ask for. */
+export function hasOutcome(row: Payout | RefusedRow, outcome: Outcome | undefined): boolean {
+  return outcome === undefined || outcomeOf(isRefused(row) ? 'refused' : row.state) === outcome;
 }

@@ -5,11 +5,16 @@ import { sendPageAlone } from './parts/frame.tsx';
 import { ProblemPage, problemTitle } from './parts/problem-page.tsx';
 import { ownPath } from './people/own-path.ts';
 import { Problem, problemDocument, problemOf } from './problem.ts';
+import { openReturns } from './refused-form.ts';
 import type { Web, WebDeps } from './web.ts';
 
-/** Answers what cannot be done, or went wrong, as a page or as a problem document; only what is ours to mend is logged. */
+/**
+ * Answers what cannot be done, or went wrong, as a page or as a problem document; a form with its page. Only what is ours to
+ * mend is logged.
+ */
 export function answerFaults(web: Web, deps: WebDeps): void {
   const otherMethods = noteMethods(web);
+  const sendBack = openReturns(web, deps);
   const answer = async (problem: Problem, request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     // A download that fails before its first byte is none.
     reply.status(problem.status).removeHeader('content-disposition');
@@ -22,6 +27,7 @@ export function answerFaults(web: Web, deps: WebDeps): void {
   web.setErrorHandler(async (error, request, reply) => {
     const problem = problemOf(error);
     if (problem.status >= 500) deps.app.log.error('a request failed', { request: request.id, error });
+    if (await sendBack(error, request, reply)) return reply;
     return await answer(problem, request, reply);
   });
   web.setNotFoundHandler(async (request, reply) => {

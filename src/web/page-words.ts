@@ -12,7 +12,7 @@ const INSTEAD: readonly (readonly [command: RegExp, words: string])[] = [
   [/"payrun user list"/g, 'the page Users'],
   [/"payrun key list"/g, 'the page Keys'],
   [/"payrun settings adopt"/g, 'the button under Safety settings'],
-  [/"payrun drop"/g, '"Drop it"'],
+  [/"payrun drop(?: \S+ [^"]+)?"/g, '"Drop it"'],
   [/"payrun resolve"/g, '"It was paid" or "It was not paid"'],
   [/\bHTTP_([0-9]{3})\b/g, 'it answered with status $1'],
   [/to run the same command with their own name/g, 'to do the same'],

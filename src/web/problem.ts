@@ -6,11 +6,15 @@ export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;
   readonly remedy: string;
+  /** What is wrong with which fields of a form, as sentences, by their names. */
+  readonly fields: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, remedy: string) {
+  // oxlint-disable-next-line eslint/max-params -- the fields are for forms alone
+  constructor(status: number, message: string, remedy: string, fields: Readonly<Record<string, string>> = {}) {
     super(message);
     this.status = status;
     this.remedy = remedy;
+    this.fields = fields;
   }
 }
 

@@ -13,6 +13,7 @@ import { limitConnections } from './connections.ts';
 import { answerFaults } from './faults.ts';
 import { guardRoutes } from './guard.ts';
 import { addInboxPages } from './inbox/routes.ts';
+import { addNotificationPages } from './notifications/routes.ts';
 import { addOidcPages } from './oidc/routes.ts';
 import { addOperations } from './operations/routes.ts';
 import { addPayoutPages } from './payouts/routes.ts';
@@ -83,6 +84,7 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
   addSchedulePages(web, deps);
   addSettingsPages(web, deps);
   addInboxPages(web, deps);
+  addNotificationPages(web, deps);
   await addOperations(web, deps);
   await addApi(web, deps);
   return web;

@@ -8,6 +8,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
 import type { Act, Role } from '../people/roles.ts';
+import type { Problem } from './problem.ts';
 
 /** An inbox that this process watches. */
 export interface WatchedInbox {
@@ -40,6 +41,22 @@ export interface Person {
   readonly may: (act: Act) => boolean;
 }
 
+/** A form that was sent and refused, as the page on which it stands shows it again. */
+export interface RefusedForm {
+  readonly problem: Problem;
+  readonly requestId: string;
+  /** The path of its page. */
+  readonly page: string;
+  /** Where it was sent. */
+  readonly action: string;
+  /** Which one, of several that are sent there; '' for the only one. */
+  readonly form: string;
+  /** What its fields said. Those that hide what is typed show none of it. */
+  readonly typed: Readonly<Record<string, string>>;
+  /** The first field with which something is wrong; undefined for none. */
+  readonly first: string | undefined;
+}
+
 /** The server with all plugins, to which each folder adds its routes. */
 export type Web = FastifyInstance<
   RawServerDefault,
@@ -53,6 +70,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a person must be allowed to do; every route says it. `public` asks for nobody. */
     readonly act?: Act | 'public';
+    /** The route of the page on which its form stands, and on which one that is refused comes back; for forms with fields. */
+    readonly page?: string;
     /** Its form comes in parts, and the handler checks the token of the form itself, before the file. */
     readonly checksCsrf?: boolean;
     /** Asked for by a page without anybody at work: it keeps no session from being idle. */
@@ -61,5 +80,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null on public routes, for somebody who has not signed in. */
     who: Person | null;
+    /** The form because of which a page is shown; null for a page that was asked for. */
+    refused: RefusedForm | null;
   }
 }

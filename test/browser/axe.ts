@@ -27,14 +27,22 @@ export async function pageFaults(page: Page, path: string): Promise<string[]> {
     await page.setViewportSize({ width, height: 800 });
     const answer = await page.goto(path);
     if (answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
-    await page.evaluate(axe.source);
-    const wide = await page.evaluate('document.documentElement.scrollWidth');
-    if (typeof wide !== 'number' || wide > width) found.push(`${path} ${width}: as wide as ${String(wide)}`);
-    for (const { colorScheme, options } of SCHEMES) {
-      await page.emulateMedia({ colorScheme });
-      const own = faults.parse(await page.evaluate(faultsBy(options)));
-      found.push(...own.map((fault) => `${path} ${colorScheme} ${width}: ${fault}`));
-    }
+    found.push(...(await shownFaults(page, path)));
+  }
+  return found;
+}
+
+/** The same of the page as it is shown now. */
+export async function shownFaults(page: Page, path: string): Promise<string[]> {
+  const found: string[] = [];
+  const width = page.viewportSize()?.width ?? 0;
+  await page.evaluate(axe.source);
+  const wide = await page.evaluate('document.documentElement.scrollWidth');
+  if (typeof wide !== 'number' || wide > width) found.push(`${path} ${width}: as wide as ${String(wide)}`);
+  for (const { colorScheme, options } of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    const own = faults.parse(await page.evaluate(faultsBy(options)));
+    found.push(...own.map((fault) => `${path} ${colorScheme} ${width}: ${fault}`));
   }
   return found;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { ROOT } from '../support/payrun-processes.ts';
-import { pageFaults } from './axe.ts';
+import { pageFaults, shownFaults } from './axe.ts';
 import { hasBrowser, openBrowser, openVisitor, type Visitor } from './browser.ts';
 import { openSite, type Site } from './site.ts';
 import {
@@ -151,6 +151,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       '/runs',
       ...[waiting, paused, refused].flatMap((id) => [`/runs/${id}`, `/runs/${id}/payouts`]),
       `/runs/${waiting}/cancel`,
+      `/runs/${refused}/purge`,
       `/runs/${paused}/payouts/2`,
       `/runs/${refused}/payouts/2`,
       `/runs/${refused}/payouts/4`,
@@ -160,6 +161,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       review,
       '/schedules',
       '/inbox',
+      '/notifications',
       '/settings',
       '/users',
       '/keys',
@@ -217,6 +219,43 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     }
     await seeState(one.page, 'finished');
     expect([...one.strays, ...other.strays]).toEqual([]);
+  });
+
+  test('give a form that is refused back with what was typed, and the keyboard where it is wrong', async () => {
+    const { page, strays } = await openVisitor(browser, site.base);
+    await signIn(page, 'root');
+    await seeTitle(page, 'Runs');
+    await page.goto('/block-list');
+    await page.getByLabel('Identity id').fill('no identity');
+    await page.getByLabel('Reason').fill(REASONS[1]);
+    await page.getByRole('button', { name: 'Block', exact: true }).click();
+    await page.getByRole('alert').getByText('The field "Identity id" must be the UUID').waitFor();
+    const focused = page.locator(':focus');
+    expect(await focused.getAttribute('name')).toBe('id');
+    expect(await page.getByLabel('Identity id').inputValue()).toBe('no identity');
+    expect(await page.getByLabel('Reason').inputValue()).toBe(REASONS[1]);
+    expect(await shownFaults(page, 'the block list, refused')).toEqual([]);
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('9a6ee577-1d2f-42c8-a8de-fe56e6868a6e');
+    await page.keyboard.press('Enter');
+    await page.getByRole('table').getByText('9a6ee577-1d2f-42c8-a8de-fe56e6868a6e').waitFor();
+
+    await page.goto('/upload');
+    const file = { name: 'late.csv', mimeType: 'text/csv', buffer: Buffer.from(payoutFile(1, 'LATE')) };
+    await page.getByLabel('Payout file').setInputFiles(file);
+    await page.getByLabel('Expected totals').fill('USD 250.00');
+    await page.getByLabel('Start', { exact: true }).selectOption('at');
+    await page.getByLabel('Start time').fill('2020-01-01T06:30');
+    await page.getByLabel('Time zone').fill('UTC');
+    await page.getByRole('button', { name: 'Upload and check' }).click();
+    await page.getByRole('alert').getByText('has passed').waitFor();
+    expect(await page.locator(':focus').getAttribute('name')).toBe('at');
+    expect(await page.getByLabel('Expected totals').inputValue()).toBe('USD 250.00');
+    // No script puts the reader's zone in the place of the one that was typed.
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('UTC');
+    expect(await shownFaults(page, 'the upload, refused')).toEqual([]);
+    // The browser itself notes the status of the answer.
+    expect(strays.filter((stray) => !stray.includes('status of 422'))).toEqual([]);
   });
 
   test('take a file that is dropped on them', async () => {

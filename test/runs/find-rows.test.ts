@@ -20,9 +20,22 @@ describe('rows are found by their reference', () => {
     await recordRun(ledger, { id: 'r3', lines: [2] });
     // A run of this many rows is not looked through: its held, refused and given up rows are.
     for (const id of ['r1', 'r2', 'r3']) {
-      const found = await findRows(ledger, { id, rows: 1_000_000 }, 'INV-2');
+      const found = await findRows(ledger, { id, rows: 1_000_000 }, { reference: 'INV-2' });
       expect({ id, lines: found.rows.map(({ line }) => line) }).toEqual({ id, lines: [2] });
       expect(found.isWhole).toBe(true);
+    }
+  });
+
+  test('and only those with the outcome that is asked for', async () => {
+    const ledger = await freshLedger(server.redis);
+    await recordRun(ledger, { id: 'r1', lines: [2], refused: [9] });
+    for (const [reference, outcome, line] of [
+      ['INV-2', 'waiting', 2],
+      ['BAD 9', 'refused', 9],
+    ] as const) {
+      const run = { id: 'r1', rows: 2 };
+      expect((await findRows(ledger, run, { reference, outcome })).rows).toMatchObject([{ line }]);
+      expect((await findRows(ledger, run, { reference, outcome: 'held' })).rows).toEqual([]);
     }
   });
 
@@ -36,7 +49,7 @@ describe('rows are found by their reference', () => {
       ['r1', 'INV-3'],
       ['r12', 'INV-2'],
     ] as const) {
-      expect((await findRows(ledger, { id, rows: 1 }, reference)).rows).toEqual([]);
+      expect((await findRows(ledger, { id, rows: 1 }, { reference })).rows).toEqual([]);
     }
   });
 });

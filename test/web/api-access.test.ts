@@ -47,6 +47,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /schedules': 'read',
   'PUT /schedules/:name': 'schedule',
   'DELETE /schedules/:name': 'schedule',
+  'GET /inbox': 'read',
   'GET /notifications': 'read',
   'POST /notifications/retry': 'settings',
   'GET /block-list': 'read',

@@ -5,15 +5,20 @@ import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
+import { readInbox } from '../../src/inbox/read-inbox.ts';
 import { summaryJson } from '../../src/report/document.ts';
 import { documentOf } from '../../src/runs/document.ts';
 import { finishRun } from '../../src/runs/finish.ts';
 import { summariseRun, writeReport } from '../../src/runs/report.ts';
 import { readRun } from '../../src/runs/submit.ts';
+import { readAsked } from '../../src/schedules/asked.ts';
+import { setSchedule } from '../../src/schedules/set.ts';
+import { openBox, payouts, watching } from '../inbox/rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured, openApiRig } from './api-rig.ts';
+import { giveUp } from './given-up.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -41,32 +46,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
 });
-
-/** A notification for an endpoint that has none of those settings any more, given up after its first try. */
-async function giveUp({ ledger: { outbox } }: App, id: string): Promise<void> {
-  const nowMs = Date.now();
-  const place = { endpoint: 'hook', queue: `run-${id}`, by: 'test' };
-  const waiting = { queuedAt: nowMs, body: JSON.stringify({ ...NOTIFICATION, id }) };
-  const push = [{ endpoint: place.endpoint, waiting }];
-  await outbox.tell({ queue: place.queue, version: null, note: {}, push, nowMs });
-  const taken = await outbox.take(place, nowMs);
-  const end = { what: 'dead', reason: 'status 500', nowMs, againMs: nowMs } as const;
-  expect(await outbox.settle({ ...place, ...end, item: taken?.item ?? '' })).toBe(true);
-}
-
-const NOTIFICATION = {
-  event: 'halted',
-  at: '2026-03-30T06:30:00.000Z',
-  environment: 'test',
-  sandbox: true,
-  runId: null,
-  run: null,
-  reason: 'a test',
-  payouts: null,
-  waitingSince: null,
-  refused: null,
-  disks: null,
-};
 
 /** Operations of which an answer was held against the document. */
 const seen = new Set<string>();
@@ -236,6 +215,23 @@ describe('each operation answers as the served document says', () => {
     expect((await bob.call('POST', `/runs/${runId}/resume`)).status).toBe(409);
   });
 
+  test('for the rows with a reference', async () => {
+    const { app, person, program } = await openRig();
+    await person('anna', 'maker');
+    const key = await program('accounting', 'viewer');
+    const runId = await recordRun(app.ledger, { lines: [2, 3], refused: [9] });
+    const rows = (query: string) => key.call('GET', `/runs/${runId}/payouts?${query}`);
+    const found = await rows('text=INV-3');
+    expect(found.json).toMatchObject([{ line: 3, reference: 'INV-3', outcome: 'waiting' }]);
+    expect([found.headers.get('x-total-count'), found.headers.get('x-search-complete')]).toEqual(['1', 'true']);
+    expect((await rows('text=BAD%209&outcome=refused')).json).toMatchObject([{ line: 9 }]);
+    expect((await rows('text=INV-3&format=ndjson')).text.trim().split('\n')).toHaveLength(1);
+    for (const none of ['text=inv-3', 'text=INV', 'text=INV-3&outcome=held', 'text=INV-3&page=2']) {
+      expect([none, (await rows(none)).json]).toEqual([none, []]);
+    }
+    expect((await rows(`text=${'x'.repeat(201)}`)).status).toBe(400);
+  });
+
   test('for payouts that people decide', async () => {
     const { app, person } = await openRig();
     const [anna, bob] = [await person('anna', 'maker'), await person('bob', 'checker')];
@@ -331,7 +327,7 @@ describe('each operation answers as the served document says', () => {
   test('for notifications that were given up', async () => {
     const { app, person } = await openRig();
     const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];
-    for (const id of ['n-1', 'n-2']) await giveUp(app, id);
+    for (const id of ['n-1', 'n-2']) await giveUp(app, { id });
     expect((await ada.call('GET', '/notifications')).json).toMatchObject([
       { name: 'hook', deadLetters: [{ id: 'n-1' }, { id: 'n-2' }] },
     ]);
@@ -342,6 +338,49 @@ describe('each operation answers as the served document says', () => {
     expect((await ada.call('GET', '/notifications')).json).toMatchObject([{ waiting: 2, deadLetters: [] }]);
     const log = await ada.call('GET', '/audit');
     expect(log.text.match(/"notifications.retried"/g)).toHaveLength(2);
+  });
+
+  test('for the inboxes that somebody reads', async () => {
+    const { app, person, program } = await openRig();
+    await person('anna', 'maker');
+    const key = await program('accounting', 'viewer');
+    expect((await key.call('GET', '/inbox')).json).toEqual([]);
+    const box = openBox();
+    onTestFinished(() => box.remove());
+    await box.source.prepare();
+    for (const [name, dir] of [
+      ['morning', box.path],
+      ['away', 'sftp://payrun@files.example.com/in'],
+    ] as const) {
+      const asked = { cron: '30 6 * * *', zone: 'UTC', act: { kind: 'inbox', dir } as const, windowMs: 3_600_000 };
+      await setSchedule(app, await readAsked(asked, app.config), { name, actor: 'test' });
+    }
+    box.drop('good.csv', payouts('A'));
+    box.drop('bad.csv', 'nonsense');
+    await readInbox(app, box.source, watching());
+    box.drop('later.csv', payouts('B'));
+    const run = { name: 'good.csv', runId: box.ack('good.csv').runId };
+    expect((await key.call('GET', '/inbox')).json).toMatchObject([
+      { address: 'sftp://payrun@files.example.com/in', folder: null, whyNot: expect.stringContaining('on a server') },
+      {
+        address: box.path,
+        readBy: ['schedule morning'],
+        folder: {
+          waiting: { count: 1, files: [{ name: 'later.csv', runId: null }] },
+          claimed: { count: 1, files: [run] },
+          accepted: { count: 1, files: [run] },
+          refused: { count: 1, files: [{ name: 'bad.csv', runId: null }] },
+          isCut: false,
+        },
+        whyNot: null,
+        trouble: null,
+      },
+    ]);
+    box.remove();
+    expect((await key.call('GET', '/inbox')).json).toMatchObject([
+      {},
+      { folder: null, whyNot: 'The folder is not there.' },
+    ]);
   });
 
   test('for schedules and the block list', async () => {

@@ -68,6 +68,7 @@ const HOLD: Readonly<Record<Route, number>> = {
   'GET /schedules.csv': 20,
   'GET /settings.csv': 0,
   'GET /inbox.csv': 20,
+  'GET /notifications.csv': NAUGHTY.length,
   'GET /upload/example.csv': 0,
   'GET /uploads.csv': 0,
   'GET /uploads/:id/problems.csv': 1,

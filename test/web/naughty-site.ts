@@ -8,6 +8,7 @@ import { refusedFields, rowFields } from '../../src/ledger/record.ts';
 import { writeReport } from '../../src/runs/report.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { rowAt } from '../runs/recorded-run.ts';
+import { giveUp } from './given-up.ts';
 import type { Visitor } from './visitor.ts';
 import { type Names, uploadMistakes } from './whole-site.ts';
 
@@ -20,6 +21,7 @@ export async function fillNaughty(app: App, admin: Visitor, texts: readonly stri
     await app.ledger.approvals.block(`0f0c7a52-6b1d-4c8e-9a34-${String(at).padStart(12, '0')}`, text, text);
     await app.ledger.runs.move(run, { to: at % 2 === 0 ? 'paused' : 'paying', actor: text, reason: text });
     await addNaughtyPeople(app, at, text);
+    await giveUp(app, { id: `n-${at}`, endpoint: text, reason: text });
   }
   await app.ledger.runs.move(run, { to: 'paying', actor: 'test', reason: 'test' });
   await addNaughtySchedules(app, texts);

@@ -28,6 +28,75 @@ function elementsOf(html: string): Element[] {
   return found;
 }
 
+/** A field of a form that changes something, as a browser would fill it in. */
+export interface FormField {
+  readonly name: string;
+  /** `text`, `password`, `hidden`, …; `select` and `textarea`. */
+  readonly type: string;
+  /** What it would send; '' for a box or a button of several that is not chosen. */
+  readonly value: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface PageForm {
+  readonly action: string;
+  readonly fields: readonly FormField[];
+}
+
+/** The forms of a page that change something, with what stands in their fields. */
+export function formsOf(html: string): PageForm[] {
+  const forms: { action: string; fields: { -readonly [Key in keyof FormField]: FormField[Key] }[] }[] = [];
+  let isForm = false;
+  let isLong = false;
+  const reader = parser(false, { lowercase: true });
+  reader.onopentag = ({ name, attributes: found }) => {
+    const attributes = Object.fromEntries(Object.entries(found).map(([key, value]) => [key, String(value)]));
+    if (name === 'form') {
+      isForm = attributes['method'] === 'post';
+      if (isForm) forms.push({ action: attributes['action'] ?? '', fields: [] });
+    }
+    if (!isForm) return;
+    const fields = forms.at(-1)?.fields ?? [];
+    const { name: field = '', type = 'text', value: text = '' } = attributes;
+    // An attribute without a value is told with its name.
+    const value = text === 'value' ? '' : text;
+    const isChoice = type === 'radio' || type === 'checkbox';
+    if (name === 'input') {
+      fields.push({ name: field, type, value: isChoice && !('checked' in attributes) ? '' : value, attributes });
+    }
+    if (name === 'select' || name === 'textarea') fields.push({ name: field, type: name, value: '', attributes });
+    const last = fields.at(-1);
+    if (name === 'option' && last !== undefined && ('selected' in attributes || last.value === '')) last.value = value;
+    isLong = name === 'textarea';
+  };
+  Object.assign(reader, {
+    ontext(text: string) {
+      const last = forms.at(-1)?.fields.at(-1);
+      if (isForm && isLong && last !== undefined) last.value = text;
+    },
+    onclosetag(name: string) {
+      if (name === 'form') isForm = false;
+      isLong = false;
+    },
+  });
+  reader.write(html).close();
+  return forms;
+}
+
+/** The words of the element with an id; undefined for none. */
+export function wordsOf(html: string, id: string): string | undefined {
+  const words: string[] = [];
+  const depth: boolean[] = [];
+  const reader = parser(false, { lowercase: true });
+  reader.onopentag = ({ attributes }) => depth.push(attributes['id'] === id || depth.at(-1) === true);
+  Object.assign(reader, {
+    ontext: (text: string) => depth.at(-1) === true && words.push(text),
+    onclosetag: () => depth.pop(),
+  });
+  reader.write(html).close();
+  return words.length === 0 ? undefined : words.join('').trim();
+}
+
 /** What of a page is not ours: elements and attributes that payrun never writes, addresses that lead elsewhere. */
 export function foreignParts(html: string): string[] {
   return elementsOf(html).flatMap(({ name, attributes }) => [

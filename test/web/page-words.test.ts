@@ -26,6 +26,7 @@ test.each([
     'See "payrun show r1 INV 7/8"; if it has just changed, try again.',
     'See the page of the payout; if it has just changed, try again.',
   ],
+  ['"payrun drop r1 INV 7" gives it up; another person confirms.', '"Drop it" gives it up; another person confirms.'],
   ['it was never sent: "payrun drop" gives it up', 'it was never sent: "Drop it" gives it up'],
   [
     'Two people release the halt first: "payrun release --as NAME", then the same by another NAME.',

@@ -53,8 +53,8 @@ describe('the schedules page', () => {
   test.each([
     ['a cron that is none', { cron: '61 * * * *' }, 'is no cron'],
     ['a zone that is none', { zone: 'Mars/Olympus' }, 'Mars/Olympus'],
-    ['a window that is too long', { window: '8d' }, 'The window must be from 1m to 7d.'],
-    ['a name that is none', { name: 'two words' }, 'The name must have 1 to 40'],
+    ['a window that is too long', { window: '8d' }, 'The field &quot;Window&quot; must be from 1m to 7d.'],
+    ['a name that is none', { name: 'two words' }, 'The field &quot;Name&quot; must have 1 to 40'],
     ['an inbox that is not there', { act: 'inbox', dir: '/nowhere/at/all' }, 'The inbox /nowhere/at/all is not there'],
     ['an inbox with a password', { act: 'inbox', dir: 'sftp://u:canary@h/in' }, 'without a password'],
     ['a purge of which nobody said how old', { act: 'purge' }, 'PAYRUN_RETENTION'],
@@ -66,6 +66,7 @@ describe('the schedules page', () => {
     expect(status).toBe(422);
     expect(text).toContain(message);
     expect(text).toContain(`value="${{ ...MORNING, ...wrong }.name}"`);
+    expect(text).not.toContain('canary');
     expect((await app.ledger.schedules.read()).schedules).toEqual([]);
   });
 

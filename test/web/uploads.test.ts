@@ -318,7 +318,7 @@ describe('an uploaded file', () => {
     }
   });
 
-  test('whose form is wrong names each field as its page does, and leads back to it', async () => {
+  test('whose form is wrong names each field as its page does, on that page', async () => {
     const { person, base } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');
     const { text: page } = await anna.get('/upload');
@@ -328,7 +328,8 @@ describe('an uploaded file', () => {
     for (const name of labelled) expect(page).toContain(`>${LABELS.get(name)}</label>`);
     const { status, text } = await anna.upload('/upload', formOf(payoutFile(), { expectRows: 'many' }));
     expect(status).toBe(422);
-    expect(text).toContain('<h1>Not accepted</h1>');
+    expect(text).toContain('<h1>Upload</h1>');
+    expect(text).toContain('Choose the file again');
     expect(text).toContain('The field &quot;Expected rows&quot; must be a number of rows');
     const own = { origin: base, 'sec-fetch-site': 'same-origin' };
     const answer = (referer: string) => anna.post('/uploads/none/discard', {}, { ...own, referer });

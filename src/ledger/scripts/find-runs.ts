@@ -1,27 +1,38 @@
 import { LUA_KEYS } from '../keys.ts';
 
 /**
- * Finds runs among some of them, the newest first, and changes nothing.
+ * Finds runs in a state among some of them, the newest first, and changes nothing.
  *
  * KEYS[1] prefix
- * ARGV[1] state, or '' for any; ARGV[2] text in lower case that stands in the id, the file's name or SHA-256, or the name of who
- *         submitted it, or '' (letters beyond ASCII as they are); ARGV[3] rank of the first to look at; ARGV[4] how many
- * Returns [runs looked at, ids].
+ * ARGV[1] state, or '' for any; ARGV[2] and ARGV[3] ranks of the oldest and the newest to look at, from 0 for the oldest of all;
+ *         ARGV[4] how many ids to give at most
+ * Returns [runs found, ids with blanks between them].
  */
 export const FIND_RUNS = `${LUA_KEYS}
-local state, wanted, first = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local ids = redis.call('ZREVRANGE', RUNS, first, first + tonumber(ARGV[4]) - 1)
-local function fits(run)
-  local key = runKey(run)
-  if state ~= '' and redis.call('HGET', key, 'state') ~= state then return false end
-  if wanted == '' then return true end
-  local f = redis.call('HMGET', key, 'fileName', 'createdBy', 'fileSha256')
-  local texts = run .. '\\31' .. (f[1] or '') .. '\\31' .. (f[2] or '') .. '\\31' .. (f[3] or '')
-  return string.find(string.lower(texts), wanted, 1, true) ~= nil
+local state, most = ARGV[1], tonumber(ARGV[4])
+local ids = redis.call('ZRANGE', RUNS, ARGV[2], ARGV[3])
+local count, found = 0, {}
+for at = #ids, 1, -1 do
+  if state == '' or redis.call('HGET', runKey(ids[at]), 'state') == state then
+    count = count + 1
+    if count <= most then found[count] = ids[at] end
+  end
 end
-local found = {}
-for _, run in ipairs(ids) do
-  if fits(run) then found[#found + 1] = run end
+return { count, table.concat(found, ' ') }
+`;
+
+/**
+ * Reads what runs are looked for by beside their state.
+ *
+ * KEYS[1] prefix
+ * ARGV    ids of runs
+ * Returns for each its file's name ('' for none yet), its id, the file's SHA-256 and who submitted it, with \\31 between them.
+ */
+export const READ_RUN_TEXTS = `${LUA_KEYS}
+local texts = {}
+for at, run in ipairs(ARGV) do
+  local f = redis.call('HMGET', runKey(run), 'fileName', 'fileSha256', 'createdBy')
+  texts[at] = table.concat({ f[1] or '', run, f[2] or '', f[3] or '' }, '\\31')
 end
-return { #ids, found }
+return texts
 `;

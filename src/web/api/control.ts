@@ -6,10 +6,9 @@ import { reasonText } from '../../people/words.ts';
 import { approveRun } from '../../runs/approve.ts';
 import { type Control, cancelRun, pauseRun, resumeRun } from '../../runs/control.ts';
 import { documentOf } from '../../runs/document.ts';
-import { purgeRun } from '../../runs/purge.ts';
 import { actorOf } from '../actor.ts';
-import { Problem } from '../problem.ts';
 import { findRun } from '../runs/find-run.ts';
+import { purgeOne } from '../runs/purge-one.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { count, runDocument } from './documents.ts';
 import { ofRun } from './places.ts';
@@ -60,7 +59,6 @@ const older = z
   .transform((given) => given ?? {});
 
 function addPurge(api: Web, deps: WebDeps): void {
-  const { app } = deps;
   const schema = {
     summary: 'Remove the rows and report files of a run that ended long ago; its numbers and hashes stay',
     params: ofRun,
@@ -69,17 +67,8 @@ function addPurge(api: Web, deps: WebDeps): void {
   };
   api.post('/runs/:run/purge', { config: { act: 'settings' }, schema }, async ({ params, body, who }) => {
     const { id } = await findRun(deps, params.run);
-    const olderThanMs = body.olderThan ?? app.config.retentionMs;
-    if (olderThanMs === undefined)
-      throw new Problem(409, 'Nobody has said how long runs are kept.', 'Give "olderThan", or set PAYRUN_RETENTION.');
-    const result = await purgeRun(app, id, { actor: actorOf({ who }), olderThanMs });
-    if (result !== 'purged' && result !== 'purged before')
-      throw new Problem(
-        409,
-        `Run ${id} cannot be purged: ${result}.`,
-        'It is kept as it is; try again once that has changed.',
-      );
-    return await documentOf(app, await findRun(deps, id));
+    await purgeOne(deps.app, { runId: id, olderThanMs: body.olderThan, actor: actorOf({ who }) });
+    return await documentOf(deps.app, await findRun(deps, id));
   });
 }
 

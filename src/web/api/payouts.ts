@@ -64,7 +64,7 @@ export function addPayoutOperations(api: Web, deps: WebDeps): void {
   });
 
   const cancel = {
-    summary: 'Cancel a payout that was never sent',
+    summary: 'Cancel a payout that waits',
     params: ofPayout,
     body: because,
     response: { 200: runDocument },

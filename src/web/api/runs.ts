@@ -1,18 +1,16 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
-import { OUTCOMES, type Outcome, outcomeOf, PAYOUT_STATES, RUN_STATES, type Run } from '../../payout.ts';
+import { RUN_STATES, type Run } from '../../payout.ts';
 import { approvalStanding } from '../../runs/approve.ts';
 import { documentOf } from '../../runs/document.ts';
 import { storyOf } from '../../runs/story.ts';
 import { Problem } from '../problem.ts';
 import { findRun } from '../runs/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { count, rowDocument, runDocument, storyDocument, time } from './documents.ts';
+import { count, runDocument, storyDocument, time } from './documents.ts';
 import { ofPayout, ofRun, page } from './places.ts';
-import { sendRows } from './row-stream.ts';
 
 const RUNS_PER_PAGE = 50;
-const ROWS_PER_PAGE = 100;
 
 const details = z.object({
   runId: z.string(),
@@ -43,10 +41,10 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
   const runs = { summary: 'The runs, the newest first', querystring: search, response: { 200: z.array(runDocument) } };
   api.get('/runs', { config: read, schema: runs }, async ({ query }, reply) => {
     const { page: number, ...wanted } = query;
-    const ids = await app.ledger.runs.find(wanted);
-    reply.header('x-total-count', ids.length);
-    const from = (number - 1) * RUNS_PER_PAGE;
-    const found = await Promise.all(ids.slice(from, from + RUNS_PER_PAGE).map((id) => app.ledger.runs.read(id)));
+    const place = { skip: (number - 1) * RUNS_PER_PAGE, most: RUNS_PER_PAGE };
+    const { ids, total } = await app.ledger.runs.find({ ...wanted, ...place });
+    reply.header('x-total-count', total);
+    const found = await Promise.all(ids.map((id) => app.ledger.runs.read(id)));
     return await Promise.all(found.filter((run) => run !== undefined).map((run) => documentOf(app, run)));
   });
 
@@ -77,46 +75,6 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
     if (row === undefined) throw new Problem(404, `The run has no row on line ${params.line}.`, 'See its payouts.');
     return await storyOf(app.ledger, id, row);
   });
-
-  addRows(api, deps);
-}
-
-/** The rows of a run as they are read: all of them, however many, or a page of them. */
-function addRows(api: Web, deps: WebDeps): void {
-  const { runs } = deps.app.ledger;
-  const querystring = z.strictObject({
-    outcome: z.enum(OUTCOMES).optional(),
-    page: page.unwrap().optional(),
-    format: z.enum(['json', 'ndjson']).default('json'),
-  });
-  const response = {
-    200: {
-      description: `The rows in file order; all of them, or page by page of ${ROWS_PER_PAGE}`,
-      content: {
-        'application/json': { schema: z.array(rowDocument) },
-        'application/x-ndjson': { schema: text.describe('A row in each line') },
-      },
-    },
-  };
-  const schema = { summary: 'The rows of a run', params: ofRun, querystring, response };
-  api.get('/runs/:run/payouts', { config: { act: 'read' }, schema }, async ({ params, query }, reply) => {
-    const run = await findRun(deps, params.run);
-    const states = statesOf(query.outcome);
-    const skip = query.page === undefined ? 0 : (query.page - 1) * ROWS_PER_PAGE;
-    const most = ROWS_PER_PAGE;
-    const rows =
-      query.page === undefined ? runs.rows(run.id, states) : [await runs.page(run.id, { states, skip, most })];
-    reply.header(
-      'x-total-count',
-      states.reduce((sum, state) => sum + run.counts[state], 0),
-    );
-    return sendRows(reply, rows, query.format);
-  });
-}
-
-function statesOf(outcome: Outcome | undefined): (keyof Run['counts'])[] {
-  const all = [...PAYOUT_STATES, 'refused'] as const;
-  return all.filter((state) => outcome === undefined || outcomeOf(state) === outcome);
 }
 
 function detailsOf({ app }: WebDeps, run: Run): z.infer<typeof details> {

@@ -1,5 +1,6 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';

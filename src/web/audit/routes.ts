@@ -21,7 +21,7 @@ const onPage = {
 };
 const asCsv = { querystring: z.strictObject(wanted) };
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
-const verifyForm = z.strictObject({ csrf: z.string(), head: headGiven });
+const verifyForm = z.strictObject({ head: headGiven });
 
 /** The log of what people did. */
 export function addAuditPages(web: Web, deps: WebDeps): void {
@@ -41,7 +41,7 @@ export function addAuditPages(web: Web, deps: WebDeps): void {
     return await sendDownload(reply, { name: 'audit', ending: 'csv', content: auditCsv(deps, request.query) });
   });
 
-  web.post('/audit/verify', { config, schema: fields }, async (request, reply) => {
+  web.post('/audit/verify', { config: { ...config, page: '/audit' }, schema: fields }, async (request, reply) => {
     const { head } = readForm(verifyForm, request.body);
     const body = VerdictPage({ verdict: await verify(head ?? null) });
     return await sendPage(reply, deps, { title: 'Proof of the audit log', body });

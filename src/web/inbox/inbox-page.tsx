@@ -5,16 +5,7 @@ import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { type FolderLook, type InboxFiles, SHOWN_MAX } from './look.ts';
-
-/** An inbox as the page shows it. */
-export interface ShownInbox {
-  readonly address: string;
-  readonly readBy: readonly string[];
-  /** Words where it cannot be looked at from here. */
-  readonly folder: FolderLook | string;
-  /** What keeps this process from reading it, since when in milliseconds since 1970; null for nothing. */
-  readonly trouble: { readonly text: string; readonly since: number } | null;
-}
+import type { ShownInbox } from './read-inboxes.ts';
 
 /** What lies in the inboxes that somebody reads, and what became of it. */
 export function InboxPage({ inboxes }: { inboxes: readonly ShownInbox[] }) {

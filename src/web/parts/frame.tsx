@@ -3,8 +3,9 @@ import type { ComponentChildren, JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { SANDBOX_NAME } from '../../config.ts';
 import type { Act } from '../../people/roles.ts';
-import type { Person, WebDeps } from '../web.ts';
-import { CsrfContext } from './form.tsx';
+import type { Person, RefusedForm, WebDeps } from '../web.ts';
+import { CsrfContext, RefusedContext } from './form.tsx';
+import { RefusalPart } from './refusal-part.tsx';
 
 interface Place {
   /** Whose money moves: the sandbox's, a test environment's, or real money. */
@@ -43,12 +44,14 @@ export function sendPageAlone(reply: FastifyReply, deps: WebDeps, content: PageC
 }
 
 function sendFramed(reply: FastifyReply, { title, body, place }: PageContent & { place: Place }): FastifyReply {
-  const { who, url } = reply.request;
+  const { who, url, refused } = reply.request;
   const page = (
     <CsrfContext.Provider value={who?.csrf ?? ''}>
-      <Frame title={title} who={who} place={place} path={url}>
-        {body}
-      </Frame>
+      <RefusedContext.Provider value={refused}>
+        <Frame title={title} who={who} place={place} path={refused?.page ?? url} refused={refused}>
+          {body}
+        </Frame>
+      </RefusedContext.Provider>
     </CsrfContext.Provider>
   );
   return reply.type('text/html; charset=utf-8').send(`<!doctype html>\n${renderToString(page)}`);
@@ -60,13 +63,21 @@ function placeOf({ app }: WebDeps): Omit<Place, 'halt'> {
   return { colour: environment, words: environment === 'prod' ? 'Production: real money' : 'Test environment' };
 }
 
-function Frame(props: { title: string; who: Person | null; place: Place; path: string; children: ComponentChildren }) {
-  const { title, who, place, path } = props;
+interface FrameProps {
+  readonly title: string;
+  readonly who: Person | null;
+  readonly place: Place;
+  readonly path: string;
+  readonly refused: RefusedForm | null;
+  readonly children: ComponentChildren;
+}
+
+function Frame({ title, who, place, path, refused, children }: FrameProps) {
   return (
     <html lang="en" class={place.colour}>
       <head>
         <meta charset="utf-8" />
-        <title>{`${title} · payrun`}</title>
+        <title>{`${refused === null ? '' : 'Not done: '}${title} · payrun`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <link rel="stylesheet" href="/static/payrun.css" />
@@ -88,7 +99,8 @@ function Frame(props: { title: string; who: Person | null; place: Place; path: s
         )}
         <main id="content">
           <h1>{title}</h1>
-          {props.children}
+          {refused === null ? null : <RefusalPart refused={refused} />}
+          {children}
         </main>
       </body>
     </html>

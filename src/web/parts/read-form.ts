@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { EXIT, Refusal } from '../../refusal.ts';
 import { Problem } from '../problem.ts';
 
 /** Fields by the names that forms send, and what stands beside them on the pages. */
@@ -22,19 +23,65 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['head', 'Head from a report (optional)'],
   ['newPassword', 'New password'],
   ['repeated', 'New password, once more'],
+  ['password', 'Password'],
+  ['cron', 'Cron'],
+  ['act', 'What it does'],
+  ['dir', 'Inbox'],
+  ['window', 'Window'],
+  ['olderThan', 'Only if it ended at least so long ago'],
 ]);
 
-/** The fields of a form as its schema says. Throws a Problem (422) that names the field as its page does, and what is wrong. */
+const CORRECT = 'Correct it and send it again.';
+/** What each form has beside its own fields: the token of its session, and which one it is of several. */
+const OF_ALL = new Set(['csrf', 'form']);
+
+/**
+ * The fields of a form as its schema says. Throws a Problem (422) that names the fields as their page does, and what is wrong
+ * with each.
+ */
 export function readForm<Schema extends z.ZodType>(schema: Schema, fields: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(fields);
+  const parsed = schema.safeParse(ownFields(fields));
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(problemWords);
-  throw new Problem(422, problems.join(' '), 'Go back to the form, correct it, and send it again.');
+  throw problemOfForm(parsed.error);
 }
 
-function problemWords({ code, path, message }: z.core.$ZodIssue): string {
+/** The Problem (422) of a form whose fields are not as they should be. */
+function problemOfForm({ issues }: z.ZodError): Problem {
+  const wrong = issues.map((issue) => ({ name: issue.path.join('.'), words: issueWords(issue) }));
+  const told = wrong.map(({ name, words }) => sentenceOf(name === '' ? '' : `The field "${labelOf(name)}"`, words));
+  // Of several things the first one is told beside the field.
+  const ofFields = wrong.filter(({ name }) => name !== '').toReversed();
+  const fields = Object.fromEntries(ofFields.map(({ name, words }) => [name, sentenceOf('It', words)]));
+  return new Problem(422, told.join(' '), CORRECT, fields);
+}
+
+/** What is wrong begins with `must`, or tells itself. */
+function sentenceOf(subject: string, words: string): string {
+  if (words.startsWith('must ')) return `${subject} ${words}`;
+  return subject === '' || subject === 'It' ? words : `${subject}: ${words}`;
+}
+
+/**
+ * Does what may be refused because of one field of a form. Such a Refusal becomes a Problem (422) that names it; one that
+ * says that something cannot be reached stays as it is.
+ */
+export async function becauseOf<T>(field: string, act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.exitCode === EXIT.unavailable) throw error;
+    throw new Problem(422, error.message, error.remedy, { [field]: error.message });
+  }
+}
+
+function ownFields(fields: unknown): unknown {
+  if (typeof fields !== 'object' || fields === null) return fields;
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_ALL.has(name)));
+}
+
+function issueWords({ code, message }: z.core.$ZodIssue): string {
   if (code === 'unrecognized_keys') return 'The form has a field that is not known here.';
-  return `The field "${labelOf(path.join('.'))}" ${code === 'invalid_type' ? 'must be given' : message}.`;
+  return `${code === 'invalid_type' ? 'must be given' : message}.`;
 }
 
 /** What a page calls a field. */

@@ -1,17 +1,9 @@
 import { z } from 'zod';
-import {
-  OUTCOMES,
-  type Outcome,
-  outcomeOf,
-  PAYOUT_STATES,
-  type Payout,
-  type RefusedRow,
-  type Run,
-} from '../../payout.ts';
+import { OUTCOMES, type Outcome, type Run } from '../../payout.ts';
 import { csvHeader, csvLines } from '../../report/csv.ts';
 import { isRefused } from '../../report/row.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-import { findRows } from '../../runs/find-rows.ts';
+import { findRows, hasOutcome, statesWith } from '../../runs/find-rows.ts';
 import { storyOf } from '../../runs/story.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
@@ -22,7 +14,6 @@ import { PayoutPage } from './payout-page.tsx';
 import { PayoutsPage } from './payouts-page.tsx';
 
 const ROWS_PER_PAGE = 100;
-const STATES = [...PAYOUT_STATES, 'refused'] as const;
 
 const ofRun = z.strictObject({ run: z.string().max(64) });
 const search = {
@@ -88,11 +79,10 @@ interface Search {
 /** One page of what was searched for, how many rows that is where it is known, and whether the search saw all of them. */
 async function rowsShown({ app }: WebDeps, run: Run, { outcome, text, page }: Search & { page: number }) {
   if (text !== '') {
-    const { rows, isWhole } = await findRows(app.ledger, run, text);
-    const wanted = rows.filter((row) => hasOutcome(row, outcome));
-    return { rows: wanted, first: 1, count: wanted.length, pages: 1, isWhole };
+    const { rows, isWhole } = await findRows(app.ledger, run, { reference: text, outcome });
+    return { rows, first: 1, count: rows.length, pages: 1, isWhole };
   }
-  const states = statesOf(outcome);
+  const states = statesWith(outcome);
   const skip = (page - 1) * ROWS_PER_PAGE;
   const rows = await app.ledger.runs.page(run.id, { states, skip, most: ROWS_PER_PAGE });
   const count = states.reduce((sum, state) => sum + run.counts[state], 0);
@@ -102,21 +92,13 @@ async function rowsShown({ app }: WebDeps, run: Run, { outcome, text, page }: Se
 async function* csvOf({ app }: WebDeps, run: Run, { outcome, text }: Search): AsyncGenerator<string, void> {
   yield csvHeader();
   if (text !== '') {
-    const { rows } = await findRows(app.ledger, run, text);
-    yield csvLines(rows.filter((row) => hasOutcome(row, outcome)));
+    const { rows } = await findRows(app.ledger, run, { reference: text, outcome });
+    yield csvLines(rows);
     return;
   }
-  for await (const batch of app.ledger.runs.rows(run.id, statesOf(outcome))) {
+  for await (const batch of app.ledger.runs.rows(run.id, statesWith(outcome))) {
     // What has moved since it was looked for is not what was asked for.
     const rows = batch.filter((row) => hasOutcome(row, outcome));
     if (rows.length > 0) yield csvLines(rows);
   }
-}
-
-function statesOf(outcome: Outcome | undefined) {
-  return STATES.filter((state) => outcome === undefined || outcomeOf(state) === outcome);
-}
-
-function hasOutcome(row: Payout | RefusedRow, outcome: Outcome | undefined): boolean {
-  return outcome === undefined || outcomeOf(isRefused(row) ? 'refused' : row.state) === outcome;
 }

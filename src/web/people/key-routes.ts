@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
 import { createKey, listKeys, revokeKey } from '../../people/keys.ts';
+import { requireName } from '../../people/names.ts';
 import { KEY_ROLES } from '../../people/roles.ts';
 import { listUsers } from '../../people/users.ts';
 import { personName } from '../../people/words.ts';
@@ -8,7 +9,7 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
+import { becauseOf, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { KeysPage } from './keys-page.tsx';
 import { BearerPage } from './secret-page.tsx';
@@ -18,7 +19,7 @@ const DAYS_MAX = 3650;
 const DAY_MS = 24 * 60 * 60_000;
 
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
-const named = z.strictObject({ csrf: z.string(), name: personName });
+const named = z.strictObject({ name: personName });
 const days = z
   .string()
   .trim()
@@ -49,8 +50,9 @@ export function addKeyPages(web: Web, deps: WebDeps): void {
     return await sendDownload(reply, { name: 'keys', ending: 'csv', content: keysCsv(deps) });
   });
 
-  web.post(LIST, { config, schema: fields }, async (request, reply) => {
+  web.post(LIST, { config: { ...config, page: LIST }, schema: fields }, async (request, reply) => {
     const { name, role, days: count } = readForm(makeForm, request.body);
+    await becauseOf('name', () => requireName(name, 'key'));
     const life = count === undefined ? {} : { lifeMs: count * DAY_MS };
     const result = await createKey(app, { name, role, ...life, actor: actorOf(request), ip: request.ip });
     if (result.kind === 'proposed') return await reply.redirect(LIST, 303);

@@ -2,11 +2,11 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Proposal } from '../../ledger/people.ts';
 import type { Key } from '../../people/keys.ts';
 import { KEY_ROLES } from '../../people/roles.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Choice, Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Proposals } from './proposals-part.tsx';
-import { RoleField } from './role-field.tsx';
 
 interface KeysProps {
   readonly keys: readonly Key[];
@@ -67,7 +67,12 @@ function MakeForm() {
     <Form action="/keys">
       <h2>Make a key</h2>
       <Field label="Name" name="name" required maxLength={64} hint="The program, as histories will name it." />
-      <RoleField id="make-role" roles={KEY_ROLES} hint="A viewer looks; a maker hands in and stops as well." />
+      <Choice
+        label="Role"
+        name="role"
+        options={KEY_ROLES.map((role) => [role, role])}
+        hint="A viewer looks; a maker hands in and stops as well."
+      />
       <Field label="Days that it holds" name="days" maxLength={4} hint="Without them it holds until it is revoked." />
       <button type="submit" class="main">
         Make

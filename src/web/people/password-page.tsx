@@ -1,24 +1,18 @@
 import { PASSWORD_ADVICE } from '../../people/password.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
 
 interface PasswordProps {
   /** Whose password it is. */
   readonly name: string;
   /** Whether they have a one-time secret and no password of their own. */
   readonly isFirst: boolean;
-  /** Why it was not taken. */
-  readonly message?: string;
 }
 
 /** The form by which people choose their password. */
-export function PasswordPage({ name, isFirst, message }: PasswordProps) {
+export function PasswordPage({ name, isFirst }: PasswordProps) {
   return (
     <>
-      {message === undefined ? null : (
-        <p class="problem" role="alert">
-          {message}
-        </p>
-      )}
       <p>
         {isFirst
           ? 'The secret was right; it lets you choose a password, once. Nobody else will know it.'
@@ -26,10 +20,7 @@ export function PasswordPage({ name, isFirst, message }: PasswordProps) {
       </p>
       <Form action="/password">
         <input type="hidden" name="kind" value={isFirst ? 'first' : 'change'} />
-        <p class="field">
-          <label htmlFor="whose">Name</label>
-          <input type="text" id="whose" name="name" value={name} autoComplete="username" readOnly />
-        </p>
+        <Field label="Name" name="name" value={name} autocomplete="username" readOnly />
         <Field
           label={isFirst ? 'One-time secret, once more' : 'Present password'}
           name="password"

@@ -1,25 +1,18 @@
-import { Field, Form } from '../parts/form.tsx';
+import { Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
 
 interface SignInProps {
   /** Where they wanted to go. */
   readonly next: string;
-  readonly name?: string;
-  /** Why they are not in. */
-  readonly message?: string;
   /** Whether an identity provider can say who they are. */
   readonly hasProvider: boolean;
   readonly hasUsers: boolean;
 }
 
 /** The form to sign in, by password or by the identity provider. */
-export function SignInPage({ next, name = '', message, hasProvider, hasUsers }: SignInProps) {
+export function SignInPage({ next, hasProvider, hasUsers }: SignInProps) {
   return (
     <div class="sign-in">
-      {message === undefined ? null : (
-        <p class="problem" role="alert">
-          {message}
-        </p>
-      )}
       {hasProvider ? (
         <p>
           <a class="sign-in-provider" href={`/sign-in/provider?next=${encodeURIComponent(next)}`}>
@@ -35,7 +28,7 @@ export function SignInPage({ next, name = '', message, hasProvider, hasUsers }: 
       )}
       <Form action="/sign-in">
         <input type="hidden" name="next" value={next} />
-        <Field label="Name" name="name" value={name} required maxLength={200} autocomplete="username" />
+        <Field label="Name" name="name" required maxLength={200} autocomplete="username" />
         <Field
           label="Password, or one-time secret"
           name="password"

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
 import type { Proposed } from '../../people/change.ts';
+import { requireName } from '../../people/names.ts';
 import { ROLES } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import {
@@ -20,7 +21,7 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
+import { becauseOf, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { SecretPage } from './secret-page.tsx';
 import { UsersPage } from './users-page.tsx';
@@ -30,21 +31,23 @@ const LIST = '/users';
 
 const onPage = { querystring: z.strictObject({ page: z.coerce.number().int().min(1).max(1000).default(1) }) };
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
-const named = z.strictObject({ csrf: z.string(), name: personName });
+const named = z.strictObject({ name: personName });
 const withRole = named.extend({ role: z.enum(ROLES, `must be one of ${ROLES.join(', ')}`) });
 
 /** Who may sign in: admins see and change it by the same functions as `payrun user`. */
 export function addUserPages(web: Web, deps: WebDeps): void {
   addUserList(web, deps);
   const config = { act: 'users' } as const;
+  const withFields = { ...config, page: LIST } as const;
   const people = { ...deps.app, passwords: deps.passwords };
 
-  web.post(LIST, { config, schema: fields }, async (request, reply) => {
+  web.post(LIST, { config: withFields, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
+    await becauseOf('name', () => requireName(name, 'user'));
     return await answer(reply, deps, await addUser(people, { name, role, ...byOf(request) }));
   });
 
-  web.post(`${LIST}/role`, { config, schema: fields }, async (request, reply) => {
+  web.post(`${LIST}/role`, { config: withFields, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
     return await answer(reply, deps, await changeRole(people, { name, role, ...byOf(request) }));
   });

@@ -1,14 +1,14 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Proposal } from '../../ledger/people.ts';
-import { ROLES, type Role } from '../../people/roles.ts';
+import { ROLES } from '../../people/roles.ts';
 import type { User } from '../../people/users.ts';
 import { Confirm } from '../parts/confirm.tsx';
-import { Field, Form } from '../parts/form.tsx';
+import { Choice, Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
 import { CountedPages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Proposals } from './proposals-part.tsx';
-import { RoleField } from './role-field.tsx';
 
 interface UsersProps {
   /** Those of this page. */
@@ -47,7 +47,7 @@ export function UsersPage({ users, proposals, viewer, isAlone, lastAdmin, page, 
 function UserTable({ users, lastAdmin }: Pick<UsersProps, 'users' | 'lastAdmin'>) {
   return (
     <Table caption="Users by name" columns={['Name', 'Role', 'State', 'Added', 'Change']} class="users">
-      {users.map((user) => (
+      {users.map((user, index) => (
         <tr key={user.name}>
           <th scope="row">{escapeUnseen(user.name)}</th>
           <td>{user.role}</td>
@@ -58,7 +58,7 @@ function UserTable({ users, lastAdmin }: Pick<UsersProps, 'users' | 'lastAdmin'>
             <Time at={user.addedAt} /> by {escapeUnseen(user.addedBy)}
           </td>
           <td>
-            <Acts user={user} isLastAdmin={user.name === lastAdmin} />
+            <Acts user={user} index={index} isLastAdmin={user.name === lastAdmin} />
           </td>
         </tr>
       ))}
@@ -76,12 +76,25 @@ function State({ user: { isDisabled, secretUntil } }: { user: User }) {
   );
 }
 
-function Acts({ user: { name, role, isDisabled }, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
+interface ActsProps {
+  readonly user: User;
+  /** Its place on the page. */
+  readonly index: number;
+  readonly isLastAdmin: boolean;
+}
+
+function Acts({ user: { name, role, isDisabled }, index, isLastAdmin }: ActsProps) {
   return (
     <div class="people-acts">
-      <Form action="/users/role">
+      <Form action="/users/role" name={`role of ${name}`}>
         <input type="hidden" name="name" value={name} />
-        <RoleChoice label={`Role of ${name}`} chosen={role} />
+        <Choice
+          ariaLabel={`Role of ${name}`}
+          name="role"
+          id={`role-${index}`}
+          options={ROLES.map((one) => [one, one])}
+          value={role}
+        />
         <button type="submit" aria-label={`Give ${name} this role`}>
           Give
         </button>
@@ -118,26 +131,15 @@ function Act({ action, name, words }: { action: string; name: string; words: str
   );
 }
 
-function RoleChoice({ label, chosen }: { label: string; chosen: Role }) {
-  return (
-    <select name="role" aria-label={label}>
-      {ROLES.map((role) => (
-        <option key={role} value={role} selected={role === chosen}>
-          {role}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 function AddForm() {
   return (
     <Form action="/users">
       <h2>Add a user</h2>
       <Field label="Name" name="name" required maxLength={64} hint="As histories will name them, such as anna.berg." />
-      <RoleField
-        id="add-role"
-        roles={ROLES}
+      <Choice
+        label="Role"
+        name="role"
+        options={ROLES.map((role) => [role, role])}
         hint="A viewer looks; a maker hands in and stops; a checker approves and lets go as well; an admin also decides on users and settings."
       />
       <button type="submit" class="main">

@@ -5,7 +5,7 @@ import { readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
-const form = z.strictObject({ csrf: z.string(), target: z.string(), what: z.string() });
+const form = z.strictObject({ target: z.string(), what: z.string() });
 
 /** Takes back what an admin proposed for a user or a key. */
 export function addWithdrawPage(web: Web, { app }: WebDeps): void {

@@ -13,7 +13,7 @@ import { findRun, ofRun } from './find-run.ts';
 import { beneficiaryRows, fileRows } from './table-rows.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
-const form = z.strictObject({ csrf: z.string(), sha256, digest: sha256 });
+const form = z.strictObject({ sha256, digest: sha256 });
 
 /** What somebody approves, as the ledger has it, and their word. */
 export function addApprovalRoutes(web: Web, deps: WebDeps): void {
@@ -56,7 +56,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
 
   web.post('/runs/:run/approve', route, async (request, reply) => {
     const { id } = await findRun(deps, request.params.run);
-    const { csrf: _csrf, ...seen } = readForm(form, request.body);
+    const seen = readForm(form, request.body);
     await app.ensureSeason();
     await approveRun(app, id, { actor: actorOf(request), ...seen });
     return await reply.redirect(`/runs/${id}`, 303);

@@ -9,18 +9,18 @@ import type { Web, WebDeps } from '../web.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { CancelPage } from './run-actions.tsx';
 
-const form = z.strictObject({ csrf: z.string(), reason: reasonText });
+const form = z.strictObject({ reason: reasonText });
 
 const ACTS = [
-  { act: 'pause', change: pauseRun },
-  { act: 'resume', change: resumeRun },
-  { act: 'cancel', change: cancelRun },
+  { act: 'pause', change: pauseRun, page: '/runs/:run' },
+  { act: 'resume', change: resumeRun, page: '/runs/:run' },
+  { act: 'cancel', change: cancelRun, page: '/runs/:run/cancel' },
 ] as const;
 
 /** What stops a run, lets it go on, or gives it up: as the commands of the same names do. */
 export function addControlRoutes(web: Web, deps: WebDeps): void {
-  for (const { act, change } of ACTS) {
-    web.post(`/runs/:run/${act}`, { config: { act }, schema: ofRun }, async (request, reply) => {
+  for (const { act, change, page } of ACTS) {
+    web.post(`/runs/:run/${act}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
       const { id } = await findRun(deps, request.params.run);
       const { reason } = readForm(form, request.body);
       await change(deps.app, id, { actor: actorOf(request), reason });

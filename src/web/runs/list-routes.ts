@@ -28,17 +28,19 @@ export function addRunList(web: Web, deps: WebDeps): void {
 
   web.get('/runs', { config: { act: 'read' }, schema: onPage }, async (request, reply) => {
     const { state, text, page: asked } = request.query;
-    const ids = await ledger.runs.find({ state: state || undefined, text });
-    const pages = Math.max(1, Math.ceil(ids.length / PAGE_RUNS));
+    const search = { state: state || undefined, text, most: PAGE_RUNS };
+    const found = await ledger.runs.find({ ...search, skip: (asked - 1) * PAGE_RUNS });
+    const pages = Math.max(1, Math.ceil(found.total / PAGE_RUNS));
     const page = Math.min(asked, pages);
-    const runs = await readRuns(deps, ids.slice((page - 1) * PAGE_RUNS, page * PAGE_RUNS));
-    const body = RunsPage({ runs, total: ids.length, wanted: { state, text }, page, pages });
+    // Beyond the last page is the last one.
+    const { ids, total } = page === asked ? found : await ledger.runs.find({ ...search, skip: (page - 1) * PAGE_RUNS });
+    const body = RunsPage({ runs: await readRuns(deps, ids), total, wanted: { state, text }, page, pages });
     return await sendPage(reply, deps, { title: 'Runs', body });
   });
 
   web.get('/runs.csv', { config: { act: 'read' }, schema: asCsv }, async (request, reply) => {
     const { state, text } = request.query;
-    const ids = await ledger.runs.find({ state: state || undefined, text });
+    const { ids } = await ledger.runs.find({ state: state || undefined, text });
     return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids) });
   });
 }

@@ -7,6 +7,7 @@ import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
 import { addLiveRoutes } from './live-routes.ts';
 import { progressOf } from './progress-part.tsx';
+import { addPurgeRoutes } from './purge-routes.ts';
 import { openRates } from './rates.ts';
 import { RunPage } from './run-page.tsx';
 
@@ -26,6 +27,7 @@ export function addRunPages(web: Web, deps: WebDeps): void {
 
   addRunList(web, deps);
   addControlRoutes(web, deps);
+  addPurgeRoutes(web, deps);
   addApprovalRoutes(web, deps);
   addDownloadRoutes(web, deps);
   addLiveRoutes(web, deps, rates);

@@ -1,6 +1,7 @@
 import type { Run } from '../../payout.ts';
+import { Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Form } from '../parts/form.tsx';
 import type { Person } from '../web.ts';
 
 /** What the person may do with the run in its state; the domain decides again when they do it. */
@@ -8,7 +9,6 @@ export function RunActions({ run, who }: { run: Run; who: Person }) {
   const { id, state, startAt } = run;
   const isPaused = state === 'paused';
   const isWaiting = isPaused && startAt !== null;
-  const mayEnd = state !== 'finished' && state !== 'cancelled';
   return (
     <div class="run-actions">
       <ApproveLink run={run} who={who} />
@@ -17,25 +17,32 @@ export function RunActions({ run, who }: { run: Run; who: Person }) {
       ) : null}
       {isWaiting && who.may('pause') ? <ReasonForm id={id} act="pause" words="Do not start by itself" /> : null}
       {state === 'paying' && who.may('pause') ? <ReasonForm id={id} act="pause" words="Pause" /> : null}
-      {mayEnd && who.may('cancel') ? (
-        <p>
-          <a class="danger" href={`/runs/${id}/cancel`}>
-            Cancel this run…
-          </a>
-        </p>
-      ) : null}
+      <EndLinks run={run} who={who} />
     </div>
+  );
+}
+
+/** What cannot be undone is asked for on a page of its own. */
+function EndLinks({ run: { id, state, purgedAt }, who }: { run: Run; who: Person }) {
+  const isOver = state === 'finished' || state === 'cancelled';
+  const mayEnd = isOver ? purgedAt === null && who.may('settings') : who.may('cancel');
+  if (!mayEnd) return null;
+  return (
+    <p>
+      <a class="danger" href={`/runs/${id}/${isOver ? 'purge' : 'cancel'}`}>
+        {isOver ? 'Purge its rows…' : 'Cancel this run…'}
+      </a>
+    </p>
   );
 }
 
 function ReasonForm({ id, act, words }: { id: string; act: 'pause' | 'resume'; words: string }) {
   return (
     <Form action={`/runs/${id}/${act}`} class="run-action">
-      <label htmlFor={`reason-${act}`}>Reason to {act}</label>
-      <input
-        type="text"
-        id={`reason-${act}`}
+      <Field
+        label={`Reason to ${act}`}
         name="reason"
+        id={`reason-${act}`}
         value={act === 'resume' ? 'resumed' : ''}
         required
         maxLength={200}

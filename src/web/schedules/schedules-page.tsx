@@ -1,9 +1,9 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
 import { openZone, timeIn } from '../../schedules/zone.ts';
-import { wordsForPages } from '../page-words.ts';
+import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 
 /** A schedule as the list shows it. */
@@ -15,12 +15,15 @@ export interface ListedSchedule {
   readonly waiting: number;
 }
 
-/** What is typed into the form. */
+/** What a schedule may do, as its form has it. */
+export const ACT_KINDS = ['start', 'inbox', 'look-up', 'purge'] as const;
+
+/** What stands in the form before anybody types. */
 export interface AskedSchedule {
   readonly name: string;
   readonly cron: string;
   readonly zone: string;
-  readonly act: 'inbox' | 'start' | 'look-up' | 'purge';
+  readonly act: (typeof ACT_KINDS)[number];
   readonly dir: string;
   readonly window: string;
 }
@@ -28,7 +31,6 @@ export interface AskedSchedule {
 interface SchedulesProps {
   readonly schedules: readonly ListedSchedule[];
   readonly form: AskedSchedule;
-  readonly problem: { readonly message: string; readonly remedy: string } | null;
   readonly maySet: boolean;
 }
 
@@ -40,15 +42,9 @@ const ACTS: Readonly<Record<AskedSchedule['act'], string>> = {
 };
 
 /** What payrun does by the clock, and what sets it. */
-export function SchedulesPage({ schedules, form, problem, maySet }: SchedulesProps) {
+export function SchedulesPage({ schedules, form, maySet }: SchedulesProps) {
   return (
     <>
-      {problem === null ? null : (
-        <div class="problem" role="alert">
-          <p>{escapeUnseen(wordsForPages(problem.message))}</p>
-          <p>{escapeUnseen(wordsForPages(problem.remedy))}</p>
-        </div>
-      )}
       {schedules.length === 0 ? (
         <p class="empty">There are no schedules yet. One reads an inbox, or starts runs, at its times.</p>
       ) : (
@@ -142,16 +138,7 @@ function ScheduleForm({ form }: { form: AskedSchedule }) {
       <h2 id="set">Set a schedule</h2>
       <p class="hint">One that has the same name is replaced.</p>
       <Field label="Name" name="name" value={form.name} required maxLength={40} hint="Such as morning." />
-      <p class="field">
-        <label htmlFor="field-act">What it does</label>
-        <select id="field-act" name="act">
-          {Object.entries(ACTS).map(([act, words]) => (
-            <option key={act} value={act} selected={act === form.act}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </p>
+      <Choice label="What it does" name="act" options={ACT_KINDS.map((kind) => [kind, ACTS[kind]])} value={form.act} />
       <Field
         label="Inbox"
         name="dir"

@@ -16,8 +16,8 @@ const shown = {
   querystring: z.strictObject({ adopted: z.enum(['', 'there', 'proposed', 'adopted', 'same-person']).default('') }),
 };
 const fields = z.record(z.string().max(64), z.string().max(4000));
-const haltForm = z.strictObject({ csrf: z.string(), reason: reasonText });
-const adoptForm = z.strictObject({ csrf: z.string(), before: z.string() });
+const haltForm = z.strictObject({ reason: reasonText });
+const adoptForm = z.strictObject({ before: z.string() });
 
 /** How payrun is set; the halt switch; and what makes changed safety settings those of the ledger. */
 export function addSettingsPages(web: Web, deps: WebDeps): void {
@@ -40,7 +40,7 @@ export function addSettingsPages(web: Web, deps: WebDeps): void {
     return tableCsv([['part', 'what', 'value'], ...[...sections, safety].flatMap(sectionRows)]);
   });
 
-  web.post('/halt', { config: { act: 'halt' }, schema: { body: fields } }, async (request, reply) => {
+  web.post('/halt', { config: { act: 'halt', page: PAGE }, schema: { body: fields } }, async (request, reply) => {
     const { reason } = readForm(haltForm, request.body);
     const fault = await haltAll(app, { actor: actorOf(request), reason });
     if (fault !== undefined) app.log.error('the halt is not on the audit log', { error: fault });

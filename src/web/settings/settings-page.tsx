@@ -3,8 +3,9 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { type Adopted, settingsIn, takesTwo } from '../../runs/adopt-settings.ts';
+import { Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import type { Person } from '../web.ts';
 import type { Section } from './sections.ts';
@@ -40,6 +41,9 @@ export function SettingsPage({ sections, head, safety, adopted, who }: SettingsP
       <Safety head={head} safety={safety} adopted={adopted} who={who} />
       <p>
         <a href="/settings.csv">All of this as CSV</a>
+      </p>
+      <p>
+        <a href="/notifications">Notifications</a>: who is told of things, what waits, and what was given up
       </p>
       {who?.may('queues') === true ? (
         <p>

@@ -1,7 +1,8 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Blocked } from '../../ledger/approvals.ts';
 import { isSamePerson } from '../../people/same-person.ts';
-import { Field, Form } from '../parts/form.tsx';
+import { Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';

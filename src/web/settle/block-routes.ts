@@ -18,8 +18,8 @@ const identity = z
   .trim()
   .pipe(z.uuid("must be the UUID of a beneficiary, as in the file's column beneficiaryIdentityId"))
   .transform((id) => id.toLowerCase());
-const blockForm = z.strictObject({ csrf: z.string(), id: identity, reason: reasonText });
-const unblockForm = z.strictObject({ csrf: z.string(), id: identity });
+const blockForm = z.strictObject({ id: identity, reason: reasonText });
+const unblockForm = z.strictObject({ id: identity });
 
 /** Beneficiaries to whom nothing is paid: one person blocks, two let go. */
 export function addBlockListPages(web: Web, deps: WebDeps): void {
@@ -45,7 +45,7 @@ export function addBlockListPages(web: Web, deps: WebDeps): void {
     ]);
   });
 
-  web.post(LIST, { config: { act: 'block' }, schema: { body: fields } }, async (request, reply) => {
+  web.post(LIST, { config: { act: 'block', page: LIST }, schema: { body: fields } }, async (request, reply) => {
     const { id, reason } = readForm(blockForm, request.body);
     await blockBeneficiary(app, id, { actor: nameOf(request.who), reason });
     return await reply.redirect(LIST, 303);

@@ -1,8 +1,10 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
-import { mayMove, type Payout, type Proposal } from '../../payout.ts';
+import type { Payout, Proposal } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { type Choice, choicesOf, indicationsOf } from '../../runs/choices.ts';
+import { isCancellable } from '../../runs/control.ts';
 import { wordsForPages } from '../page-words.ts';
+import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
@@ -20,8 +22,7 @@ export function DecidePart({ payout, who, rules }: DecideProps) {
   const { proposal } = payout;
   const choices = choicesOf(payout, rules);
   const isDecidable = choices.some(({ whyNot }) => whyNot === null);
-  const isCancellable = mayMove({ from: payout.state, to: 'cancelled', sent: payout.quoteId !== null });
-  if (proposal === null && !isDecidable && !isCancellable) return null;
+  if (proposal === null && !isDecidable && !isCancellable(payout)) return null;
   const maySettle = who?.may('settle') === true;
   return (
     <section id="settle">
@@ -29,7 +30,7 @@ export function DecidePart({ payout, who, rules }: DecideProps) {
       <Indications payout={payout} />
       {proposal === null ? null : <Proposed payout={payout} proposal={proposal} who={who} />}
       {maySettle && isDecidable ? <ProposeForm payout={payout} choices={choices} /> : null}
-      {isCancellable && who?.may('cancel') === true ? <CancelForm payout={payout} /> : null}
+      {isCancellable(payout) && who?.may('cancel') === true ? <CancelForm payout={payout} /> : null}
       {maySettle ? null : <p class="hint">Your role may look at it, and not decide.</p>}
     </section>
   );
@@ -70,7 +71,10 @@ function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposa
       </p>
       {isOwn ? <p>Your proposal waits for another person.</p> : null}
       {!isOwn && who?.may('settle') === true ? (
-        <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`}>
+        <Form
+          action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`}
+          name={`confirm ${proposal.decision} of ${proposal.at}`}
+        >
           <input type="hidden" name="decision" value={proposal.decision} />
           <input type="hidden" name="paymentId" value={proposal.paymentId} />
           <Reason id="confirm-reason" />
@@ -86,23 +90,9 @@ function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposa
 function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Choice[] }) {
   return (
     <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`} class="propose">
-      <fieldset>
-        <legend>What becomes of it? One person proposes, another one confirms.</legend>
-        {choices.map(({ decision, whyNot }) => (
-          <p key={decision}>
-            <label>
-              <input type="radio" name="decision" value={decision} required disabled={whyNot !== null} />{' '}
-              {DECISION_WORDS[decision]}
-            </label>
-            {whyNot === null ? null : <small class="hint"> not now: {wordsForPages(whyNot)}</small>}
-          </p>
-        ))}
-      </fieldset>
+      <Choices choices={choices} />
       {choices.some(({ decision, whyNot }) => decision === 'paid' && whyNot === null) ? (
-        <p class="field">
-          <label htmlFor="propose-payment">Payment id, if it was paid</label>
-          <input id="propose-payment" type="text" name="paymentId" maxLength={128} autoComplete="off" />
-        </p>
+        <Field label="Payment id, if it was paid" name="paymentId" id="propose-payment" maxLength={128} />
       ) : null}
       <Reason id="propose-reason" />
       <button type="submit" class="main">
@@ -110,6 +100,34 @@ function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Ch
       </button>
       <p class="hint">The service is asked first, both times: what it says counts for more than what people say.</p>
     </Form>
+  );
+}
+
+function Choices({ choices }: { choices: readonly Choice[] }) {
+  const { typed, problem, control } = useField({ name: 'decision' });
+  const { id, name, autofocus: isFirst, ...described } = control;
+  return (
+    <fieldset role="radiogroup" {...described}>
+      <legend>What becomes of it? One person proposes, another one confirms.</legend>
+      <Wrong id={id} words={problem} />
+      {choices.map(({ decision, whyNot }, index) => (
+        <p key={decision}>
+          <label>
+            <input
+              type="radio"
+              name={name}
+              value={decision}
+              required
+              disabled={whyNot !== null}
+              checked={decision === typed}
+              autofocus={isFirst === true && index === choices.findIndex((one) => one.whyNot === null)}
+            />{' '}
+            {DECISION_WORDS[decision]}
+          </label>
+          {whyNot === null ? null : <small class="hint"> not now: {wordsForPages(whyNot)}</small>}
+        </p>
+      ))}
+    </fieldset>
   );
 }
 
@@ -127,20 +145,6 @@ function CancelForm({ payout }: { payout: Payout }) {
 
 function Reason({ id }: { id: string }) {
   return (
-    <p class="field">
-      <label htmlFor={id}>Reason</label>
-      <input
-        id={id}
-        type="text"
-        name="reason"
-        required
-        maxLength={200}
-        autoComplete="off"
-        aria-describedby={`${id}-hint`}
-      />
-      <small id={`${id}-hint`} class="hint">
-        For the history and the audit log.
-      </small>
-    </p>
+    <Field label="Reason" name="reason" id={id} required maxLength={200} hint="For the history and the audit log." />
   );
 }

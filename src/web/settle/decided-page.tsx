@@ -1,7 +1,6 @@
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import type { Decided } from '../../runs/decide.ts';
-import { wordsForPages } from '../page-words.ts';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */
@@ -23,17 +22,6 @@ export function DecidedPage({ payout, decided }: { payout: Payout; decided: Deci
           </ul>
         </>
       )}
-      <Onwards payout={payout} />
-    </section>
-  );
-}
-
-/** Why a decision was refused. */
-export function NotDecidedPage({ payout, message, remedy }: { payout: Payout; message: string; remedy: string }) {
-  return (
-    <section class="problem" role="alert">
-      <p>{escapeUnseen(wordsForPages(message))}</p>
-      <p>{wordsForPages(remedy)}</p>
       <Onwards payout={payout} />
     </section>
   );

@@ -15,12 +15,14 @@ import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { findPayout, hrefOfRow, ofRow } from '../payouts/find-row.ts';
-import { problemOf } from '../problem.ts';
+import { Problem, problemOf } from '../problem.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
-import { DecidedPage, NotDecidedPage } from './decided-page.tsx';
+import { DecidedPage } from './decided-page.tsx';
 import { openProposed } from './proposed.ts';
 import { ToSettlePage } from './to-settle-page.tsx';
 
+/** The page of a payout, on which its forms stand. */
+const ROW = '/runs/:run/payouts/:line';
 const PAYOUTS_PER_PAGE = 50;
 const PAYOUTS_PER_CALL = 500;
 
@@ -33,10 +35,9 @@ const list = {
 
 /** As much of a form as is taken in; what its fields must be is told with a remedy. */
 const fields = z.record(z.string().max(64), z.string().max(1000));
-const cancelForm = z.strictObject({ csrf: z.string(), reason: reasonText });
+const cancelForm = z.strictObject({ reason: reasonText });
 const decideForm = z
   .strictObject({
-    csrf: z.string(),
     decision: z.enum(DECISIONS, 'must be chosen'),
     paymentId: z.string().trim().max(128, 'must have at most 128 characters').default(''),
     reason: reasonText,
@@ -68,18 +69,15 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
 
   web.post(
     '/runs/:run/payouts/:line/decide',
-    { config: { act: 'settle' }, schema: { ...ofRow, body: fields } },
+    { config: { act: 'settle', page: ROW }, schema: { ...ofRow, body: fields } },
     async (request, reply) => {
       const payout = await findPayout(deps, request.params);
       const { decision, paymentId, reason } = readForm(decideForm, request.body);
       const by = nameOf(request.who);
       const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason };
-      const decided = await decidePayout({ ...app, openPay }, payout, asked).catch(refusalOf);
-      if (decided instanceof Refusal) {
-        const { status, message } = problemOf(decided);
-        const body = NotDecidedPage({ payout, message, remedy: remedyFor(decided, payout, by) });
-        return await sendPage(reply.status(status), deps, { title: 'Nothing was decided', body });
-      }
+      const decided = await decidePayout({ ...app, openPay }, payout, asked).catch((error: unknown) =>
+        refuseDecision(error, payout, by),
+      );
       const now = await findPayout(deps, request.params);
       const title = decided.result === 'proposed' ? 'Proposed' : 'Settled';
       return await sendPage(reply, deps, { title, body: DecidedPage({ payout: now, decided }) });
@@ -88,7 +86,7 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
 
   web.post(
     '/runs/:run/payouts/:line/cancel',
-    { config: { act: 'cancel' }, schema: { ...ofRow, body: fields } },
+    { config: { act: 'cancel', page: ROW }, schema: { ...ofRow, body: fields } },
     async (request, reply) => {
       const payout = await findPayout(deps, request.params);
       const { reason } = readForm(cancelForm, request.body);
@@ -103,16 +101,17 @@ function nameOf(who: Person | null): string {
   return who.name;
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  throw error;
-}
-
-/** What to do about a refusal, for somebody who stands before a page. */
-function remedyFor(refusal: Refusal, { proposal }: Payout, by: string): string {
-  if (refusal.exitCode === EXIT.unavailable) return refusal.remedy;
+/** What came in the way of a decision, with what to do about it for somebody who stands before a page. */
+function refuseDecision(error: unknown, { proposal }: Payout, by: string): never {
+  if (!(error instanceof Refusal) || error.exitCode === EXIT.unavailable) throw error;
   const isOwn = proposal !== null && isSamePerson(proposal.by, by);
-  return `All that is known of it is on its page.${isOwn ? ' What you proposed waits for another person to look and to confirm it.' : ''}`;
+  const { status, message } = problemOf(error);
+  const remedy = 'All that is known of it stands below.';
+  throw new Problem(
+    status,
+    message,
+    isOwn ? `${remedy} What you proposed waits for another person to look and to confirm it.` : remedy,
+  );
 }
 
 const COLUMNS =

@@ -24,7 +24,8 @@ function takeDroppedFiles() {
     show();
   });
   const zone = document.querySelector('.upload input[name="zone"]');
-  if (zone && zone.value === 'UTC') zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const isRefused = document.querySelector('.refusal') !== null;
+  if (zone && zone.value === 'UTC' && !isRefused) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 takeDroppedFiles();
 
@@ -48,6 +49,8 @@ function followRun() {
 const LOST = 'Not connected: what stands here may be old.';
 
 function openLive(place, tell) {
+  // The page's own address may be that of a form which was refused.
+  const page = place.dataset.live.replace(/\/live$/, '');
   const source = new EventSource(place.dataset.live);
   source.addEventListener('open', () => tell('', { isUrgent: true, isShown: true }));
   source.addEventListener('message', ({ data }) => {
@@ -55,12 +58,12 @@ function openLive(place, tell) {
     showProgress(place, data);
     const isOther = stateOf(place) !== before;
     tell(place.querySelector('[data-words]')?.dataset.words ?? '', { isUrgent: isOther, isShown: true });
-    if (isOther) refreshParts();
+    if (isOther) refreshParts(page);
   });
   source.addEventListener('end', ({ data }) => {
     source.close();
     source.hasEnded = true;
-    if (data === 'over') refreshParts();
+    if (data === 'over') refreshParts(page);
     else tell('You have been signed out. Reload the page to go on.', { isUrgent: true, isShown: false });
   });
   source.addEventListener('error', () => {
@@ -101,8 +104,8 @@ function teller(note) {
 }
 
 /** Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. */
-async function refreshParts() {
-  const answer = await fetch(location.href);
+async function refreshParts(address) {
+  const answer = await fetch(address);
   if (!answer.ok || answer.redirected) return;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of document.querySelectorAll('[data-refreshed]')) {

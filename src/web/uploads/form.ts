@@ -1,4 +1,4 @@
-import type { Multipart } from '@fastify/multipart';
+import type { Multipart, MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { requireCsrf } from '../guard.ts';
@@ -44,26 +44,58 @@ export async function readUploadForm(
   sender: FormSender,
 ): Promise<{ upload: Upload; options: UploadOptions }> {
   requireSize(request, deps);
-  let upload: Upload | undefined;
-  const fields: Fields = {};
+  const received: Received = { fields: {}, upload: undefined, fault: undefined };
+  // A form that is refused shows again what it said.
+  request.body = received.fields;
   try {
     for await (const part of partsOf(request)) {
-      requireToken(part, fields, sender);
-      if (part.type === 'field') {
-        takeField(fields, part);
-        continue;
-      }
-      requireOnlyFile(part, upload);
-      upload = await stageUpload(deps, { bytes: part.file, name: part.filename, person: sender.person });
+      requireToken(part, received.fields, sender);
+      await takePart(deps, received, { part, person: sender.person });
     }
-    if (upload === undefined) throw noFile();
-    return { upload, options: optionsOf(fields) };
+    if (received.fault !== undefined) throw received.fault;
+    if (received.upload === undefined) throw noFile();
+    return { upload: received.upload, options: optionsOf(received.fields) };
   } catch (error) {
-    if (upload !== undefined) await removeUpload(deps, upload.id);
+    if (received.upload !== undefined) await removeUpload(deps, received.upload.id);
     // What is still coming is read and dropped: a browser shows the answer once it has sent everything.
     request.raw.unpipe();
     request.raw.resume();
-    throw error;
+    throw received.fault ?? error;
+  }
+}
+
+/** What came of a form so far. */
+interface Received {
+  readonly fields: Fields;
+  upload: Upload | undefined;
+  /** Why the form is refused; it is read to its end all the same, for fields follow the file. */
+  fault: Error | undefined;
+}
+
+async function takePart(
+  deps: UploadDeps,
+  received: Received,
+  { part, person }: { part: Multipart; person: string },
+): Promise<void> {
+  try {
+    if (part.type === 'field') takeField(received.fields, part);
+    else received.upload = await takeFile(deps, part, { upload: received.upload, person });
+  } catch (error) {
+    received.fault ??= error instanceof Error ? error : new Error('a part of a form was not taken', { cause: error });
+  }
+}
+
+async function takeFile(
+  deps: UploadDeps,
+  part: MultipartFile,
+  { upload, person }: { upload: Upload | undefined; person: string },
+): Promise<Upload> {
+  try {
+    requireOnlyFile(part, upload);
+    const bytes = part.file.iterator({ destroyOnReturn: false });
+    return await stageUpload(deps, { bytes, name: part.filename, person });
+  } finally {
+    part.file.resume();
   }
 }
 
@@ -106,7 +138,10 @@ function takeField(fields: Fields, { fieldname, value, valueTruncated, fieldname
   if (name === undefined || fieldnameTruncated || typeof value !== 'string') {
     throw new Problem(400, 'The form has a field that is not known here.', 'Send it from the upload page.');
   }
-  if (valueTruncated) throw new Problem(413, `The field "${labelOf(name)}" is too long.`, 'Write less into it.');
+  if (valueTruncated)
+    throw new Problem(413, `The field "${labelOf(name)}" is too long.`, 'Write less into it.', {
+      [name]: 'It is too long.',
+    });
   if (fields[name] !== undefined) {
     throw new Problem(400, `The form has the field "${labelOf(name)}" twice.`, 'Send it from the upload page.');
   }
@@ -122,7 +157,8 @@ function requireOnlyFile(part: { fieldname: string; filename: string | undefined
 }
 
 function noFile(): Problem {
-  return new Problem(400, 'No file was chosen.', 'Choose the payout file on the upload page.');
+  const remedy = 'Choose the payout file on the upload page.';
+  return new Problem(400, 'No file was chosen.', remedy, { file: 'It must be chosen.' });
 }
 
 const isTicked = z.enum(['yes', ''], 'must be yes or empty').transform((text) => text === 'yes');
@@ -171,6 +207,7 @@ const TIME_WITHOUT_USE = new Problem(
   422,
   'A "Start time" is given, and "Start" says another one.',
   'Choose "At the time below" as its Start, or leave the Start time empty.',
+  { at: 'It goes with the Start "At the time below" only.' },
 );
 
 /** One total in a line, such as `USD 1234.56`. */
@@ -185,6 +222,7 @@ function totalsOf(text: string): UploadOptions['expectTotals'] {
         422,
         'An expected total is not a currency and an amount.',
         'Write one total in each line, such as USD 1234.56, with a point and without thousands.',
+        { expectTotals: 'It must have a currency and an amount in each line.' },
       );
     });
 }

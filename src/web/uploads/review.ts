@@ -136,6 +136,7 @@ function moneyOf({ currency, amount }: UploadOptions['expectTotals'][number]): M
     422,
     `The expected total ${currency} ${amount} is no amount of a known currency.`,
     'Write one total in each line, such as USD 1234.56.',
+    { expectTotals: `It must have amounts of known currencies; ${currency} ${amount} is none.` },
   );
 }
 
@@ -143,7 +144,8 @@ function moneyOf({ currency, amount }: UploadOptions['expectTotals'][number]): M
 export function requireSense(deps: ReviewDeps, options: UploadOptions): void {
   const currencies = options.expectTotals.map(moneyOf).map(({ currency }) => currency);
   if (new Set(currencies).size < currencies.length) {
-    throw new Problem(422, 'The expected totals name a currency twice.', 'Write one total for each currency.');
+    const words = 'The expected totals name a currency twice.';
+    throw new Problem(422, words, 'Write one total for each currency.', { expectTotals: words });
   }
   startOfUpload(deps, options);
   requireCostPreview(driftOf(options), deps.asker);
@@ -155,10 +157,13 @@ export function startOfUpload({ clock }: Pick<UploadDeps, 'clock'>, { at, zone }
     return at === null ? undefined : startOf({ at, zone: zone ?? undefined }, clock);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    const words = error.message.replace(/^--at /, 'The start time ').replace('--zone', 'a time zone');
+    const field = error.message.startsWith('--at ') ? 'at' : 'zone';
     throw new Problem(
       422,
-      error.message.replace(/^--at /, 'The start time ').replace('--zone', 'a time zone'),
+      words,
       'Give a day and time to come, and its time zone, such as Europe/Berlin; or let it start at once.',
+      { [field]: words },
     );
   }
 }
@@ -177,6 +182,7 @@ export async function keepTemplate(deps: UploadDeps, { id }: Upload, { template 
       422,
       'This template is of no use.',
       'Have it mended: "payrun template check" tells what is wrong.',
+      { template: 'It is of no use: something is wrong with it.' },
     );
   }
   await writeFile(uploadPath(deps, id, 'template.json'), text, { mode: FILE_MODE, flag: 'wx' });

@@ -48,7 +48,7 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
     return sendTable(reply, 'uploads', uploadRows(await listSeen(deps, whoOf(request))));
   });
 
-  web.post('/upload', { config: { act: 'submit', checksCsrf: true } }, async (request, reply) => {
+  web.post('/upload', { config: { act: 'submit', checksCsrf: true, page: '/upload' } }, async (request, reply) => {
     const { name: person, csrf } = whoOf(request);
     const { upload, options } = await readUploadForm(request, uploading, { person, csrf });
     await reviewUpload(uploading, upload, options);

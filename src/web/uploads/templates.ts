@@ -29,7 +29,8 @@ export async function listTemplates(folder: string | null): Promise<TemplateChoi
 export async function templateText(folder: string | null, file: string): Promise<string> {
   // Only a name that was listed is ever part of a path.
   if ((await namesIn(folder)).includes(file)) return await readTemplateText(join(folder ?? '', file));
-  throw new Problem(422, 'There is no such template.', 'Choose one of those that the upload page offers.');
+  const words = 'There is no such template.';
+  throw new Problem(422, words, 'Choose one of those that the upload page offers.', { template: words });
 }
 
 async function namesIn(folder: string | null): Promise<string[]> {

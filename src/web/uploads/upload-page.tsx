@@ -1,8 +1,7 @@
-import type { ComponentChildren } from 'preact';
-import { useContext } from 'preact/hooks';
 import { REQUIRED_COLUMNS } from '../../intake/columns.ts';
+import { Choice, Field, Hint, LongField, Tick, useField, Wrong } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
-import { CsrfContext } from '../parts/form.tsx';
+import { Form, useRefusal } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { TemplateChoice } from './templates.ts';
@@ -27,18 +26,17 @@ export function UploadPage({ uploads, ...form }: UploadPageProps) {
   );
 }
 
-/** Its token comes first: the file is not taken before it was checked. */
+/** The token comes first: the file is not taken before it was checked. */
 function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPageProps, 'uploads'>) {
-  const csrf = useContext(CsrfContext);
+  const refused = useRefusal({ action: UPLOAD });
   return (
-    <form method="post" action="/upload" encType="multipart/form-data" class="upload">
-      <input type="hidden" name="csrf" value={csrf} />
+    <Form action={UPLOAD} encType="multipart/form-data" class="upload">
       <FileField fileBytesMax={fileBytesMax} />
       <NeededColumns />
       {templates.length === 0 ? null : <TemplateField templates={templates} />}
       <CheckFields />
       <StartFields />
-      <details>
+      <details open={refused !== null}>
         <summary>More</summary>
         {canLimitCost ? <DriftField /> : null}
         <Tick
@@ -53,21 +51,27 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
         </button>
       </p>
       <p class="hint">Nothing is paid by this. You see what is wrong, or what it comes to, and then hand it in.</p>
-    </form>
+    </Form>
   );
 }
 
+const UPLOAD = '/upload';
+
+/** No browser chooses a file for anybody, so it is asked for anew. */
 function FileField({ fileBytesMax }: { fileBytesMax: number }) {
-  const bytes = shownCount(fileBytesMax);
+  const refused = useRefusal({ action: UPLOAD });
+  const hint = `CSV, a workbook (.xlsx) or a payment message (.xml), up to ${shownCount(fileBytesMax)} bytes. It can be dropped here.`;
+  const { problem, control } = useField({ name: 'file', hint });
+  const note = problem ?? (refused === null ? undefined : 'Choose the file again: nothing of it was kept.');
+  const describedBy = `${note === undefined ? '' : `problem-${control.id} `}hint-${control.id}`;
   return (
     <div class="drop">
-      <Labelled
-        label="Payout file"
-        name="file"
-        hint={`CSV, a workbook (.xlsx) or a payment message (.xml), up to ${bytes} bytes. It can be dropped here.`}
-      >
-        <input type="file" id="field-file" name="file" required aria-describedby="hint-file" />
-      </Labelled>
+      <p class="field">
+        <label htmlFor={control.id}>Payout file</label>
+        <Wrong id={control.id} words={note} />
+        <input type="file" required {...control} aria-describedby={describedBy} />
+        <Hint id={control.id} words={hint} />
+      </p>
       <output class="hint" data-chosen aria-live="polite" />
     </div>
   );
@@ -88,51 +92,24 @@ function NeededColumns() {
   );
 }
 
-/** A labelled field, with what helps to fill it in. */
-function Labelled(props: { label: string; name: string; hint?: string; children: ComponentChildren }) {
-  const { label, name, hint, children } = props;
-  return (
-    <p class="field">
-      <label for={`field-${name}`}>{label}</label>
-      {children}
-      {hint === undefined ? null : (
-        <small id={`hint-${name}`} class="hint">
-          {hint}
-        </small>
-      )}
-    </p>
-  );
-}
-
 function TemplateField({ templates }: { templates: readonly TemplateChoice[] }) {
-  return (
-    <Labelled label="Template" name="template">
-      <select id="field-template" name="template">
-        <option value="">None: the plain payout file</option>
-        {templates.map(({ file, name, description }) => (
-          <option key={file} value={file}>
-            {description === '' ? name : `${name}: ${description}`}
-          </option>
-        ))}
-      </select>
-    </Labelled>
+  const options = templates.map(
+    ({ file, name, description }) => [file, description === '' ? name : `${name}: ${description}`] as const,
   );
+  return <Choice label="Template" name="template" options={[['', 'None: the plain payout file'], ...options]} />;
 }
 
 function CheckFields() {
   return (
     <fieldset>
       <legend>What the file should hold</legend>
-      <Labelled label="Expected rows" name="expectRows">
-        <input type="text" inputMode="numeric" pattern="[0-9]{0,9}" id="field-expectRows" name="expectRows" />
-      </Labelled>
-      <Labelled
+      <Field label="Expected rows" name="expectRows" inputMode="numeric" pattern="[0-9]{0,9}" />
+      <LongField
         label="Expected totals"
         name="expectTotals"
+        rows={3}
         hint="One in each line, such as USD 1234.56. The file is refused unless they fit; left empty, they are not compared."
-      >
-        <textarea id="field-expectTotals" name="expectTotals" rows={3} aria-describedby="hint-expectTotals" />
-      </Labelled>
+      />
       <Tick
         name="skipInvalid"
         label="Skip invalid rows"
@@ -146,51 +123,30 @@ function StartFields() {
   return (
     <fieldset>
       <legend>When it is to start</legend>
-      <Labelled label="Start" name="start">
-        <select id="field-start" name="start">
-          <option value="now">As soon as it may</option>
-          <option value="at">At the time below</option>
-          <option value="schedule">With the next schedule that starts runs</option>
-        </select>
-      </Labelled>
-      <Labelled label="Start time" name="at">
-        <input type="datetime-local" id="field-at" name="at" placeholder="2026-03-30T06:30" />
-      </Labelled>
-      <Labelled label="Time zone" name="zone" hint="Such as Europe/Berlin.">
-        <input type="text" id="field-zone" name="zone" value="UTC" maxLength={64} aria-describedby="hint-zone" />
-      </Labelled>
+      <Choice
+        label="Start"
+        name="start"
+        options={[
+          ['now', 'As soon as it may'],
+          ['at', 'At the time below'],
+          ['schedule', 'With the next schedule that starts runs'],
+        ]}
+      />
+      <Field label="Start time" name="at" isTime placeholder="2026-03-30T06:30" />
+      <Field label="Time zone" name="zone" value="UTC" maxLength={64} hint="Such as Europe/Berlin." />
     </fieldset>
   );
 }
 
 function DriftField() {
   return (
-    <Labelled
+    <Field
       label="Largest drift of costs, in basis points"
       name="maxCostDrift"
+      inputMode="numeric"
+      pattern="[0-9]{0,5}"
       hint="A payout that costs so much more than when it was handed in is held. Empty: no limit."
-    >
-      <input
-        type="text"
-        inputMode="numeric"
-        pattern="[0-9]{0,5}"
-        id="field-maxCostDrift"
-        name="maxCostDrift"
-        aria-describedby="hint-maxCostDrift"
-      />
-    </Labelled>
-  );
-}
-
-function Tick({ name, label, hint }: { name: string; label: string; hint: string }) {
-  return (
-    <p class="tick">
-      <input type="checkbox" id={`field-${name}`} name={name} value="yes" aria-describedby={`hint-${name}`} />{' '}
-      <label for={`field-${name}`}>{label}</label>{' '}
-      <small id={`hint-${name}`} class="hint">
-        {hint}
-      </small>
-    </p>
+    />
   );
 }
 
