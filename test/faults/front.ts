@@ -26,8 +26,15 @@ interface Front {
   close(): Promise<void>;
 }
 
-/** Passes connections to the address on to the service, out of TLS where a key and a certificate are given. */
+/** By their addresses: some stand until the next one, for payrun speaks to them as long as its row lasts. */
+const fronts = new Map<string, Front>();
+
+/**
+ * Passes connections to the address on to the service, out of TLS where a key and a certificate are given; in the place of
+ * whatever stood there.
+ */
 export async function startFront(rig: Rig, address: string, tls?: TlsOptions): Promise<Front> {
+  await fronts.get(address)?.close();
   const { port } = new URL(rig.service.url('test'));
   const sockets = new Set<Socket>();
   const pass = (client: Socket): void => {
@@ -50,15 +57,17 @@ export async function startFront(rig: Rig, address: string, tls?: TlsOptions): P
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
   });
-  // Some stand until the process ends, for payrun speaks to them as long as its row lasts.
   server.listen(FRONT_PORT, address).unref();
   await once(server, 'listening');
-  return {
+  const front: Front = {
     async close() {
+      fronts.delete(address);
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  fronts.set(address, front);
+  return front;
 }
 
 /** The setting under which a process runs some code before its own. */

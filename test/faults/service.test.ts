@@ -26,10 +26,10 @@ const CONCURRENCY = 4;
 const AWAY: readonly Fault[] = ['error503BeforeCommit', 'quoteError503', 'lookUpError503', 'tokenFails'];
 /** Three times the time-out of a request in CI. */
 const AWAY_MS = DEPTH === 'short' ? 3000 : 5 * 60_000;
-/** How often one process tries a service that stays away: after 0.25 s at least, doubling to 30 s (src/service/outage.ts). */
+/** How often one process tries a service that stays away: after 0.25 s at least, doubling to 4 s (src/service/outage.ts). */
 const triesMax = (ms: number): number => {
   let tries = 0;
-  for (let at = 0, wait = 250; at + wait <= ms; at += wait, wait = Math.min(2 * wait, 30_000)) tries += 1;
+  for (let at = 0, wait = 250; at + wait <= ms; at += wait, wait = Math.min(2 * wait, 4000)) tries += 1;
   return tries + 1;
 };
 /** Failures in a row before a process takes the service to be away. */
