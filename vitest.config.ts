@@ -8,7 +8,8 @@ export default defineConfig({
     globalSetup: ['test/faults/build.ts'],
     environment: 'node',
     pool: 'forks',
-    maxWorkers: 2,
+    // Of two cores: tests wait for processes, timers and disks more than they compute.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // A condition that is waited for comes in its time, however busy the machine is.
