@@ -82,6 +82,8 @@ describe.skipIf(!hasEngine())('with Redis in a container', () => {
     await expect(ledger.payouts.arm(arming)).resolves.toMatchObject({ armed: false, refusal: 'season' });
 
     await enterDir(ledger, DATA_DIR);
+    // The connection that found itself on a server nobody knew was cut, and comes anew.
+    await vi.waitUntil(() => connections.arming.status === 'ready', { timeout: TEST_MS_MAX });
     await expect(ledger.payouts.arm(arming)).resolves.toMatchObject({ armed: true });
     await expect(countersOf(ledger, runId)).resolves.toEqual(await recount(ledger, runId));
     for (const connection of Object.values(connections)) connection.disconnect();
