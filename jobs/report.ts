@@ -12,17 +12,17 @@ const NEXT_VERSION_MS_MAX = 3_600_000;
 /** Writes the report of a run that is over, unless nothing changed since the last one. */
 export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'report'>): Promise<void> {
   const run = await app.ledger.runs.read(runId);
-  if (run === undefined || run.finishedAt === null || isReported(run)) return;
+  if (run === undefined || run.finishedAt === null || isUpToDate(run)) return;
   await lookUpDeadQuotes({ ...pay, ledger: app.ledger }, run);
   const { summary } = await writeReport(app, runId);
   app.log.info('a report was written', { run: runId });
   if (!summary.ties) app.log.error('a report does not tie', { run: runId });
   const after = await app.ledger.runs.read(runId);
-  if (after !== undefined && !isReported(after)) await app.jobs.add('report', [reportJob(after, app.clock.now())]);
+  if (after !== undefined && !isUpToDate(after)) await app.jobs.add('report', [reportJob(after, app.clock.now())]);
 }
 
 /** Whether the newest report has all that happened. */
-function isReported(run: Run): boolean {
+function isUpToDate(run: Run): boolean {
   return run.reportVersion > 0 && run.reportedChanges === run.changes;
 }
 
