@@ -28,9 +28,11 @@ export function openSource({ config, clock }: SourceDeps, address: string): Inbo
 }
 
 /**
- * Throws a Refusal (exit 2) for an inbox in a local folder that is not there, or that is no safe one. Nobody looks on when a
- * schedule reads one: a folder that was mistyped, or whose share is not mounted, must not be made anew and found empty.
+ * Throws a Refusal (exit 2) for an inbox in a local folder that is not there, or that is no safe one, and for an address that
+ * is none. Nobody looks on when a schedule reads one: a folder that was mistyped, or whose share is not mounted, must not be
+ * made anew and found empty.
  */
 export async function requireFolder(address: string): Promise<void> {
-  if (!isSftpAddress(address)) await examineInbox(resolve(address));
+  if (isSftpAddress(address)) parseSftpAddress(address);
+  else await examineInbox(resolve(address));
 }

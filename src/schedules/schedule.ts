@@ -39,7 +39,7 @@ export const actText = z.string().transform((text, context): Act => {
   return z.NEVER;
 });
 
-const PASSWORD = /^[a-z]+:\/\/[^/@]*:[^/]*@/i;
+const PASSWORD = /^\s*[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/]*@/i;
 
 /** Whether an inbox is named by an address, such as `sftp://host/in`, and not by a folder. */
 export function isAddress(dir: string): boolean {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { Refusal } from '../refusal.ts';
 import { problemOf } from './problem.ts';
 import type { RefusedForm, Web, WebDeps } from './web.ts';
 
@@ -56,8 +57,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** An address with a password in it, which nobody is shown again. */
-const WITH_PASSWORD = /^[a-z]+:\/\/[^/@]*:[^/]*@/i;
+/** An address that may have a password in it, which nobody is shown again; passwords and names may have signs / and @. */
+const WITH_PASSWORD = /^\s*[a-z][a-z0-9+.-]*:\/\/.*:.*@/is;
 
 function refusedForm(error: unknown, { id, url, body, params }: FastifyRequest, route: string): RefusedForm {
   const problem = problemOf(error);
@@ -71,7 +72,8 @@ function refusedForm(error: unknown, { id, url, body, params }: FastifyRequest, 
   const first = wrong.toSorted((one, other) => order.indexOf(one) - order.indexOf(other)).at(0);
   const [action = ''] = url.split('?', 1);
   const page = route.replaceAll(/:(\w+)/g, (_all, name: string) => String(isRecord(params) ? params[name] : ''));
-  return { problem, requestId: id, page, action, form, typed, first };
+  const mayBeDone = problem.status >= 500 && !(error instanceof Refusal);
+  return { problem, requestId: id, mayBeDone, page, action, form, typed, first };
 }
 
 /** What the page is asked for with: the query under which the form was seen, where the browser tells it. */

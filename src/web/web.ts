@@ -45,6 +45,8 @@ export interface Person {
 export interface RefusedForm {
   readonly problem: Problem;
   readonly requestId: string;
+  /** Whether something failed on the way, after which nobody knows how much of it was done. */
+  readonly mayBeDone: boolean;
   /** The path of its page. */
   readonly page: string;
   /** Where it was sent. */

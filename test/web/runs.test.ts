@@ -134,6 +134,23 @@ describe('the list of runs', () => {
     ]);
     expect(parse((await anna.get('/runs.csv?state=finished')).text, { columns: true })).toEqual([]);
   });
+
+  test('has as CSV no run that has left the state which was asked for since it was found', async () => {
+    const { app, person } = await openWebRig(server.url);
+    for (const id of ['stays', 'leaves']) {
+      await recordRun(app.ledger, { id, lines: [2] });
+      await app.ledger.runs.move(id, { to: 'paused', actor: 'test', reason: 'test' });
+    }
+    const anna = await person('anna', 'viewer');
+    const find = app.ledger.runs.find.bind(app.ledger.runs);
+    vi.spyOn(app.ledger.runs, 'find').mockImplementationOnce(async (search) => {
+      const found = await find(search);
+      await app.ledger.runs.move('leaves', { to: 'cancelled', actor: 'test', reason: 'test' });
+      return found;
+    });
+    const rows: Record<string, string>[] = parse((await anna.get('/runs.csv?state=paused')).text, { columns: true });
+    expect(rows.map(({ run, state }) => [run, state])).toEqual([['stays', 'paused']]);
+  });
 });
 
 describe('the page of a run', () => {

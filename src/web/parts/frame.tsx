@@ -77,7 +77,7 @@ function Frame({ title, who, place, path, refused, children }: FrameProps) {
     <html lang="en" class={place.colour}>
       <head>
         <meta charset="utf-8" />
-        <title>{`${refused === null ? '' : 'Not done: '}${title} · payrun`}</title>
+        <title>{`${refusalWords(refused)}${title} · payrun`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <link rel="stylesheet" href="/static/payrun.css" />
@@ -105,6 +105,11 @@ function Frame({ title, who, place, path, refused, children }: FrameProps) {
       </body>
     </html>
   );
+}
+
+function refusalWords(refused: RefusedForm | null): string {
+  if (refused === null) return '';
+  return refused.mayBeDone ? 'Perhaps not done: ' : 'Not done: ';
 }
 
 function Menu({ who, path }: { who: Person; path: string }) {

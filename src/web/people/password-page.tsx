@@ -15,7 +15,7 @@ export function PasswordPage({ name, isFirst }: PasswordProps) {
     <>
       <p>
         {isFirst
-          ? 'The secret was right; it lets you choose a password, once. Nobody else will know it.'
+          ? 'A one-time secret lets you choose a password, once. Nobody else will know it.'
           : 'All your other sessions end when you change it.'}
       </p>
       <Form action="/password">

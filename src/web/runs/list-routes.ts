@@ -41,7 +41,7 @@ export function addRunList(web: Web, deps: WebDeps): void {
   web.get('/runs.csv', { config: { act: 'read' }, schema: asCsv }, async (request, reply) => {
     const { state, text } = request.query;
     const { ids } = await ledger.runs.find({ state: state || undefined, text });
-    return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids) });
+    return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids, state) });
   });
 }
 
@@ -63,12 +63,12 @@ const FACTS = [
   'inFile',
 ];
 
-/** A line for each currency of each run. */
-async function* runsCsv(deps: WebDeps, ids: readonly string[]): AsyncGenerator<string, void> {
+/** A line for each currency of each run that is still in the state; '' for any. */
+async function* runsCsv(deps: WebDeps, ids: readonly string[], state: Run['state'] | ''): AsyncGenerator<string, void> {
   yield tableCsv([[...FACTS, ...OUTCOMES]]);
   for (let from = 0; from < ids.length; from += CSV_RUNS_PER_READ) {
     const runs = await readRuns(deps, ids.slice(from, from + CSV_RUNS_PER_READ));
-    yield tableCsv(runs.flatMap(csvRows));
+    yield tableCsv(runs.filter((run) => state === '' || run.state === state).flatMap(csvRows));
   }
 }
 

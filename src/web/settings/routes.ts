@@ -25,7 +25,7 @@ export function addSettingsPages(web: Web, deps: WebDeps): void {
 
   web.get(PAGE, { config: { act: 'read' }, schema: shown }, async (request, reply) => {
     const { head, sections } = await readAll(deps);
-    const { adopted } = request.query;
+    const adopted = request.refused === null ? request.query.adopted : '';
     const body = SettingsPage({ head, sections, safety: app.safety, adopted, who: request.who });
     return await sendPage(reply, deps, { title: 'Settings', body });
   });
