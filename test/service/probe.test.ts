@@ -141,17 +141,19 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 describe('the answers turn with what the service does, and no others do: it', () => {
-  test.concurrent.each(Object.entries(CASES))(
-    '%s',
-    async (_what, { switches, turned, lacking, hurried = false }) => {
-      const probed = await probeSandbox(switches, hurried ? HURRIED : {});
-      expect(probed.verdicts).toEqual({ ...GOOD, ...turned });
-      expect(probed.lacking).toEqual(lacking);
-      expect(probed.requestsSeen).toBeLessThanOrEqual(REQUESTS_MAX);
-      expect(probed.findings.map(({ meaning }) => meaning)).not.toContain('');
-    },
-    SLOW_MS * 2,
-  );
+  async function turns(_what: string, { switches, turned, lacking, hurried = false }: Case): Promise<void> {
+    const probed = await probeSandbox(switches, hurried ? HURRIED : {});
+    expect(probed.verdicts).toEqual({ ...GOOD, ...turned });
+    expect(probed.lacking).toEqual(lacking);
+    expect(probed.requestsSeen).toBeLessThanOrEqual(REQUESTS_MAX);
+    expect(probed.findings.map(({ meaning }) => meaning)).not.toContain('');
+  }
+
+  // A burst of reads is one only while nothing else keeps this process busy.
+  const needsCalm = ([what]: [string, Case]): boolean => what === 'limits reads';
+  const cases = Object.entries(CASES);
+  test.concurrent.each(cases.filter((one) => !needsCalm(one)))('%s', turns, SLOW_MS * 2);
+  test.each(cases.filter(needsCalm))('%s', turns, SLOW_MS * 2);
 });
 
 describe('a probe', () => {
@@ -182,7 +184,7 @@ describe('a probe', () => {
   test(
     'says what a 429 told it',
     async () => {
-      const retryAfters = ['1', ''].map((retryAfter) => probeSandbox({ rateLimitPerSecond: 17, retryAfter }));
+      const retryAfters = ['1', ''].map((retryAfter) => probeSandbox({ rateLimitPerSecond: 15, retryAfter }));
       const [told, untold] = await Promise.all(retryAfters);
       expect(told?.finding('P12').conclusion).toContain('Retry-After: "1"');
       expect(untold?.finding('P12').conclusion).toContain('Retry-After: none');
