@@ -140,17 +140,20 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-describe('the answers turn with what the service does, and no others do: it', () => {
-  async function turns(_what: string, { switches, turned, lacking, hurried = false }: Case): Promise<void> {
-    const probed = await probeSandbox(switches, hurried ? HURRIED : {});
-    expect(probed.verdicts).toEqual({ ...GOOD, ...turned });
-    expect(probed.lacking).toEqual(lacking);
-    expect(probed.requestsSeen).toBeLessThanOrEqual(REQUESTS_MAX);
-    expect(probed.findings.map(({ meaning }) => meaning)).not.toContain('');
-  }
+async function turns(_what: string, { switches, turned, lacking, hurried = false }: Case): Promise<void> {
+  const probed = await probeSandbox(switches, hurried ? HURRIED : {});
+  expect(probed.verdicts).toEqual({ ...GOOD, ...turned });
+  expect(probed.lacking).toEqual(lacking);
+  expect(probed.requestsSeen).toBeLessThanOrEqual(REQUESTS_MAX);
+  expect(probed.findings.map(({ meaning }) => meaning)).not.toContain('');
+}
 
-  // A burst of reads is one only while nothing else keeps this process busy.
-  const needsCalm = ([what]: [string, Case]): boolean => what === 'limits reads';
+/** A burst of reads is one only while nothing else keeps this process busy. */
+function needsCalm([what]: [string, Case]): boolean {
+  return what === 'limits reads';
+}
+
+describe('the answers turn with what the service does, and no others do: it', () => {
   const cases = Object.entries(CASES);
   test.concurrent.each(cases.filter((one) => !needsCalm(one)))('%s', turns, SLOW_MS * 2);
   test.each(cases.filter(needsCalm))('%s', turns, SLOW_MS * 2);
