@@ -1,13 +1,11 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from 'node:v8';
 import type { ExitCode } from '../refusal.ts';
 import { explain } from './explain.ts';
+import { keepMemoryFlat } from './memory.ts';
 import { say } from './print.ts';
 import { openProgram } from './program.ts';
 
-// V8 may take the rows of a file for objects that live long, by those of one piece that lived when memory was first tidied
-// up. All rows would then pile up where it tidies up seldom: 30 to 70 MB more, in one run of four (docs/performance.md).
-setFlagsFromString('--no-allocation-site-pretenuring');
+keepMemoryFlat();
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // Whoever read our output has seen enough of it.

@@ -4,7 +4,7 @@ import { openBatch } from './batch.ts';
 import { SCHEMA_VERSION } from './head.ts';
 import { quotesKey, UNSENT } from './keys.ts';
 import { readRecord } from './record.ts';
-import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
+import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
 import { ARM } from './scripts/arm.ts';
 import { DEFER } from './scripts/feed.ts';
 import { MOVE } from './scripts/move.ts';
@@ -186,7 +186,7 @@ export function openPayouts(
       disproved: textOf(disproved).split(',').filter(Boolean),
       now: integerOf(now),
     };
-    const replies = listOf(records);
+    const replies = recordsOf(records);
     return places.map((place, index) => {
       try {
         const record = readRecord(replies[index], { runId: place.runId, line: place.line });
@@ -242,7 +242,7 @@ export function openPayouts(
 function armArgument(arming: Arming): Record<string, unknown> {
   return {
     r: arming.runId,
-    l: arming.line,
+    l: String(arming.line),
     v: arming.version,
     h: arming.rowHash,
     q: arming.quoteId,
@@ -289,7 +289,7 @@ function armAnswer(reply: unknown): ArmAnswer {
 function moveArgument(move: PayoutMove): Record<string, unknown> {
   return {
     r: move.runId,
-    l: move.line,
+    l: String(move.line),
     v: move.version,
     q: move.quoteId,
     t: move.to,

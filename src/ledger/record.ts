@@ -181,15 +181,17 @@ export function costLimitField({ debited, arrives, driftBp }: CostLimit): Record
   return { cx: `${debited} ${arrives} ${driftBp}` };
 }
 
+/** One step for each version that was a move; notes raise the version as well. */
 function readHistory(fields: Fields): HistoryEntry[] {
-  const steps: { version: number; entry: HistoryEntry }[] = [];
-  for (const [name, value] of fields) {
-    if (!/^h[0-9]+$/.test(name)) continue;
-    const [to = '', at = '', actor = '', reason = '', exchange = ''] = value.split(SEPARATOR);
-    const entry = { to: stateOf(to), at: Number.parseInt(at, 10), actor, reason, exchange };
-    steps.push({ version: Number.parseInt(name.slice(1), 10), entry });
+  const last = count(fields, 'v');
+  const steps: HistoryEntry[] = [];
+  for (let version = 1; version <= last; version++) {
+    const step = fields.get(`h${version}`);
+    if (step === undefined) continue;
+    const [to = '', at = '', actor = '', reason = '', exchange = ''] = step.split(SEPARATOR);
+    steps.push({ to: stateOf(to), at: Number.parseInt(at, 10), actor, reason, exchange });
   }
-  return steps.toSorted((a, b) => a.version - b.version).map(({ entry }) => entry);
+  return steps;
 }
 
 function readProposal(text: string | undefined): Proposal | null {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { PAYOUT_STATES, type Payout, type PayoutState, type RefusedRow } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
 import { readRecord } from './record.ts';
-import { integerOf, LedgerFault, listOf, runScript, script } from './script.ts';
+import { integerOf, LedgerFault, listOf, recordsOf, runScript, script } from './script.ts';
 import { READ } from './scripts/read.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
@@ -40,7 +40,7 @@ export function openRows(redis: Redis, keys: LedgerKeys): Rows {
 
   async function records(runId: string, lines: readonly number[]): Promise<(Payout | RefusedRow)[]> {
     const args = lines.flatMap((line) => [runId, line]);
-    const replies = listOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
+    const replies = recordsOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
     return lines.flatMap((line, index) => {
       const record = readRecord(replies[index], { runId, line });
       return record === undefined || 'rowless' in record ? [] : [record];
@@ -51,11 +51,17 @@ export function openRows(redis: Redis, keys: LedgerKeys): Rows {
     linesIn: (runId, { state, from = 0 }) => linesOf(redis, keys.index(runId, state), from),
     async *rows(runId, states = ROW_STATES) {
       const indexes = states.map((state) => keys.index(runId, state));
+      let ahead: ReturnType<typeof records> | undefined;
       for await (const lines of linesOfAll(redis, indexes)) {
         for (let from = 0; from < lines.length; from += RECORDS_PER_CALL) {
-          yield await records(runId, lines.slice(from, from + RECORDS_PER_CALL));
+          const next = records(runId, lines.slice(from, from + RECORDS_PER_CALL));
+          // What fails is thrown where it is waited for, unless nobody reads so far.
+          next.catch(() => {});
+          if (ahead !== undefined) yield await ahead;
+          ahead = next;
         }
       }
+      if (ahead !== undefined) yield await ahead;
     },
     async page(runId, { states = ROW_STATES, from = 0, skip = 0, most }) {
       const indexes = states.map((state) => keys.index(runId, state));

@@ -171,9 +171,10 @@ const RUN_MOVE_RESULTS: readonly RunMoveAnswer['result'][] = [
 
 function recordArgument(row: RowRecord): Record<string, unknown> {
   return {
-    l: row.line,
+    l: String(row.line),
     s: row.state,
-    f: row.fields,
+    f: Object.entries(row.fields).flat(),
+    b: row.fields['ben'],
     a: row.amount?.minor.toString(),
     c: row.amount?.currency,
     h: row.referenceHash ?? undefined,

@@ -32,6 +32,8 @@ export interface IdentityFindings {
   readonly warnings: readonly Problem[];
 }
 
+const NOTHING_FOUND: IdentityFindings = { problems: [], problemsTotal: 0, refused: 0, warnings: [] };
+
 export interface IdentityLister {
   listIdentities(type: IdentityType): Promise<Answer>;
 }
@@ -97,6 +99,7 @@ export function openIdentityBook(deps: {
     async check(path, checked) {
       const { problemsMax } = checked.reading.limits;
       await readStaleLists();
+      if (TYPES.every((type) => lists[type] === undefined)) return NOTHING_FOUND;
       const findings = await lookThrough(path, checked, problemsMax);
       const isFresh = deps.clock.monotonic() - readAt < ANSWER_MS_MAX;
       if ((findings.refused === 0 && findings.warnings.length === 0) || isFresh) return findings;

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
 import { parse } from 'csv-parse';
+import { keepMemoryFlat } from '../../src/cli/memory.ts';
 import { withApp } from '../../src/cli/open.ts';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
 import { EXIT } from '../../src/refusal.ts';
@@ -22,8 +22,7 @@ export interface IntakeTaken {
   readonly runId?: string;
 }
 
-// As src/cli/main.ts does.
-setFlagsFromString('--no-allocation-site-pretenuring');
+keepMemoryFlat();
 
 /** The limit: nothing but csv-parse, as its stream is read fastest. */
 async function parseOnly(file: string): Promise<number> {

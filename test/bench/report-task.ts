@@ -2,10 +2,10 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setFlagsFromString } from 'node:v8';
 import { parse } from 'csv-parse';
 import { stringify } from 'csv-stringify';
 import { stringify as stringifyNow } from 'csv-stringify/sync';
+import { keepMemoryFlat } from '../../src/cli/memory.ts';
 import { withLedger } from '../../src/cli/open.ts';
 import { EXIT } from '../../src/refusal.ts';
 import { reportCsv } from '../../src/report/csv.ts';
@@ -32,7 +32,7 @@ type Taken = Omit<ReportTaken, 'peakBytes'>;
 const BATCH_ROWS = 500;
 const FORMAT = { record_delimiter: '\r\n' };
 
-setFlagsFromString('--no-allocation-site-pretenuring');
+keepMemoryFlat();
 
 async function writeReport(runId: string, target: string): Promise<Taken> {
   let taken: Taken = { rows: 0, ms: 0 };

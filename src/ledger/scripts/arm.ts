@@ -1,5 +1,5 @@
 import { ARMINGS_PER_QUOTE_MAX, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
-import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
+import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
@@ -20,7 +20,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * its own present one), and never beyond a limit: what a payout adds to the sums counts from its first arming, in the same
  * call, until it comes to nothing. A second run of the same call finds another version and answers 'changed'.
  */
-export const ARM = `${LUA_PRELUDE}${LUA_SUMS}
+export const ARM = `${LUA_PRELUDE}${LUA_GATHER}
 local server, replicas = serverNow()
 local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'armings')
 if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
@@ -51,7 +51,7 @@ end
 
 local hasBlocked = redis.call('EXISTS', BLOCKED) == 1
 local function isBlocked(p)
-  return hasBlocked and redis.call('HEXISTS', BLOCKED, redis.call('HGET', p.key, 'ben') or '') == 1
+  return hasBlocked and redis.call('HEXISTS', BLOCKED, p.beneficiary or '') == 1
 end
 
 local function refusal(e, p)
@@ -61,10 +61,8 @@ local function refusal(e, p)
   if p.rowHash ~= e.h then return 'row' end
   if not isApproved(e) then return 'approval' end
   if isBlocked(p) then return 'blocked' end
-  local used = redis.call('HMGET', p.key, 'ar', 'qn', 'cf', 'at')
-  p.armings, p.quotes, p.attempts = tonumber(used[1] or '0'), tonumber(used[2] or '0'), tonumber(used[4] or '0')
   if p.state == 'quoted' then
-    if p.quote ~= e.q or used[3] ~= e.c then return 'changed' end
+    if p.quote ~= e.q or p.credentials ~= e.c then return 'changed' end
     if p.armings >= ${ARMINGS_PER_QUOTE_MAX} then return 'armings' end
   else
     if p.quotes >= ${QUOTES_PER_PAYOUT_MAX} then return 'quotes' end
@@ -119,6 +117,8 @@ local function countAmounts(e, p)
   return nil
 end
 
+local before = tonumber(head[4] or '0')
+local counter = before
 local answers = {}
 for i, e in ipairs(cjson.decode(ARGV[1])) do
   local p = load(e.r, e.l)
@@ -129,20 +129,20 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   elseif limit then
     answers[i] = limit
   else
-    local counter = redis.call('HINCRBY', HEAD, 'armings', 1)
+    counter = counter + 1
     local isNew = p.state == 'ready'
     if isNew then redis.call('HSET', quotesKey(e.q), e.q, e.r .. '-' .. e.l) end
-    local set = { 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', counter, 'cf', e.c, 'at', p.attempts + 1,
-      'ar', isNew and 1 or p.armings + 1, 'qn', isNew and p.quotes + 1 or p.quotes }
-    for name, value in pairs(e.f) do
-      set[#set + 1] = name
-      set[#set + 1] = value
-    end
+    local set = { 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', text(counter), 'cf', e.c, 'at', text(p.attempts + 1),
+      'ar', isNew and '1' or text(p.armings + 1), 'qn', text(isNew and p.quotes + 1 or p.quotes) }
+    append(set, e.f)
+    -- What earlier quotes left; a record of the first version had none, but for quotes that failed.
+    local hasLeft = isNew and (p.version > 1 or p.quoteFailures)
     local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', exchange = e.y, due = e.e, set = set,
-      unset = isNew and { 'nf', 'z2', 'lu', 'qf' } or nil })
+      unset = hasLeft and { 'nf', 'z2', 'lu', 'qf' } or nil })
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end
-writeSums()
+if counter > before then redis.call('HINCRBY', HEAD, 'armings', text(counter - before)) end
+writeGathered()
 return { replicas, answers, isElsewhere and 1 or 0 }
 `;

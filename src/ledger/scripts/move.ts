@@ -1,4 +1,4 @@
-import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
+import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Moves payouts, or notes something about them without moving them. Arming is a script of its own.
@@ -13,7 +13,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head.
  */
-export const MOVE = `${LUA_PRELUDE}${LUA_SUMS}
+export const MOVE = `${LUA_PRELUDE}${LUA_GATHER}
 local at = now()
 
 local function dropQuote(e, p)
@@ -26,17 +26,19 @@ local function dropQuote(e, p)
   redis.call('HDEL', p.key, 'q', 'x', 'ql', 'sam', 'dam', 'rt', 'fe', 'qa', 'nf', 'z2', 'lu', 'ar')
 end
 
-local function write(e, p)
-  if e.f then setFields(p.key, e.f) end
-  if e.x and #e.x > 0 then redis.call('HDEL', p.key, unpack(e.x)) end
-  if e.q2 and not p.quote then redis.call('HSET', p.key, 'q', e.q2) end
+-- Names and values that the record is given.
+local function fieldsOf(e, p)
+  local set = {}
+  if e.f then append(set, e.f) end
+  if e.q2 and not p.quote then append(set, { q = e.q2 }) end
+  return set
 end
 
 -- The table, and what it cannot say: a quote that an earlier request spent is not dropped as not sent, and nothing becomes
 -- ready in a run that is over.
 local function isAllowed(e, p, to)
   if not mayMove(p, to, e.w or '', e.b) then return false end
-  if e.w == 'not-sent' and tonumber(redis.call('HGET', p.key, 'ar') or '0') > 1 then return false end
+  if e.w == 'not-sent' and p.armings > 1 then return false end
   if p.state == 'held' and to == 'ready' then
     local state = redis.call('HGET', runKey(p.run), 'state')
     return state == 'paying' or state == 'paused' or state == 'finished'
@@ -65,13 +67,14 @@ local function reopen(e, p)
 end
 
 -- Remembers what came of the run's last payments: '1' for one that is unknown or was refused. Gives how many there are.
+local lastOutcomes = {}
 local function noteOutcome(e, p, to)
   local isAnswered = p.state == 'armed' and (to == 'accepted' or to == 'unknown' or to == 'rejected')
   if not e.n or (not isAnswered and not (p.state == 'ready' and to == 'rejected')) then return 0 end
   local rk = runKey(p.run)
-  local kept = (redis.call('HGET', rk, 'lastOutcomes') or '') .. (to == 'accepted' and '0' or '1')
+  local kept = (lastOutcomes[rk] or redis.call('HGET', rk, 'lastOutcomes') or '') .. (to == 'accepted' and '0' or '1')
   kept = string.sub(kept, -e.n)
-  redis.call('HSET', rk, 'lastOutcomes', kept)
+  lastOutcomes[rk] = kept
   return select(2, string.gsub(kept, '1', ''))
 end
 
@@ -108,8 +111,8 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   elseif e.f and e.f.pid and not claimPayment(e, p) then
     answers[i] = { 'payment-taken', p.version, p.state }
   elseif not to then
-    write(e, p)
-    redis.call('HSET', p.key, 'v', p.version + 1)
+    redis.call('HSET', p.key, 'v', text(p.version + 1), unpack(fieldsOf(e, p)))
+    if e.x and #e.x > 0 then redis.call('HDEL', p.key, unpack(e.x)) end
     if e.f and e.f.ps then add(runKey(p.run), 'changes', '1') end
     if not e.o then setDue(p, p.state, at, e.e) end
     answers[i] = { 'moved', p.version + 1, p.state, 0 }
@@ -117,15 +120,18 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'there', p.version, p.state }
   else
     if p.quote and e.w then dropQuote(e, p) end
-    write(e, p)
+    local set = fieldsOf(e, p)
+    p.proposal = p.proposal or (e.f and e.f.pr)
     if p.state == 'held' and to == 'ready' then
       takeReference(p)
       reopen(e, p)
     end
     local bad = noteOutcome(e, p, to)
-    answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, exchange = e.g, due = e.e }), to, bad }
+    answers[i] = { 'moved', applyMove(p, to, { at = at, actor = e.a, reason = e.y, exchange = e.g, due = e.e,
+      set = set, unset = e.x }), to, bad }
   end
 end
-writeSums()
+for rk, kept in pairs(lastOutcomes) do redis.call('HSET', rk, 'lastOutcomes', kept) end
+writeGathered()
 return answers
 `;

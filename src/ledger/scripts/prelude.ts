@@ -1,16 +1,17 @@
 import { FREE_STATES, MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS, LUA_KEYS, UNSENT } from '../keys.ts';
 
+/** Lua hands over no more than 8,000 arguments at once. */
+const UNPACKED_MAX = 4000;
+
 function luaTable(entries: readonly (readonly [string, string])[]): string {
   return `{ ${entries.map(([key, value]) => `['${key}'] = ${value}`).join(', ')} }`;
 }
 
 const outcomes = luaTable([...PAYOUT_STATES, 'refused' as const].map((state) => [state, `'${outcomeOf(state)}'`]));
-const moves = luaTable(
-  MOVES.map(({ from, to, guard, drops }) => [
-    `${from}>${to}`,
-    `{ guard = '${guard ?? 'any'}', drops = '${drops ?? ''}' }`,
-  ]),
+const drops = luaTable(MOVES.map((move) => [`${move.from}>${move.to}`, `'${move.drops ?? ''}'`]));
+const guards = luaTable(
+  MOVES.flatMap(({ from, to, guard }) => (guard === undefined ? [] : [[`${from}>${to}`, `'${guard}'`] as const])),
 );
 const runMoves = luaTable(
   Object.entries(RUN_MOVES).flatMap(([from, tos]) => tos.map((to) => [`${from}>${to}`, 'true'] as const)),
@@ -22,13 +23,14 @@ const runMoves = luaTable(
  */
 export const LUA_PRELUDE = `${LUA_KEYS}
 local OUTCOME = ${outcomes}
-local MOVES = ${moves}
+local DROPS = ${drops}
+local GUARDS = ${guards}
 local RUN_MOVES = ${runMoves}
 local FREE = { ${FREE_STATES.map((state) => `['${state}'] = true`).join(', ')} }
 local UNSENT = '${UNSENT}'
 local SETTLED = { completed = true, failed = true, returned = true, rejected = true, cancelled = true }
 
-local function text(n) return string.format('%.0f', n) end
+local function text(n) return string.format('%d', n) end
 
 local function now()
   local t = redis.call('TIME')
@@ -38,34 +40,38 @@ end
 -- A payout as moves need it, or nil.
 local function load(run, line)
   local key = payoutKey(run, line)
-  local f = redis.call('HMGET', key, 's', 'v', 'q', 'amt', 'typ', 'src', 'dst', 'rh', 'ct')
+  local f = redis.call('HMGET', key, 's', 'v', 'q', 'amt', 'typ', 'src', 'dst', 'rh', 'ct', 'ar', 'qn', 'at', 'cf', 'qf', 'pr', 'ben')
   if not f[1] then return nil end
   return { run = run, line = line, key = key, state = f[1], version = tonumber(f[2]), quote = f[3], amount = f[4],
-    currency = (f[5] == 'S') and f[6] or f[7], rowHash = f[8], counter = tonumber(f[9] or '0') }
+    currency = (f[5] == 'S') and f[6] or f[7], rowHash = f[8], counter = tonumber(f[9] or '0'),
+    armings = tonumber(f[10] or '0'), quotes = tonumber(f[11] or '0'), attempts = tonumber(f[12] or '0'),
+    credentials = f[13], quoteFailures = f[14], proposal = f[15], beneficiary = f[16] }
 end
 
 -- Whether the table of moves lets p go to a state by dropping its quote for a reason ('' for none); a breach may hold
 -- anything, with its quote.
 local function mayMove(p, to, drops, breach)
   if breach then return to == 'held' and p.state ~= 'held' and drops == '' end
-  local move = MOVES[p.state .. '>' .. to]
-  if not move or move.drops ~= drops then return false end
-  if move.guard == 'sent' then return p.quote ~= false end
-  if move.guard == 'never-sent' then return p.quote == false end
+  local move = p.state .. '>' .. to
+  if DROPS[move] ~= drops then return false end
+  if GUARDS[move] == 'sent' then return p.quote ~= false end
+  if GUARDS[move] == 'never-sent' then return p.quote == false end
   return true
 end
 
-local function setFields(key, fields)
-  local list = {}
+-- Puts names and values at the end of a list of them.
+local function append(list, fields)
   for name, value in pairs(fields) do
     list[#list + 1] = name
     list[#list + 1] = value
   end
-  if #list > 0 then redis.call('HSET', key, unpack(list)) end
 end
 
--- Adds to a counter. Where a script moves many payouts, LUA_SUMS gathers what it adds.
+-- Adds to a counter. Where a script moves many payouts, LUA_GATHER gathers what it adds.
 local function add(key, field, by) redis.call('HINCRBY', key, field, by) end
+
+-- Says whether a line stands in an index; gathered alike.
+local function mark(key, line, bit) redis.call('SETBIT', key, line, bit) end
 
 local function count(p, state, sign)
   local run = runKey(p.run)
@@ -76,7 +82,7 @@ end
 local function setDue(p, to, at, afterMs)
   local id = p.run .. '-' .. p.line
   local set = to == 'accepted' and TRACKED or DUE
-  if to ~= 'accepted' then redis.call('ZREM', TRACKED, id) end
+  if to ~= 'accepted' and to ~= 'armed' then redis.call('ZREM', TRACKED, id) end
   if to == 'ready' then
     redis.call('ZREM', DUE, id)
     redis.call('ZADD', slicesKey(p.run), text(at + (afterMs or 0)), p.line .. '-' .. p.line)
@@ -108,26 +114,31 @@ local function beneficiaryHash(id) return string.sub(redis.sha1hex(id), 1, ${BEN
 
 -- Remembers to whom a payout was paid.
 local function notePaid(p)
-  local id = redis.call('HGET', p.key, 'ben')
-  if id then redis.call('HSETNX', paidKey(beneficiaryHash(id)), beneficiaryHash(id), '') end
+  if not p.beneficiary then return end
+  local hash = beneficiaryHash(p.beneficiary)
+  redis.call('HSETNX', paidKey(hash), hash, '')
 end
 
 -- Writes the move: state, version, history, indexes, counters, due time, and the record's further fields: set, a list of
 -- names and values, and unset, a list of names. The caller has checked that it may be made.
 local function applyMove(p, to, m)
   local version = p.version + 1
-  redis.call('SETBIT', indexKey(p.run, p.state), p.line, 0)
-  redis.call('SETBIT', indexKey(p.run, to), p.line, 1)
+  mark(indexKey(p.run, p.state), p.line, '0')
+  mark(indexKey(p.run, to), p.line, '1')
   count(p, p.state, '-')
   count(p, to, '')
   add(runKey(p.run), 'changes', '1')
-  redis.call('HDEL', p.key, 'pr', unpack(m.unset or {}))
-  local history = to .. '\\31' .. text(m.at) .. '\\31' .. m.actor .. '\\31' .. m.reason
+  local at = text(m.at)
+  local history = to .. '\\31' .. at .. '\\31' .. m.actor .. '\\31' .. m.reason
     .. (m.exchange and m.exchange ~= '' and '\\31' .. m.exchange or '')
-  redis.call('HSET', p.key, 's', to, 'v', version, 'h' .. version, history, unpack(m.set or {}))
+  local set = m.set or {}
+  append(set, { s = to, v = text(version), ['h' .. version] = history, st = SETTLED[to] and at or nil })
+  redis.call('HSET', p.key, unpack(set))
+  local unset = m.unset or {}
+  if p.proposal then unset[#unset + 1] = 'pr' end
+  if #unset > 0 then redis.call('HDEL', p.key, unpack(unset)) end
   if to == 'rejected' or to == 'cancelled' then uncount(p) end
   if to == 'accepted' then notePaid(p) end
-  if SETTLED[to] then redis.call('HSET', p.key, 'st', text(m.at)) end
   setDue(p, to, m.at, m.due)
   p.version = version
   return version
@@ -181,17 +192,31 @@ local function serverNow()
 end
 `;
 
-/** Gathers what `add` adds, exactly below 2^53, until `writeSums`: a script that moves many payouts writes each counter once. */
-export const LUA_SUMS = `
-local sums = {}
+/**
+ * Gathers what `add` adds, exactly below 2^53, and what `mark` marks, until `writeGathered`: a script that moves many payouts
+ * writes each counter and each index once.
+ */
+export const LUA_GATHER = `
+local sums, marks = {}, {}
 add = function(key, field, by)
   local fields = sums[key] or {}
   sums[key] = fields
   fields[field] = (fields[field] or 0) + tonumber(by)
 end
-local function writeSums()
+mark = function(key, line, bit)
+  local list = marks[key] or {}
+  marks[key] = list
+  local n = #list
+  list[n + 1], list[n + 2], list[n + 3], list[n + 4] = 'SET', 'u1', line, bit
+  if n + 4 >= ${UNPACKED_MAX} then
+    redis.call('BITFIELD', key, unpack(list))
+    marks[key] = nil
+  end
+end
+local function writeGathered()
   for key, fields in pairs(sums) do
     for field, sum in pairs(fields) do redis.call('HINCRBY', key, field, text(sum)) end
   end
+  for key, list in pairs(marks) do redis.call('BITFIELD', key, unpack(list)) end
 end
 `;

@@ -5,14 +5,17 @@ import { LUA_KEYS } from '../keys.ts';
  *
  * KEYS[1] prefix
  * ARGV    run id and line of each payout, one after the other
- * Returns [wait ms, halt or '', disproved capabilities, time, payouts, arming counter]; each payout is its hash as a flat
- * array.
+ * Returns [wait ms, halt or '', disproved capabilities, time, payouts, arming counter]; the payouts are JSON: each is its hash as
+ * a flat array of names and values, or false. One text is read far faster than as many replies.
  */
 export const READ = `${LUA_KEYS}
 local payouts = {}
-for i = 1, #ARGV, 2 do payouts[#payouts + 1] = redis.call('HGETALL', payoutKey(ARGV[i], ARGV[i + 1])) end
+for i = 1, #ARGV, 2 do
+  local fields = redis.call('HGETALL', payoutKey(ARGV[i], ARGV[i + 1]))
+  payouts[#payouts + 1] = #fields > 0 and fields
+end
 local head = redis.call('HMGET', HEAD, 'halt', 'disproved', 'armings')
 local t = redis.call('TIME')
 return { math.max(0, redis.call('PTTL', WAIT)), head[1] or '', head[2] or '',
-  string.format('%.0f', tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)), payouts, head[3] or '0' }
+  string.format('%.0f', tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)), cjson.encode(payouts), head[3] or '0' }
 `;

@@ -1,11 +1,11 @@
-import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
+import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Records rows of a run that is being recorded.
  *
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or
- *         refused), f fields, a amount in minor units or nil, c currency or nil, h hash of the folded reference or nil, d hash
+ *         refused), f names and values of fields, b beneficiary or nil, a amount in minor units or nil, c currency or nil, h hash of the folded reference or nil, d hash
  *         of what a likely duplicate has in common or nil, w ms within which it is one }
  * Returns 'recorded', 'closed' when the run is not being recorded any more or was purged, or 'season' in a closed season.
  *
@@ -15,7 +15,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * and currency within `w`. The rows of a run that was cancelled while it was
  * being recorded are recorded as cancelled: none of them is lost.
  */
-export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
+export const RECORD = `${LUA_PRELUDE}${LUA_GATHER}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
@@ -34,6 +34,7 @@ end
 -- The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing; then this one
 -- takes its place. One that is held for it does not: else it would be enough to cancel it. Each period has keys of its own,
 -- which go by themselves.
+local likelyKeys = {}
 local function likelyTwin(row, id)
   local period = math.floor(at / row.w)
   local key = likelyKey(period, row.d)
@@ -44,48 +45,55 @@ local function likelyTwin(row, id)
     if isRecent and not cameToNothing(twinRun, twinLine) then return twin end
   end
   redis.call('HSET', key, row.d, id)
-  redis.call('PEXPIRE', key, 2 * row.w)
+  likelyKeys[key] = row.w
+  return nil
+end
+
+local seenBeneficiaries = {}
+local function isNewBeneficiary(id)
+  if seenBeneficiaries[id] == nil then
+    local hash = beneficiaryHash(id)
+    seenBeneficiaries[id] = redis.call('HEXISTS', paidKey(hash), hash) == 0
+  end
+  return seenBeneficiaries[id]
+end
+
+-- Why a payout that could be paid is held, as its code and its reason, or nil.
+local function whyHeld(row, id)
+  local earlier = holderOf(row.h, { own = id, at = at, forMs = tonumber(ARGV[2]) })
+  if not earlier then redis.call('HSET', referencesKey(row.h), row.h, id) end
+  local twin = row.d and likelyTwin(row, id)
+  if earlier then return 'E_DUP_HISTORY', 'the reference was used by payout ' .. earlier end
+  if twin then return 'E_DUP_LIKELY', 'payout ' .. twin .. ' has the same beneficiary, amount and currency' end
+  if recording[2] then return 'E_DIR_LOST', 'a data directory that may have sent it was written off' end
   return nil
 end
 
 for _, row in ipairs(cjson.decode(ARGV[3])) do
-  local key = payoutKey(run, row.l)
+  local key, id, set = payoutKey(run, row.l), run .. '-' .. row.l, row.f
   local there = redis.call('HMGET', key, 's', 'rh')
   if there[1] and not there[2] and row.s == 'ready' then
-    setFields(key, row.f)
+    redis.call('HSET', key, unpack(set))
     add(rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
-    redis.call('HSETNX', referencesKey(row.h), row.h, run .. '-' .. row.l)
+    redis.call('HSETNX', referencesKey(row.h), row.h, id)
   elseif not there[1] then
     local state = (isCancelled and row.s == 'ready') and 'cancelled' or row.s
-    setFields(key, row.f)
-    if row.h and state == 'ready' then
-      local earlier = holderOf(row.h, { own = run .. '-' .. row.l, at = at, forMs = tonumber(ARGV[2]) })
-      if earlier then
+    if state == 'ready' then
+      local code, reason = whyHeld(row, id)
+      if code then
         state = 'held'
-        redis.call('HSET', key, 'rc', 'E_DUP_HISTORY', 'rs', 'the reference was used by payout ' .. earlier, 'rfh', row.h)
-      else
-        redis.call('HSET', referencesKey(row.h), row.h, run .. '-' .. row.l)
+        append(set, { rc = code, rs = reason, rfh = code == 'E_DUP_HISTORY' and row.h or nil })
       end
     end
-    local twin = row.d and row.s == 'ready' and likelyTwin(row, run .. '-' .. row.l)
-    if twin and state == 'ready' then
-      state = 'held'
-      redis.call('HSET', key, 'rc', 'E_DUP_LIKELY',
-        'rs', 'payout ' .. twin .. ' has the same beneficiary, amount and currency')
-    end
-    if state == 'ready' and recording[2] then
-      state = 'held'
-      redis.call('HSET', key, 'rc', 'E_DIR_LOST', 'rs', 'a data directory that may have sent it was written off')
-    end
-    if row.f.ben and redis.call('HEXISTS', paidKey(beneficiaryHash(row.f.ben)), beneficiaryHash(row.f.ben)) == 0 then
-      add(rk, 'newBeneficiaryRows', 1)
-    end
-    redis.call('HSET', key, 's', state, 'v', 1, 'h1', state .. '\\31' .. text(at) .. '\\31intake\\31')
-    redis.call('SETBIT', indexKey(run, state), row.l, 1)
+    if row.b and isNewBeneficiary(row.b) then add(rk, 'newBeneficiaryRows', 1) end
+    append(set, { s = state, v = '1', h1 = state .. '\\31' .. text(at) .. '\\31intake\\31' })
+    redis.call('HSET', key, unpack(set))
+    mark(indexKey(run, state), row.l, '1')
     add(rk, 'n:' .. state, 1)
     if row.a then add(rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
   end
 end
-writeSums()
+for likely, withinMs in pairs(likelyKeys) do redis.call('PEXPIRE', likely, text(2 * withinMs)) end
+writeGathered()
 return 'recorded'
 `;
