@@ -79,7 +79,7 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'a quote is armed again under its own credentials alone',
-    edits: replaced(ARM, ' or used[3] ~= e.c', ''),
+    edits: replaced(ARM, ' or p.credentials ~= e.c', ''),
     caughtBy: named(
       GUARD_TESTS,
       'a payout is not armed again under other credentials: who armed it first may be the only one who can see its payment',
@@ -225,7 +225,7 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a quote that an earlier request spent is not dropped as never sent',
-    edits: replaced(MOVE, `if e.w == 'not-sent' and tonumber(`, 'if false and tonumber('),
+    edits: replaced(MOVE, `if e.w == 'not-sent' and p.armings > 1 then`, 'if false then'),
     caughtBy: named(MOVE_TESTS, 'a dropped quote is never one of which an earlier request may have left'),
   },
   {
