@@ -9,6 +9,8 @@ import { coordination } from './sections/coordination.ts';
 import { growth } from './sections/growth.ts';
 import { intake } from './sections/intake.ts';
 import { latency } from './sections/latency.ts';
+import { layout } from './sections/layout.ts';
+import { million } from './sections/million.ts';
 import { moments } from './sections/moments.ts';
 import { pay } from './sections/pay.ts';
 import { report } from './sections/report.ts';
@@ -22,7 +24,18 @@ import { textbook } from './sections/textbook.ts';
  * their last result. Linux: peaks of memory are read from /proc.
  */
 
-const SECTIONS: readonly Section[] = [intake, pay, latency, textbook, report, growth, moments, coordination];
+const SECTIONS: readonly Section[] = [
+  intake,
+  pay,
+  latency,
+  textbook,
+  report,
+  growth,
+  layout,
+  moments,
+  coordination,
+  million,
+];
 const LAST = 'test/bench/last.json';
 const QUICK = '.tmp-bench/quick.json';
 const ROUNDS = 5;

@@ -16,6 +16,11 @@ export function referenceOf(name: string, row: number): string {
   return `${name}-${String(row).padStart(7, '0')}`;
 }
 
+/** A row's amount, in US dollars. */
+export function amountOf(row: number): string {
+  return `${(row % 9000) + 1}.25`;
+}
+
 function* fileText({ name, rows }: FileShape): Generator<string> {
   const own = createHash('sha256').update(name).digest('hex').slice(0, 12);
   yield HEADER;
@@ -30,7 +35,7 @@ function* fileText({ name, rows }: FileShape): Generator<string> {
 /** Each row has a beneficiary of its own, whom no other file pays: none of them is a likely duplicate. */
 function line(name: string, { own, row }: { own: string; row: number }): string {
   const beneficiary = `${own.slice(0, 8)}-${own.slice(8)}-4ef5-a284-${row.toString(16).padStart(12, '0')}`;
-  return `${referenceOf(name, row)},${beneficiary},${(row % 9000) + 1}.25,USD,MXN,OTHR\n`;
+  return `${referenceOf(name, row)},${beneficiary},${amountOf(row)},USD,MXN,OTHR\n`;
 }
 
 /** Writes a payout file of valid rows. */

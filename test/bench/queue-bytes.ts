@@ -24,6 +24,7 @@ export async function queueBytes(redis: Redis, prefix: string): Promise<number> 
       ...(await redis.lrange(`${queue}:wait`, 0, -1)),
       ...(await redis.lrange(`${queue}:active`, 0, -1)),
       ...(await redis.zrange(`${queue}:delayed`, 0, -1)),
+      ...(await redis.zrange(`${queue}:prioritized`, 0, -1)),
     ];
     keys.push(
       ...QUEUE_KEYS.map((key) => `${queue}:${key}`),

@@ -117,8 +117,6 @@ local function countAmounts(e, p)
   return nil
 end
 
-local before = tonumber(head[4] or '0')
-local counter = before
 local answers = {}
 for i, e in ipairs(cjson.decode(ARGV[1])) do
   local p = load(e.r, e.l)
@@ -129,7 +127,7 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   elseif limit then
     answers[i] = limit
   else
-    counter = counter + 1
+    local counter = redis.call('HINCRBY', HEAD, 'armings', 1)
     local isNew = p.state == 'ready'
     if isNew then redis.call('HSET', quotesKey(e.q), e.q, e.r .. '-' .. e.l) end
     local set = { 'q', e.q, 'x', e.x, 'by', e.o, 'aa', text(at), 'ct', text(counter), 'cf', e.c, 'at', text(p.attempts + 1),
@@ -142,7 +140,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end
-if counter > before then redis.call('HINCRBY', HEAD, 'armings', text(counter - before)) end
 writeGathered()
 return { replicas, answers, isElsewhere and 1 or 0 }
 `;

@@ -28,7 +28,7 @@ export const intake: Section = {
           ratioFigure({ ...about, name: 'validating and recording', target: { by: 'ratio', atLeast: 0.4 } }, recorded),
         ],
         notes: [
-          `${rows} rows of six columns, each reading in a process of its own, without its start. csv-parse is its stream, read on \`readable\`; a file that is recorded is read three times: to check it, to look at its identities and to record it.`,
+          `${rows} rows of six columns, each reading in a process of its own, without its start. csv-parse is its stream, read on \`readable\`; a file that is recorded is read twice, to check it and to record it, and once more where the service lists its identities, which it does not here.`,
         ],
       };
     } finally {

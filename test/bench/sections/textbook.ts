@@ -1,14 +1,14 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { REHEARSALS } from '../../../src/sandbox/rehearsals.ts';
-import { textsOfSwitches } from '../../../src/sandbox/switch-text.ts';
 import { type BookEntry, paidTwice, readBook, rowsOf } from '../../support/paid-once.ts';
 import { type Figure, figure, type Round, ratioFigure, type Target } from '../figures.ts';
 import { runRate } from '../pay-rounds.ts';
 import { referenceOf } from '../payout-file.ts';
 import { type Environment, openRig, openStuck, type Rig, ratePerSecond } from '../rig.ts';
 import type { Effort, Section } from '../section.ts';
+import { startSimulatedService } from '../simulated-service.ts';
 import type { TextbookEnd, TextbookOrder } from '../textbook.ts';
 
 const IN_FLIGHT = 64;
@@ -123,7 +123,7 @@ type PayStorm = (stormy: Stormy) => Promise<ReadonlySet<string>>;
 async function damageOf(seed: number, rows: number, payAll: PayStorm): Promise<Damage> {
   const rig = await openRig();
   try {
-    const { settings, folder } = await startStorm(rig, seed);
+    const { settings, folder } = await startSimulatedService(rig, { ...REHEARSALS.storm.switches, faultSeed: seed });
     const name = `storm-${seed}`;
     const file = await rig.file(name, rows);
     const started = performance.now();
@@ -141,30 +141,6 @@ function lostOf(of: { name: string; rows: number; book: readonly BookEntry[]; un
   const paid = new Set(of.book.map(({ internalId }) => internalId));
   const references = Array.from({ length: of.rows }, (_, row) => referenceOf(of.name, row));
   return references.filter((reference) => !paid.has(reference) || of.unpaid.has(reference)).length;
-}
-
-/** The simulated service under the mix of "Never pay twice". */
-async function startStorm(rig: Rig, seed: number): Promise<{ settings: Environment; folder: string }> {
-  const folder = join(rig.folder, 'service');
-  mkdirSync(folder);
-  const bare = { REDIS_URL: '' };
-  const made = await rig
-    .start(['sandbox', 'credential', 'create', 'bench', '--json', '--folder', folder], bare)
-    .ended();
-  const { tenantId, clientId, clientSecret } = JSON.parse(made) as Record<string, string>;
-  const switches = textsOfSwitches({ ...REHEARSALS.storm.switches, faultSeed: seed });
-  const words = ['sandbox', '--port', '0', '--folder', folder, '--any-identity', '--set', ...switches];
-  const serving = rig.start(words, bare);
-  const url = await serving.find(/^test +(\S+)$/m);
-  return {
-    folder,
-    settings: {
-      PAYRUN_SERVICE_URL: url,
-      PAYRUN_CLIENT_ID: clientId ?? '',
-      PAYRUN_CLIENT_SECRET: clientSecret ?? '',
-      PAYRUN_TENANT_ID: tenantId ?? '',
-    },
-  };
 }
 
 const LOOK_MS = 200;

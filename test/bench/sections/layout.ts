@@ -1,0 +1,122 @@
+import type { Redis } from 'ioredis';
+import { ledgerKeys } from '../../../src/ledger/keys.ts';
+import { type Figure, figure } from '../figures.ts';
+import { openRig, PREFIX } from '../rig.ts';
+import type { Section } from '../section.ts';
+
+/** A record's fields by their names. */
+type Fields = ReadonlyMap<string, Buffer>;
+
+const KEYS_PER_CALL = 500;
+const UNIT_SEPARATOR = Buffer.from('\u001f');
+
+const ROW = ['ref', 'ben', 'org', 'amt', 'typ', 'src', 'dst', 'sco', 'dco', 'poc', 'pic', 'pur', 'soc', 'rh'];
+const IDS = ['ben', 'org', 'q', 'pid', 'rh'];
+
+/** What the ledger takes of Redis for a payout, part by part, and what its record would take in other layouts. */
+export const layout: Section = {
+  name: 'layout',
+  title: 'Bytes of a payout',
+  async measure({ pick, say }) {
+    const rows = pick(2000, 100_000);
+    const rig = await openRig();
+    try {
+      const { redis } = rig.redis;
+      await rig.worker();
+      const runId = await rig.submit(await rig.file('layout', rows));
+      await rig.service.paid(rows);
+      await rig.finished(runId);
+      const parts = await bytesByPart(redis);
+      const record = await readRecord(redis, ledgerKeys(PREFIX).prefix, { runId, line: rows });
+      await redis.flushall();
+      const drafts: Figure[] = [];
+      for (const [name, draft] of Object.entries(DRAFTS)) {
+        const bytes = await bytesOf(redis, draft(record));
+        say(`${name}: ${Math.round(bytes)} bytes`);
+        drafts.push(figure({ name: `record, ${name}`, unit: 'bytes per payout' }, [bytes]));
+      }
+      return {
+        figures: [
+          ...[...parts]
+            .filter(([, bytes]) => bytes >= rows)
+            .toSorted(([, one], [, other]) => other - one)
+            .map(([part, bytes]) => figure({ name: `keys ${part}`, unit: 'bytes per payout' }, [bytes / rows])),
+          ...drafts,
+        ],
+        notes: [
+          `MEMORY USAGE of all keys after a run of ${rows.toLocaleString('en')} rows, every payment accepted and followed; parts under a byte are left out, and what stands in buckets gets less with more payouts.`,
+          'Drafts: one record of that run in layouts that were not built, by `MEMORY USAGE` in a Redis with the same settings.',
+        ],
+      };
+    } finally {
+      await rig.close();
+    }
+  },
+};
+
+async function bytesByPart(redis: Redis): Promise<ReadonlyMap<string, number>> {
+  const parts = new Map<string, number>();
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'COUNT', KEYS_PER_CALL);
+    cursor = next;
+    const pipeline = redis.pipeline();
+    for (const key of keys) pipeline.memory('USAGE', key);
+    const replies = (await pipeline.exec()) ?? [];
+    for (const [at, key] of keys.entries()) {
+      const part = key.slice(PREFIX.length + 1).split(':')[0] ?? '';
+      parts.set(part, (parts.get(part) ?? 0) + Number(replies[at]?.[1] ?? 0));
+    }
+  } while (cursor !== '0');
+  return parts;
+}
+
+async function readRecord(redis: Redis, prefix: string, of: { runId: string; line: number }): Promise<Fields> {
+  return new Map(Object.entries(await redis.hgetallBuffer(`${prefix}:p:${of.runId}:${of.line}`)));
+}
+
+const DRAFTS: Readonly<Record<string, (record: Fields) => Fields>> = {
+  'as it is': (record) => record,
+  'its row in one field': packRow,
+  'its history in one field': packHistory,
+  'its ids as bytes': packIds,
+  'all three': (record) => packRow(packHistory(packIds(record))),
+  'all of it in one field': (record) => pack(record, 'all', [...record.keys()]),
+};
+
+function packRow(record: Fields): Fields {
+  return pack(record, 'row', ROW);
+}
+
+function packHistory(record: Fields): Fields {
+  return pack(
+    record,
+    'h',
+    [...record.keys()].filter((name) => /^h\d+$/.test(name)),
+  );
+}
+
+/** Without the named fields, and with their values in one. */
+function pack(record: Fields, into: string, names: readonly string[]): Fields {
+  const values = names.flatMap((name) => [record.get(name) ?? Buffer.alloc(0), UNIT_SEPARATOR]);
+  const others = [...record].filter(([name]) => !names.includes(name));
+  return new Map([...others, [into, Buffer.concat(values)]]);
+}
+
+function bytesIn(value: Buffer): Buffer {
+  return Buffer.from(value.toString().replaceAll('-', ''), 'hex');
+}
+
+/** UUIDs and hashes as their bytes. */
+function packIds(record: Fields): Fields {
+  return new Map([...record].map(([name, value]) => [name, IDS.includes(name) ? bytesIn(value) : value]));
+}
+
+async function bytesOf(redis: Redis, record: Fields): Promise<number> {
+  // As long as a payout's key.
+  const key = `${PREFIX}:p:20260101-abcdef:100000`;
+  await redis.hset(key, new Map(record));
+  const bytes = await redis.memory('USAGE', key, 'SAMPLES', 0);
+  await redis.del(key);
+  return bytes ?? Number.NaN;
+}

@@ -1,0 +1,176 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parse } from 'csv-parse';
+import { formatAmount } from '../../../src/money.ts';
+import type { Run } from '../../../src/payout.ts';
+import type { BookEntry } from '../../support/paid-once.ts';
+import { figure } from '../figures.ts';
+import { amountOf, referenceOf } from '../payout-file.ts';
+import { openRig, openStuck, type Rig } from '../rig.ts';
+import type { Section } from '../section.ts';
+import { startSimulatedService } from '../simulated-service.ts';
+
+const NAME = 'million';
+const LOOK_MS = 500;
+const MIB = 1024 * 1024;
+const TAIL_BYTES = 64 * 1024;
+const FAULTS_SHOWN = 5;
+
+/** One file in one go through the simulated service, up to the report in which every payment is settled. */
+export const million: Section = {
+  name: 'million',
+  title: 'A million rows in one go',
+  async measure({ pick, say }) {
+    const rows = pick(2000, 1_000_000);
+    const { rig, runId, book, times, peakBytes } = await payAll(rows, say);
+    try {
+      const { reportVersion } = await readRun(rig, runId);
+      const report = join(rig.folder, 'data/reports', `${runId}.v${reportVersion}`);
+      const entries = await readEntries(book);
+      const faults = await faultsOf(`${report}.csv`, rows, entries);
+      for (const fault of faults.slice(0, FAULTS_SHOWN)) say(fault);
+      const twice = [...entries.values()].filter(({ count }) => count > 1).length;
+      const none = { by: 'value', atMost: 0 } as const;
+      return {
+        figures: [
+          figure({ name: 'until all rows are recorded', unit: 's' }, [times.recorded]),
+          figure({ name: 'until all are paid', unit: 's' }, [times.paid]),
+          figure({ name: 'until all are settled and reported', unit: 's' }, [times.reported]),
+          figure({ name: 'from file to final report', unit: 'rows/s' }, [rows / times.reported]),
+          figure({ name: 'peak RSS of the worker', unit: 'MiB' }, [peakBytes / MIB]),
+          figure({ name: 'paid twice', unit: 'rows', target: none }, [twice]),
+          figure({ name: 'differences between file, book and report', unit: 'rows', target: none }, [faults.length]),
+          figure({ name: 'totals of the report that do not tie', unit: 'of 2', target: none }, [
+            await untied(`${report}.json`),
+          ]),
+        ],
+        notes: [
+          `${rows.toLocaleString('en')} rows, one worker, the simulated service (\`payrun sandbox\`) with its book on disk, payments followed as fast as it goes (PAYRUN_TRACK_RATE=20000), all on the same cores; once.`,
+          'Each line of the final CSV report is held against its row of the file and against its payment in the book: reference, amount, payment, what left and what arrived.',
+        ],
+      };
+    } finally {
+      await rig.close();
+    }
+  },
+};
+
+interface Paid {
+  readonly rig: Rig;
+  readonly runId: string;
+  /** The book's file. */
+  readonly book: string;
+  /** Seconds since the file was handed in. */
+  readonly times: { readonly recorded: number; readonly paid: number; readonly reported: number };
+  readonly peakBytes: number;
+}
+
+async function payAll(rows: number, say: (line: string) => void): Promise<Paid> {
+  const rig = await openRig();
+  try {
+    const { settings, folder } = await startSimulatedService(rig, { completesAfterMs: 0 });
+    const env = { ...settings, PAYRUN_TRACK_RATE: '20000' };
+    const file = await rig.file(NAME, rows);
+    const worker = await rig.worker(env);
+    const started = performance.now();
+    const seconds = (): number => (performance.now() - started) / 1000;
+    const runId = await rig.submit(file, env);
+    const recorded = seconds();
+    say(`recorded after ${recorded.toFixed(1)} s`);
+    await when(rig, runId, ({ counts }) => counts.ready + counts.armed + counts.unknown === 0);
+    const paid = seconds();
+    say(`paid after ${paid.toFixed(1)} s`);
+    await when(
+      rig,
+      runId,
+      ({ counts, changes, reportedChanges }) => counts.completed === rows && reportedChanges === changes,
+    );
+    const reported = seconds();
+    say(`settled and reported after ${reported.toFixed(1)} s`);
+    const times = { recorded, paid, reported };
+    return { rig, runId, book: join(folder, 'test/payments.jsonl'), times, peakBytes: worker.peakBytes() ?? 0 };
+  } catch (error) {
+    await rig.close();
+    throw error;
+  }
+}
+
+async function readRun(rig: Rig, runId: string): Promise<Run> {
+  const run = await rig.runs.read(runId);
+  if (run === undefined) throw new Error(`there is no run ${runId}`);
+  return run;
+}
+
+async function when(rig: Rig, runId: string, isSo: (run: Run) => boolean): Promise<void> {
+  const idle = openStuck(`run ${runId}`);
+  for (;;) {
+    const run = await readRun(rig, runId);
+    if (isSo(run)) return;
+    idle(JSON.stringify([run.state, run.pauseReason, run.counts, run.reportedChanges]));
+    await delay(LOOK_MS);
+  }
+}
+
+interface Entry {
+  readonly paymentId: string;
+  readonly sourceAmount: string;
+  readonly destinationAmount: string;
+  readonly count: number;
+}
+
+async function readEntries(book: string): Promise<ReadonlyMap<string, Entry>> {
+  const entries = new Map<string, Entry>();
+  for await (const line of createInterface({ input: createReadStream(book) })) {
+    const { internalId = '', paymentId, source, destination } = JSON.parse(line) as BookEntry;
+    entries.set(internalId, {
+      paymentId,
+      sourceAmount: formatAmount({ minor: BigInt(source.minor), currency: source.currency }),
+      destinationAmount: formatAmount({ minor: BigInt(destination.minor), currency: destination.currency }),
+      count: (entries.get(internalId)?.count ?? 0) + 1,
+    });
+  }
+  return entries;
+}
+
+/** All in which the report is not the file, row by row, paid as the book has it. */
+async function faultsOf(report: string, rows: number, book: ReadonlyMap<string, Entry>): Promise<string[]> {
+  const faults = book.size === rows ? [] : [`${book.size} references in the book for ${rows} rows`];
+  let row = 0;
+  const lines: AsyncIterable<Record<string, string>> = createReadStream(report).pipe(parse({ columns: true }));
+  for await (const line of lines) {
+    const reference = referenceOf(NAME, row);
+    const entry = book.get(reference);
+    const wanted = {
+      line: String(row + 2),
+      reference,
+      amount: amountOf(row),
+      outcome: 'paid',
+      paymentId: entry?.paymentId,
+      sourceAmount: entry?.sourceAmount,
+      destinationAmount: entry?.destinationAmount,
+    };
+    for (const [name, value] of Object.entries(wanted)) {
+      if (line[name] !== value) faults.push(`${reference}: ${name} is ${line[name]}, not ${value}`);
+    }
+    row++;
+  }
+  if (row !== rows) faults.push(`${row} lines for ${rows} rows`);
+  return faults;
+}
+
+/** How many of the report's two conservations, of rows and of money, do not hold by its own word. */
+async function untied(report: string): Promise<number> {
+  const file = await open(report, 'r');
+  try {
+    const { size } = await file.stat();
+    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
+    await file.read(bytes, 0, bytes.length, size - bytes.length);
+    const [, inRows, inMoney] = /"conservation":\{"rows":(\w+),"money":(\w+)\}/.exec(bytes.toString()) ?? [];
+    return [inRows, inMoney].filter((holds) => holds !== 'true').length;
+  } finally {
+    await file.close();
+  }
+}
