@@ -66,8 +66,12 @@ function date(): string {
   return dateText;
 }
 
+let exchanges = 0;
+
 function answerText(status: number, body: string): string {
-  return `HTTP/1.1 ${status} OK\r\nDate: ${date()}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  exchanges++;
+  const requestId = `0b5e55ed-0000-4000-8000-${exchanges.toString(16).padStart(12, '0')}`;
+  return `HTTP/1.1 ${status} OK\r\nX-Request-Id: ${requestId}\r\nDate: ${date()}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 function giveQuote(body: string): string {

@@ -129,21 +129,28 @@ if (statfsSync(tmpdir()).type === TMPFS) {
   );
 }
 const machine = machineOf(await redisVersion());
-const measured: SectionRecord[] = [];
-for (const section of chosen()) measured.push(await measure(section));
-const before = readLast();
-const kept = isQuick
-  ? []
-  : (readJson(LAST)?.sections ?? []).filter(({ name }) => !measured.some((one) => one.name === name));
-const order = SECTIONS.map(({ name }) => name);
-const sections = [...kept, ...measured].toSorted((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-const results: Results = { machine, sections };
 const path = resolve(isQuick ? QUICK : LAST);
-writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
-if (!isQuick) {
+const before = readLast();
+const measured: SectionRecord[] = [];
+
+/** Keeps what was measured so far, beside the last result of the other sections. */
+function keepResults(): void {
+  const kept = isQuick
+    ? []
+    : (readJson(LAST)?.sections ?? []).filter(({ name }) => !measured.some((one) => one.name === name));
+  const order = SECTIONS.map(({ name }) => name);
+  const sections = [...kept, ...measured].toSorted((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
+  const results: Results = { machine, sections };
+  writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
+  if (isQuick) return;
   // As everything else in the repository is formatted.
   execFileSync('node_modules/.bin/biome', ['format', '--write', path], { stdio: 'pipe' });
   writePages(results);
+}
+
+for (const section of chosen()) {
+  measured.push(await measure(section));
+  keepResults();
 }
 process.stdout.write(`${tableOf({ machine, sections: measured }, before)}\n${path}\n`);
 process.exit(0);

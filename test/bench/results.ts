@@ -44,7 +44,7 @@ export function cellsOf(figure: Figure): string[] {
     name,
     unit,
     spreadText(value),
-    limit === undefined ? '' : `${numberText(limit.value.median)} (${limit.name})`,
+    limit === undefined ? '' : `${limit.name}: ${spreadText(limit.value)}`,
     ratio === undefined ? '' : spreadText(ratio),
     targetText(figure),
     metText(figure),

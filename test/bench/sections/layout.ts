@@ -37,6 +37,9 @@ export const layout: Section = {
       }
       return {
         figures: [
+          figure({ name: 'all keys', unit: 'bytes per payout', target: { by: 'value', atMost: 600 } }, [
+            [...parts.values()].reduce((sum, bytes) => sum + bytes, 0) / rows,
+          ]),
           ...[...parts]
             .filter(([, bytes]) => bytes >= rows)
             .toSorted(([, one], [, other]) => other - one)

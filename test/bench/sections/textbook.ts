@@ -23,8 +23,8 @@ export const textbook: Section = {
     return {
       figures: [...(await measureSpeed(effort)), ...(await measureFaults(effort))],
       notes: [
-        'The same Redis settings for both; the textbook keeps no intent log, no history, no index and no report.',
-        `Fault mix \`storm\` (docs/rehearsals.md) of the simulated service, both with time-outs of ${REQUEST_TIMEOUT_MS} ms and ${IN_FLIGHT} in flight; the simulated service's own book is what counts. Lost: a row that was not paid although nothing was final about it, or that is told as failed although it was paid.`,
+        'The same Redis settings for both, each round with a new process of each; the textbook keeps no intent log, no history, no index and no report.',
+        `Fault mix \`storm\` (docs/rehearsals.md) of the simulated service, both with time-outs of ${REQUEST_TIMEOUT_MS} ms and ${IN_FLIGHT} in flight; the simulated service's own book is what counts. Lost: a row that is not in the book, or that is told as failed although it was paid.`,
       ],
     };
   },
@@ -34,11 +34,11 @@ async function measureSpeed({ pick, rounds, say }: Effort): Promise<Figure[]> {
   const rig = await openRig();
   try {
     const payouts = pick(2000, 20_000);
-    await rig.worker({ PAYRUN_CONCURRENCY: String(IN_FLIGHT) });
-    await runRate(rig, 'warm', pick(1000, 5000));
     const measured: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
+      const worker = await rig.worker({ PAYRUN_CONCURRENCY: String(IN_FLIGHT) });
       const ours = await runRate(rig, `ours-${round}`, payouts);
+      await worker.kill('SIGTERM');
       const file = await rig.file(`textbook-${round}`, payouts);
       await rig.service.reset();
       await payByTextbook(rig, { file, url: rig.service.url });
