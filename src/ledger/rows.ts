@@ -6,7 +6,7 @@ import { integerOf, LedgerFault, listOf, recordsOf, runScript, script } from './
 import { READ } from './scripts/read.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
-const RECORDS_PER_CALL = 500;
+const RECORDS_PER_CALL = 100;
 
 export type RowState = PayoutState | 'refused';
 const ROW_STATES: readonly RowState[] = [...PAYOUT_STATES, 'refused'];
