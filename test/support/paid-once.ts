@@ -105,7 +105,8 @@ function moneyOf({ minor, currency }: BookAmount): Money {
   return { minor: BigInt(minor), currency };
 }
 
-function differences(wanted: Cells, found: Cells): string[] {
+/** Each of the wanted values that is another one. */
+export function differences(wanted: Cells, found: Cells): string[] {
   return Object.entries(wanted)
     .filter(([name, value]) => found[name] !== value)
     .map(([name, value]) => `${name} is "${found[name]}", not "${value}"`);

@@ -1,5 +1,5 @@
 import { ARMINGS_PER_QUOTE_MAX, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
-import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
  * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
@@ -20,7 +20,7 @@ import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
  * its own present one), and never beyond a limit: what a payout adds to the sums counts from its first arming, in the same
  * call, until it comes to nothing. A second run of the same call finds another version and answers 'changed'.
  */
-export const ARM = `${LUA_PRELUDE}${LUA_GATHER}
+export const ARM = `${LUA_PRELUDE}${LUA_SUMS}
 local server, replicas = serverNow()
 local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'armings')
 if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
@@ -140,6 +140,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end
-writeGathered()
+writeSums()
 return { replicas, answers, isElsewhere and 1 or 0 }
 `;

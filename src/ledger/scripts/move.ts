@@ -1,4 +1,4 @@
-import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
  * Moves payouts, or notes something about them without moving them. Arming is a script of its own.
@@ -13,7 +13,7 @@ import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head.
  */
-export const MOVE = `${LUA_PRELUDE}${LUA_GATHER}
+export const MOVE = `${LUA_PRELUDE}${LUA_SUMS}
 local at = now()
 
 local function dropQuote(e, p)
@@ -66,8 +66,8 @@ local function reopen(e, p)
     'reason', 'row ' .. p.line .. ' was allowed: ' .. e.y)
 end
 
--- Remembers what came of the run's last payments: '1' for one that is unknown or was refused. Gives how many there are.
 local lastOutcomes = {}
+-- Remembers what came of the run's last payments: '1' for one that is unknown or was refused. Gives how many there are.
 local function noteOutcome(e, p, to)
   local isAnswered = p.state == 'armed' and (to == 'accepted' or to == 'unknown' or to == 'rejected')
   if not e.n or (not isAnswered and not (p.state == 'ready' and to == 'rejected')) then return 0 end
@@ -132,6 +132,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   end
 end
 for rk, kept in pairs(lastOutcomes) do redis.call('HSET', rk, 'lastOutcomes', kept) end
-writeGathered()
+writeSums()
 return answers
 `;

@@ -1,9 +1,6 @@
 import { FREE_STATES, MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS, LUA_KEYS, UNSENT } from '../keys.ts';
 
-/** Lua hands over no more than 8,000 arguments at once. */
-const UNPACKED_MAX = 4000;
-
 function luaTable(entries: readonly (readonly [string, string])[]): string {
   return `{ ${entries.map(([key, value]) => `['${key}'] = ${value}`).join(', ')} }`;
 }
@@ -67,11 +64,8 @@ local function append(list, fields)
   end
 end
 
--- Adds to a counter. Where a script moves many payouts, LUA_GATHER gathers what it adds.
+-- Adds to a counter. Where a script moves many payouts, LUA_SUMS gathers what it adds.
 local function add(key, field, by) redis.call('HINCRBY', key, field, by) end
-
--- Says whether a line stands in an index; gathered alike.
-local function mark(key, line, bit) redis.call('SETBIT', key, line, bit) end
 
 local function count(p, state, sign)
   local run = runKey(p.run)
@@ -123,8 +117,8 @@ end
 -- names and values, and unset, a list of names. The caller has checked that it may be made.
 local function applyMove(p, to, m)
   local version = p.version + 1
-  mark(indexKey(p.run, p.state), p.line, '0')
-  mark(indexKey(p.run, to), p.line, '1')
+  redis.call('SETBIT', indexKey(p.run, p.state), p.line, '0')
+  redis.call('SETBIT', indexKey(p.run, to), p.line, '1')
   count(p, p.state, '-')
   count(p, to, '')
   add(runKey(p.run), 'changes', '1')
@@ -192,31 +186,17 @@ local function serverNow()
 end
 `;
 
-/**
- * Gathers what `add` adds, exactly below 2^53, and what `mark` marks, until `writeGathered`: a script that moves many payouts
- * writes each counter and each index once.
- */
-export const LUA_GATHER = `
-local sums, marks = {}, {}
+/** Gathers what `add` adds, exactly below 2^53, until `writeSums`: a script that moves many payouts writes each counter once. */
+export const LUA_SUMS = `
+local sums = {}
 add = function(key, field, by)
   local fields = sums[key] or {}
   sums[key] = fields
   fields[field] = (fields[field] or 0) + tonumber(by)
 end
-mark = function(key, line, bit)
-  local list = marks[key] or {}
-  marks[key] = list
-  local n = #list
-  list[n + 1], list[n + 2], list[n + 3], list[n + 4] = 'SET', 'u1', line, bit
-  if n + 4 >= ${UNPACKED_MAX} then
-    redis.call('BITFIELD', key, unpack(list))
-    marks[key] = nil
-  end
-end
-local function writeGathered()
+local function writeSums()
   for key, fields in pairs(sums) do
     for field, sum in pairs(fields) do redis.call('HINCRBY', key, field, text(sum)) end
   end
-  for key, list in pairs(marks) do redis.call('BITFIELD', key, unpack(list)) end
 end
 `;

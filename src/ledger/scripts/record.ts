@@ -1,4 +1,4 @@
-import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
  * Records rows of a run that is being recorded.
@@ -15,7 +15,7 @@ import { LUA_GATHER, LUA_PRELUDE } from './prelude.ts';
  * and currency within `w`. The rows of a run that was cancelled while it was
  * being recorded are recorded as cancelled: none of them is lost.
  */
-export const RECORD = `${LUA_PRELUDE}${LUA_GATHER}
+export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
@@ -31,10 +31,10 @@ local function cameToNothing(run, line)
   return f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3])
 end
 
+local likelyKeys = {}
 -- The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing; then this one
 -- takes its place. One that is held for it does not: else it would be enough to cancel it. Each period has keys of its own,
 -- which go by themselves.
-local likelyKeys = {}
 local function likelyTwin(row, id)
   local period = math.floor(at / row.w)
   local key = likelyKey(period, row.d)
@@ -88,12 +88,12 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
     if row.b and isNewBeneficiary(row.b) then add(rk, 'newBeneficiaryRows', 1) end
     append(set, { s = state, v = '1', h1 = state .. '\\31' .. text(at) .. '\\31intake\\31' })
     redis.call('HSET', key, unpack(set))
-    mark(indexKey(run, state), row.l, '1')
+    redis.call('SETBIT', indexKey(run, state), row.l, '1')
     add(rk, 'n:' .. state, 1)
     if row.a then add(rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
   end
 end
 for likely, withinMs in pairs(likelyKeys) do redis.call('PEXPIRE', likely, text(2 * withinMs)) end
-writeGathered()
+writeSums()
 return 'recorded'
 `;

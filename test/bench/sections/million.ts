@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'csv-parse';
 import { formatAmount } from '../../../src/money.ts';
 import type { Run } from '../../../src/payout.ts';
-import type { BookEntry } from '../../support/paid-once.ts';
+import { type BookEntry, differences } from '../../support/paid-once.ts';
 import { figure } from '../figures.ts';
 import { amountOf, referenceOf } from '../payout-file.ts';
 import { openRig, openStuck, type Rig } from '../rig.ts';
@@ -151,13 +151,11 @@ async function faultsOf(report: string, rows: number, book: ReadonlyMap<string, 
       reference,
       amount: amountOf(row),
       outcome: 'paid',
-      paymentId: entry?.paymentId,
-      sourceAmount: entry?.sourceAmount,
-      destinationAmount: entry?.destinationAmount,
+      paymentId: entry?.paymentId ?? 'none',
+      sourceAmount: entry?.sourceAmount ?? 'none',
+      destinationAmount: entry?.destinationAmount ?? 'none',
     };
-    for (const [name, value] of Object.entries(wanted)) {
-      if (line[name] !== value) faults.push(`${reference}: ${name} is ${line[name]}, not ${value}`);
-    }
+    faults.push(...differences(wanted, line).map((fault) => `${reference}: ${fault}`));
     row++;
   }
   if (row !== rows) faults.push(`${row} lines for ${rows} rows`);
