@@ -115,7 +115,7 @@ async function measure(section: Section): Promise<SectionRecord> {
   const result = await section.measure(effort);
   const seconds = Math.round((performance.now() - started) / 1000);
   process.stderr.write(`  ${seconds} s\n`);
-  return { name: section.name, title: section.title, at: new Date().toISOString(), seconds, isQuick, ...result };
+  return { name: section.name, title: section.title, at: new Date().toISOString(), seconds, isQuick, machine, ...result };
 }
 
 // What was started here ends with us, however we end.
@@ -140,7 +140,7 @@ function keepResults(): void {
     : (readJson(LAST)?.sections ?? []).filter(({ name }) => !measured.some((one) => one.name === name));
   const order = SECTIONS.map(({ name }) => name);
   const sections = [...kept, ...measured].toSorted((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-  const results: Results = { machine, sections };
+  const results: Results = { sections };
   writeFileSync(path, `${JSON.stringify(results, null, 2)}\n`);
   if (isQuick) return;
   // As everything else in the repository is formatted.
@@ -152,5 +152,5 @@ for (const section of chosen()) {
   measured.push(await measure(section));
   keepResults();
 }
-process.stdout.write(`${tableOf({ machine, sections: measured }, before)}\n${path}\n`);
+process.stdout.write(`${tableOf({ sections: measured }, before)}\n${path}\n`);
 process.exit(0);

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { growthPlot } from './plot.ts';
-import { cellsOf, machineText, markdown, type Results, type SectionRecord } from './results.ts';
+import { cellsOf, coresText, machineTexts, markdown, type Results, type SectionRecord } from './results.ts';
 
 const PAGE = 'docs/performance.md';
 const PLOT_FOLDER = 'docs/performance';
@@ -23,11 +23,11 @@ export function writePages(results: Results): void {
 }
 
 function resultText(results: Results): string {
-  return [`${machineText(results.machine)}.`, ...results.sections.map(sectionText)].join('\n\n');
+  return [`${machineTexts(results).join('; ')}.`, ...results.sections.map(sectionText)].join('\n\n');
 }
 
-function sectionText({ title, name, at, notes, figures }: SectionRecord): string {
-  const measured = `\`${name}\`, ${at.slice(0, 10)}.`;
+function sectionText({ title, name, at, machine, notes, figures }: SectionRecord): string {
+  const measured = `\`${name}\`, ${at.slice(0, 10)}, ${coresText(machine)}.`;
   const hasPlot = figures.some(({ point }) => point !== undefined);
   return [
     `### ${title}`,

@@ -13,11 +13,12 @@ export interface SectionRecord extends SectionResult {
   readonly at: string;
   readonly seconds: number;
   readonly isQuick: boolean;
+  /** Where it was measured: sections that were not asked for keep theirs. */
+  readonly machine: Machine;
 }
 
 /** What test/bench/last.json holds. */
 export interface Results {
-  readonly machine: Machine;
   readonly sections: readonly SectionRecord[];
 }
 
@@ -26,15 +27,27 @@ const HEAD = ['figure', 'unit', 'median (lowest to highest)', 'limit', 'of the l
 /** The table: each figure with its spread, its limit, its target, and how the last committed result compares. */
 export function tableOf(results: Results, before?: Results): string {
   const rows = results.sections.flatMap((section) =>
-    section.figures.map((figure) => [section.name, ...cellsOf(figure), changeOf(section.name, figure, before)]),
+    section.figures.map((figure) => [
+      `${section.name}, ${section.machine.cores} cores`,
+      ...cellsOf(figure),
+      changeOf(section.name, figure, before),
+    ]),
   );
-  const head = [`section, ${results.machine.cores} cores`, ...HEAD];
-  return [machineText(results.machine), '', markdown([head, ...rows])].join('\n');
+  const machines = machineTexts(results);
+  return [...machines, '', markdown([['section', ...HEAD], ...rows])].join('\n');
 }
 
-export function machineText({ cores, processor, versions }: Machine): string {
-  const named = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return `${cores} cores (${processor.trim()}), ${named.join(', ')}, everything on one machine`;
+/** The machines of a result, each once. */
+export function machineTexts({ sections }: Results): string[] {
+  const texts = sections.map(({ machine }) => {
+    const named = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`);
+    return `${coresText(machine)}, ${named.join(', ')}, everything on one machine`;
+  });
+  return [...new Set(texts)];
+}
+
+export function coresText({ cores, processor }: Machine): string {
+  return `${cores} cores (${processor.trim()})`;
 }
 
 /** What a figure says, without its section. */
