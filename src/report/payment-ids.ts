@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 
-const DIGEST_BYTES = 16;
-const HALVES = 2;
+const HALF_BYTES = 8;
 const CAPACITY_MIN = 1024;
 /** So many suspected repetitions are looked into; one is enough for a report that does not tie. */
 const SUSPECTS_MAX = 1000;
@@ -18,33 +17,35 @@ export interface PaymentIds {
 export function openPaymentIds(): PaymentIds {
   let count = 0;
   let lines = new Uint32Array(CAPACITY_MIN);
-  let halves = new BigUint64Array(CAPACITY_MIN * HALVES);
+  let firsts = new BigUint64Array(CAPACITY_MIN);
+  let seconds = new BigUint64Array(CAPACITY_MIN);
 
   function grow(): void {
     const moreLines = new Uint32Array(lines.length * 2);
     moreLines.set(lines);
     lines = moreLines;
-    const moreHalves = new BigUint64Array(halves.length * 2);
-    moreHalves.set(halves);
-    halves = moreHalves;
+    firsts = twiceAsLong(firsts);
+    seconds = twiceAsLong(seconds);
   }
 
   return {
     add(id, line) {
       if (count === lines.length) grow();
-      const digest = hash('sha256', id.toLowerCase(), 'buffer').subarray(0, DIGEST_BYTES);
-      new Uint8Array(halves.buffer).set(digest, count * DIGEST_BYTES);
+      // As text: a buffer of its own for each digest is memory outside the heap, which V8 tidies up seldom.
+      const digest = hash('sha256', id.toLowerCase(), 'binary');
+      Buffer.from(firsts.buffer).write(digest, count * HALF_BYTES, HALF_BYTES, 'binary');
+      Buffer.from(seconds.buffer).write(digest.slice(HALF_BYTES), count * HALF_BYTES, HALF_BYTES, 'binary');
       lines[count] = line;
       count += 1;
     },
     repeated() {
-      const suspects = repeatedFirstHalves(halves.subarray(0, count * HALVES));
+      const suspects = repeatedIn(firsts.subarray(0, count));
       if (suspects.size === 0) return [];
       const linesOfId = new Map<string, number[]>();
       for (let index = 0; index < count; index += 1) {
-        const first = halves[index * HALVES] ?? 0n;
+        const first = firsts[index] ?? 0n;
         if (!suspects.has(first)) continue;
-        const id = `${first} ${halves[index * HALVES + 1]}`;
+        const id = `${first} ${seconds[index]}`;
         linesOfId.set(id, [...(linesOfId.get(id) ?? []), lines[index] ?? 0]);
       }
       return [...linesOfId.values()].filter((found) => found.length > 1);
@@ -52,12 +53,19 @@ export function openPaymentIds(): PaymentIds {
   };
 }
 
-function repeatedFirstHalves(halves: BigUint64Array): Set<bigint> {
-  const sorted = halves.filter((_, index) => index % HALVES === 0).toSorted();
+function twiceAsLong(halves: BigUint64Array<ArrayBuffer>): BigUint64Array<ArrayBuffer> {
+  const more = new BigUint64Array(halves.length * 2);
+  more.set(halves);
+  return more;
+}
+
+function repeatedIn(halves: BigUint64Array): Set<bigint> {
+  const sorted = halves.toSorted();
+  // Read in words of 32 bits, which unlike those of 64 are no objects.
+  const words = new Uint32Array(sorted.buffer);
   const repeated = new Set<bigint>();
-  for (let index = 1; index < sorted.length && repeated.size < SUSPECTS_MAX; index += 1) {
-    const first = sorted[index] ?? 0n;
-    if (first === sorted[index - 1]) repeated.add(first);
+  for (let word = 2; word < words.length && repeated.size < SUSPECTS_MAX; word += 2) {
+    if (words[word] === words[word - 2] && words[word + 1] === words[word - 1]) repeated.add(sorted[word / 2] ?? 0n);
   }
   return repeated;
 }

@@ -115,7 +115,15 @@ async function measure(section: Section): Promise<SectionRecord> {
   const result = await section.measure(effort);
   const seconds = Math.round((performance.now() - started) / 1000);
   process.stderr.write(`  ${seconds} s\n`);
-  return { name: section.name, title: section.title, at: new Date().toISOString(), seconds, isQuick, machine, ...result };
+  return {
+    name: section.name,
+    title: section.title,
+    at: new Date().toISOString(),
+    seconds,
+    isQuick,
+    machine,
+    ...result,
+  };
 }
 
 // What was started here ends with us, however we end.
