@@ -9,6 +9,8 @@ export interface Spread {
 /** What a figure is held to: at least or at most this, by its ratio to the limit or by itself. */
 export interface Target {
   readonly by: 'ratio' | 'value';
+  /** Every round is held to it, not their median: for what must never be. */
+  readonly always?: true;
   readonly atLeast?: number;
   readonly atMost?: number;
 }
@@ -76,7 +78,10 @@ export function ratioFigure(
 /** Whether a figure meets its target; undefined where it has none. */
 export function isMet({ target, value, ratio }: Figure): boolean | undefined {
   if (target === undefined) return undefined;
-  const found = target.by === 'ratio' ? ratio?.median : value.median;
-  if (found === undefined || Number.isNaN(found)) return false;
-  return found >= (target.atLeast ?? Number.NEGATIVE_INFINITY) && found <= (target.atMost ?? Number.POSITIVE_INFINITY);
+  const found = target.by === 'ratio' ? ratio : value;
+  if (found === undefined || Number.isNaN(found.median)) return false;
+  const { least, most } = target.always
+    ? { least: found.min, most: found.max }
+    : { least: found.median, most: found.median };
+  return least >= (target.atLeast ?? Number.NEGATIVE_INFINITY) && most <= (target.atMost ?? Number.POSITIVE_INFINITY);
 }

@@ -76,7 +76,7 @@ function targetText({ target }: Figure): string {
     target.atLeast === undefined ? [] : [`≥ ${numberText(target.atLeast)}`],
     target.atMost === undefined ? [] : [`≤ ${numberText(target.atMost)}`],
   ];
-  return parts.flat().join(', ');
+  return [parts.flat().join(', '), ...(target.always ? ['always'] : [])].join(', ');
 }
 
 function spreadText({ median, min, max, rounds }: Spread): string {

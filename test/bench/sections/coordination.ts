@@ -49,11 +49,11 @@ async function measureWith(workers: number, effort: Effort): Promise<Figure[]> {
       paced.map(({ mean }) => ({ ours: mean, limit: RATE })),
     ),
     figure(
-      { name: `${by}, worst ${SLICE_MS} ms`, unit: 'of its share', target: { by: 'value', atMost: 1.5 } },
+      { name: `${by}, worst ${SLICE_MS} ms`, unit: 'of its share', target: { by: 'value', atMost: 1.5, always: true } },
       paced.map(({ worst }) => worst),
     ),
     figure(
-      { name: `${by}, token requests`, unit: 'requests', target: { by: 'value', atMost: 1 } },
+      { name: `${by}, token requests`, unit: 'requests', target: { by: 'value', atMost: 1, always: true } },
       paced.map(({ tokens }) => tokens),
     ),
   ];
@@ -67,7 +67,7 @@ async function measureShortTokens(effort: Effort): Promise<Figure> {
       name: `4 workers, token requests when one is good for ${SHORT_TOKEN_S} s`,
       unit: 'requests',
       limit: 'one each time',
-      target: { by: 'ratio', atMost: 1 },
+      target: { by: 'ratio', atMost: 1, always: true },
     },
     paced.map(({ tokens, seconds }) => ({ ours: tokens, limit: Math.ceil(seconds / SHORT_TOKEN_S) + 1 })),
   );

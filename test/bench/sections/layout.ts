@@ -11,6 +11,8 @@ const KEYS_PER_CALL = 500;
 const UNIT_SEPARATOR = Buffer.from('\u001f');
 
 const ROW = ['ref', 'ben', 'org', 'amt', 'typ', 'src', 'dst', 'sco', 'dco', 'poc', 'pic', 'pur', 'soc', 'rh'];
+/** As long as a payout's key. */
+const KEY = `${PREFIX}:p:20260101-abcdef:100000`;
 const IDS = ['ben', 'org', 'q', 'pid', 'rh'];
 
 /** What the ledger takes of Redis for a payout, part by part, and what its record would take in other layouts. */
@@ -30,11 +32,12 @@ export const layout: Section = {
       const record = await readRecord(redis, ledgerKeys(PREFIX).prefix, { runId, line: rows });
       await redis.flushall();
       const drafts: Figure[] = [];
-      for (const [name, draft] of Object.entries(DRAFTS)) {
-        const bytes = await bytesOf(redis, draft(record));
+      const keep = (name: string, bytes: number): void => {
         say(`${name}: ${Math.round(bytes)} bytes`);
         drafts.push(figure({ name: `record, ${name}`, unit: 'bytes per payout' }, [bytes]));
-      }
+      };
+      for (const [name, draft] of Object.entries(DRAFTS)) keep(name, await bytesOf(redis, draft(record)));
+      for (const [name, draft] of Object.entries(TEXTS)) keep(name, await textBytesOf(redis, draft(record)));
       return {
         figures: [
           figure({ name: 'all keys', unit: 'bytes per payout', target: { by: 'value', atMost: 600 } }, [
@@ -84,8 +87,17 @@ const DRAFTS: Readonly<Record<string, (record: Fields) => Fields>> = {
   'its history in one field': packHistory,
   'its ids as bytes': packIds,
   'all three': (record) => packRow(packHistory(packIds(record))),
-  'all of it in one field': (record) => pack(record, 'all', [...record.keys()]),
 };
+
+/** No hash: one value, of which the scripts would have to know the places. */
+const TEXTS: Readonly<Record<string, (record: Fields) => Buffer>> = {
+  'all of it in one text': textOf,
+  'all of it in one text, its ids as bytes': (record) => textOf(packIds(record)),
+};
+
+function textOf(record: Fields): Buffer {
+  return Buffer.concat([...record.values()].flatMap((value) => [value, UNIT_SEPARATOR]));
+}
 
 function packRow(record: Fields): Fields {
   return pack(record, 'row', ROW);
@@ -116,10 +128,17 @@ function packIds(record: Fields): Fields {
 }
 
 async function bytesOf(redis: Redis, record: Fields): Promise<number> {
-  // As long as a payout's key.
-  const key = `${PREFIX}:p:20260101-abcdef:100000`;
-  await redis.hset(key, new Map(record));
-  const bytes = await redis.memory('USAGE', key, 'SAMPLES', 0);
-  await redis.del(key);
+  await redis.hset(KEY, new Map(record));
+  return await takeBytes(redis);
+}
+
+async function textBytesOf(redis: Redis, text: Buffer): Promise<number> {
+  await redis.set(KEY, text);
+  return await takeBytes(redis);
+}
+
+async function takeBytes(redis: Redis): Promise<number> {
+  const bytes = await redis.memory('USAGE', KEY, 'SAMPLES', 0);
+  await redis.del(KEY);
   return bytes ?? Number.NaN;
 }

@@ -9,7 +9,9 @@ import type { Run } from '../../../src/payout.ts';
 import { type BookEntry, differences } from '../../support/paid-once.ts';
 import { figure } from '../figures.ts';
 import { amountOf, referenceOf } from '../payout-file.ts';
-import { openRig, openStuck, type Rig } from '../rig.ts';
+import { purge, settled } from '../purge.ts';
+import { usedBytes } from '../queue-bytes.ts';
+import { type Environment, openRig, openStuck, type Rig } from '../rig.ts';
 import type { Section } from '../section.ts';
 import { startSimulatedService } from '../simulated-service.ts';
 
@@ -26,13 +28,18 @@ export const million: Section = {
   title: 'A million rows in one go',
   async measure({ pick, say }) {
     const rows = pick(2000, 1_000_000);
-    const { rig, runId, book, times, peakBytes } = await payAll(rows, say);
+    const { rig, env, runId, book, times, peakBytes, bytesBefore } = await payAll(rows, say);
     try {
       const { reportVersion } = await readRun(rig, runId);
       const report = join(rig.folder, 'data/reports', `${runId}.v${reportVersion}`);
       const entries = await readEntries(book);
       const faults = await faultsOf(`${report}.csv`, rows, entries);
       for (const fault of faults.slice(0, FAULTS_SHOWN)) say(fault);
+      const totalsUntied = await untied(`${report}.json`);
+      await settled(rig, runId);
+      const settledBytes = (await usedBytes(rig.redis.redis)) - bytesBefore;
+      await purge(rig, env);
+      const purgedBytes = (await usedBytes(rig.redis.redis)) - bytesBefore;
       const twice = [...entries.values()].filter(({ count }) => count > 1).length;
       const none = { by: 'value', atMost: 0 } as const;
       return {
@@ -46,9 +53,9 @@ export const million: Section = {
           ]),
           figure({ name: 'paid twice', unit: 'rows', target: none }, [twice]),
           figure({ name: 'differences between file, book and report', unit: 'rows', target: none }, [faults.length]),
-          figure({ name: 'totals of the report that do not tie', unit: 'of 2', target: none }, [
-            await untied(`${report}.json`),
-          ]),
+          figure({ name: 'totals of the report that do not tie', unit: 'of 2', target: none }, [totalsUntied]),
+          figure({ name: 'Redis, settled', unit: 'bytes per payout' }, [settledBytes / rows]),
+          figure({ name: 'Redis, after purge', unit: 'bytes per payout' }, [purgedBytes / rows]),
         ],
         notes: [
           `${rows.toLocaleString('en')} rows, one worker, the simulated service (\`payrun sandbox\`) with its book on disk, payments followed as fast as it goes (PAYRUN_TRACK_RATE=20000), all on the same cores; once.`,
@@ -63,21 +70,25 @@ export const million: Section = {
 
 interface Paid {
   readonly rig: Rig;
+  readonly env: Environment;
   readonly runId: string;
   /** The book's file. */
   readonly book: string;
   /** Seconds since the file was handed in. */
   readonly times: { readonly recorded: number; readonly paid: number; readonly reported: number };
   readonly peakBytes: number;
+  /** Of Redis, before the file was handed in. */
+  readonly bytesBefore: number;
 }
 
 async function payAll(rows: number, say: (line: string) => void): Promise<Paid> {
   const rig = await openRig();
   try {
     const { settings, folder } = await startSimulatedService(rig, { completesAfterMs: 0 });
-    const env = { ...settings, PAYRUN_TRACK_RATE: '20000' };
+    const env = { ...settings, PAYRUN_TRACK_RATE: '20000', PAYRUN_WATCH_RETURNS: '0ms' };
     const file = await rig.file(NAME, rows);
     const worker = await rig.worker(env);
+    const bytesBefore = await usedBytes(rig.redis.redis);
     const started = performance.now();
     const seconds = (): number => (performance.now() - started) / 1000;
     const runId = await rig.submit(file, env);
@@ -94,7 +105,8 @@ async function payAll(rows: number, say: (line: string) => void): Promise<Paid> 
     const reported = seconds();
     say(`settled and reported after ${reported.toFixed(1)} s`);
     const times = { recorded, paid, reported };
-    return { rig, runId, book: join(folder, 'test/payments.jsonl'), times, peakBytes: worker.peakBytes() ?? 0 };
+    const peakBytes = worker.peakBytes() ?? 0;
+    return { rig, env, runId, book: join(folder, 'test/payments.jsonl'), times, peakBytes, bytesBefore };
   } catch (error) {
     await rig.close();
     throw error;

@@ -135,7 +135,7 @@ async function measureFairness({ pick, rounds, say }: Effort): Promise<Figure[]>
       const service = delayMs === 0 ? 'at once' : `in ${delayMs} ms`;
       say(`fairness, answers ${service}: ${seconds.map((one) => one.toFixed(2)).join(', ')} s, ${left} rows are left`);
       const name = `a run of ${TEN} rows behind one of ${rows.toLocaleString('en')}, answers ${service}`;
-      figures.push(figure({ name, unit: 's', target: { by: 'value', atMost: 5 } }, seconds));
+      figures.push(figure({ name, unit: 's', target: { by: 'value', atMost: 5, always: true } }, seconds));
     }
     return figures;
   } finally {
