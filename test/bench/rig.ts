@@ -11,8 +11,8 @@ import { writePayoutFile } from './payout-file.ts';
 import { type PayrunProcess, startPayrun } from './payrun-process.ts';
 
 const POLL_MS = 20;
-/** Nothing moves for so long only when something is broken. */
-const STUCK_MS = 120_000;
+/** Nothing moves for so long only when something is broken: a payment in doubt waits until its quote is dead. */
+const STUCK_MS = 600_000;
 export const PREFIX = '{payrun}';
 const CAPABILITIES = 'payment-id-is-quote-id,expired-quote-refused,one-payment-per-quote,payment-visible-in-time';
 /** As payrun sets its private Redis. */

@@ -31,7 +31,7 @@ test('in a cluster, whose server for the prefix dies in the middle of a run, its
   await fleet.until('another primary', async () => (await cluster.ledger()) === cluster.replica.client);
   expect(fleet.book().length).toBeLessThan(ROWS);
   await cluster.primary.start();
-  await fleet.settled();
+  expect(await fleet.settled()).toBe(0);
   expect(await fleet.faults()).toEqual([]);
   expect(await cluster.replica.client.dbsize()).toBeGreaterThan(0);
 });
