@@ -13,6 +13,7 @@ const UNIT_SEPARATOR = Buffer.from('\u001f');
 const ROW = ['ref', 'ben', 'org', 'amt', 'typ', 'src', 'dst', 'sco', 'dco', 'poc', 'pic', 'pur', 'soc', 'rh'];
 /** As long as a payout's key. */
 const KEY = `${PREFIX}:p:20260101-abcdef:100000`;
+const INDEXES = ['quotes', 'references', 'likely'];
 const IDS = ['ben', 'org', 'q', 'pid', 'rh'];
 
 /** What the ledger takes of Redis for a payout, part by part, and what its record would take in other layouts. */
@@ -30,8 +31,12 @@ export const layout: Section = {
       await rig.finished(runId);
       const parts = await bytesByPart(redis);
       const record = await readRecord(redis, ledgerKeys(PREFIX).prefix, { runId, line: rows });
-      await redis.flushall();
       const drafts: Figure[] = [];
+      for (const index of INDEXES) {
+        const bytes = (await packedIndexBytes(redis, index)) / rows;
+        drafts.push(figure({ name: `keys ${index}, ids and places as bytes`, unit: 'bytes per payout' }, [bytes]));
+      }
+      await redis.flushall();
       const keep = (name: string, bytes: number): void => {
         say(`${name}: ${Math.round(bytes)} bytes`);
         drafts.push(figure({ name: `record, ${name}`, unit: 'bytes per payout' }, [bytes]));
@@ -51,7 +56,7 @@ export const layout: Section = {
         ],
         notes: [
           `MEMORY USAGE of all keys after a run of ${rows.toLocaleString('en')} rows, every payment accepted and followed; parts under a byte are left out, and what stands in buckets gets less with more payouts.`,
-          'Drafts: one record of that run in layouts that were not built, by `MEMORY USAGE` in a Redis with the same settings.',
+          'Drafts: indexes with ids and hashes as bytes, and a payout as 6 bytes; one record of that run in layouts that were not built, by `MEMORY USAGE` in a Redis with the same settings.',
         ],
       };
     } finally {
@@ -75,6 +80,25 @@ async function bytesByPart(redis: Redis): Promise<ReadonlyMap<string, number>> {
     }
   } while (cursor !== '0');
   return parts;
+}
+
+/** What an index would take, in as many buckets, with its ids as bytes and a number in the place of each run. */
+async function packedIndexBytes(redis: Redis, index: string): Promise<number> {
+  const place = Buffer.alloc(6, 0xff);
+  let total = 0;
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', `${PREFIX}:${index}:*`, 'COUNT', KEYS_PER_CALL);
+    cursor = next;
+    for (const key of keys) {
+      const packed = new Map((await redis.hkeys(key)).map((id) => [bytesIn(Buffer.from(id)), place]));
+      const draft = key.replace(index, 'x'.repeat(index.length));
+      await redis.hset(draft, packed);
+      total += (await redis.memory('USAGE', draft, 'SAMPLES', 0)) ?? Number.NaN;
+      await redis.del(draft);
+    }
+  } while (cursor !== '0');
+  return total;
 }
 
 async function readRecord(redis: Redis, prefix: string, of: { runId: string; line: number }): Promise<Fields> {
