@@ -161,6 +161,11 @@ describe.skipIf(!hasEngine())('in containers', () => {
       expect(await engine('run', ...shell, 'find /payrun/dist -name "*.ts"')).toBe('');
     });
 
+    test('is small: payrun and its libraries add less than 130 MB to the image below', async () => {
+      const megabytes = z.coerce.number().positive();
+      expect(megabytes.parse(await engine('run', ...shell, 'du -sm /payrun | cut -f 1'))).toBeLessThan(130);
+    });
+
     test('knows of what runs in it whether it is well', { timeout: PAID_MS_MAX }, async () => {
       const often = ['--health-interval', '1s', '--health-timeout', '2s', '--health-retries', '1'];
       const serving = ['sandbox', '--folder', '/data/sandbox', '--any-identity'];
