@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 
-const HALF_BYTES = 8;
+/** Of an id: three of its hash, one of its line. */
+const WORDS = 4;
+const HASH_BYTES = 12;
+const LINE_WORD = 3;
 const CAPACITY_MIN = 1024;
+/** What is sorted at once is this part of all ids, so that sorting takes little memory. */
+const PARTS = 16;
 /** So many suspected repetitions are looked into; one is enough for a report that does not tie. */
 const SUSPECTS_MAX = 1000;
 
-/** Finds payment ids that stand on more than one row, in 20 bytes a row outside the heap. */
+/** Finds payment ids that stand on more than one row, in 16 bytes a row outside the heap. */
 export interface PaymentIds {
   /** Ids that differ in upper and lower case only are one id. */
   add(id: string, line: number): void;
@@ -13,59 +18,85 @@ export interface PaymentIds {
   repeated(): number[][];
 }
 
-/** An empty set of payment ids. An id is kept as the first 128 bits of its SHA-256: what is equal in them is the same id. */
+/** An empty set of payment ids. An id is kept as the first 96 bits of its SHA-256: what is equal in them is the same id. */
 export function openPaymentIds(): PaymentIds {
   let count = 0;
-  let lines = new Uint32Array(CAPACITY_MIN);
-  let firsts = new BigUint64Array(CAPACITY_MIN);
-  let seconds = new BigUint64Array(CAPACITY_MIN);
-
-  function grow(): void {
-    const moreLines = new Uint32Array(lines.length * 2);
-    moreLines.set(lines);
-    lines = moreLines;
-    firsts = twiceAsLong(firsts);
-    seconds = twiceAsLong(seconds);
-  }
+  let words = new Uint32Array(CAPACITY_MIN * WORDS);
 
   return {
     add(id, line) {
-      if (count === lines.length) grow();
+      const at = count * WORDS;
+      if (at === words.length) words = twiceAsLong(words);
       // As text: a buffer of its own for each digest is memory outside the heap, which V8 tidies up seldom.
       const digest = hash('sha256', id.toLowerCase(), 'binary');
-      Buffer.from(firsts.buffer).write(digest, count * HALF_BYTES, HALF_BYTES, 'binary');
-      Buffer.from(seconds.buffer).write(digest.slice(HALF_BYTES), count * HALF_BYTES, HALF_BYTES, 'binary');
-      lines[count] = line;
+      Buffer.from(words.buffer).write(digest, at * words.BYTES_PER_ELEMENT, HASH_BYTES, 'binary');
+      words[at + LINE_WORD] = line;
       count += 1;
     },
     repeated() {
-      const suspects = repeatedIn(firsts.subarray(0, count));
+      const added = words.subarray(0, count * WORDS);
+      const suspects = suspectsIn(added);
       if (suspects.size === 0) return [];
       const linesOfId = new Map<string, number[]>();
-      for (let index = 0; index < count; index += 1) {
-        const first = firsts[index] ?? 0n;
-        if (!suspects.has(first)) continue;
-        const id = `${first} ${seconds[index]}`;
-        linesOfId.set(id, [...(linesOfId.get(id) ?? []), lines[index] ?? 0]);
+      for (let at = 0; at < added.length; at += WORDS) {
+        if (!suspects.has(nameOf(added, at))) continue;
+        const id = added.subarray(at, at + LINE_WORD).join();
+        linesOfId.set(id, [...(linesOfId.get(id) ?? []), added[at + LINE_WORD] ?? 0]);
       }
       return [...linesOfId.values()].filter((found) => found.length > 1);
     },
   };
 }
 
-function twiceAsLong(halves: BigUint64Array<ArrayBuffer>): BigUint64Array<ArrayBuffer> {
-  const more = new BigUint64Array(halves.length * 2);
-  more.set(halves);
+function twiceAsLong(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const more = new Uint32Array(words.length * 2);
+  more.set(words);
   return more;
 }
 
-function repeatedIn(halves: BigUint64Array): Set<bigint> {
-  const sorted = halves.toSorted();
-  // Read in words of 32 bits, which unlike those of 64 are no objects.
-  const words = new Uint32Array(sorted.buffer);
-  const repeated = new Set<bigint>();
-  for (let word = 2; word < words.length && repeated.size < SUSPECTS_MAX; word += 2) {
-    if (words[word] === words[word - 2] && words[word + 1] === words[word - 1]) repeated.add(sorted[word / 2] ?? 0n);
+/** The first 64 bits of a hash. */
+function nameOf(words: Uint32Array, at: number): string {
+  return `${words[at]} ${words[at + 1]}`;
+}
+
+/** The names that stand on more than one id. */
+function suspectsIn(added: Uint32Array): Set<string> {
+  const suspects = new Set<string>();
+  const names = new Uint32Array(2 * largestPart(added));
+  for (let part = 0; part < PARTS; part += 1) {
+    // Words of 32 bits, which unlike those of 64 are no objects.
+    const length = sortNames(added, part, names);
+    for (let at = 2; at < length && suspects.size < SUSPECTS_MAX; at += 2) {
+      if (names[at] === names[at - 2] && names[at + 1] === names[at - 1]) suspects.add(nameOf(names, at));
+    }
   }
-  return repeated;
+  return suspects;
+}
+
+/** Of the id whose words begin there. */
+function partOf(added: Uint32Array, at: number): number {
+  return (added[at] ?? 0) % PARTS;
+}
+
+/** How many ids it has. */
+function largestPart(added: Uint32Array): number {
+  const ids = new Uint32Array(PARTS);
+  for (let at = 0; at < added.length; at += WORDS) {
+    const part = partOf(added, at);
+    ids[part] = (ids[part] ?? 0) + 1;
+  }
+  return Math.max(...ids);
+}
+
+/** Writes the names of a part, two words each, into an array, sorted, and tells how many words they are. */
+function sortNames(added: Uint32Array, part: number, names: Uint32Array<ArrayBuffer>): number {
+  let length = 0;
+  for (let at = 0; at < added.length; at += WORDS) {
+    if (partOf(added, at) !== part) continue;
+    names[length] = added[at] ?? 0;
+    names[length + 1] = added[at + 1] ?? 0;
+    length += 2;
+  }
+  new BigUint64Array(names.buffer, 0, length / 2).sort();
+  return length;
 }

@@ -25,7 +25,7 @@ export interface OpenTally {
   result(): Tally;
 }
 
-/** A tally that takes the rows of a run in file order; its memory does not grow with them but for 20 bytes a payment. */
+/** A tally that takes the rows of a run in file order; its memory does not grow with them but for 16 bytes a payment. */
 export function openTally(): OpenTally {
   const states = new Map<RowState, number>();
   const amounts = new Map<string, Record<Outcome, bigint>>();
