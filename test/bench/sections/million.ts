@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, mkdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +11,7 @@ import { figure } from '../figures.ts';
 import { amountOf, referenceOf } from '../payout-file.ts';
 import { purge, settled } from '../purge.ts';
 import { usedBytes } from '../queue-bytes.ts';
+import type { ReportTaken } from '../report-task.ts';
 import { type Environment, openRig, openStuck, type Rig } from '../rig.ts';
 import type { Section } from '../section.ts';
 import { startSimulatedService } from '../simulated-service.ts';
@@ -36,6 +37,9 @@ export const million: Section = {
       const faults = await faultsOf(`${report}.csv`, rows, entries);
       for (const fault of faults.slice(0, FAULTS_SHOWN)) say(fault);
       const totalsUntied = await untied(`${report}.json`, rows);
+      const written = join(rig.folder, 'written');
+      mkdirSync(written);
+      const again = await rig.child('report-task', ['files', runId, written], rig.env(env)).told<ReportTaken>();
       await settled(rig, runId);
       const settledBytes = (await usedBytes(rig.redis.redis)) - bytesBefore;
       await purge(rig, env);
@@ -50,6 +54,9 @@ export const million: Section = {
           figure({ name: 'from file to final report', unit: 'rows/s' }, [rows / times.reported]),
           figure({ name: 'peak RSS of the worker', unit: 'MB', target: { by: 'value', atMost: RSS_MB_MAX } }, [
             peakBytes / MB,
+          ]),
+          figure({ name: 'peak RSS of a report alone', unit: 'MB', target: { by: 'value', atMost: RSS_MB_MAX } }, [
+            again.peakBytes / MB,
           ]),
           figure({ name: 'paid twice', unit: 'rows', target: none }, [twice]),
           figure({ name: 'differences between file, book and report', unit: 'rows', target: none }, [faults.length]),
