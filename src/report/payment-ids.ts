@@ -41,7 +41,9 @@ export function openPaymentIds(): PaymentIds {
       for (let at = 0; at < added.length; at += WORDS) {
         if (!suspects.has(nameOf(added, at))) continue;
         const id = added.subarray(at, at + LINE_WORD).join();
-        linesOfId.set(id, [...(linesOfId.get(id) ?? []), added[at + LINE_WORD] ?? 0]);
+        const lines = linesOfId.get(id) ?? [];
+        lines.push(added[at + LINE_WORD] ?? 0);
+        linesOfId.set(id, lines);
       }
       return [...linesOfId.values()].filter((found) => found.length > 1);
     },
