@@ -65,7 +65,7 @@ function nameOf(words: Uint32Array, at: number): string {
 function suspectsIn(added: Uint32Array): Set<string> {
   const suspects = new Set<string>();
   const names = new Uint32Array(2 * largestPart(added));
-  for (let part = 0; part < PARTS; part += 1) {
+  for (let part = 0; part < PARTS && suspects.size < SUSPECTS_MAX; part += 1) {
     // Words of 32 bits, which unlike those of 64 are no objects.
     const length = sortNames(added, part, names);
     for (let at = 2; at < length && suspects.size < SUSPECTS_MAX; at += 2) {

@@ -65,12 +65,14 @@ export const layout: Section = {
   },
 };
 
+/** The keys that match, some at a time. */
+function scanned(redis: Redis, match: string): AsyncIterable<string[]> {
+  return redis.scanStream({ match, count: KEYS_PER_CALL });
+}
+
 async function bytesByPart(redis: Redis): Promise<ReadonlyMap<string, number>> {
   const parts = new Map<string, number>();
-  let cursor = '0';
-  do {
-    const [next, keys] = await redis.scan(cursor, 'COUNT', KEYS_PER_CALL);
-    cursor = next;
+  for await (const keys of scanned(redis, `${PREFIX}:*`)) {
     const pipeline = redis.pipeline();
     for (const key of keys) pipeline.memory('USAGE', key);
     const replies = (await pipeline.exec()) ?? [];
@@ -78,7 +80,7 @@ async function bytesByPart(redis: Redis): Promise<ReadonlyMap<string, number>> {
       const part = key.slice(PREFIX.length + 1).split(':')[0] ?? '';
       parts.set(part, (parts.get(part) ?? 0) + Number(replies[at]?.[1] ?? 0));
     }
-  } while (cursor !== '0');
+  }
   return parts;
 }
 
@@ -86,10 +88,7 @@ async function bytesByPart(redis: Redis): Promise<ReadonlyMap<string, number>> {
 async function packedIndexBytes(redis: Redis, index: string): Promise<number> {
   const place = Buffer.alloc(6, 0xff);
   let total = 0;
-  let cursor = '0';
-  do {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', `${PREFIX}:${index}:*`, 'COUNT', KEYS_PER_CALL);
-    cursor = next;
+  for await (const keys of scanned(redis, `${PREFIX}:${index}:*`)) {
     for (const key of keys) {
       const packed = new Map((await redis.hkeys(key)).map((id) => [bytesIn(Buffer.from(id)), place]));
       const draft = key.replace(index, 'x'.repeat(index.length));
@@ -97,7 +96,7 @@ async function packedIndexBytes(redis: Redis, index: string): Promise<number> {
       total += (await redis.memory('USAGE', draft, 'SAMPLES', 0)) ?? Number.NaN;
       await redis.del(draft);
     }
-  } while (cursor !== '0');
+  }
   return total;
 }
 
