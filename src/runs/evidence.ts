@@ -7,6 +7,7 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -46,8 +47,15 @@ export async function lookUpForPeople(
   const dead = await deps.ledger.runs.deadQuotes(payout.runId);
   const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
   if (payout.quoteId !== null) quotes.push(payout.quoteId);
-  const nothing = { date: 0, quoteGraceMs: 0, words: ['it was never sent'] };
-  return quotes.length === 0 ? nothing : await lookUpQuotes(await deps.openPay(), payout, quotes);
+  const others = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : [];
+  if (quotes.length === 0) return { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout), ...others] };
+  const findings = await lookUpQuotes(await deps.openPay(), payout, quotes);
+  return { ...findings, words: [...findings.words, ...others] };
+}
+
+function withoutQuote({ reasonCode }: Payout): string {
+  if (reasonCode !== 'E_DIR_LOST') return 'it was never sent';
+  return 'a data directory that was written off may have sent it, and its quote is not known: look for its reference at the service';
 }
 
 async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
