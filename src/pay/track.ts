@@ -24,7 +24,7 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   if (payout === undefined || payout.paymentId === null) return;
   if (payout.state !== 'accepted' && payout.state !== 'completed') return;
   const answer = await deps.service.readPayment(payout.paymentId);
-  const reading = readLookUpAnswer(answer, payout, payout.paymentId);
+  const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: payout.paymentId });
   if (reading.kind === 'breach') {
     await holdBreach(deps, payout, {
       evidence: `the payment shows ${reading.evidence}`,

@@ -1,5 +1,6 @@
 import { rfc3339 } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { NO_CANARY } from '../pay/canary.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../pay/facts.ts';
 import { readLookUpAnswer } from '../pay/look-up-answer.ts';
@@ -65,7 +66,7 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
   for (const quoteId of quotes) {
     const answer = await readPayment(pay, quoteId);
     const exchange = exchangeOf(answer);
-    const reading = readLookUpAnswer(answer, payout, quoteId);
+    const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId: quoteId });
     const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
     switch (reading.kind) {
       case 'found':
@@ -79,6 +80,7 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
       case 'nothing':
         throw refuseSilence(payout, reading.reason);
       case 'not-found':
+        if (!(await pay.canary.sings())) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
         words.push(foundNothing(pay, payout, { quoteId, date: reading.date }));
@@ -104,7 +106,7 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   }
   const pay = await deps.openPay();
   const answer = await readPayment(pay, paymentId);
-  const reading = readLookUpAnswer(answer, payout, paymentId);
+  const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
   switch (reading.kind) {
     case 'found': {
       const { paymentState, internalId } = reading.payment;
