@@ -27,7 +27,10 @@ export function readLookUpAnswer(
   const { status, json, date } = answer;
   if (status === 404) return readNotFound(parseErrors(json)[0]?.code ?? null, { date, notFoundCodes });
   const payment = status === 200 ? parsePayment(json) : undefined;
-  if (payment === undefined) return { kind: 'nothing', reason: `HTTP_${status}` };
+  return payment === undefined ? { kind: 'nothing', reason: `HTTP_${status}` } : readShown(payment, payout, paymentId);
+}
+
+function readShown(payment: PaymentReply, payout: Payout, paymentId: string): LookUpReading {
   if (payment.paymentId !== paymentId) return { kind: 'nothing', reason: 'another payment was answered' };
   if (payment.paymentState === null || payment.paymentState === 'QUOTED') {
     return { kind: 'nothing', reason: 'the answer shows no state of a payment' };

@@ -128,9 +128,8 @@ export function openService(options: ServiceOptions): Service {
   }
 
   async function unbraked(): Promise<void> {
-    for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs()) {
+    for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs())
       await clock.sleep(ms + random.fraction() * RESTART_SPREAD_MS, closing.signal);
-    }
   }
 
   async function ask(call: Call): Promise<Answer> {

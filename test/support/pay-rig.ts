@@ -300,9 +300,9 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
         const history = payout.history.map((entry) => ({ ...entry, at: entry.at + time.passedMs }));
         return { ...moved, payout: { ...payout, armedAt, history } };
       },
-      arm(arming) {
-        time.atArming.set(payoutId(arming), time.passedMs);
-        return ledger.payouts.arm(arming);
+      arm(asked) {
+        time.atArming.set(payoutId(asked), time.passedMs);
+        return ledger.payouts.arm(asked);
       },
     },
     runs: ledger.runs,
