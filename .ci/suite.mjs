@@ -15,7 +15,7 @@ const FILES_AGAIN_MAX = 20;
 
 const words = process.argv.slice(2);
 const middle = words.includes('--') ? words.indexOf('--') : words.length;
-process.exit(runSuite(words.slice(0, middle), words.slice(middle + 1)));
+process.exitCode = runSuite(words.slice(0, middle), words.slice(middle + 1));
 
 /** The exit code. */
 function runSuite(options, selected) {

@@ -16,6 +16,8 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/browser/', 'system'],
   ['test/cli/', 'system'],
   ['test/containers/', 'containers'],
+  // It measures the pace of four workers.
+  ['test/crash/together.test.ts', 'isolated'],
   ['test/crash/', 'system'],
   ['test/faults/', 'faults'],
   ['test/hosts/', 'hosts'],

@@ -14,7 +14,7 @@ import {
 import { seeded } from '../support/seeded.ts';
 import { startService } from '../support/service-process.ts';
 
-const TEST_MS_MAX = 3 * 60_000;
+const TEST_MS_MAX = 6 * 60_000;
 const POLL_MS = 10;
 const PAYOUTS = readFileSync(join(ROOT, 'samples/payouts.csv'), 'utf8');
 

@@ -40,7 +40,7 @@ beforeAll(async () => {
   box = openBox();
   await box.source.prepare();
   processes = buildProcesses();
-}, 120_000);
+}, 180_000);
 
 afterAll(async () => {
   await processes.remove();

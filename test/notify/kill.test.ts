@@ -104,4 +104,4 @@ test(`whoever tells is killed ${KILLS} times at any moment: everything comes at 
     expect(others).toEqual(['accepted', 'failed']);
   }
   for (const { body, headers } of receiver.requests) expect(headers['payrun-event-id']).toBe(readNotification(body).id);
-}, 120_000);
+}, 180_000);
