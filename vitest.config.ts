@@ -1,20 +1,30 @@
 import { defineConfig } from 'vitest/config';
+import { filesOf } from './test/suites.ts';
+
+/** What all suites have in common. */
+export const common = {
+  environment: 'node',
+  pool: 'forks',
+  setupFiles: 'test/support/seeded-properties.ts',
+  // A limit to a wait is no assertion: what is waited for comes in its time, however busy the machine is.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000, interval: 20 } },
+  restoreMocks: true,
+  allowOnly: false,
+} as const;
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.{ts,tsx}'],
-    // By configurations of their own: `npm test` runs the first afterwards, `npm run test:hosts` the others, as root.
-    exclude: ['test/faults/**', 'test/hosts/**', '**/node_modules/**'],
     globalSetup: ['test/faults/build.ts'],
-    environment: 'node',
-    pool: 'forks',
     // Of two cores: tests wait for processes, timers and disks more than they compute.
     maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    // A condition that is waited for comes in its time, however busy the machine is.
-    expect: { poll: { timeout: 30_000, interval: 20 } },
-    restoreMocks: true,
-    allowOnly: false,
+    projects: [
+      { test: { ...common, name: 'quick', include: filesOf('quick') } },
+      { test: { ...common, name: 'system', include: filesOf('system') } },
+      // With one worker vitest runs these files one by one, after all others.
+      { test: { ...common, name: 'isolated', include: filesOf('isolated'), maxWorkers: 1 } },
+      { test: { ...common, name: 'containers', include: filesOf('containers') } },
+    ],
   },
 });

@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config';
-import common from './vitest.config.ts';
+import { filesOf } from './test/suites.ts';
+import { common } from './vitest.config.ts';
 
 /** The whole fault matrix; `--mode soak` runs the long rows alone. */
 export default defineConfig(({ mode }) => ({
   test: {
-    ...common.test,
-    include: ['test/faults/**/*.test.ts'],
-    exclude: [],
+    ...common,
+    include: filesOf('faults'),
     // Rows at a time: each is several processes, which wait more than they compute. The whole matrix has two files at a time.
     maxWorkers: mode === 'short' ? 1 : 2,
     maxConcurrency: mode === 'short' ? 3 : 4,

@@ -11,7 +11,7 @@ import { openTestService } from './service/test-service.ts';
 import { buildProcesses } from './support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from './support/redis.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 function zeroes<Name extends string>(names: readonly Name[]): Record<Name, number> {
   return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;

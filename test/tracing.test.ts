@@ -133,16 +133,16 @@ describe('traces', () => {
     for (const secret of ['SECRET-REF', BENEFICIARY, '71717', 'USD', 'MXN', 'secret-file', 'bearer']) {
       expect(sent.toLowerCase()).not.toContain(secret.toLowerCase());
     }
-  }, 120_000);
+  }, 180_000);
 
   test('are sent nowhere unless PAYRUN_OTEL is on, whatever the variables of OpenTelemetry say', async () => {
     const collector = await startCollector();
     await payFile({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     expect(collector.texts).toEqual([]);
-  }, 120_000);
+  }, 180_000);
 
   test('that no collector takes keep nobody from paying', async () => {
     const paid = payFile({ PAYRUN_OTEL: 'on', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
     await expect(paid).resolves.toHaveProperty('runId');
-  }, 120_000);
+  }, 180_000);
 });

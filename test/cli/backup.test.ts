@@ -11,7 +11,7 @@ import { buildProcesses, type Ended, type Processes } from '../support/payrun-pr
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';
 
-const TEST_MS_MAX = 60_000;
+const TEST_MS_MAX = 180_000;
 
 let processes: Processes;
 let server: TestRedis;

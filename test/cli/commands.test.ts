@@ -44,10 +44,10 @@ beforeAll(async () => {
       ['INV-2', '20.00'],
     ]),
   );
-}, 60_000);
+}, 180_000);
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 beforeEach(() => {
   places++;

@@ -13,12 +13,12 @@ let payrun: Payrun;
 beforeAll(async () => {
   redis = await startTestRedis();
   payrun = buildPayrun({ REDIS_URL: redis.url });
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   payrun?.remove();
   await redis.stop();
 });
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 test.each([
   ['another process runs', true],

@@ -15,7 +15,7 @@ afterAll(async () => {
   await processes.remove();
 });
 
-test('whoever reads slowly gets the whole output', { timeout: 60_000 }, async () => {
+test('whoever reads slowly gets the whole output', { timeout: 180_000 }, async () => {
   const cwd = processes.folder();
   const lines = Array.from({ length: 1000 }, (_, index) => `R-${index},nobody,1.00,EUR,USD`);
   const header = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';

@@ -34,10 +34,10 @@ beforeAll(async () => {
   const working = payrun.start(['worker', '--sandbox']);
   await working.said('is ready');
   watch = await watching.ended;
-  await vi.waitUntil(paymentsAreSettled, { timeout: 20_000, interval: 50 });
+  await vi.waitUntil(paymentsAreSettled, { timeout: 60_000, interval: 50 });
   working.child.kill('SIGTERM');
   worker = { ...(await working.ended), pid: working.child.pid };
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   payrun?.remove();

@@ -1,13 +1,12 @@
-import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { inject } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
 import { allowedAsRoot } from '../support/as-root.ts';
-
-const ROOT = resolve(import.meta.dirname, '../..');
 
 /** What became of one command. */
 export interface Ended {
@@ -23,7 +22,7 @@ export interface Started {
   said(text: string): Promise<void>;
 }
 
-/** The command line as processes of its own, compiled from the present source; `env` is all that they are given. */
+/** The command line as processes of its own, of the present source; `env` is all that they are given. */
 export interface Payrun {
   readonly dir: string;
   start(words: readonly string[], env?: Readonly<Record<string, string>>): Started;
@@ -32,25 +31,14 @@ export interface Payrun {
   remove(): void;
 }
 
-/** Compiles payrun; its data directory is fresh unless `env` names another. */
+/** The command line as it was compiled for this run of the tests; its data directory is fresh unless `env` names another. */
 export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payrun {
-  const built = mkdtempSync(join(ROOT, '.tmp-cli-'));
   const dir = mkdtempSync(join(tmpdir(), 'payrun-cli-'));
-  const remove = (): void => {
-    rmSync(built, { recursive: true, force: true });
-    rmSync(dir, { recursive: true, force: true });
-  };
-  try {
-    compile(built);
-  } catch (error) {
-    remove();
-    throw error;
-  }
   const { PATH = '', HOME = '' } = process.env;
   const base = { PATH, HOME, PAYRUN_DATA_DIR: join(dir, 'data'), ...common };
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-    const main = join(built, 'src/cli/main.js');
+    const main = join(inject('built'), 'src/cli/main.js');
     return watchOver(spawn(process.execPath, [main, ...allowedAsRoot(words)], { cwd: dir, env: { ...base, ...env } }));
   }
 
@@ -58,15 +46,8 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
     dir,
     start,
     run: (words, env) => start(words, env).ended,
-    remove,
+    remove: () => rmSync(dir, { recursive: true, force: true }),
   };
-}
-
-function compile(folder: string): void {
-  const project = join(ROOT, 'tsconfig.build.json');
-  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--outDir', folder, '--noCheck'], {
-    stdio: 'inherit',
-  });
 }
 
 function watchOver(child: ChildProcessWithoutNullStreams): Started {

@@ -86,12 +86,12 @@ let payrun: Payrun;
 let place: Record<string, string>;
 let places = 0;
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 beforeAll(async () => {
   redis = await startTestRedis();
   payrun = buildPayrun();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   payrun?.remove();
   await redis.stop();

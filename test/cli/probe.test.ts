@@ -57,7 +57,7 @@ beforeAll(async () => {
     PAYRUN_ENVIRONMENT: 'test',
     PAYRUN_NOT_FOUND_GAP: '200ms',
   };
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await sandbox?.close();
@@ -86,7 +86,7 @@ describe('payrun probe', () => {
     expect(readdirSync(payrun.dir).filter((name) => name.includes('part'))).toEqual([]);
     // Neither a private Redis nor a data directory was needed.
     expect(readdirSync(payrun.dir)).not.toContain('data');
-  }, 60_000);
+  }, 180_000);
 
   test('tells doctor where the capabilities are known from', async () => {
     const file = join(payrun.dir, 'capabilities.json');
@@ -107,7 +107,7 @@ describe('payrun probe', () => {
     expect(found.questions.find(({ question }) => question === 'P5')?.verdict).toBe('no');
     const held = await readKnownService({ service: sandbox, capabilitiesFile: found.file, assume: [] });
     expect(held.capabilities).toEqual(new Set(CAPABILITIES.filter((name) => name !== 'expired-quote-refused')));
-  }, 60_000);
+  }, 180_000);
 
   test.each<[string, () => Record<string, string>, string[], number, RegExp]>([
     [

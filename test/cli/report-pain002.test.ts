@@ -18,14 +18,14 @@ beforeAll(async () => {
   payrun = buildPayrun({ REDIS_URL: redis.url });
   const submitted = await payrun.run(['submit', message, '--template', template, '--sandbox', '--json']);
   runId = parsed(runSchema, submitted.stdout).runId;
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   payrun?.remove();
   await redis.stop();
 });
 
-describe('report --format pain.002', { timeout: 60_000 }, () => {
+describe('report --format pain.002', { timeout: 180_000 }, () => {
   test("answers a payment message with the message's own ids, and its counts are those of the JSON report", async () => {
     const wrote = await payrun.run([
       'report',

@@ -7,7 +7,7 @@ import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 
-const TEST_MS_MAX = 4 * 60_000;
+const TEST_MS_MAX = 6 * 60_000;
 const POLL = { timeout: TEST_MS_MAX, interval: 250 };
 const ROWS = 60;
 const LIMIT = '900.00';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bookFaults, readBook } from '../support/paid-once.ts';
 import { buildProcesses, type Processes, ROOT } from '../support/payrun-processes.ts';
 
-const TEST_MS_MAX = 2 * 60_000;
+const TEST_MS_MAX = 6 * 60_000;
 const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
 let processes: Processes;

@@ -146,7 +146,7 @@ describe('a ledger belongs to one service', () => {
       const real = { ...common, ...FOLLOW_QUICKLY, ...service.settings() };
       const [env, other] = first === 'sandbox' ? [own, real] : [real, own];
       expect(await processes.run(['run', SMALL], { env })).toMatchObject({ code: 0 });
-      await vi.waitUntil(() => hasOnlyLastingKeys(server.redis), { timeout: 20_000, interval: 100 });
+      await vi.waitUntil(() => hasOnlyLastingKeys(server.redis), { timeout: 60_000, interval: 100 });
       const before = { redis: await contentOf(server.redis), files: filesBelow(data) };
       const booked = readBook(service.folder);
 

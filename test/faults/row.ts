@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { seeded } from '../support/seeded.ts';
 import { DEPTH, type Depth } from './depth.ts';
 import type { FaultId } from './fault-ids.ts';
 import { type Judged, judge, settle } from './oracle.ts';
 import { type RowResult, writeResult } from './results.ts';
-import { freshSeed, openRig, type Rig, type RigOptions, seeded } from './rig.ts';
+import { freshSeed, openRig, type Rig, type RigOptions } from './rig.ts';
 
 const TRY_MS_MAX = 2 * 60_000;
 /** Opening, settling and judging. */

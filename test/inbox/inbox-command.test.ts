@@ -33,7 +33,7 @@ beforeEach(async () => {
 const start = (...words: string[]): Started => processes.start(['inbox', box.path, '--sandbox', ...words], { env });
 const readOnce = (dir: string): Promise<Ended> => processes.run(['inbox', dir, '--sandbox', '--once'], { env });
 
-describe('payrun inbox', { timeout: 90_000 }, () => {
+describe('payrun inbox', { timeout: 180_000 }, () => {
   test('--once --with-worker pays what lies there, puts the reports beside it, and ends with 0', async () => {
     box.drop('a.csv', payouts('A'));
     const { code, stdout } = await start('--once', '--with-worker', '--as', 'anna').ended;
@@ -66,7 +66,7 @@ describe('payrun inbox', { timeout: 90_000 }, () => {
   test('--once ends for a run that is paused; its report comes once the run has ended', async () => {
     box.drop('a.csv', payouts('A'));
     const first = start('--once');
-    await expect.poll(() => box.names('done'), { timeout: 30_000 }).toEqual(['a.csv']);
+    await expect.poll(() => box.names('done'), { timeout: 60_000 }).toEqual(['a.csv']);
     const { runId } = box.ack('a.csv');
     await processes.run(['pause', runId, '--reason', 'test'], { env });
     const { code } = await first.ended;
@@ -104,7 +104,7 @@ describe('payrun inbox', { timeout: 90_000 }, () => {
   test('carries on with what a killed one had claimed', async () => {
     const first = start();
     box.drop('a.csv', payouts('A', 5000));
-    await expect.poll(() => box.names('claimed'), { timeout: 30_000, interval: 5 }).toHaveLength(1);
+    await expect.poll(() => box.names('claimed'), { timeout: 60_000, interval: 5 }).toHaveLength(1);
     first.kill('SIGKILL');
     await first.ended;
     const second = start();

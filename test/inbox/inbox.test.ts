@@ -788,7 +788,7 @@ describe('a watcher that dies', () => {
       await one.source.prepare();
       one.drop('a.csv', payouts(`f${left}`));
       if (await die(one.source, { left, behind })) deaths++;
-      await expect.poll(() => read(one.source), { timeout: 10_000, interval: 20 }).toMatchObject({ left: 1 });
+      await expect.poll(() => read(one.source), { timeout: 60_000, interval: 20 }).toMatchObject({ left: 1 });
       expect([one.names('in'), one.names('done'), one.names('claimed')]).toEqual([[], ['a.csv'], ['a.csv']]);
       expect(one.names('reports')).toEqual(['a.csv.ack.json']);
       expect(one.ack('a.csv')).toMatchObject({ file: { name: 'a.csv' }, duplicate: false });
@@ -810,7 +810,7 @@ describe('a watcher that dies', () => {
       await one.source.prepare();
       one.drop('a.csv', 'nonsense');
       if (await die(one.source, { left, behind })) deaths++;
-      await expect.poll(() => read(one.source), { timeout: 10_000, interval: 20 }).toMatchObject({ left: 0 });
+      await expect.poll(() => read(one.source), { timeout: 60_000, interval: 20 }).toMatchObject({ left: 0 });
       expect([one.names('in'), one.names('refused'), one.names('claimed')]).toEqual([[], ['a.csv'], []]);
       expect(one.names('reports')).toEqual(['a.csv.nack.json']);
       one.remove();
@@ -836,7 +836,7 @@ describe('a watcher that dies', () => {
         expect([[], ['a.csv.marked-up.csv'], ['a.csv.marked-up.csv', 'a.csv.nack.json']]).toContainEqual(
           one.names('reports'),
         );
-        await expect.poll(() => read(one.source), { timeout: 10_000, interval: 20 }).toMatchObject({ left: 0 });
+        await expect.poll(() => read(one.source), { timeout: 60_000, interval: 20 }).toMatchObject({ left: 0 });
         expect([one.names('in'), one.names('refused'), one.names('claimed')]).toEqual([[], ['a.csv'], []]);
         expect(one.names('reports')).toEqual(['a.csv.marked-up.csv', 'a.csv.nack.json']);
         expect(codesIn(readFileSync(one.at('reports/a.csv.marked-up.csv'), 'utf8')).length).toBeGreaterThan(10);
@@ -865,7 +865,7 @@ describe('a watcher that dies', () => {
         appendFileSync(one.at(`claimed/a.csv/${claim}/.handed-in`), 'more');
         await cancelRun(app, one.ack('a.csv').runId, { actor: 'anna', reason: 'test' });
         if (await die(one.source, { left, behind })) deaths++;
-        await expect.poll(() => read(one.source), { timeout: 10_000, interval: 20 }).toMatchObject({ left: 0 });
+        await expect.poll(() => read(one.source), { timeout: 60_000, interval: 20 }).toMatchObject({ left: 0 });
         expect(readFileSync(one.at('done/a.csv'), 'utf8')).toBe(text);
         expect(readFileSync(one.at('refused/a.csv'), 'utf8')).toBe(`${text}more`);
         expect(one.names('reports')).toEqual([
@@ -897,7 +897,7 @@ describe('a watcher that dies', () => {
         await read(one.source);
         await cancelRun(app, one.ack('a.csv').runId, { actor: 'anna', reason: 'test' });
         if (await die(one.source, { left, behind })) deaths++;
-        await expect.poll(() => read(one.source), { timeout: 10_000, interval: 20 }).toMatchObject({ left: 0 });
+        await expect.poll(() => read(one.source), { timeout: 60_000, interval: 20 }).toMatchObject({ left: 0 });
         expect(one.names('reports')).toEqual(['a.csv.ack.json', 'a.csv.report.csv', 'a.csv.report.json']);
         expect(one.names('claimed')).toEqual([]);
         one.remove();

@@ -8,6 +8,7 @@ import { readRun } from '../../src/runs/submit.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { buildProcesses, type Processes, ROOT, type Started } from '../support/payrun-processes.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { seeded } from '../support/seeded.ts';
 import { type Box, openBox, payouts } from './rig.ts';
 
 /** All of them take minutes: `npm run test:inbox-kills`. */
@@ -39,7 +40,7 @@ beforeAll(async () => {
   box = openBox();
   await box.source.prepare();
   processes = buildProcesses();
-}, 120_000);
+}, 180_000);
 
 afterAll(async () => {
   await processes.remove();
@@ -70,6 +71,7 @@ function isMidway(): boolean {
 test(`${KILLS} times kill -9 at random moments over ${FILES} files: each file is one run and one acknowledgement`, {
   timeout: 600_000,
 }, async () => {
+  const fraction = seeded(1);
   let kills = 0;
   let dropped = 0;
   let midway = 0;
@@ -78,8 +80,8 @@ test(`${KILLS} times kill -9 at random moments over ${FILES} files: each file is
       const number = kills++;
       while (dropped < Math.min(FILES, (number * FILES) / (KILLS * 0.9))) drop(dropped++);
       const watcher = start();
-      if (Math.random() * 100 >= EARLY_PERCENT) await watcher.said('ready');
-      await delay(Math.random() * LIFE_MS_MAX);
+      if (fraction() * 100 >= EARLY_PERCENT) await watcher.said('ready');
+      await delay(fraction() * LIFE_MS_MAX);
       expect(watcher.hasEnded).toBe(false);
       watcher.kill('SIGKILL');
       await watcher.ended;

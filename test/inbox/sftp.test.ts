@@ -148,7 +148,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
     });
     expect([...box.names('in'), ...box.names('claimed')]).toEqual([]);
     expect(execFileSync('find', [app.dir, '-path', '*/inbox/*'], { encoding: 'utf8' })).toBe('');
-  }, 60_000);
+  }, 180_000);
 
   test('refuses what is wrong with a file, and what is no file, each once', async () => {
     writeFileSync(box.at('in/bad.csv'), 'nonsense');
@@ -175,7 +175,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
     expect(box.names('refused')).toEqual(['bad.csv', 'folder', 'open.csv', 'pay_outs.csv']);
     expect([...box.names('in'), ...box.names('claimed'), ...box.names('done')]).toEqual([]);
     expect(await app.ledger.runs.list()).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 
   test('puts the marked-up copy beside a refusal, and refuses what is written to a file after it was taken', async () => {
     box.drop('mistakes.csv', readFileSync('samples/mistakes.csv'));
@@ -193,7 +193,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
     expect(box.nack('a.csv').problems).toMatchObject([{ code: 'E_LATE' }]);
     expect(readFileSync(box.at('done/a.csv'), 'utf8')).toBe(text);
     expect(readFileSync(box.at('refused/a.csv'), 'utf8')).toBe(`${text}more`);
-  }, 60_000);
+  }, 180_000);
 
   test('gives each file to one of several watchers, and the same content to one run', async () => {
     for (let index = 0; index < 6; index++) box.drop(`f${index}.csv`, payouts(`f${index % 3}`));
@@ -205,7 +205,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
     const acks = [0, 1, 2, 3, 4, 5].map((index) => box.ack(`f${index}.csv`));
     expect(acks.filter(({ duplicate }) => duplicate)).toHaveLength(3);
     expect(await app.ledger.runs.list()).toHaveLength(3);
-  }, 60_000);
+  }, 180_000);
 
   test('does not read a file that grows', async () => {
     const inbox = openInbox(app, source, options);
@@ -217,7 +217,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
       await pause(300);
     }
     expect(box.names('in')).toEqual(['a.csv']);
-  }, 60_000);
+  }, 180_000);
 
   test('is found again after the server was away, with all that was claimed', async () => {
     const said: string[] = [];
@@ -235,11 +235,11 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
           await inbox.idle();
           return box.names('done');
         },
-        { timeout: 20_000, interval: 300 },
+        { timeout: 60_000, interval: 300 },
       )
       .toEqual(['a.csv']);
     expect(box.ack('a.csv').duplicate).toBe(false);
-  }, 60_000);
+  }, 180_000);
 
   test('is not spoken to when the server shows another key than the one that is known', async () => {
     const stranger = remote({ hostKeys: ['SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'] });

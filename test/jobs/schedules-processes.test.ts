@@ -7,6 +7,7 @@ import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openSchedules } from '../../src/ledger/schedules.ts';
 import { buildProcesses, type Processes, type Started } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { seeded } from '../support/seeded.ts';
 
 /** People give five fields; a sixth, for the seconds, lets a minute pass in a second here. */
 const EACH_SECOND = '* * * * * *';
@@ -99,6 +100,7 @@ test('two workers at work: each planned time is recorded once and done once', as
 
 test('workers killed with -9 again and again, one or both at a time: none is recorded twice, none is lost', async () => {
   const { seen, startWorker, set, read, allDone } = await openDesk();
+  const fraction = seeded(1);
   const workers = new Map([
     ['one', await startWorker('one')],
     ['two', await startWorker('two')],
@@ -113,7 +115,7 @@ test('workers killed with -9 again and again, one or both at a time: none is rec
     const before = seen.recorded.length;
     await expect.poll(() => seen.recorded.length, PATIENCE).toBeGreaterThan(before + 1);
     // At any moment of a second.
-    await delay(Math.random() * SECOND_MS);
+    await delay(fraction() * SECOND_MS);
     await Promise.all(names.map(kill));
     for (const name of names) workers.set(name, await startWorker(name));
   }

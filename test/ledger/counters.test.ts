@@ -157,7 +157,7 @@ test('counters, amounts, indexes, histories and versions stay consistent under t
     { numRuns: 12, endOnFailure: true },
   );
   expect(written).toBeGreaterThan(300);
-}, 60_000);
+}, 180_000);
 
 test('the same holds for moves of many payouts at once from two connections', async () => {
   const desk = await newLedger({ redis: server.redis, arming });

@@ -209,7 +209,7 @@ describe('against the sandbox', () => {
       return (await rig.payout(line)).state;
     };
     await expect
-      .poll(async () => new Set(await Promise.all(lines.map(step))), { timeout: 15_000, interval: 50 })
+      .poll(async () => new Set(await Promise.all(lines.map(step))), { timeout: 60_000, interval: 50 })
       .toEqual(new Set(['completed']));
     const book = sandbox.book('test');
     expect(book.map(({ internalId }) => internalId ?? '').toSorted((a, b) => a.localeCompare(b))).toEqual(

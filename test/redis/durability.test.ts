@@ -97,7 +97,7 @@ describe('durability', () => {
     const replica = await startTestRedis('--replicaof', `127.0.0.1 ${port}`);
     try {
       await expect
-        .poll(() => server.redis.info('replication'), { timeout: 10_000 })
+        .poll(() => server.redis.info('replication'), { timeout: 60_000 })
         .toMatch(/connected_slaves:1\r\n(.|\r\n)*state=online/);
       await expect(readDurability(replica.redis)).resolves.toMatchObject([
         { setting: 'role', found: 'slave', wanted: 'master' },

@@ -154,4 +154,4 @@ test('a sandbox that takes any identity refuses nothing', async () => {
 test('a service that does not tell its identities refuses nothing', async () => {
   await sandbox.close();
   expect(await look([[ANNA, FIRM]])).toEqual({ problems: [], refused: 0, warnings: [], judged: ['payable'] });
-}, 60_000);
+}, 180_000);

@@ -7,7 +7,7 @@ import { buildProcesses, type Ended, type Processes, ROOT } from '../support/pay
 let processes: Processes;
 beforeAll(() => {
   processes = buildProcesses();
-}, 120_000);
+}, 180_000);
 afterAll(() => processes.remove());
 
 /** Runs the small sample in a folder, with the settings given. */

@@ -24,7 +24,7 @@ const schema = z.strictObject({
 });
 
 // Each test starts several processes.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: TestRedis;
 let processes: Processes;

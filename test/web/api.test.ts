@@ -20,7 +20,7 @@ import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts
 import { configured, openApiRig } from './api-rig.ts';
 import { giveUp } from './given-up.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const SMALL = readFileSync(join(import.meta.dirname, '../../samples/small.csv'));
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency\n';
@@ -85,7 +85,7 @@ describe('each operation answers as the served document says', () => {
     expect(copy.text).toMatch(/A 1,.*,1\.005,USD,MXN,.*amount/);
     expect((await key.call('POST', '/validate/marked-up', csv(SMALL))).status).toBe(204);
     const left = (): string[] => readdirSync(join(app.config.dataDir, 'uploads'));
-    await expect.poll(left, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(left, { timeout: 60_000 }).toEqual([]);
 
     const preview = await key.call('POST', '/preview?sample=2', csv(SMALL));
     expect(preview.status).toBe(200);

@@ -14,7 +14,7 @@ import { buildProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: TestRedis;
 let box: Box;

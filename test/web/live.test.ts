@@ -16,8 +16,8 @@ import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig, type Visitor } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-const PATIENCE = { timeout: 30_000 };
+vi.setConfig({ testTimeout: 180_000 });
+const PATIENCE = { timeout: 60_000 };
 
 let server: TestRedis;
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { giveUp } from './given-up.ts';
 import { foreignParts, formsOf } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: TestRedis;
 beforeAll(async () => {

@@ -20,7 +20,7 @@ import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -98,7 +98,7 @@ describe('/readyz', () => {
       process.kill(own.pid, 'SIGCONT');
     }
     await expect
-      .poll(async () => (await visitor().get('/readyz')).status, { timeout: 40_000, interval: 500 })
+      .poll(async () => (await visitor().get('/readyz')).status, { timeout: 60_000, interval: 500 })
       .toBe(200);
   });
 

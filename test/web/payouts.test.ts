@@ -5,7 +5,7 @@ import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const NAUGHTY = [
   '<script>alert(1)</script>',
@@ -125,7 +125,7 @@ describe('the payouts of a run', () => {
     const before = await recordsRead();
     expect((await anna.get('/to-settle')).text).toContain('>INV-70001<');
     expect((await recordsRead()) - before).toBeLessThanOrEqual(2 + besides);
-  }, 120_000);
+  }, 180_000);
 
   test('of a run that there is not, or on a line that it has not, are not found', async () => {
     const { app, person } = await openWebRig(server.url);

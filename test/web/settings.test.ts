@@ -10,7 +10,7 @@ import { durationWords } from '../../src/web/settings/words.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: TestRedis;
 beforeAll(async () => {

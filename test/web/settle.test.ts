@@ -13,7 +13,7 @@ import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const SEND_MS_MAX = 20_000;
 const QUOTE = '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e90';

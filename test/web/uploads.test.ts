@@ -269,7 +269,7 @@ describe('an uploaded file', () => {
   );
 
   test('tells what it will cost when somebody asks, and nothing is recorded for it', {
-    timeout: 60 * SECONDS,
+    timeout: 180 * SECONDS,
   }, async () => {
     const { person, app } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');
@@ -481,7 +481,7 @@ describe('a form that is not ours leaves nothing on the disk', () => {
     expect(onDisk(app)).toEqual([]);
   });
 
-  test('that comes too slowly for the server, or whose sender goes away', { timeout: 60 * SECONDS }, async () => {
+  test('that comes too slowly for the server, or whose sender goes away', { timeout: 180 * SECONDS }, async () => {
     const { anna, app, web, base } = await openSmall();
     web.server.timeout = 500;
     const { hostname, port, host } = new URL(base);
@@ -495,14 +495,14 @@ describe('a form that is not ours leaves nothing on the disk', () => {
     const slow = connect(Number.parseInt(port, 10), hostname);
     slow.on('error', () => {});
     slow.write(begin);
-    await expect.poll(() => onDisk(app).length, { timeout: 20 * SECONDS }).toBeGreaterThan(0);
-    await expect.poll(() => onDisk(app), { timeout: 20 * SECONDS }).toEqual([]);
+    await expect.poll(() => onDisk(app).length, { timeout: 60 * SECONDS }).toBeGreaterThan(0);
+    await expect.poll(() => onDisk(app), { timeout: 60 * SECONDS }).toEqual([]);
     web.server.timeout = 0;
     const gone = connect(Number.parseInt(port, 10), hostname);
     gone.write(begin);
-    await expect.poll(() => onDisk(app).length, { timeout: 20 * SECONDS }).toBeGreaterThan(0);
+    await expect.poll(() => onDisk(app).length, { timeout: 60 * SECONDS }).toBeGreaterThan(0);
     gone.destroy();
-    await expect.poll(() => onDisk(app), { timeout: 20 * SECONDS }).toEqual([]);
+    await expect.poll(() => onDisk(app), { timeout: 60 * SECONDS }).toEqual([]);
     slow.destroy();
   });
 });
@@ -614,7 +614,7 @@ describe('a process that ends while it records', () => {
 
     const next = await openWeb({ app, settings, passwords: openPasswords(app.random), hosts: new Set() });
     await next.listen({ host: '127.0.0.1', port: 0 });
-    await expect.poll(() => readUpload(app, staged.id), { timeout: 20 * SECONDS }).toMatchObject({ state: 'recorded' });
+    await expect.poll(() => readUpload(app, staged.id), { timeout: 60 * SECONDS }).toMatchObject({ state: 'recorded' });
     await next.close();
     await resumeUploads({ ...app, settings });
     const [run = '', ...others] = await app.ledger.runs.list();

@@ -8,7 +8,7 @@ import { listUsers } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type Answer, openWebRig, type Visitor } from './rig.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 let server: TestRedis;
 beforeAll(async () => {

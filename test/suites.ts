@@ -1,0 +1,61 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * `quick` is what `npm test` runs. `system` has what starts many processes or takes long, `isolated` what measures time or
+ * memory, so that nothing may run beside it: `npm run test:system` runs both. The others have a command each.
+ */
+export type Suite = 'quick' | 'system' | 'isolated' | 'containers' | 'faults' | 'hosts';
+
+/** The suite of each file or folder; the first place that fits decides. A test that fits none is quick. */
+export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
+  // The main promises, proven by real processes in each `npm test`.
+  ['test/cli/run.test.ts', 'quick'],
+  ['test/crash/kill.test.ts', 'quick'],
+  ['test/browser/whole-way.test.ts', 'quick'],
+  ['test/browser/', 'system'],
+  ['test/cli/', 'system'],
+  ['test/containers/', 'containers'],
+  // It measures the pace of four workers.
+  ['test/crash/together.test.ts', 'isolated'],
+  ['test/crash/', 'system'],
+  ['test/faults/', 'faults'],
+  ['test/hosts/', 'hosts'],
+  ['test/inbox/copy.test.ts', 'system'],
+  ['test/inbox/inbox.test.ts', 'system'],
+  ['test/inbox/inbox-command.test.ts', 'system'],
+  ['test/inbox/kill.test.ts', 'isolated'],
+  ['test/inbox/sftp.test.ts', 'system'],
+  ['test/intake/command-line.test.ts', 'system'],
+  ['test/jobs/schedules-processes.test.ts', 'system'],
+  ['test/metrics.test.ts', 'system'],
+  ['test/notify/kill.test.ts', 'system'],
+  ['test/redis/private-redis.test.ts', 'system'],
+  ['test/redis/redis-server.test.ts', 'system'],
+  ['test/report/memory.test.ts', 'isolated'],
+  ['test/sandbox/rehearse.test.ts', 'system'],
+  ['test/schedules/command.test.ts', 'system'],
+  ['test/service/probe.test.ts', 'system'],
+  ['test/tracing.test.ts', 'system'],
+  ['test/web/api-stream.test.ts', 'system'],
+  ['test/web/hostile.test.ts', 'system'],
+  ['test/web/inbox.test.ts', 'system'],
+  ['test/web/operations.test.ts', 'system'],
+];
+
+/** All test files, each as a path from the repository's root. */
+export const TEST_FILES: readonly string[] = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.test\.[^/]*$/.test(name))
+  .map((name) => join('test', name));
+
+export function isIn(place: string, file: string): boolean {
+  return place.endsWith('/') ? file.startsWith(place) : file === place;
+}
+
+export function suiteOf(file: string): Suite {
+  return PLACES.find(([place]) => isIn(place, file))?.[1] ?? 'quick';
+}
+
+export function filesOf(suite: Suite): string[] {
+  return TEST_FILES.filter((file) => suiteOf(file) === suite);
+}
