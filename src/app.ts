@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
 import { type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config.ts';
 import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
@@ -9,7 +10,6 @@ import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { readPeers } from './ledger/peers.ts';
 import { openRecovery } from './ledger/recovery.ts';
 import { safetyOf } from './ledger/safety.ts';
-import { ensureSeason, keepSeason } from './ledger/season.ts';
 import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
@@ -25,8 +25,9 @@ import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
 import { findKnownPayment } from './runs/known-payment.ts';
+import { openSeason } from './runs/season.ts';
 import type { Brake } from './service/brake.ts';
-import { type KnownService, readKnownService } from './service/capabilities-file.ts';
+import { readKnownService } from './service/capabilities-file.ts';
 import { type ObserveCall, openService, type Service } from './service/client.ts';
 import type { TraceJob } from './tracing.ts';
 import { VERSION } from './version.ts';
@@ -129,16 +130,6 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     );
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
-    const season = {
-      head: ledger.head,
-      dataDir: dataDir.path,
-      dataDirId: dataDir.id,
-      armDeadlineMs: config.armDeadlineMs,
-      clock,
-      random,
-      log,
-    };
-    const joinSeason = onceAtATime(() => ensureSeason({ ...season, arms: true }));
     const facts = {
       serviceName,
       ...known,
@@ -147,9 +138,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       observe: options.observe ?? (() => {}),
       traceJob: options.traceJob ?? ((_job, work) => work()),
       readDurability: () => readDurability(redis),
-      ensureSeason: onceAtATime(() => ensureSeason({ ...season, arms: false })),
-      joinSeason,
-      keepSeason: onceAtATime(() => keepSeason(season, joinSeason)),
+      ...openSeason({ config, clock, random, log, ledger }, dataDir),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
@@ -254,17 +243,6 @@ async function releaseAll(closing: Release[], { clock, log }: { clock: Clock; lo
     });
     waiting.abort();
   }
-}
-
-/** Callers that come while the task runs share its result. */
-function onceAtATime<T>(task: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= task().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
 }
 
 async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): Promise<string> {

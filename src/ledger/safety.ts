@@ -1,5 +1,5 @@
+import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
 import { CAPABILITIES, type Capability, type Config } from '../config.ts';
-import { type KnownService, NOT_FOUND_CODE } from '../service/capabilities-file.ts';
 import type { HeadFacts } from './head.ts';
 
 /** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */

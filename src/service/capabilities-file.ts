@@ -1,6 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from '../config.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 
@@ -17,21 +18,10 @@ const schema = z.object({
 /** What `payrun probe` found out about a service, as its file has it (design 8). */
 export type CapabilitiesRecord = z.infer<typeof schema>;
 
-/** What is known of a service before it is asked. */
-export interface KnownService {
-  /** What holds as far as this process was told. */
-  readonly capabilities: ReadonlySet<string>;
-  /** The error codes of a look-up that says "not found" (design 3, rule 8). */
-  readonly notFoundCodes: ReadonlySet<string>;
-}
-
 /** Where a process was told what it knows of its service. */
 type KnowsService = Pick<Config, 'capabilitiesFile' | 'assume'> & {
   readonly service: Pick<ServiceSettings, 'tenantId'> | undefined;
 };
-
-/** The code of an unknown payment as it is documented (service-facts, section 4). */
-export const NOT_FOUND_CODE = 'USR_002';
 
 /**
  * What is known of the service that a process is set to: all capabilities for the sandbox that payrun starts itself. What was

@@ -22,6 +22,6 @@ export function openClockDifference(): ClockDifference {
 }
 
 /** The least difference that explains the answer: a slow answer is no wrong clock. */
-export function differenceOf(date: number, { askedAt, answeredAt }: { askedAt: number; answeredAt: number }): number {
+function differenceOf(date: number, { askedAt, answeredAt }: { askedAt: number; answeredAt: number }): number {
   return Math.max(0, date - answeredAt, askedAt - (date + DATE_STEP_MS));
 }

@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { payoutFile } from '../cli/payrun.ts';
@@ -42,6 +42,10 @@ export interface Site {
   /** References that the service's book has more than once. */
   paidTwice(): string[];
   booked(): number;
+  /** A file below the company's folder. */
+  textOf(name: string): string;
+  /** A host's copy of the audit log; empty before there is one. */
+  copiedAudit(host: string): string;
 }
 
 export async function openSite(processes: Processes, switches: readonly string[] = []): Promise<Site> {
@@ -57,7 +61,7 @@ export async function openSite(processes: Processes, switches: readonly string[]
     PAYRUN_TRACK_EVERY: '1s',
     PAYRUN_TRACK_RATE: '1000',
   });
-  const files = join(dirname(server.socket), 'appendonlydir');
+  const redisFiles = join(dirname(server.socket), 'appendonlydir');
   const kept = join(cwd, 'kept');
 
   const site: Site = {
@@ -99,12 +103,12 @@ export async function openSite(processes: Processes, switches: readonly string[]
     },
     copy() {
       rmSync(kept, { recursive: true, force: true });
-      cpSync(files, kept, { recursive: true });
+      cpSync(redisFiles, kept, { recursive: true });
     },
     async putBack() {
       process.kill(server.pid, 'SIGKILL');
-      rmSync(files, { recursive: true });
-      cpSync(kept, files, { recursive: true });
+      rmSync(redisFiles, { recursive: true });
+      cpSync(kept, redisFiles, { recursive: true });
       await server.restart('SIGKILL');
     },
     async release() {
@@ -121,6 +125,12 @@ export async function openSite(processes: Processes, switches: readonly string[]
     },
     paidTwice: () => paidTwice(readBook(service.folder)),
     booked: () => readBook(service.folder).length,
+    textOf: (name) => readFileSync(join(cwd, name), 'utf8'),
+    copiedAudit(host) {
+      const folder = join(cwd, host, 'audit');
+      const files = existsSync(folder) ? readdirSync(folder) : [];
+      return files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+    },
   };
   return site;
 }
@@ -143,8 +153,4 @@ export async function rowsByReference(site: Site, runId: string): Promise<Map<st
 export function stopped(worker: Started): Promise<Ended> {
   worker.kill('SIGTERM');
   return worker.ended;
-}
-
-export function textOf(path: string): string {
-  return readFileSync(path, 'utf8');
 }

@@ -2,7 +2,8 @@ import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type KnownService, readKnownService, writeCapabilitiesFile } from '../../src/service/capabilities-file.ts';
+import type { KnownService } from '../../src/capabilities.ts';
+import { readKnownService, writeCapabilitiesFile } from '../../src/service/capabilities-file.ts';
 
 const FILE = {
   host: 'pay.example',

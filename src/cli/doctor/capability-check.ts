@@ -1,6 +1,7 @@
+import type { KnownService } from '../../capabilities.ts';
 import { CAPABILITIES, type Config } from '../../config.ts';
 import { CAPABILITY_USES } from '../../service/assumptions.ts';
-import { type KnownService, readCapabilitiesRecord, readKnownService } from '../../service/capabilities-file.ts';
+import { readCapabilitiesRecord, readKnownService } from '../../service/capabilities-file.ts';
 import type { Found } from './check.ts';
 
 /** The capabilities that this process takes for known, and for each source of them a line. */
