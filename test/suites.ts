@@ -15,6 +15,8 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/browser/whole-way.test.ts', 'quick'],
   ['test/browser/', 'system'],
   ['test/cli/', 'system'],
+  // It needs no engine.
+  ['test/containers/compose.test.ts', 'quick'],
   ['test/containers/', 'containers'],
   // It measures the pace of four workers.
   ['test/crash/together.test.ts', 'isolated'],

@@ -6,6 +6,7 @@ import type { Notification } from '../../src/notify/notification.ts';
 import { verifySignature } from '../../src/notify/signature.ts';
 import { finishRun } from '../../src/runs/finish.ts';
 import { connectArming, freshRows, payingRun, sendTo } from '../ledger/test-ledger.ts';
+import { REFUSING_URL } from '../pay/unreachable.ts';
 import type { AnsweringServer } from '../support/answering-server.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
@@ -41,7 +42,7 @@ beforeEach(async () => {
 
 type Notifier = ReturnType<NotifyDesk['notifier']>;
 
-async function begin(receiver: AnsweringServer): Promise<Notifier> {
+async function begin(receiver: Pick<AnsweringServer, 'url'>): Promise<Notifier> {
   const notifier = desk.notifier([webhook(receiver.url)]);
   await desk.look(notifier);
   return notifier;
@@ -203,9 +204,7 @@ describe('a receiver that', () => {
   });
 
   test('cannot be reached is tried again', async () => {
-    const gone = await startReceiver();
-    await gone.close();
-    const notifier = await begin(gone);
+    const notifier = await begin({ url: REFUSING_URL });
     const runId = await runWith(0);
     await desk.work(notifier);
     const [state] = await desk.ledger.outbox.endpoints();

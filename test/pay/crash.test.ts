@@ -12,7 +12,7 @@ import type { Service } from '../../src/service/client.ts';
 import type { ReceivedRequest } from '../support/answering-server.ts';
 import { openRig, type PayRig, RIG_ROW } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { refusingUrl } from './unreachable.ts';
+import { REFUSING_URL } from './unreachable.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -120,7 +120,7 @@ describe('a process that dies', () => {
   test('at C13, after the payout was put back because nothing was sent: paid once', async () => {
     const rig = await openRig(redis);
     const dying = await rig.process({ at: dieAt('C13') });
-    const refusing = await rig.process({ url: await refusingUrl(), hasToken: true });
+    const refusing = await rig.process({ url: REFUSING_URL, hasToken: true });
     await refusing.service.ready();
     const service: Service = {
       ...dying.service,

@@ -10,7 +10,7 @@ import { openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody } from '../support/scripted-service.ts';
 import { openArmingLine } from './arming-line.ts';
-import { refusingUrl, selfSignedUrl } from './unreachable.ts';
+import { REFUSING_URL, selfSignedUrl } from './unreachable.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -283,7 +283,7 @@ describe('401', () => {
     expect(await rig.pay(await rig.process(), 2, stopping.signal)).toBe('left');
     const before = await rig.payout();
     expect(before).toMatchObject({ state: 'quoted', attempts: 1 });
-    const url = isCertificate ? await selfSignedUrl() : await refusingUrl();
+    const url = isCertificate ? await selfSignedUrl() : REFUSING_URL;
     expect(await rig.pay(await rig.process({ url, hasToken: true }))).toBe('done');
     const payout = await rig.payout();
     expect(payout).toMatchObject({ state: 'quoted', attempts: 2, quotes: 1, quoteId: before.quoteId });

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody, type Json } from '../support/scripted-service.ts';
-import { refusingUrl, selfSignedUrl } from './unreachable.ts';
+import { REFUSING_URL, selfSignedUrl } from './unreachable.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -174,7 +174,7 @@ describe('a quote request', () => {
 
   test('that meets a refused connection is put off', async () => {
     const rig = await openRig(redis);
-    expect(await rig.pay(await rig.process({ url: await refusingUrl(), hasToken: true }))).toBe('deferred');
+    expect(await rig.pay(await rig.process({ url: REFUSING_URL, hasToken: true }))).toBe('deferred');
     expect(await rig.payout()).toMatchObject({ state: 'ready', quoteFailures: 1 });
   });
 

@@ -5,12 +5,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startAnsweringServer } from '../support/answering-server.ts';
 
-/** An address at which nobody listens. */
-export async function refusingUrl(): Promise<string> {
-  const server = await startAnsweringServer(() => {});
-  await server.close();
-  return server.url;
-}
+/** An address at which nobody listens: a port that was free a moment ago may be taken by now, this one is never given out. */
+export const REFUSING_URL = 'http://127.0.0.1:1';
 
 /** An address whose certificate does not verify. */
 export async function selfSignedUrl(): Promise<string> {
