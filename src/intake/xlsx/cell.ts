@@ -1,4 +1,5 @@
 import { decimalOfNumber } from '../../money.ts';
+import { withoutTrailing } from '../../trailing.ts';
 import type { CellFault } from '../cells.ts';
 import { showValue } from '../shown-value.ts';
 import type { NumberFormat } from './number-format.ts';
@@ -97,11 +98,12 @@ function readNumber(text: string, format: NumberFormat, { decimalMark }: CellSen
 
 /** Zeros at the end of a fraction make no difference; those at the head of a number do. */
 function isSame(shown: string, decimal: string): boolean {
-  return (shown.includes('.') ? shown.replace(/\.?0+$/, '') : shown) === decimal;
+  return (shown.includes('.') ? withoutTrailing(withoutTrailing(shown, '0'), '.') : shown) === decimal;
 }
 
 /** Digits that count: neither zeros at the head nor, in a whole number, those at the end. */
 function digitsIn(decimal: string): number {
-  const digits = decimal.replace(/[eE].*$/, '').replace(/^-?[0.]*/, '');
-  return (digits.includes('.') ? digits.replace('.', '') : digits.replace(/0+$/, '')).length;
+  const [mantissa = ''] = decimal.split(/[eE]/, 1);
+  const digits = mantissa.replace(/^-?[0.]*/, '');
+  return (digits.includes('.') ? digits.replace('.', '') : withoutTrailing(digits, '0')).length;
 }
