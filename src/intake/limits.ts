@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS: IntakeLimits = {
   problemsMax: 1000,
   workbookBytesMax: 128 * MEBIBYTE,
   unpackedBytesMax: 2 * GIGABYTE,
-  sharedTextBytesMax: 256 * MEBIBYTE,
+  sharedTextBytesMax: 128 * MEBIBYTE,
 };
 
 const limit = z.int().min(1);

@@ -57,7 +57,8 @@ export function openTable(shape: { rowsMax: number; template: Template }, listen
   function readNext(record: FileRecord, known: Header): void {
     const { line, cells } = record;
     const isBlank = cells.length === 1 && cells[0] === '';
-    const isEmpty = isBlank || (cells.length === known.width && cells.every((cell) => cell === ''));
+    const isEmpty =
+      isBlank || ((cells.length === known.width || cells.length === 0) && cells.every((cell) => cell === ''));
     if (rows + emptyLines.count() >= shape.rowsMax) {
       stop(problemOf('E_TOO_MANY_ROWS', { line, facts: { limit: shape.rowsMax } }));
     } else if (isEmpty) {
@@ -69,9 +70,10 @@ export function openTable(shape: { rowsMax: number; template: Template }, listen
   }
 
   function tellEmptyLines(known: Header): void {
+    const cells = known.names.map(() => '');
     for (const empty of emptyLines.take()) {
       if (empty.isBlank) listener.damage(problemOf('E_BLANK_ROW', { line: empty.line }));
-      else tellRow(refusedRow(empty, known, [problemOf('E_EMPTY_ROW', { line: empty.line })]));
+      else tellRow(refusedRow({ ...empty, cells }, known, [problemOf('E_EMPTY_ROW', { line: empty.line })]));
     }
   }
 

@@ -36,6 +36,8 @@ const NUMBER = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 /** Spreadsheets keep so many digits of a number; what they write beyond them is the error of binary fractions. */
 const DIGITS_MAX = 15;
 const WRITTEN_DIGITS_MAX = 17;
+/** No program writes a number with more. */
+const NUMBER_CHARACTERS_MAX = 400;
 
 export function readCell(cell: RawCell, sense: CellSense): CellText {
   const { type, text, style } = cell;
@@ -81,6 +83,7 @@ function sharedText(index: string, texts: SharedTexts): string {
  */
 function readNumber(text: string, format: NumberFormat, { decimalMark }: CellSense): CellText {
   if (text === '') return { text };
+  if (text.length > NUMBER_CHARACTERS_MAX) throw damaged('a number in it has far too many digits');
   if (!NUMBER.test(text)) throw damaged('a cell that should be a number is none');
   const decimal = decimalOfNumber(Number(text));
   if (decimal === undefined || digitsIn(text) > WRITTEN_DIGITS_MAX || digitsIn(decimal) > DIGITS_MAX) {

@@ -70,7 +70,7 @@ export function openCellText(charactersMax: number) {
       isRead = path.at(-1) === 't' && !path.includes('rPh');
     },
     add(text: string) {
-      if (!isRead) return;
+      if (!isRead || text === '') return;
       length += text.length;
       if (length > charactersMax)
         throw new DamageError({ code: 'E_RECORD_SIZE', line: null, facts: { limit: charactersMax } });

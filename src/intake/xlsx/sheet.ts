@@ -20,7 +20,12 @@ export interface SheetListener {
 
 /** Rows and columns of the largest sheet that there is. */
 const ROWS_MAX = 1_048_576;
-const COLUMNS_MAX = 16_384;
+export const COLUMNS_MAX = 16_384;
+/** Cells with values stand no further right: no payout file is near so wide. */
+const COLUMNS_READ_MAX = 1000;
+/** Ranges of cells, of each kind, that are kept in mind at once. */
+const RANGES_MAX = 1000;
+const RANGE_CHARACTERS_MAX = 32;
 const LETTERS = 26;
 const CODE_OF_A = 'A'.charCodeAt(0);
 
@@ -34,10 +39,13 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
   let cell = { type: '', style: 0, hasFormula: false, column: -1 };
   let computed: readonly Results[] = [];
   let isRowHidden = false;
+  let hiddenRanges = 0;
+  let mergedRanges = 0;
 
   const starts: Readonly<Record<string, (element: XmlElement) => void>> = {
     col: (element) => {
       if (!isHidden(element, 'width')) return;
+      if (++hiddenRanges > COLUMNS_MAX) throw damaged('it has far too many hidden columns');
       listener.hiddenColumns(numberOf(element, 'min', COLUMNS_MAX) - 1, numberOf(element, 'max', COLUMNS_MAX) - 1);
     },
     sheetFormatPr: (element) => {
@@ -46,6 +54,7 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
     row: (element) => {
       const line = element.attribute('r') === undefined ? row.line + 1 : numberOf(element, 'r', ROWS_MAX);
       if (line <= row.line) throw damaged('its rows are out of order');
+      if (line > ROWS_MAX) throw damaged('it has far too many rows');
       row = { line, isHidden: isHidden(element, 'ht') || (isRowHidden && element.attribute('ht') === undefined) };
       cells = [];
       cell = { ...cell, column: -1 };
@@ -62,10 +71,13 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
     f: (element) => {
       cell.hasFormula = true;
       const results = resultsOf(element);
-      if (results !== undefined) computed = [...computed.filter(({ lastRow }) => lastRow >= row.line), results];
+      if (results === undefined) return;
+      computed = [...computed.filter(({ lastRow }) => lastRow >= row.line), results];
+      if (computed.length > RANGES_MAX) throw damaged('it has far too many formulas that fill several cells');
     },
     mergeCell: (element) => {
-      const range = element.attribute('ref') ?? '';
+      const range = (element.attribute('ref') ?? '').slice(0, RANGE_CHARACTERS_MAX);
+      if (++mergedRanges > RANGES_MAX) throw damaged('it has far too many merged cells');
       listener.merged(range, Number(/[0-9]+/.exec(range)?.[0] ?? '1'));
     },
   };
@@ -74,6 +86,7 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
     const content = cell.type === 'inlineStr' ? text.take() : value.take();
     if (content === '' && !cell.hasFormula) return;
     const { type, style, column } = cell;
+    if (column >= COLUMNS_READ_MAX) throw damaged('it has far too many columns');
     const hasFormula = cell.hasFormula || computed.some((results) => covers(results, row.line, column));
     cells.push([column, { type, style, hasFormula, text: content }]);
   }
