@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -7,6 +8,10 @@ export default defineConfig({
     exclude: ['test/faults/**', 'test/hosts/**', '**/node_modules/**'],
     globalSetup: ['test/faults/build.ts'],
     environment: 'node',
+    // A process of its own runs what is compiled.
+    alias: [
+      { find: /^\.\/reader-program\.ts$/, replacement: resolve(import.meta.dirname, 'test/support/reader-program.ts') },
+    ],
     pool: 'forks',
     // Of two cores: tests wait for processes, timers and disks more than they compute.
     maxWorkers: 3,

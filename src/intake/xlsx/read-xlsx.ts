@@ -7,10 +7,10 @@ import { type CellSense, type RawCell, readCell } from './cell.ts';
 import { openGrowingBytes } from './growing-bytes.ts';
 import { tellPart } from './parts.ts';
 import { readSharedTexts } from './shared-texts.ts';
-import { COLUMNS_MAX, lettersOf, openSheetReader, type SheetListener } from './sheet.ts';
+import { COLUMNS_MAX, lettersOf, openSheetReader, RANGES_MAX, type SheetListener } from './sheet.ts';
 import { readFormats } from './styles.ts';
 import { chooseSheet, readWorkbook } from './workbook.ts';
-import { openZip } from './zip.ts';
+import { damaged, openZip } from './zip.ts';
 
 const ZIP_MARK = Buffer.from('PK\u0003\u0004', 'latin1');
 
@@ -60,7 +60,8 @@ async function wholeFile(chunks: AsyncIterable<Buffer>, bytesMax: number): Promi
 /** Makes records of the rows of a sheet, all as wide as the header at least. */
 function openRows(sense: CellSense, { recordBytesMax }: Pick<IntakeLimits, 'recordBytesMax'>) {
   const hidden = new Uint8Array(COLUMNS_MAX);
-  let hasHidden = false;
+  let hiddenRanges = 0;
+  let mergedRanges = 0;
   const told = new Set<number>();
   let records: FileRecord[] = [];
   let damage: Damage[] = [];
@@ -75,7 +76,7 @@ function openRows(sense: CellSense, { recordBytesMax }: Pick<IntakeLimits, 'reco
 
   function tellHidden(line: number, isHidden: boolean, cells: readonly (readonly [number, RawCell])[]): void {
     if (isHidden) damage.push({ code: 'E_HIDDEN', line, facts: { found: 'the row' } });
-    for (const [column] of hasHidden ? cells : []) {
+    for (const [column] of hiddenRanges > 0 ? cells : []) {
       if (told.has(column) || hidden[column] !== 1) continue;
       told.add(column);
       damage.push({ code: 'E_HIDDEN', line, facts: { found: `column ${lettersOf(column)}` } });
@@ -92,10 +93,13 @@ function openRows(sense: CellSense, { recordBytesMax }: Pick<IntakeLimits, 'reco
       records.push(cells.length === 0 ? { line, cells: [] } : recordOf(line, cells, { width, sense, recordBytesMax }));
     },
     hiddenColumns(first, last) {
+      if (++hiddenRanges > COLUMNS_MAX) throw damaged('it has far too many hidden columns');
       hidden.fill(1, first, last + 1);
-      hasHidden = true;
     },
-    merged: (range, line) => void damage.push({ code: 'E_MERGED', line, facts: { found: range } }),
+    merged(range, line) {
+      if (++mergedRanges > RANGES_MAX) throw damaged('it has far too many merged cells');
+      damage.push({ code: 'E_MERGED', line, facts: { found: range } });
+    },
   };
 
   return {
