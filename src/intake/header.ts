@@ -168,7 +168,7 @@ function otherDelimiterOf(text: string, byLooseName: Names['byLooseName'], templ
   if (hint !== undefined) return DELIMITER_NAMES.get(hint) ?? `"${escapeUnseen(hint)}"`;
   for (const [delimiter, name] of DELIMITER_NAMES) {
     if (delimiter === template.delimiter) continue;
-    const names = text.split(delimiter);
+    const names = text.split(delimiter, COLUMNS_MAX);
     if (names.length > 1 && names.some((cell) => byLooseName.has(looseNameOf(cell)))) return name;
   }
   return undefined;

@@ -41,6 +41,7 @@ export async function* readApart(chunks: AsyncIterable<Buffer>, task: Task): Rec
     while (residentBytes === undefined) {
       const message = await watch.wait(reader.next());
       if (message === undefined || 'fault' in message) {
+        reader.end();
         await feeding;
         throw new ReaderDied(await causeOfDeath(reader, { fault: message?.fault, excess: watch.excess(), limits }));
       }

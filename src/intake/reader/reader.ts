@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import type { Reading } from '../formats.ts';
 import { readPain001 } from '../pain001/read-pain001.ts';
 import type { FileRecord, RecordBatch, RecordStream } from '../record.ts';
@@ -16,7 +16,7 @@ const READERS: Readonly<Record<FormatApart, (chunks: AsyncIterable<Buffer>, read
   'pain.001': readPain001,
 };
 
-const OUTPUT = 1;
+const OUTPUT = new Socket({ fd: 1, readable: false });
 /** What a message holds at most: whoever takes it is kept from nothing else for long. */
 const RECORDS_MAX = 200;
 const CHARACTERS_MAX = 128 * 1024;
@@ -26,8 +26,8 @@ async function readFiles(input: AsyncGenerator<ReaderInput, void>): Promise<void
   for (let next = await input.next(); next.done !== true; next = await input.next()) {
     const task = next.value;
     if (task === 'end' || task instanceof Uint8Array) continue;
-    for await (const batch of READERS[task.format](bytesOf(input), task.reading)) tellBatch(batch);
-    tell({ residentBytes: process.memoryUsage.rss() });
+    for await (const batch of READERS[task.format](bytesOf(input), task.reading)) await tellBatch(batch);
+    await tell({ residentBytes: process.memoryUsage.rss() });
   }
 }
 
@@ -38,31 +38,32 @@ async function* bytesOf(input: AsyncGenerator<ReaderInput, void>): AsyncGenerato
   }
 }
 
-function tellBatch({ records, damage = [], ...rest }: RecordBatch): void {
+async function tellBatch({ records, damage = [], ...rest }: RecordBatch): Promise<void> {
   let part: FileRecord[] = [];
   let characters = 0;
   for (const record of records) {
     part.push(record);
     characters += record.cells.reduce((sum, cell) => sum + cell.length, 0);
     if (part.length < RECORDS_MAX && characters < CHARACTERS_MAX) continue;
-    tell({ records: part });
+    await tell({ records: part });
     part = [];
     characters = 0;
   }
-  tell({ records: part });
+  await tell({ records: part });
   for (let at = 0; at < damage.length; at += DAMAGE_MAX) {
-    tell({ records: [], damage: damage.slice(at, at + DAMAGE_MAX) });
+    await tell({ records: [], damage: damage.slice(at, at + DAMAGE_MAX) });
   }
-  tell({ records: [], ...rest });
+  await tell({ records: [], ...rest });
 }
 
-function tell(message: ReaderOutput): void {
-  const frame = frameOf(message);
-  for (let written = 0; written < frame.length; ) written += writeSync(OUTPUT, frame, written);
+async function tell(message: ReaderOutput): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    OUTPUT.write(frameOf(message), (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 try {
   await readFiles(messagesOf(process.stdin, isInput));
 } catch (error) {
-  tell({ fault: error instanceof Error ? `${error.name}: ${error.message}` : 'an unknown fault' });
+  await tell({ fault: error instanceof Error ? `${error.name}: ${error.message}` : 'an unknown fault' });
 }

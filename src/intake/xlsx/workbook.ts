@@ -19,8 +19,8 @@ export interface Sheet {
 
 const SHEETS_MAX = 1000;
 const NAMES_SHOWN_MAX = 5;
-/** Spreadsheets take no longer names of sheets. */
-const NAME_CHARACTERS_MAX = 31;
+/** Spreadsheets write no more than 31. */
+const NAME_CHARACTERS_MAX = 255;
 
 /** Follows the relations from the archive's root to the sheets. Throws a DamageError where there is no workbook. */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
@@ -35,7 +35,9 @@ export async function readWorkbook(zip: Zip): Promise<Workbook> {
       // Sheets that only hold a chart have no cells.
       if (relation?.kind !== 'worksheet') return;
       const isHidden = (element.attribute('state') ?? 'visible') !== 'visible';
-      sheets.push({ name: element.attribute('name') ?? '', isHidden, part: relation.target });
+      const name = element.attribute('name') ?? '';
+      if (name.length > NAME_CHARACTERS_MAX) throw damaged('a sheet of it has far too long a name');
+      sheets.push({ name, isHidden, part: relation.target });
       if (sheets.length > SHEETS_MAX) throw damaged('it has far too many sheets');
     },
     text() {},
@@ -92,8 +94,7 @@ async function hasValues(zip: Zip, { part }: Sheet): Promise<boolean> {
 }
 
 function shown(name: string): string {
-  const short = name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}…` : name;
-  return `"${escapeUnseen(short)}"`;
+  return `"${escapeUnseen(name)}"`;
 }
 
 function sheetDamage(found: string): DamageError {
