@@ -1,9 +1,14 @@
+import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { filesOf } from './test/suites.ts';
 
 /** What all suites have in common. */
 export const common = {
   environment: 'node',
+  // A process of its own runs what is compiled.
+  alias: [
+    { find: /^\.\/reader-program\.ts$/, replacement: resolve(import.meta.dirname, 'test/support/reader-program.ts') },
+  ],
   pool: 'forks',
   setupFiles: 'test/support/seeded-properties.ts',
   // A limit to a wait is no assertion: what is waited for comes in its time, however busy the machine is.

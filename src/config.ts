@@ -15,6 +15,7 @@ import {
 import { duration, durationFrom } from './duration.ts';
 import type { IntakeLimits } from './intake/limits.ts';
 import { codeOf, EXIT, Refusal } from './refusal.ts';
+import { withoutTrailing } from './trailing.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -305,7 +306,7 @@ function serviceOf(settings: Settings, problems: string[]): ServiceSettings | un
       problems.push('PAYRUN_ASSUME: only in test; prod reads PAYRUN_CAPABILITIES_FILE');
   }
   return {
-    url: url.replace(/\/+$/, ''),
+    url: withoutTrailing(url, '/'),
     clientId,
     clientSecret,
     tenantId,

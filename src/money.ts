@@ -1,3 +1,5 @@
+import { withoutTrailing } from './trailing.ts';
+
 /**
  * Amounts as bigint minor units with a currency. The only file that turns amounts into text and text into amounts.
  * A floating-point number appears in one place, `decimalOfNumber`, because the service's replies carry JSON numbers.
@@ -74,7 +76,7 @@ export function moneyOfDecimal(text: string, currency: string): Money | undefine
   const digits = digitsOf(currency);
   const match = PLAIN_DECIMAL.exec(text);
   if (digits === undefined || match === null) return undefined;
-  const fraction = (match[2] ?? '').replace(/0+$/, '');
+  const fraction = withoutTrailing(match[2] ?? '', '0');
   if (fraction.length > digits) return undefined;
   return { minor: BigInt(`${match[1] ?? ''}${fraction.padEnd(digits, '0')}`), currency };
 }

@@ -1,4 +1,5 @@
 import { EXIT, Refusal } from '../refusal.ts';
+import { withoutTrailing } from '../trailing.ts';
 
 const PORT = 22;
 
@@ -44,7 +45,7 @@ function partsOf({
       user: decodeURIComponent(username),
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port === '' ? PORT : Number.parseInt(port, 10),
-      path: decodeURIComponent(pathname).replace(/\/+$/, ''),
+      path: withoutTrailing(decodeURIComponent(pathname), '/'),
     };
   } catch {
     return undefined;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type SftpClient from 'ssh2-sftp-client';
 import type { Clock } from '../clock.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { withoutTrailing } from '../trailing.ts';
 import type { SftpAddress } from './sftp-address.ts';
 
 const CONNECT_MS = 20_000;
@@ -109,7 +110,7 @@ async function answerOf<T>(calls: Calls, ask: (calls: Calls, done: Done<T>) => v
 
 /** `SHA256:` and base64 without padding, as OpenSSH writes it. */
 function fingerprintOf(key: Buffer): string {
-  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${withoutTrailing(createHash('sha256').update(key).digest('base64'), '=')}`;
 }
 
 async function loadClient(): Promise<typeof SftpClient> {

@@ -9,6 +9,7 @@ import { readManifest } from './manifest.ts';
 import { openPayoutSource, type PayoutSource } from './payout-source.ts';
 import { openProblemList } from './problem-list.ts';
 import { type Problem, problemOf } from './problems.ts';
+import { ReaderDied } from './reader/read-apart.ts';
 import { openReferenceHashes } from './reference-hash.ts';
 import { type DuplicateLines, openDuplicateCursor, openReferenceTable } from './references.ts';
 import { type CheckedRow, duplicateProblem, referenceOf } from './row.ts';
@@ -69,7 +70,10 @@ export async function checkPayoutFile(path: string, options: IntakeOptions = {})
   return checkPayoutSource(await openPayoutSource(path), options, await readManifest(path));
 }
 
-/** The same for bytes from anywhere. */
+/**
+ * The same for bytes from anywhere. A file whose reader died is read once more; one whose reader dies again is refused,
+ * for nobody could tell what it holds.
+ */
 export async function checkPayoutSource(
   source: PayoutSource,
   options: IntakeOptions = {},
@@ -78,30 +82,71 @@ export async function checkPayoutSource(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const name = options.fileName ?? source.name;
   const reading: Reading = { format: formatOf(name), template: options.template ?? PLAIN_TEMPLATE, limits };
-  const findings = openFindings(limits.problemsMax);
+  const told = [options.expected, manifest];
+  const first = await unlessDied(checkOnce(source, { name, reading, told }));
+  if (!(first instanceof ReaderDied)) return first;
+  const second = await unlessDied(checkOnce(source, { name, reading, told }));
+  return second instanceof ReaderDied ? unreadable(second, { name, reading }) : second;
+}
+
+async function unlessDied(checking: Promise<CheckedFile>): Promise<CheckedFile | ReaderDied> {
+  try {
+    return await checking;
+  } catch (error) {
+    if (error instanceof ReaderDied) return error;
+    throw error;
+  }
+}
+
+interface Checking extends Pick<CheckedFile, 'name' | 'reading'> {
+  /** What others say of the whole file. */
+  readonly told: readonly (ControlTotals | Problem | undefined)[];
+}
+
+async function checkOnce(source: PayoutSource, { name, reading, told }: Checking): Promise<CheckedFile> {
+  const findings = openFindings(reading.limits.problemsMax);
   const sha256 = await readThrough(source, reading, findings);
-  if (sha256 !== '') judgeEnd(findings, sha256, [options.expected, manifest]);
+  if (sha256 !== '') judgeEnd(findings, sha256, told);
   const duplicates = await findDuplicates(source, reading, findings.references.repeated());
   const { valid, repeated } =
     duplicates.lines.length === 0
       ? { valid: findings.valid, repeated: [] }
       : await lookAgain(source, reading, duplicates);
+  const problems = inFileOrder([...findings.problems.kept(), ...repeated]).slice(0, reading.limits.problemsMax);
   return {
-    name,
-    sha256,
+    ...resultOf(findings, { name, sha256, reading }),
+    valid: valid.rows(),
+    validTotals: valid.totals(),
+    problems,
+    problemsTotal: findings.problems.total() + duplicates.lines.length,
+    duplicates,
+  };
+}
+
+function unreadable({ found }: ReaderDied, { name, reading }: Pick<CheckedFile, 'name' | 'reading'>): CheckedFile {
+  const findings = openFindings(reading.limits.problemsMax);
+  findings.stop(problemOf('E_UNREADABLE_FILE', { facts: { found } }));
+  return resultOf(findings, { name, reading, sha256: '' });
+}
+
+const NO_DUPLICATES: DuplicateLines = { lines: new Uint32Array(0), others: new Uint32Array(0) };
+
+/** What was found by reading the file once. */
+function resultOf(findings: Findings, of: Pick<CheckedFile, 'name' | 'sha256' | 'reading'>): CheckedFile {
+  return {
+    ...of,
     contentHash: findings.content.digest(),
     columns: findings.columns(),
     rows: findings.rows(),
-    valid: valid.rows(),
+    valid: findings.valid.rows(),
     totals: findings.totals.totals(),
-    validTotals: valid.totals(),
-    problems: inFileOrder([...findings.problems.kept(), ...repeated]).slice(0, limits.problemsMax),
-    problemsTotal: findings.problems.total() + duplicates.lines.length,
+    validTotals: findings.valid.totals(),
+    problems: findings.problems.kept(),
+    problemsTotal: findings.problems.total(),
     warnings: findings.warnings.kept(),
     fileRefused: findings.isRefused(),
     isMarkable: findings.isMarkable(),
-    duplicates,
-    reading,
+    duplicates: NO_DUPLICATES,
   };
 }
 

@@ -9,13 +9,14 @@ export interface EmptyLine {
 export interface EmptyLines {
   keep(line: EmptyLine): void;
   count(): number;
-  /** The lines in file order; none are left. */
-  take(): Generator<EmptyLine>;
+  /** The first of the lines, so many at most. */
+  take(countMax: number): EmptyLine[];
 }
 
 /** Lines of one kind that follow each other take the memory of one: spreadsheets write a million of them. */
 export function openEmptyLines(): EmptyLines {
   let stretches: { first: EmptyLine; count: number }[] = [];
+  let at = 0;
   let count = 0;
   return {
     keep(line) {
@@ -25,13 +26,19 @@ export function openEmptyLines(): EmptyLines {
       else stretches.push({ first: line, count: 1 });
     },
     count: () => count,
-    *take() {
-      const taken = stretches;
-      stretches = [];
-      count = 0;
-      for (const stretch of taken) {
-        for (let at = 0; at < stretch.count; at++) yield { ...stretch.first, line: stretch.first.line + at };
+    take(countMax) {
+      const taken: EmptyLine[] = [];
+      for (let stretch = stretches[at]; stretch !== undefined && taken.length < countMax; stretch = stretches[at]) {
+        taken.push(stretch.first);
+        stretch.first = { ...stretch.first, line: stretch.first.line + 1 };
+        if (--stretch.count === 0) at++;
       }
+      count -= taken.length;
+      if (count === 0) {
+        stretches = [];
+        at = 0;
+      }
+      return taken;
     },
   };
 }

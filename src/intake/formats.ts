@@ -1,10 +1,9 @@
 import { extname } from 'node:path';
 import type { IntakeLimits } from './limits.ts';
-import { readPain001 } from './pain001/read-pain001.ts';
+import { readApart } from './reader/read-apart.ts';
 import type { RecordStream } from './record.ts';
 import { readCsv } from './records.ts';
 import type { Template } from './template.ts';
-import { readXlsx } from './xlsx/read-xlsx.ts';
 
 /** How the bytes of a payout file are read: both passes over it do it alike. */
 export interface Reading {
@@ -17,8 +16,8 @@ type Reader = (chunks: AsyncIterable<Buffer>, reading: Reading) => RecordStream;
 
 const READERS = {
   csv: (chunks, { template, limits }) => readCsv(chunks, { ...limits, delimiter: template.delimiter }),
-  xlsx: readXlsx,
-  'pain.001': readPain001,
+  xlsx: (chunks, reading) => readApart(chunks, { format: 'xlsx', reading }),
+  'pain.001': (chunks, reading) => readApart(chunks, { format: 'pain.001', reading }),
 } as const satisfies Record<string, Reader>;
 export type Format = keyof typeof READERS;
 

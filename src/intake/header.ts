@@ -36,6 +36,9 @@ export interface Header {
   readonly readAmount: (text: string) => string | undefined;
 }
 
+/** No payout file is near so wide. */
+const COLUMNS_MAX = 1000;
+
 const DELIMITER_NAMES: ReadonlyMap<string, string> = new Map([
   [';', 'semicolons'],
   ['\t', 'tab characters'],
@@ -57,6 +60,7 @@ export function isSeparatorHint(cells: readonly string[]): boolean {
 
 /** The header, or everything that is wrong with it (design 11; bad-input cases 30 to 37). */
 export function readHeader({ line, cells, cellFaults }: FileRecord, template: Template): Header | Problem[] {
+  if (cells.length > COLUMNS_MAX) return [headerProblem({ line, template }, `it has more than ${COLUMNS_MAX} columns`)];
   const names = namesOf(template);
   const found = cells.flatMap((name, at) => {
     const column = names.byName.get(name);
@@ -164,7 +168,7 @@ function otherDelimiterOf(text: string, byLooseName: Names['byLooseName'], templ
   if (hint !== undefined) return DELIMITER_NAMES.get(hint) ?? `"${escapeUnseen(hint)}"`;
   for (const [delimiter, name] of DELIMITER_NAMES) {
     if (delimiter === template.delimiter) continue;
-    const names = text.split(delimiter);
+    const names = text.split(delimiter, COLUMNS_MAX);
     if (names.length > 1 && names.some((cell) => byLooseName.has(looseNameOf(cell)))) return name;
   }
   return undefined;

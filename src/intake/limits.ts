@@ -15,6 +15,10 @@ export interface IntakeLimits {
   readonly unpackedBytesMax: number;
   /** Bytes of a workbook's table of texts, which is held in memory while the workbook is read. */
   readonly sharedTextBytesMax: number;
+  /** Memory of the process that reads a workbook or a payment message. */
+  readonly readMemoryBytesMax: number;
+  /** Seconds that may pass for a small file while one waits for that process; a large one may take longer by its size. */
+  readonly readSecondsMax: number;
 }
 
 const KIBIBYTE = 1024;
@@ -28,10 +32,14 @@ export const DEFAULT_LIMITS: IntakeLimits = {
   problemsMax: 1000,
   workbookBytesMax: 128 * MEBIBYTE,
   unpackedBytesMax: 2 * GIGABYTE,
-  sharedTextBytesMax: 256 * MEBIBYTE,
+  sharedTextBytesMax: 128 * MEBIBYTE,
+  readMemoryBytesMax: 512 * MEBIBYTE,
+  readSecondsMax: 60,
 };
 
 const limit = z.int().min(1);
+/** The reading program itself takes some of it. */
+const READ_MEMORY_BYTES_MIN = 128 * MEBIBYTE;
 
 /** The part `files` of the file that PAYRUN_CONFIG names: any of the limits, each at least 1. */
 export const limitsOfFiles = z
@@ -43,6 +51,8 @@ export const limitsOfFiles = z
     workbookBytesMax: limit,
     unpackedBytesMax: limit,
     sharedTextBytesMax: limit,
+    readMemoryBytesMax: limit.min(READ_MEMORY_BYTES_MIN),
+    readSecondsMax: limit,
   })
   .partial()
   .transform((limits): IntakeLimits => {

@@ -146,6 +146,11 @@ const KINDS = {
     message: 'The workbook holds more than {limit} bytes when it is unpacked.',
     remedy: 'Save it as CSV UTF-8, or split it into several files.',
   },
+  E_UNREADABLE_FILE: {
+    verdict: 'file',
+    message: 'The file could not be read, twice: {found}.',
+    remedy: 'Save it anew in the program that it comes from, or as CSV UTF-8; split it when it is very large.',
+  },
   E_MESSAGE: {
     verdict: 'file',
     message: 'The payment message cannot be taken: {found}.',

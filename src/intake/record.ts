@@ -8,6 +8,7 @@ export interface FileRecord {
    * the sheet's row; in a payment message its transaction, where the message's head counts as line 1.
    */
   readonly line: number;
+  /** None of a row that has no values at all, where the format shows that before its cells are read. */
   readonly cells: readonly string[];
   /** Cells, by their index, that the format itself shows to be wrong, such as a formula; their text is not looked at. */
   readonly cellFaults?: ReadonlyMap<number, CellFault>;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { withoutTrailing } from '../trailing.ts';
 import { openNumberList } from './number-list.ts';
 
 const PLAIN = /^[\x21-\x7e]*$/;
@@ -10,13 +11,7 @@ const PLAIN = /^[\x21-\x7e]*$/;
 export function foldReference(reference: string): string {
   const text = PLAIN.test(reference) ? reference : reference.normalize('NFKC').replace(/[\p{C}\p{Z}\s]/gu, '');
   const folded = text.toLowerCase();
-  return folded.endsWith('.') ? withoutStops(folded) : folded;
-}
-
-function withoutStops(text: string): string {
-  let end = text.length;
-  while (text[end - 1] === '.') end--;
-  return text.slice(0, end);
+  return withoutTrailing(folded, '.');
 }
 
 /** The lines of rows whose reference another row has too, in ascending order, each with one such other line. */

@@ -1,12 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Reading, readRecords } from './formats.ts';
 import { problemOf } from './problems.ts';
 import type { Damage } from './record.ts';
 import type { CheckedRow } from './row.ts';
 import { openTable, type RowListener } from './table.ts';
 
+/** Others have their turn meanwhile: a piece of a file may hold very many rows. */
+const STEPS_A_TURN = 500;
+
 /**
  * Turns the bytes of a payout file into judged rows. What is told is the same however the bytes are cut into pieces.
- * After each piece it gives what `take` gives; who has enough may stop there.
+ * Time and again it gives what `take` gives; who has enough may stop there.
  */
 export async function* tellRows<Taken>(
   chunks: AsyncIterable<Buffer>,
@@ -15,8 +19,15 @@ export async function* tellRows<Taken>(
 ): AsyncGenerator<Taken, void> {
   const table = openTable({ ...reading.limits, template: reading.template }, listener);
   let cutShortLine: number | undefined;
+  let steps = 0;
   for await (const batch of readRecords(chunks, reading)) {
-    for (const record of batch.records) table.read(record);
+    for (let at = 0; at < batch.records.length; ) {
+      const record = batch.records[at];
+      if (record === undefined || table.read(record)) at++;
+      if (++steps % STEPS_A_TURN !== 0) continue;
+      yield take();
+      await setImmediate();
+    }
     for (const damage of batch.damage ?? []) listener.damage(problemOfDamage(damage));
     if (batch.stop !== undefined && !table.isStopped()) table.stop(problemOfDamage(batch.stop));
     cutShortLine = batch.cutShortLine;

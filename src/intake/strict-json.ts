@@ -7,7 +7,7 @@ export type StrictJson =
 
 /** What reads an object would leave it out and say nothing. */
 const UNNAMEABLE = '__proto__';
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}:]/g;
+const TOKENS = /[^"{}:]*(?<token>"[^"\\]*(?:\\.[^"\\]*)*"|[{}:])/gy;
 
 /** JSON in which no object says a name twice: the parser would keep the last of them and say nothing. Nor `__proto__`. */
 export function parseStrictJson(text: string): StrictJson {
@@ -26,7 +26,7 @@ export function parseStrictJson(text: string): StrictJson {
 function faultOfNames(text: string): string | undefined {
   const objects: Set<string>[] = [];
   let last = '';
-  for (const [token] of text.matchAll(TOKENS)) {
+  for (const [, token = ''] of text.matchAll(TOKENS)) {
     if (token === '{') objects.push(new Set());
     else if (token === '}') objects.pop();
     else if (token !== ':') last = token;

@@ -5,6 +5,9 @@ import type { FileRecord } from './record.ts';
 import { type CheckedRow, checkRow, refusedRow } from './row.ts';
 import type { Template } from './template.ts';
 
+/** A row may have millions of them before it, and others have their turn between. */
+const EMPTY_LINES_AT_ONCE_MAX = 4;
+
 export interface RowListener {
   header?(header: Header): void;
   row(checked: CheckedRow): void;
@@ -17,7 +20,8 @@ export interface RowListener {
 
 /** Makes rows of records: the first is the header, and lines without values at the end are none. Tells in file order. */
 export interface Table {
-  read(record: FileRecord): void;
+  /** False: some of the lines before it came to be told, and it has to be given once more. */
+  read(record: FileRecord): boolean;
   /** The file has ended; `cutShortLine` is the line of a last record without a line end. */
   end(cutShortLine: number | undefined): void;
   /** Tells damage after which nothing more is told. */
@@ -54,24 +58,27 @@ export function openTable(shape: { rowsMax: number; template: Template }, listen
     listener.header?.(read);
   }
 
-  function readNext(record: FileRecord, known: Header): void {
+  function readNext(record: FileRecord, known: Header): boolean {
     const { line, cells } = record;
     const isBlank = cells.length === 1 && cells[0] === '';
-    const isEmpty = isBlank || (cells.length === known.width && cells.every((cell) => cell === ''));
+    const isEmpty = isBlank || isWithoutValues(record, known);
     if (rows + emptyLines.count() >= shape.rowsMax) {
       stop(problemOf('E_TOO_MANY_ROWS', { line, facts: { limit: shape.rowsMax } }));
     } else if (isEmpty) {
       emptyLines.keep({ line, isBlank, cells });
     } else {
       if (emptyLines.count() > 0) tellEmptyLines(known);
+      if (emptyLines.count() > 0) return false;
       tellRow(checkRow(record, known));
     }
+    return true;
   }
 
   function tellEmptyLines(known: Header): void {
-    for (const empty of emptyLines.take()) {
+    const cells = known.names.map(() => '');
+    for (const empty of emptyLines.take(EMPTY_LINES_AT_ONCE_MAX)) {
       if (empty.isBlank) listener.damage(problemOf('E_BLANK_ROW', { line: empty.line }));
-      else tellRow(refusedRow(empty, known, [problemOf('E_EMPTY_ROW', { line: empty.line })]));
+      else tellRow(refusedRow({ ...empty, cells }, known, [problemOf('E_EMPTY_ROW', { line: empty.line })]));
     }
   }
 
@@ -82,9 +89,10 @@ export function openTable(shape: { rowsMax: number; template: Template }, listen
 
   return {
     read(record) {
-      if (isStopped) return;
-      if (header === undefined) readFirst(record);
-      else readNext(record, header);
+      if (isStopped) return true;
+      if (header !== undefined) return readNext(record, header);
+      readFirst(record);
+      return true;
     },
     end(cutShortLine) {
       if (isStopped) return;
@@ -97,4 +105,8 @@ export function openTable(shape: { rowsMax: number; template: Template }, listen
     stop,
     isStopped: () => isStopped,
   };
+}
+
+function isWithoutValues({ cells }: FileRecord, { width }: Header): boolean {
+  return cells.length === 0 || (cells.length === width && cells.every((cell) => cell === ''));
 }

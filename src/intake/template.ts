@@ -62,7 +62,10 @@ export function isDemanded({ required }: Template, column: Column): boolean {
   return isRequired(column) || required.has(column);
 }
 
-const PATTERN_SIGNS = /[.|]/;
+const DIGITS = /^[0-9]+$/;
+const FIRST_GROUP = /^[0-9]{1,3}$/;
+const GROUP = /^[0-9]{3}$/;
+const BLANK = /[ \u00A0\u202F]/u;
 
 /**
  * Reads the text of an amount into a plain decimal by the template's marks; undefined for what does not keep to them.
@@ -70,17 +73,18 @@ const PATTERN_SIGNS = /[.|]/;
  */
 export function openAmountReader({ decimalMark, thousandsMark }: Template): (text: string) => string | undefined {
   if (decimalMark === '.' && thousandsMark === null) return (text) => text;
-  const thousands = thousandsMark === ' ' ? '[ \\u00A0\\u202F]' : escaped(thousandsMark ?? '');
-  const grouped = thousandsMark === null ? '' : `[0-9]{1,3}(?:${thousands}[0-9]{3})+|`;
-  const pattern = new RegExp(`^(${grouped}[0-9]+)(?:${escaped(decimalMark)}([0-9]+))?$`, 'u');
   return (text) => {
-    const [, whole, fraction] = pattern.exec(text) ?? [];
-    if (whole === undefined) return undefined;
-    const digits = whole.replace(/[^0-9]/g, '');
-    return fraction === undefined ? digits : `${digits}.${fraction}`;
+    const [whole = '', fraction, ...more] = text.split(decimalMark);
+    const digits = DIGITS.test(whole) ? whole : ungrouped(whole, thousandsMark);
+    if (digits === undefined || more.length > 0) return undefined;
+    if (fraction === undefined) return digits;
+    return DIGITS.test(fraction) ? `${digits}.${fraction}` : undefined;
   };
 }
 
-function escaped(mark: string): string {
-  return PATTERN_SIGNS.test(mark) ? `\\${mark}` : mark;
+function ungrouped(whole: string, thousandsMark: string | null): string | undefined {
+  if (thousandsMark === null) return undefined;
+  const [first = '', ...others] = whole.split(thousandsMark === ' ' ? BLANK : thousandsMark);
+  const isGrouped = others.length > 0 && FIRST_GROUP.test(first) && others.every((group) => GROUP.test(group));
+  return isGrouped ? [first, ...others].join('') : undefined;
 }

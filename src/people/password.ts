@@ -76,7 +76,7 @@ export function isShortPassword(password: string): boolean {
 /** The password, and what is left of it without what people hang on to either end. */
 function isCommon(password: string, userName: string): boolean {
   const whole = password.toLowerCase();
-  const bare = whole.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  const [bare = ''] = /\p{L}(?:.*\p{L})?/su.exec(whole) ?? [];
   const own = new Set(['payrun', userName.toLowerCase(), ...userName.toLowerCase().split(/[^\p{L}\p{N}]+/u)]);
   return [whole, bare].some(
     (text) => COMMON_PASSWORDS.has(text) || (text !== '' && own.has(text)) || isDoubled(text, own),

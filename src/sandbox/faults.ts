@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '../clock.ts';
+import { withoutTrailing } from '../trailing.ts';
 import { type Answer, type Delivery, type Framing, htmlAnswer, jsonAnswer } from './answers.ts';
 import { type ErrorCode, errorAnswer } from './errors.ts';
 import { earlierState, otherAmounts, otherBeneficiary, otherId, unknownState } from './false-payments.ts';
@@ -110,7 +111,7 @@ function refusal(code: ErrorCode, { status, description = 'refused' }: { status?
 
 function redirect(status: number): Deliver {
   return ({ switches, target }) =>
-    whole({ status, headers: { Location: `${switches.redirectTo.replace(/\/+$/, '')}${target}` }, body: '' });
+    whole({ status, headers: { Location: `${withoutTrailing(switches.redirectTo, '/')}${target}` }, body: '' });
 }
 
 /** 429, which no public page describes; with the `Retry-After` of the switches. */

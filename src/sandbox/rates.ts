@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { decimalOfNumber, digitsOf, formatAmount, type Money } from '../money.ts';
+import { withoutTrailing } from '../trailing.ts';
 
 /** What one US dollar buys. Simulated; a currency that is not listed gets a figure made from its code. */
 const PER_DOLLAR_LIST = `
@@ -148,7 +149,7 @@ function decimalOf(text: string): Decimal {
 function textOf({ value, scale }: Decimal): string {
   const text = value.toString().padStart(scale + 1, '0');
   if (scale === 0) return text;
-  return `${text.slice(0, -scale)}.${text.slice(-scale)}`.replace(/\.?0+$/, '');
+  return withoutTrailing(withoutTrailing(`${text.slice(0, -scale)}.${text.slice(-scale)}`, '0'), '.');
 }
 
 function digits(currency: string): number {

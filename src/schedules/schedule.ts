@@ -33,13 +33,18 @@ export const actText = z.string().transform((text, context): Act => {
   if (text === 'start' || text === 'look-up' || text === 'purge') return { kind: text };
   const dir = /^inbox:(.+)$/s.exec(text)?.[1] ?? '';
   const isPlain = dir !== '' && dir.length <= DIR_CHARACTERS_MAX && !/\p{Cc}/u.test(dir);
-  if (isPlain && !PASSWORD.test(dir)) return { kind: 'inbox', dir };
+  if (isPlain && !hasPassword(dir)) return { kind: 'inbox', dir };
   // What is refused may hold a password, so it is not repeated.
   context.addIssue(isPlain ? 'must name an inbox without a password' : 'must be inbox:DIR, start, look-up or purge');
   return z.NEVER;
 });
 
-const PASSWORD = /^\s*[a-z][a-z0-9+.-]*:\/\/[^/@]*:[^/]*@/i;
+const AUTHORITY = /^\s*[a-z][a-z0-9+.-]*:\/\/([^/]*)/i;
+
+function hasPassword(dir: string): boolean {
+  const [user, ...host] = (AUTHORITY.exec(dir)?.[1] ?? '').split('@');
+  return host.length > 0 && user?.includes(':') === true;
+}
 
 /** Whether an inbox is named by an address, such as `sftp://host/in`, and not by a folder. */
 export function isAddress(dir: string): boolean {

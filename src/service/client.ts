@@ -4,6 +4,7 @@ import type { Pool } from 'undici';
 import type { Clock, Random } from '../clock.ts';
 import type { ServiceSettings } from '../config.ts';
 import type { Log } from '../log.ts';
+import { withoutTrailing } from '../trailing.ts';
 import { type Answer, notSent } from './answer.ts';
 import { type Brake, retryAfterMs } from './brake.ts';
 import { type ClockDifference, openClockDifference } from './clock-difference.ts';
@@ -188,7 +189,7 @@ interface Wire {
 }
 
 function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOptions): Wire {
-  const base = new URL(settings.url).pathname.replace(/\/+$/, '');
+  const base = withoutTrailing(new URL(settings.url).pathname, '/');
   const inFlight = new Set<Promise<Answer>>();
   const clockDifference = openClockDifference();
   let closed = false;

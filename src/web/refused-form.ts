@@ -57,13 +57,20 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** An address that may have a password in it, which nobody is shown again; passwords and names may have signs / and @. */
-const WITH_PASSWORD = /^\s*[a-z][a-z0-9+.-]*:\/\/.*:.*@/is;
+const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+
+/** Whether an address may have a password in it, which nobody is shown again; passwords and names may have signs / and @. */
+function mayHavePassword(text: string): boolean {
+  const scheme = ADDRESS.exec(text)?.[0];
+  if (scheme === undefined) return false;
+  const colon = text.indexOf(':', scheme.length);
+  return colon >= 0 && text.includes('@', colon);
+}
 
 function refusedForm(error: unknown, { id, url, body, params }: FastifyRequest, route: string): RefusedForm {
   const problem = problemOf(error);
   const texts = Object.entries(isRecord(body) ? body : {}).flatMap(([name, value]) =>
-    typeof value === 'string' && !WITH_PASSWORD.test(value) ? [[name, value] as const] : [],
+    typeof value === 'string' && !mayHavePassword(value) ? [[name, value] as const] : [],
   );
   const { csrf: _csrf, form = '', ...typed } = Object.fromEntries(texts);
   const wrong = Object.keys(problem.fields);

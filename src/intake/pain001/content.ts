@@ -7,6 +7,9 @@ import { PAYMENT, READ, TRANSFER } from './elements.ts';
 import { idFault, instructionIdFault } from './id-faults.ts';
 import { headerRecord, transferRecord } from './transfer.ts';
 
+/** Of one transfer; a person would not read more. */
+const FAULTS_MAX = 100;
+
 /** What a message says, put together in the order in which it says it. */
 export interface Content {
   openPayment(): void;
@@ -57,8 +60,9 @@ export function openContent(template: Template) {
     },
     refuse(path, found) {
       const fault = { code: 'E_ELEMENT', facts: { found } } as const;
-      if (isOfTransfer(path)) transfer.faults.push(fault);
-      else damage.push({ ...fault, line: null });
+      if (!isOfTransfer(path)) damage.push({ ...fault, line: null });
+      else if (transfer.faults.push(fault) > FAULTS_MAX)
+        throw new XmlError('far too much in a transfer cannot be done');
     },
     closeTransfer() {
       line++;

@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../../trailing.ts';
 import type { Damage } from '../record.ts';
 
 /** Counts transfers and adds up their amounts whatever their currencies, as a message's control sums do. */
@@ -55,7 +56,7 @@ function scaled(decimal: string): bigint | undefined {
 
 function decimalOf(value: bigint): string {
   const digits = value.toString().padStart(FRACTION_DIGITS + 1, '0');
-  const fraction = digits.slice(-FRACTION_DIGITS).replace(/0+$/, '');
+  const fraction = withoutTrailing(digits.slice(-FRACTION_DIGITS), '0');
   return `${digits.slice(0, -FRACTION_DIGITS)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 

@@ -1,4 +1,5 @@
 import { decimalOfNumber } from '../../money.ts';
+import { withoutTrailing } from '../../trailing.ts';
 import type { CellFault } from '../cells.ts';
 import { showValue } from '../shown-value.ts';
 import type { NumberFormat } from './number-format.ts';
@@ -35,6 +36,8 @@ const NUMBER = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 /** Spreadsheets keep so many digits of a number; what they write beyond them is the error of binary fractions. */
 const DIGITS_MAX = 15;
 const WRITTEN_DIGITS_MAX = 17;
+/** No program writes a number with more. */
+const NUMBER_CHARACTERS_MAX = 400;
 
 export function readCell(cell: RawCell, sense: CellSense): CellText {
   const { type, text, style } = cell;
@@ -80,6 +83,7 @@ function sharedText(index: string, texts: SharedTexts): string {
  */
 function readNumber(text: string, format: NumberFormat, { decimalMark }: CellSense): CellText {
   if (text === '') return { text };
+  if (text.length > NUMBER_CHARACTERS_MAX) throw damaged('a number in it has far too many digits');
   if (!NUMBER.test(text)) throw damaged('a cell that should be a number is none');
   const decimal = decimalOfNumber(Number(text));
   if (decimal === undefined || digitsIn(text) > WRITTEN_DIGITS_MAX || digitsIn(decimal) > DIGITS_MAX) {
@@ -97,11 +101,12 @@ function readNumber(text: string, format: NumberFormat, { decimalMark }: CellSen
 
 /** Zeros at the end of a fraction make no difference; those at the head of a number do. */
 function isSame(shown: string, decimal: string): boolean {
-  return (shown.includes('.') ? shown.replace(/\.?0+$/, '') : shown) === decimal;
+  return (shown.includes('.') ? withoutTrailing(withoutTrailing(shown, '0'), '.') : shown) === decimal;
 }
 
 /** Digits that count: neither zeros at the head nor, in a whole number, those at the end. */
 function digitsIn(decimal: string): number {
-  const digits = decimal.replace(/[eE].*$/, '').replace(/^-?[0.]*/, '');
-  return (digits.includes('.') ? digits.replace('.', '') : digits.replace(/0+$/, '')).length;
+  const [mantissa = ''] = decimal.split(/[eE]/, 1);
+  const digits = mantissa.replace(/^-?[0.]*/, '');
+  return (digits.includes('.') ? digits.replace('.', '') : withoutTrailing(digits, '0')).length;
 }

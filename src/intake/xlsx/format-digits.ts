@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../../trailing.ts';
+
 /** A number of digits: 0, # and ?, commas, and marks between thousands as `_`. */
 const DIGITS = /^(?<whole>[0#?,_]*)(?:\.(?<fraction>[0#?]*))?(?<exponent>E[0#?]+)?$/;
 /** Groups of digits as they are written with marks that are text: of three at the end, of two or three before. */
@@ -23,7 +25,7 @@ export function openDigits(
   if (whole === undefined || mask === '' || !GROUPS.test(whole.replaceAll(',', ''))) return noNumber;
   const digits = whole.replace(/[,_]/g, '');
   if (exponent !== undefined) return digits.length === 1 ? openExponent(fraction.length) : noNumber;
-  const leftOut = thousands + whole.length - whole.replace(/,+$/, '').length;
+  const leftOut = thousands + whole.length - withoutTrailing(whole, ',').length;
   const shift = percents * PERCENT_DIGITS - leftOut * THOUSAND_DIGITS;
   return openFixed({ digits, fraction, shift });
 }
@@ -46,7 +48,7 @@ function openFixed({ digits, fraction, shift }: { digits: string; fraction: stri
 
 /** With one digit before the point, and so many behind it. */
 function openExponent(digits: number): WriteDigits {
-  return (decimal) => rounded(decimal, { places: digits + 1 - decimal.replace(/\..*$/, '').length, shift: 0 });
+  return (decimal) => rounded(decimal, { places: digits + 1 - (decimal.split('.', 1)[0] ?? '').length, shift: 0 });
 }
 
 function writeGeneral(decimal: string): string {

@@ -53,20 +53,22 @@ export function relationOf(element: XmlElement): string | undefined {
   return RELATIONSHIPS.map((uri) => element.attribute('id', uri)).find((id) => id !== undefined);
 }
 
+/** A ZIP archive has no more parts. */
+const RELATIONS_MAX = 10_000;
+
 /** Another part that a part names. */
 export interface Relation {
-  readonly id: string;
   /** The last word of its type, such as `worksheet`. */
   readonly kind: string;
   /** Its name in the archive. */
   readonly target: string;
 }
 
-/** The parts that a part names in its relationships part; none where it has no such part. */
-export async function readRelations(zip: Zip, part: string): Promise<Relation[]> {
+/** The parts that a part names in its relationships part, by the ids of the relations; none where it has no such part. */
+export async function readRelations(zip: Zip, part: string): Promise<ReadonlyMap<string, Relation>> {
   const folder = part.slice(0, part.lastIndexOf('/') + 1);
   const name = `${folder}_rels/${part.slice(folder.length)}.rels`;
-  const relations: Relation[] = [];
+  const relations = new Map<string, Relation>();
   if (!zip.has(name)) return relations;
   await readPart(zip, name, {
     open(element) {
@@ -74,7 +76,9 @@ export async function readRelations(zip: Zip, part: string): Promise<Relation[]>
       if (local !== 'Relationship' || element.attribute('TargetMode') === 'External') return;
       const type = element.attribute('Type') ?? '';
       const target = new URL(element.attribute('Target') ?? '', `part:///${folder}`).pathname.slice(1);
-      relations.push({ id: element.attribute('Id') ?? '', kind: type.slice(type.lastIndexOf('/') + 1), target });
+      const id = element.attribute('Id') ?? '';
+      if (!relations.has(id)) relations.set(id, { kind: type.slice(type.lastIndexOf('/') + 1), target });
+      if (relations.size > RELATIONS_MAX) throw damaged('it names far too many parts');
     },
     text() {},
     close() {},

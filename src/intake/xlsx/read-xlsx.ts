@@ -1,14 +1,16 @@
 import type { CellFault } from '../cells.ts';
 import { DamageError } from '../damage-error.ts';
 import type { Reading } from '../formats.ts';
+import type { IntakeLimits } from '../limits.ts';
 import type { Damage, FileRecord, RecordStream } from '../record.ts';
 import { type CellSense, type RawCell, readCell } from './cell.ts';
+import { openGrowingBytes } from './growing-bytes.ts';
 import { tellPart } from './parts.ts';
 import { readSharedTexts } from './shared-texts.ts';
-import { lettersOf, openSheetReader, type SheetListener } from './sheet.ts';
+import { COLUMNS_MAX, lettersOf, openSheetReader, RANGES_MAX, type SheetListener } from './sheet.ts';
 import { readFormats } from './styles.ts';
 import { chooseSheet, readWorkbook } from './workbook.ts';
-import { openZip } from './zip.ts';
+import { damaged, openZip } from './zip.ts';
 
 const ZIP_MARK = Buffer.from('PK\u0003\u0004', 'latin1');
 
@@ -32,7 +34,7 @@ export async function* readXlsx(chunks: AsyncIterable<Buffer>, { template, limit
       formatOf: await readFormats(zip, workbook.styles),
       decimalMark: template.decimalMark,
     };
-    const rows = openRows(sense);
+    const rows = openRows(sense, limits);
     const listener = openSheetReader(rows.listener, limits);
     yield* tellPart(zip, sheet.part, { listener, take: () => rows.take() });
   } catch (error) {
@@ -43,22 +45,23 @@ export async function* readXlsx(chunks: AsyncIterable<Buffer>, { template, limit
 
 /** The bytes of the file, or why they are no workbook. All chunks are taken, for the file's hash is of all of them. */
 async function wholeFile(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer | Damage> {
-  const pieces: Buffer[] = [];
+  const whole = openGrowingBytes();
   let bytes = 0;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    if (bytes <= bytesMax) pieces.push(Buffer.from(chunk));
-    else pieces.length = 0;
+    if (bytes <= bytesMax) whole.add(chunk);
   }
   if (bytes > bytesMax) return { code: 'E_FILE_SIZE', line: null, facts: { limit: bytesMax } };
-  const archive = Buffer.concat(pieces);
+  const archive = whole.take();
   if (archive.subarray(0, ZIP_MARK.length).equals(ZIP_MARK)) return archive;
   return { code: 'E_TYPE', line: null, facts: { found: 'no ZIP archive, as a workbook is', expected: 'a workbook' } };
 }
 
 /** Makes records of the rows of a sheet, all as wide as the header at least. */
-function openRows(sense: CellSense) {
-  const hidden: (readonly [first: number, last: number])[] = [];
+function openRows(sense: CellSense, { recordBytesMax }: Pick<IntakeLimits, 'recordBytesMax'>) {
+  const hidden = new Uint8Array(COLUMNS_MAX);
+  let hiddenRanges = 0;
+  let mergedRanges = 0;
   const told = new Set<number>();
   let records: FileRecord[] = [];
   let damage: Damage[] = [];
@@ -73,8 +76,8 @@ function openRows(sense: CellSense) {
 
   function tellHidden(line: number, isHidden: boolean, cells: readonly (readonly [number, RawCell])[]): void {
     if (isHidden) damage.push({ code: 'E_HIDDEN', line, facts: { found: 'the row' } });
-    for (const [column] of hidden.length === 0 ? [] : cells) {
-      if (told.has(column) || !hidden.some(([first, last]) => column >= first && column <= last)) continue;
+    for (const [column] of hiddenRanges > 0 ? cells : []) {
+      if (told.has(column) || hidden[column] !== 1) continue;
       told.add(column);
       damage.push({ code: 'E_HIDDEN', line, facts: { found: `column ${lettersOf(column)}` } });
     }
@@ -86,10 +89,17 @@ function openRows(sense: CellSense) {
       tellGap(line);
       if (cells.length > 0) tellHidden(line, isHidden, cells);
       if (width === 0) width = (cells.at(-1)?.[0] ?? 0) + 1;
-      records.push(recordOf(line, cells, { width, sense }));
+      // Cells of rows without values would take memory for nothing.
+      records.push(cells.length === 0 ? { line, cells: [] } : recordOf(line, cells, { width, sense, recordBytesMax }));
     },
-    hiddenColumns: (first, last) => void hidden.push([first, last]),
-    merged: (range, line) => void damage.push({ code: 'E_MERGED', line, facts: { found: range } }),
+    hiddenColumns(first, last) {
+      if (++hiddenRanges > COLUMNS_MAX) throw damaged('it has far too many hidden columns');
+      hidden.fill(1, first, last + 1);
+    },
+    merged(range, line) {
+      if (++mergedRanges > RANGES_MAX) throw damaged('it has far too many merged cells');
+      damage.push({ code: 'E_MERGED', line, facts: { found: range } });
+    },
   };
 
   return {
@@ -106,14 +116,18 @@ function openRows(sense: CellSense) {
 function recordOf(
   line: number,
   cells: readonly (readonly [number, RawCell])[],
-  { width, sense }: { width: number; sense: CellSense },
+  { width, sense, recordBytesMax }: { width: number; sense: CellSense; recordBytesMax: number },
 ): FileRecord {
   const texts = Array.from({ length: Math.max(width, (cells.at(-1)?.[0] ?? 0) + 1) }, () => '');
   const cellFaults = new Map<number, CellFault>();
   const cellWords = new Map<number, readonly string[]>();
+  let characters = 0;
   for (const [column, raw] of cells) {
     const { text, fault, words = [] } = readCell(raw, sense);
     texts[column] = text;
+    characters += text.length;
+    if (characters > recordBytesMax)
+      throw new DamageError({ code: 'E_RECORD_SIZE', line, facts: { limit: recordBytesMax } });
     if (fault !== undefined) cellFaults.set(column, fault);
     if (words.length > 0) cellWords.set(column, words);
   }

@@ -10,8 +10,8 @@ export interface SharedTexts {
 }
 
 const BYTES_AT_FIRST = 64 * 1024;
-/** What an entry takes besides its text. */
-const ENTRY_BYTES = 8;
+/** What an entry counts besides its text: the time to read it, more than the memory. */
+const ENTRY_BYTES = 32;
 
 export async function readSharedTexts(
   zip: Zip,
@@ -70,7 +70,7 @@ export function openCellText(charactersMax: number) {
       isRead = path.at(-1) === 't' && !path.includes('rPh');
     },
     add(text: string) {
-      if (!isRead) return;
+      if (!isRead || text === '') return;
       length += text.length;
       if (length > charactersMax)
         throw new DamageError({ code: 'E_RECORD_SIZE', line: null, facts: { limit: charactersMax } });

@@ -20,7 +20,12 @@ export interface SheetListener {
 
 /** Rows and columns of the largest sheet that there is. */
 const ROWS_MAX = 1_048_576;
-const COLUMNS_MAX = 16_384;
+export const COLUMNS_MAX = 16_384;
+/** Cells with values stand no further right: no payout file is near so wide. */
+const COLUMNS_READ_MAX = 1000;
+/** Ranges of cells, of each kind. */
+export const RANGES_MAX = 1000;
+const RANGE_CHARACTERS_MAX = 32;
 const LETTERS = 26;
 const CODE_OF_A = 'A'.charCodeAt(0);
 
@@ -44,8 +49,7 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
       isRowHidden = isTrue(element, 'zeroHeight');
     },
     row: (element) => {
-      const line = element.attribute('r') === undefined ? row.line + 1 : numberOf(element, 'r', ROWS_MAX);
-      if (line <= row.line) throw damaged('its rows are out of order');
+      const line = lineOf(element, row.line);
       row = { line, isHidden: isHidden(element, 'ht') || (isRowHidden && element.attribute('ht') === undefined) };
       cells = [];
       cell = { ...cell, column: -1 };
@@ -62,10 +66,10 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
     f: (element) => {
       cell.hasFormula = true;
       const results = resultsOf(element);
-      if (results !== undefined) computed = [...computed.filter(({ lastRow }) => lastRow >= row.line), results];
+      if (results !== undefined) computed = withResults(computed, results, row.line);
     },
     mergeCell: (element) => {
-      const range = element.attribute('ref') ?? '';
+      const range = (element.attribute('ref') ?? '').slice(0, RANGE_CHARACTERS_MAX);
       listener.merged(range, Number(/[0-9]+/.exec(range)?.[0] ?? '1'));
     },
   };
@@ -74,6 +78,7 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
     const content = cell.type === 'inlineStr' ? text.take() : value.take();
     if (content === '' && !cell.hasFormula) return;
     const { type, style, column } = cell;
+    if (column >= COLUMNS_READ_MAX) throw damaged('it has far too many columns');
     const hasFormula = cell.hasFormula || computed.some((results) => covers(results, row.line, column));
     cells.push([column, { type, style, hasFormula, text: content }]);
   }
@@ -99,6 +104,14 @@ export function openSheetReader(listener: SheetListener, { recordBytesMax }: { r
   };
 }
 
+/** The line of a row, which comes behind the row before it. */
+function lineOf(element: XmlElement, before: number): number {
+  const line = element.attribute('r') === undefined ? before + 1 : numberOf(element, 'r', ROWS_MAX);
+  if (line <= before) throw damaged('its rows are out of order');
+  if (line > ROWS_MAX) throw damaged('it has far too many rows');
+  return line;
+}
+
 /** Hidden, or so narrow or low that nobody sees it. */
 function isHidden(element: XmlElement, size: 'width' | 'ht'): boolean {
   return isTrue(element, 'hidden') || /^0+(?:\.[0-9]*)?$/.test(element.attribute(size) ?? '');
@@ -118,6 +131,13 @@ interface Results {
 
 function covers({ lastRow, firstColumn, lastColumn }: Results, line: number, column: number): boolean {
   return line <= lastRow && firstColumn <= column && column <= lastColumn;
+}
+
+/** Without those that ended above the row. */
+function withResults(computed: readonly Results[], results: Results, line: number): Results[] {
+  const all = [...computed.filter(({ lastRow }) => lastRow >= line), results];
+  if (all.length > RANGES_MAX) throw damaged('it has far too many formulas that fill several cells');
+  return all;
 }
 
 /** Undefined for a formula of one cell; those of a shared one say themselves that they have one. */

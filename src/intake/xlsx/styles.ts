@@ -6,6 +6,8 @@ import { damaged, type Zip } from './zip.ts';
 export type FormatOf = (style: number) => NumberFormat;
 
 const DATE = 'yyyy';
+/** Spreadsheets take fewer. */
+const STYLES_MAX = 65_536;
 /**
  * Formats that have a number in place of a code (ISO/IEC 29500-1, 18.8.30, those of East Asian and Thai editions included),
  * and those of money, whose sign is that of whoever looks: 5 to 8 and 41 to 44.
@@ -56,25 +58,25 @@ export async function readFormats(zip: Zip, part: string | undefined): Promise<F
         const id = Number(element.attribute('numFmtId') ?? '0');
         if (path.at(-1) === 'numFmt') codes.set(id, element.attribute('formatCode') ?? '');
         if (path.at(-1) === 'xf' && path.at(-2) === 'cellXfs') styles.push(id);
+        if (Math.max(codes.size, styles.length) > STYLES_MAX) throw damaged('it has far too many styles');
       },
       text() {},
       close: () => void path.pop(),
     });
   }
   if (styles.length === 0) styles.push(0);
-  const formats = styles.map((id) => formatOf(codes.get(id) ?? builtIn(id)));
+  const formats = new Map<number, NumberFormat>();
   return (style) => {
-    if (style >= formats.length) throw damaged('a cell has a style that is not there');
-    const format = formats[style];
-    if (format === undefined) throw damaged('a cell has a number format that is not there');
+    const id = styles[style];
+    if (id === undefined) throw damaged('a cell has a style that is not there');
+    const code = codes.get(id) ?? builtIn(id);
+    if (code === undefined) throw damaged('a cell has a number format that is not there');
+    const format = formats.get(id) ?? readNumberFormat(code);
+    formats.set(id, format);
     return format;
   };
 }
 
 function builtIn(id: number): string | undefined {
   return BUILT_IN.find(([first, last]) => id >= first && id <= last)?.[2];
-}
-
-function formatOf(code: string | undefined): NumberFormat | undefined {
-  return code === undefined ? undefined : readNumberFormat(code);
 }

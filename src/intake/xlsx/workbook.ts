@@ -1,6 +1,6 @@
 import { DamageError } from '../damage-error.ts';
 import { escapeUnseen } from '../shown-value.ts';
-import { isSpreadsheet, readPart, readRelations, relationOf, tellPart } from './parts.ts';
+import { isSpreadsheet, type Relation, readPart, readRelations, relationOf, tellPart } from './parts.ts';
 import { openSheetReader } from './sheet.ts';
 import { damaged, type Zip } from './zip.ts';
 
@@ -17,27 +17,38 @@ export interface Sheet {
   readonly part: string;
 }
 
+const SHEETS_MAX = 1000;
+const NAMES_SHOWN_MAX = 5;
+/** Spreadsheets write no more than 31. */
+const NAME_CHARACTERS_MAX = 255;
+
 /** Follows the relations from the archive's root to the sheets. Throws a DamageError where there is no workbook. */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
-  const main = (await readRelations(zip, '')).find(({ kind }) => kind === 'officeDocument')?.target;
+  const main = targetOf(await readRelations(zip, ''), 'officeDocument');
   if (main === undefined || !zip.has(main)) throw damaged('it is no workbook');
   const relations = await readRelations(zip, main);
-  const partOf = (kind: string): string | undefined => relations.find((one) => one.kind === kind)?.target;
   const sheets: Sheet[] = [];
   await readPart(zip, main, {
     open(element) {
       if (!isSpreadsheet(element) || element.local !== 'sheet') return;
-      const id = relationOf(element);
-      const relation = relations.find((one) => one.id === id);
+      const relation = relations.get(relationOf(element) ?? '');
       // Sheets that only hold a chart have no cells.
       if (relation?.kind !== 'worksheet') return;
       const isHidden = (element.attribute('state') ?? 'visible') !== 'visible';
-      sheets.push({ name: element.attribute('name') ?? '', isHidden, part: relation.target });
+      const name = element.attribute('name') ?? '';
+      if (name.length > NAME_CHARACTERS_MAX) throw damaged('a sheet of it has far too long a name');
+      sheets.push({ name, isHidden, part: relation.target });
+      if (sheets.length > SHEETS_MAX) throw damaged('it has far too many sheets');
     },
     text() {},
     close() {},
   });
-  return { sheets, sharedTexts: partOf('sharedStrings'), styles: partOf('styles') };
+  return { sheets, sharedTexts: targetOf(relations, 'sharedStrings'), styles: targetOf(relations, 'styles') };
+}
+
+function targetOf(relations: ReadonlyMap<string, Relation>, kind: string): string | undefined {
+  for (const relation of relations.values()) if (relation.kind === kind) return relation.target;
+  return undefined;
 }
 
 /**
@@ -50,8 +61,11 @@ export async function chooseSheet(zip: Zip, { sheets }: Workbook, name: string |
   const [sheet, ...others] = candidates;
   if (sheet === undefined && name !== null)
     throw sheetDamage(`there is no sheet ${shown(name)}, which the template names`);
-  if (others.length > 0)
-    throw sheetDamage(`several sheets have values: ${candidates.map((one) => shown(one.name)).join(', ')}`);
+  if (others.length > 0) {
+    const names = candidates.slice(0, NAMES_SHOWN_MAX).map((one) => shown(one.name));
+    const more = candidates.length > NAMES_SHOWN_MAX ? ` and ${candidates.length - NAMES_SHOWN_MAX} more` : '';
+    throw sheetDamage(`several sheets have values: ${names.join(', ')}${more}`);
+  }
   if (sheet?.isHidden === true) throw sheetDamage(`the sheet ${shown(sheet.name)} is hidden`);
   return sheet;
 }

@@ -1,5 +1,6 @@
 import { digitsOf, type Money } from '../../money.ts';
 import type { Payout, RefusedRow } from '../../payout.ts';
+import { withoutTrailing } from '../../trailing.ts';
 import { isRefused } from '../row.ts';
 import { TRANSACTION_STATUSES, type TransactionStatus, transactionStatus } from './status.ts';
 
@@ -72,6 +73,6 @@ function scaled({ minor, currency }: Money): bigint {
 
 function decimalOf(sum: bigint): string {
   const digits = sum.toString().padStart(SUM_DIGITS + 1, '0');
-  const fraction = digits.slice(-SUM_DIGITS).replace(/0+$/, '');
+  const fraction = withoutTrailing(digits.slice(-SUM_DIGITS), '0');
   return `${digits.slice(0, -SUM_DIGITS)}${fraction === '' ? '' : `.${fraction}`}`;
 }

@@ -21,7 +21,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join(';');
 
 /** Its page links fonts of another host, which the policy keeps out: the browser would only complain. */
-const FOREIGN_LINKS = /<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/g;
+const LINKS = /<link\b[^<>]*>/g;
+const FOREIGN = /\bhref="(?:https?:)?\/\//;
 
 /** The queues as pages of Bull Board, to look at only: jobs are given and taken by payrun alone. */
 export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): Promise<void> {
@@ -43,7 +44,7 @@ export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): 
         reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
       });
       board.addHook('onSend', async (_request, _reply, payload) =>
-        typeof payload === 'string' ? payload.replace(FOREIGN_LINKS, '') : payload,
+        typeof payload === 'string' ? payload.replace(LINKS, (link) => (FOREIGN.test(link) ? '' : link)) : payload,
       );
       await board.register(adapter.registerPlugin());
     },

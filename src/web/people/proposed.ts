@@ -14,14 +14,16 @@ export interface SameAct {
 export function sameAct({ target, what }: Proposal): SameAct | undefined {
   const [, kind, name = ''] = /^(user|key) (.+)$/.exec(target) ?? [];
   if (kind === 'user') return sameUserAct(name, what);
-  const [, role, days] = new RegExp(`^make it as (${KEY_ROLES.join('|')})(?: for ([0-9]+) days)?$`).exec(what) ?? [];
+  const [, word, days] = /^make it as ([a-z]+)(?: for ([0-9]+) days)?$/.exec(what) ?? [];
+  const role = KEY_ROLES.find((one) => one === word);
   if (kind !== 'key' || role === undefined) return undefined;
   return { action: '/keys', fields: { name, role, ...(days === undefined ? {} : { days }) } };
 }
 
 function sameUserAct(name: string, what: string): SameAct | undefined {
   if (what === 'enable' || what === 'reset') return { action: `/users/${what}`, fields: { name } };
-  const [, verb, role] = new RegExp(`^(add as|give the role) (${ROLES.join('|')})$`).exec(what) ?? [];
+  const [, verb, word] = /^(add as|give the role) ([a-z]+)$/.exec(what) ?? [];
+  const role = ROLES.find((one) => one === word);
   if (role === undefined) return undefined;
   return { action: verb === 'add as' ? '/users' : '/users/role', fields: { name, role } };
 }
