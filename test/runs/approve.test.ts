@@ -121,7 +121,8 @@ describe('a run that waits for its approval', () => {
     ['key erp of Bob', 'bob'],
     ['key erp of bob', 'BOB '],
     ['key erp of x of bob', 'bob'],
-  ])('that %j handed in is not approved by %j, who made the key', async (createdBy, actor) => {
+    ['schedule morning of Bob', 'bob'],
+  ])('that %j handed in is not approved by %j, who made the key or set the schedule', async (createdBy, actor) => {
     const runId = await waitingRun();
     await ledger.runs.note(runId, { createdBy });
     expect(await refusalOf(approveRun(depsOf(), runId, by(actor)))).toContain('handed it in');
