@@ -55,6 +55,7 @@ function describeRun(document: RunDocument, run: Run): string {
     ['file', `${document.file.name}, ${document.file.rows} rows`],
     ['sha256', document.file.sha256],
     ['submitted', `${rfc3339(run.createdAt)} by ${run.createdBy}`],
+    ...(run.dropper === null ? [] : [['dropped', run.dropper === '' ? 'by nobody who is named' : `by ${run.dropper}`]]),
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
     ...(document.sandbox ? [['service', 'sandbox: no money moved']] : []),

@@ -1,7 +1,8 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Decision, Payout } from '../payout.ts';
 import { may, type Role } from '../people/roles.ts';
-import { isBehind, isSamePerson } from '../people/same-person.ts';
+import { isSamePerson } from '../people/same-person.ts';
+import { type HandedIn, handedInAs } from './handed-in.ts';
 import { readRun } from './submit.ts';
 
 /** Why a payout is held that goes beyond what was set before its file came. */
@@ -17,7 +18,7 @@ export interface Lifter {
 /** What is known of a limit that people want to lift. */
 export interface Lift {
   readonly reasonCode: string | null;
-  readonly handedInBy: string;
+  readonly handedIn: HandedIn;
   readonly proposer: Lifter;
   /** Undefined while it is only proposed. */
   readonly confirmer?: Lifter | undefined;
@@ -29,9 +30,9 @@ export interface Lift {
  * Why these people may not lift a limit, a block or a bound on the cost; undefined when they may, or when the payout is held
  * for something else. Neither of them handed the file in, and one of the two may approve runs.
  */
-export function whyNotLifted({ reasonCode, handedInBy, proposer, confirmer, hasUsers }: Lift): string | undefined {
+export function whyNotLifted({ reasonCode, handedIn, proposer, confirmer, hasUsers }: Lift): string | undefined {
   if (!LIMITS.has(reasonCode)) return undefined;
-  const own = [proposer, confirmer].find((one) => one !== undefined && isBehind(one.name, handedInBy));
+  const own = [proposer, confirmer].find((one) => one !== undefined && handedInAs(one.name, handedIn) !== undefined);
   if (own !== undefined) return `${own.name} handed the file in, and ${reasonCode} is lifted by two others`;
   if (confirmer === undefined || !hasUsers || isSamePerson(proposer.name, confirmer.name)) return undefined;
   return [proposer, confirmer].some(({ role }) => role !== undefined && may(role, 'approve'))
@@ -54,7 +55,7 @@ export async function whyNotAllowed(
   const proposal = payout.proposal?.decision === 'allow' ? payout.proposal : undefined;
   return whyNotLifted({
     reasonCode: payout.reasonCode,
-    handedInBy: run.createdBy,
+    handedIn: run,
     proposer: lifter(proposal?.by ?? by),
     confirmer: proposal === undefined ? undefined : lifter(by),
     hasUsers: users.length > 0,

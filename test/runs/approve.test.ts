@@ -128,6 +128,21 @@ describe('a run that waits for its approval', () => {
     expect(await refusalOf(approveRun(depsOf(), runId, by(actor)))).toContain('handed it in');
   });
 
+  test('that lay in an inbox needs one person more where nobody is named who put it there', async () => {
+    const runId = await waitingRun();
+    await ledger.runs.note(runId, { dropper: '' });
+    expect(await approveRun(depsOf(), runId, by('bob'))).toMatchObject({ missing: 1, run: { dropper: '' } });
+    expect(await approveRun(depsOf(), runId, by('carol'))).toMatchObject({ missing: 0, run: { state: 'paying' } });
+  });
+
+  test('that lay in an inbox is not approved by whoever put it there, nor by whoever set the schedule', async () => {
+    const runId = await waitingRun();
+    await ledger.runs.note(runId, { createdBy: 'schedule morning of bob', dropper: 'Anna' });
+    expect(await refusalOf(approveRun(depsOf(), runId, by('anna')))).toContain('Anna handed it in');
+    expect(await refusalOf(approveRun(depsOf(), runId, by('bob')))).toContain('schedule morning of bob handed it in');
+    expect(await approveRun(depsOf(), runId, by('carol'))).toMatchObject({ missing: 0, run: { state: 'paying' } });
+  });
+
   test.each([
     ['key erp of bob', 'carol'],
     ['key erp of jacob', 'cob'],

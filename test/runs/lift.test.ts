@@ -12,7 +12,7 @@ function lifter(text: string) {
 function lift(proposer: string, confirmer?: string, change: { by?: string; code?: string; hasUsers?: boolean } = {}) {
   return whyNotLifted({
     reasonCode: change.code ?? 'E_LIMIT',
-    handedInBy: change.by ?? 'sam',
+    handedIn: { createdBy: change.by ?? 'sam', dropper: null },
     proposer: lifter(proposer),
     confirmer: confirmer === undefined ? undefined : lifter(confirmer),
     hasUsers: change.hasUsers ?? true,

@@ -16,6 +16,10 @@ const details = z.object({
   runId: z.string(),
   submittedAt: time,
   submittedBy: z.string(),
+  droppedBy: z
+    .string()
+    .nullable()
+    .describe('Who put its file into an inbox, empty where nobody is named; null for a file that came another way'),
   pauseReason: z.string().nullable(),
   /** When a paused run goes on by itself; `schedule` is the next schedule that starts runs. */
   startsAt: z.union([time, z.literal('schedule')]).nullable(),
@@ -84,6 +88,7 @@ function detailsOf({ app }: WebDeps, run: Run): z.infer<typeof details> {
     runId: run.id,
     submittedAt: rfc3339(run.createdAt),
     submittedBy: run.createdBy,
+    droppedBy: run.dropper,
     pauseReason: run.pauseReason,
     startsAt: typeof startAt === 'number' ? rfc3339(startAt) : startAt,
     endedAt: timeOrNull(run.finishedAt),

@@ -1,10 +1,10 @@
 import { LIMITS } from '../../ledger/payouts.ts';
 import type { Limits } from '../../pay/limits.ts';
 import type { Run } from '../../payout.ts';
-import { isBehind } from '../../people/same-person.ts';
 import type { ApprovalRules } from '../../runs/approval.ts';
 import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/approve.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
+import { handedInAs } from '../../runs/handed-in.ts';
 import { shownAmount, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Amount } from '../parts/money.tsx';
@@ -71,6 +71,14 @@ function Facts({ run, standing, approval, limits }: ApprovalProps) {
       <dd>
         <Time at={run.createdAt} /> by {run.createdBy}
       </dd>
+      {run.dropper === null ? null : (
+        <>
+          <dt>Put into the inbox</dt>
+          <dd>
+            {run.dropper === '' ? 'by nobody who is named: one person more has to approve it' : `by ${run.dropper}`}
+          </dd>
+        </>
+      )}
       <dt>Rows in the file</dt>
       <dd>{shownCount(run.rows)}</dd>
       <dt>Refused rows</dt>
@@ -193,7 +201,7 @@ function GivenApprovals({ standing: { given, needed } }: { standing: ApprovalSta
 }
 
 function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing' | 'person'>) {
-  if (isBehind(person, run.createdBy)) {
+  if (handedInAs(person, run) !== undefined) {
     return <p class="empty">You handed this file in, so another person has to approve it.</p>;
   }
   if (hasApproved(standing, person) && !isCutShort(run, standing)) {
