@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { problemTexts, wordsFor } from './config-problems.ts';
 import { NO_WEB_SETTINGS, type WebSettings, webSetting } from './config-web.ts';
+import { type Droppers, inboxSetting, NO_DROPPERS } from './inbox/droppers.ts';
 import { DEFAULT_LIMITS, type IntakeLimits, limitsOfFiles } from './intake/limits.ts';
 import { parseStrictJson } from './intake/strict-json.ts';
 import { type NotifySettings, noNotifications, notifyParts, notifySettings } from './notify/settings.ts';
@@ -21,6 +22,8 @@ export interface ConfigFile {
   /** Null: a run is paid as soon as it is recorded. */
   readonly approval: ApprovalRules | null;
   readonly notify: NotifySettings;
+  /** Who is taken to hand in what lies in inboxes. */
+  readonly inbox: Droppers;
   readonly web: WebSettings;
 }
 
@@ -30,6 +33,7 @@ export const NO_CONFIG_FILE: ConfigFile = {
   limits: null,
   approval: null,
   notify: noNotifications,
+  inbox: NO_DROPPERS,
   web: NO_WEB_SETTINGS,
 };
 
@@ -45,6 +49,7 @@ export function readConfigFile(path: string, { httpHost }: { httpHost: string | 
     limits: parts.limits ?? null,
     approval: parts.approval ?? null,
     notify,
+    inbox: parts.inbox,
     web: parts.web,
   };
 }
@@ -64,6 +69,7 @@ function partsOf({ folder, httpHost }: { folder: string; httpHost: string | unde
     calendars: calendarsSetting(folder).default({}),
     limits: limitsSetting.optional(),
     approval: approvalSetting.optional(),
+    inbox: inboxSetting(folder).default(NO_DROPPERS),
     web: webSetting(folder).default(NO_WEB_SETTINGS),
   };
 }

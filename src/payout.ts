@@ -364,6 +364,8 @@ export interface Run {
   readonly fileTotals: readonly Money[];
   readonly createdAt: number;
   readonly createdBy: string;
+  /** Who put its file into an inbox, '' where nobody is named; null for a file that came another way. */
+  readonly dropper: string | null;
   /** The name that its sender gave this handing in. */
   readonly submissionKey: string | null;
   /** Every currency that its payouts leave or arrive in; empty until it is recorded. */

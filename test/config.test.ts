@@ -101,6 +101,7 @@ describe('without any setting', () => {
       files: DEFAULT_LIMITS,
       limits: null,
       approval: null,
+      inbox: { owners: new Map(), folders: new Map() },
       notify: {
         endpoints: [],
         pendingMs: 432_000_000,

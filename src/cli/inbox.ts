@@ -51,7 +51,7 @@ export function inboxCommand(end: (code: ExitCode) => void, at: At): Command {
     .option('--template <file>', 'how all files in it look, where they are not plain payout files')
     .option('--skip-invalid', 'take the valid rows of a file although others are refused', false)
     .option('--sandbox', 'for the simulated service, when no service is configured', false)
-    .option('--as <name>', 'who hands the files in')
+    .option('--as <name>', 'who hands the files in; each of them, whoever puts it there')
     .option('--json', 'print each answer as JSON', false)
     .addHelpText('after', HELP)
     .action(async (dir: string, raw: unknown) => end(await watchInbox(dir, parseOptions(schema, raw), at)));
@@ -103,6 +103,7 @@ async function watchUntil(app: App<JobQueues>, { source, options, stop }: Watch)
   const template = options.template === undefined ? undefined : await readTemplate(options.template);
   const inbox = openInbox(app, source, {
     actor: actorOf(options.as),
+    dropper: options.as,
     skipInvalid: options.skipInvalid,
     intake: template === undefined ? undefined : { template },
     stopping,

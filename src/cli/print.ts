@@ -1,11 +1,13 @@
 import { pipeline } from 'node:stream/promises';
 import { rfc3339 } from '../clock.ts';
 import { escapeUnseen } from '../intake/shown-value.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
 import type { RunDocument } from '../report/document.ts';
 import { jsonText } from '../report/json.ts';
 import { type DocumentDeps, documentOf } from '../runs/document.ts';
+import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
 
 /** Data, on standard output. */
@@ -42,19 +44,25 @@ export function safeText(text: string): string {
 }
 
 /** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
-export async function printRun(app: DocumentDeps, run: Run, { json }: { json: boolean }): Promise<void> {
+export async function printRun(
+  app: DocumentDeps & { readonly ledger: Pick<Ledger, 'audit'> },
+  run: Run,
+  { json }: { json: boolean },
+): Promise<void> {
   const document = await documentOf(app, run);
   if (json) printJson(document);
-  else print(describeRun(document, run));
+  else print(safeText(describeRun(document, run, await scheduleChangesOf(app.ledger, run))));
 }
 
-function describeRun(document: RunDocument, run: Run): string {
+function describeRun(document: RunDocument, run: Run, changes: readonly ScheduleChange[]): string {
   const facts = columns([
     ['run', document.runId],
     ['state', stateText(run)],
     ['file', `${document.file.name}, ${document.file.rows} rows`],
     ['sha256', document.file.sha256],
     ['submitted', `${rfc3339(run.createdAt)} by ${run.createdBy}`],
+    ...(run.dropper === null ? [] : [['dropped', run.dropper === '' ? 'by nobody who is named' : `by ${run.dropper}`]]),
+    ...changes.map((change) => ['way changed', `${rfc3339(change.at)}: ${scheduleChangeWords(change)}`]),
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
     ...(document.sandbox ? [['service', 'sandbox: no money moved']] : []),

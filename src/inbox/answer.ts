@@ -7,11 +7,12 @@ import { writeMarkedUpCopy } from '../intake/marked-up.ts';
 import { problemsDocument } from '../intake/problem-text.ts';
 import { RUN_STATES, type Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { approvalsNeeded } from '../runs/approval.ts';
+import { approvalsNeededFor } from '../runs/approval.ts';
 import type { IdentityBook } from '../runs/identities.ts';
 import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../runs/submit.ts';
 import type { Claim } from './claim.ts';
 import { bytesOf, type CopyDeps, copyClaimed, type PrivateCopy } from './copy.ts';
+import { type Droppers, dropperOf, NO_DROPPERS } from './droppers.ts';
 import { keepMarkedUp, keepRead } from './kept.ts';
 import { LATE, problemOfLate } from './late.ts';
 import type { Entry, InboxSource } from './source.ts';
@@ -44,12 +45,14 @@ export function parseAnswer(text: string): Answer {
   return schema.parse(JSON.parse(text));
 }
 
-export type AnswerDeps = SubmitDeps & CopyDeps;
+export type AnswerDeps = SubmitDeps & CopyDeps & { readonly config: { readonly inbox?: Droppers } };
 
 /** How files are handed in. */
 export interface HandingIn {
   /** Who hands them in. */
   readonly actor: string;
+  /** Who is named for all files of the inbox; else the settings say who puts them there. */
+  readonly dropper?: string | undefined;
   /** Let the valid rows go although others are refused. */
   readonly skipInvalid: boolean;
   /** How the files look, where that was said. */
@@ -72,7 +75,8 @@ export async function answerFile(
   if (copy.kind === 'changed') return undefined;
   if (copy.kind === 'refused') return refusal(entry.name, problemOfThing(copy.thing));
   try {
-    const { submitted, isMarkable } = await submitCopy(deps, copy, { key: claim.id, ...handingIn });
+    const dropper = handingIn.dropper ?? namedBy(deps, source, entry);
+    const { submitted, isMarkable } = await submitCopy(deps, copy, { key: claim.id, ...handingIn, dropper });
     const answer = answerOf(deps, copy, submitted);
     const writing = { random: deps.random, source };
     if (answer.kind === 'ack') {
@@ -92,6 +96,11 @@ export async function answerFile(
   } finally {
     await copy.remove();
   }
+}
+
+/** Who put the file there by the settings; '' for nobody. */
+function namedBy({ config }: AnswerDeps, { name: inbox }: InboxSource, { owner }: Entry): string {
+  return dropperOf(config.inbox ?? NO_DROPPERS, { inbox, owner }) ?? '';
 }
 
 /** Hands the copy in. Not markable is one of which only the service's identities tell what is wrong: intake marks no row. */
@@ -127,7 +136,7 @@ function answerOf({ clock, config }: AnswerDeps, copy: PrivateCopy, submitted: S
     runId: run.id,
     duplicate: !isNew,
     state: run.state,
-    waits: waitOf(run, approvalsNeeded(config.approval ?? null, run.fileTotals)),
+    waits: waitOf(run, approvalsNeededFor(config.approval ?? null, run)),
     at: rfc3339(clock.now()),
   };
   return { kind: 'ack', document };

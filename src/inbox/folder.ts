@@ -117,6 +117,7 @@ function entryOf(name: string, stats: BigIntStats, dropFolder: Owned | undefined
     links: stats.isFile() ? Number(stats.nlink) : null,
     isWorldWritable: (stats.mode & WORLD_WRITES) !== 0n,
     isForeign: dropFolder !== undefined && !mayDrop(stats, dropFolder, process.getuid?.() ?? 0),
+    owner: Number(stats.uid),
   };
 }
 

@@ -47,6 +47,7 @@ export function entryOf(name: string, attributes: Attributes, links: number | nu
     isWorldWritable: kind !== 'link' && (attributes.mode & WORLD_WRITES) !== 0,
     // Whoever the server lets in.
     isForeign: false,
+    owner: null,
   };
 }
 

@@ -14,6 +14,8 @@ export interface Entry {
   readonly isWorldWritable: boolean;
   /** Of somebody to whom the folder "in" gives no right to drop files; false where the source does not tell. */
   readonly isForeign: boolean;
+  /** The number of the user of this machine who owns it; null where the source does not tell. */
+  readonly owner: number | null;
 }
 
 /** A file that was opened; all that is read and told of it comes from that one file, whatever gets its name meanwhile. */

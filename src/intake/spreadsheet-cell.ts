@@ -4,6 +4,9 @@
  */
 const FORMULA = /^[\s\p{Cf}]*[=+\-@\t\r\n\0\uFF1D\uFF0B\uFF0D\uFF20\uFE66\uFE62\uFE63\uFE6B]/u;
 
+/** The same behind a semicolon: where cells end with it, a spreadsheet cuts the text there, which our own quotes do not forbid. */
+const FORMULA_BEHIND = /;(?=[\s\p{Cf}]*[=+\-@\0\uFF1D\uFF0B\uFF0D\uFF20\uFE66\uFE62\uFE63\uFE6B])/gu;
+
 /** Control, format (bidirectional, zero-width), line-separating and lone surrogate characters. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
@@ -23,14 +26,14 @@ function escapeCodeUnits(character: string): string {
 }
 
 /**
- * Free text as a cell that no spreadsheet runs: what begins like a formula gets a leading `'`, control characters are
- * escaped. Any other text is returned as it is. Not for numbers: a negative amount is no formula.
+ * Free text as a cell that no spreadsheet runs: what begins like a formula, or does behind a semicolon, gets a `'` there, and
+ * control characters are escaped. Any other text is returned as it is. Not for numbers: a negative amount is no formula.
  */
 export function textCell(text: string): string {
-  return escapeControls(neutralised(text));
+  return escapeControls(neutralised(text).replaceAll(FORMULA_BEHIND, ";'"));
 }
 
-/** The same with control characters as they are: for a copy that is to be read again, where an escape would be other text. */
+/** The beginning alone: for a copy that is to be read again, in which anything else would be other text. */
 export function neutralised(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }

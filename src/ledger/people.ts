@@ -23,6 +23,8 @@ const userSchema = z.object({
   epoch: z.int(),
   addedBy: z.string(),
   addedAt: z.int(),
+  /** Who they are at an identity provider; null for whom none has vouched yet. */
+  vouched: z.object({ issuer: z.string(), subject: z.string() }).nullable().default(null),
 });
 export type StoredUser = Readonly<z.infer<typeof userSchema>>;
 

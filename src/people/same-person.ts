@@ -4,13 +4,14 @@ export function isSamePerson(one: string, other: string): boolean {
 }
 
 /**
- * Whether a person did what an actor did: under their own name, or by a program whose key they made, which acts as
- * `key NAME of PERSON`. Names may hold "of" themselves; each reading of one counts.
+ * Whether a person did what an actor did: under their own name, by a program whose key they made, which acts as
+ * `key NAME of PERSON`, or by a schedule that they set, `schedule NAME of PERSON`. Such a person may be a program in turn.
+ * Names may hold "of" themselves; each reading of one counts.
  */
 export function isBehind(person: string, actor: string): boolean {
   const own = foldedName(person);
   const folded = foldedName(actor);
-  return folded === own || (folded.startsWith('key ') && folded.endsWith(` of ${own}`));
+  return folded === own || (/^(?:key|schedule) /.test(folded) && folded.endsWith(` of ${own}`));
 }
 
 /** What all spellings of one person's name come to. */

@@ -67,7 +67,17 @@ export async function addUser(
     if (role !== 'admin' && people.users.length === 0) {
       throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
     }
-    const user = { name, role, isDisabled: false, password, secretUntil, epoch: 0, addedBy: by.actor, addedAt };
+    const user = {
+      name,
+      role,
+      isDisabled: false,
+      password,
+      secretUntil,
+      epoch: 0,
+      addedBy: by.actor,
+      addedAt,
+      vouched: null,
+    };
     const answer = { kind: 'done', user: shown(user), secret } as const;
     const change = { action: 'user.added', target: `user ${name}`, details: { role }, fields: userField(user) };
     return decideByTwo(people, {
@@ -122,12 +132,15 @@ export async function enableUser(deps: ChangeDeps, { name, ...by }: Asked): Prom
   });
 }
 
-/** Gives a user a new one-time secret in place of the password, by two people; their sessions end. Throws a Refusal (exit 2). */
+/**
+ * Gives a user a new one-time secret in place of the password, by two people; their sessions end, and who they were at an
+ * identity provider is forgotten. Throws a Refusal (exit 2).
+ */
 export async function resetUser(deps: UserDeps, { name, ...by }: Asked): Promise<WithSecret | Proposed> {
   const { secret, password, secretUntil } = await makeSecret(deps);
   return await changePeople(deps, by, (people) => {
     const user = requireUser(people, name);
-    const changed = { ...user, password, secretUntil, epoch: user.epoch + 1 };
+    const changed = { ...user, password, secretUntil, vouched: null, epoch: user.epoch + 1 };
     const { answer, change } = byTwo(people, {
       by,
       user: changed,

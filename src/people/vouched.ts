@@ -15,7 +15,10 @@ export interface VouchedDeps extends SignInDeps {
 
 /** Somebody for whom an identity provider stands up. */
 export interface Vouched {
+  /** As the provider writes it. People may be able to change it there. */
   readonly name: string;
+  /** What the provider never gives to somebody else. */
+  readonly subject: string;
   /** What the provider's claims make them; null where admins give the roles. */
   readonly role: Role | null;
   /** The provider. */
@@ -26,14 +29,14 @@ export interface Vouched {
 /** What a user has from the moment at which they are added. */
 type Fresh = Pick<StoredUser, 'password' | 'addedAt'>;
 
-type Answer =
-  | { readonly kind: 'in'; readonly user: SignedIn }
-  | { readonly kind: 'refused'; readonly why: 'unknown' | 'disabled' | 'too-many' };
+type Why = 'unknown' | 'disabled' | 'too-many' | 'somebody-else' | 'not-invited' | 'taken';
+type Answer = { readonly kind: 'in'; readonly user: SignedIn } | { readonly kind: 'refused'; readonly why: Why };
 
 /**
- * Lets somebody in whom an identity provider vouches for. Where the provider gives the roles, it also adds them, and its
- * word needs no second admin; whoever was disabled here stays out. A one-time secret that was never used is void. Throws a
- * Refusal (exit 2) for a new name that is none.
+ * Lets somebody in whom an identity provider vouches for. At the first sign-in the user of exactly that name, whom admins
+ * have invited by a one-time secret that still holds, is bound to the provider and its subject, and the secret is void; from
+ * then on only the subject counts. Where the provider gives the roles, it also adds users, and its word needs no second
+ * admin; whoever was disabled here stays out. Throws a Refusal (exit 2) for a new name that is none.
  */
 export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise<Answer> {
   const { issuer, ip } = vouched;
@@ -44,12 +47,7 @@ export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise
     decide(people, vouched, { password, addedAt }),
   );
   if (answer.kind === 'refused') {
-    const { users } = await deps.ledger.people.read();
-    await tellRefused(
-      deps,
-      users.find(({ name }) => isSamePerson(name, vouched.name)),
-      ip,
-    );
+    await tellRefused(deps, findVouched(await deps.ledger.people.read(), vouched), ip);
     return answer;
   }
   const { name } = answer.user;
@@ -58,32 +56,51 @@ export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise
   return answer;
 }
 
+/** Names are compared as they are: a provider may take `ANNA` for another person than `anna`. */
+function findVouched({ users }: PeopleRecord, vouched: Vouched): StoredUser | undefined {
+  return users.find((user) => isBound(user, vouched)) ?? users.find(({ name }) => name === vouched.name);
+}
+
+function isBound({ vouched }: StoredUser, { issuer, subject }: Vouched): boolean {
+  return vouched?.issuer === issuer && vouched.subject === subject;
+}
+
 function decide(people: PeopleRecord, vouched: Vouched, fresh: Fresh): Decision<Answer> {
-  const there = people.users.find(({ name }) => isSamePerson(name, vouched.name));
+  const there = findVouched(people, vouched);
   if (there === undefined) return decideNew(people, vouched, fresh);
   if (there.isDisabled) return refused('disabled');
-  const { issuer } = vouched;
   const role = vouched.role ?? there.role;
-  const isPending = there.secretUntil !== null;
-  if (!isPending && role === there.role) return { answer: { kind: 'in', user: { name: there.name, role } } };
-  const known = isPending ? { password: fresh.password, secretUntil: null } : {};
-  return written(
-    { ...there, ...known, role, epoch: there.epoch + 1 },
-    role === there.role
-      ? { action: 'user.secret-voided', details: { issuer } }
-      : { action: 'user.role-changed', details: { issuer, from: there.role, to: role } },
-  );
+  if (!isBound(there, vouched)) return decideFirst(there, { ...vouched, role }, fresh);
+  if (role === there.role) return { answer: { kind: 'in', user: { name: there.name, role } } };
+  const details = { issuer: vouched.issuer, from: there.role, to: role };
+  return written({ ...there, role, epoch: there.epoch + 1 }, { action: 'user.role-changed', details });
 }
 
-function decideNew({ users }: PeopleRecord, { name: text, role, issuer }: Vouched, fresh: Fresh): Decision<Answer> {
+function decideFirst(
+  there: StoredUser,
+  { issuer, subject, role }: Vouched & { readonly role: Role },
+  { password, addedAt: now }: Fresh,
+): Decision<Answer> {
+  if (there.vouched !== null) return refused('somebody-else');
+  if (there.secretUntil === null || there.secretUntil <= now) return refused('not-invited');
+  const vouched = { issuer, subject };
+  const bound = { ...there, password, secretUntil: null, vouched, role, epoch: there.epoch + 1 };
+  const roles = role === there.role ? {} : { from: there.role, to: role };
+  return written(bound, { action: 'user.bound', details: { issuer, subject, ...roles } });
+}
+
+function decideNew({ users }: PeopleRecord, vouched: Vouched, fresh: Fresh): Decision<Answer> {
+  const { name: text, role, issuer, subject } = vouched;
   if (role === null) return refused('unknown');
+  if (users.some(({ name }) => isSamePerson(name, text))) return refused('taken');
   if (users.length >= USERS_MAX) return refused('too-many');
   const name = requireName(text, 'user');
-  const user = { name, role, isDisabled: false, secretUntil: null, epoch: 0, addedBy: issuer, ...fresh };
-  return written(user, { action: 'user.added', details: { role, issuer } });
+  const account = { name, role, isDisabled: false, secretUntil: null, epoch: 0, addedBy: issuer };
+  const user = { ...account, ...fresh, vouched: { issuer, subject } };
+  return written(user, { action: 'user.added', details: { role, issuer, subject } });
 }
 
-function refused(why: Extract<Answer, { kind: 'refused' }>['why']): Decision<Answer> {
+function refused(why: Why): Decision<Answer> {
   return { answer: { kind: 'refused', why } };
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { durationFrom } from '../duration.ts';
 import { digitsOf, formatAmount, type Money, moneyOfDecimal } from '../money.ts';
 import type { Run } from '../payout.ts';
+import { approvalsMore, type HandedIn } from './handed-in.ts';
 
 /** From which total of a run in a currency how many people must approve it. */
 export interface ApprovalTier {
@@ -74,6 +75,12 @@ export function approvalsNeeded(rules: ApprovalRules | null, totals: readonly Mo
   if (rules === null) return 0;
   if (rules.tiers === null) return 1;
   return Math.max(0, ...totals.map((total) => tierOf(rules.tiers?.get(total.currency), total)));
+}
+
+/** The same for a run, and one more where nobody is named who put its file into an inbox. */
+export function approvalsNeededFor(rules: ApprovalRules | null, run: Pick<Run, 'fileTotals'> & HandedIn): number {
+  const needed = approvalsNeeded(rules, run.fileTotals);
+  return needed === 0 ? 0 : needed + approvalsMore(run);
 }
 
 function tierOf(tiers: readonly ApprovalTier[] | undefined, { minor }: Money): number {

@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Approval, Run } from '../payout.ts';
-import { isBehind, isSamePerson } from '../people/same-person.ts';
+import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { APPROVAL_HOLDS_MS, type ApprovalRules, approvalDigest, approvalsNeeded } from './approval.ts';
+import { APPROVAL_HOLDS_MS, type ApprovalRules, approvalDigest, approvalsNeededFor } from './approval.ts';
+import { handedInAs } from './handed-in.ts';
 import { type StartRules, waitingFor } from './start.ts';
 import { readRun } from './submit.ts';
 
@@ -71,7 +72,7 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
  * may have been taken away since it began to wait.
  */
 export function approvalStanding({ config, clock }: Pick<ApproveDeps, 'config' | 'clock'>, run: Run): ApprovalStanding {
-  const needed = Math.max(approvalsNeeded(config.approval, run.fileTotals), run.state === 'awaiting-approval' ? 1 : 0);
+  const needed = Math.max(approvalsNeededFor(config.approval, run), run.state === 'awaiting-approval' ? 1 : 0);
   const digest = digestOf({ config }, run);
   const given = run.approvals.map((one) => {
     const until = one.at + holdsMsOf(config);
@@ -92,7 +93,8 @@ function requireApprovable(deps: ApproveDeps, run: Run, { actor, sha256, digest 
   if (!run.fileSha256.startsWith(sha256.toLowerCase())) throw refuse(run, `its file has the SHA-256 ${run.fileSha256}`);
   if (digest !== undefined && digest !== standing.digest)
     throw refuse(run, 'the limits or the rules of approval have changed since it was shown');
-  if (isBehind(actor, run.createdBy)) throw refuse(run, `${run.createdBy} handed it in; another person approves it`);
+  const handedIn = handedInAs(actor, run);
+  if (handedIn !== undefined) throw refuse(run, `${handedIn} handed it in; another person approves it`);
   if (hasApproved(standing, actor) && !isCutShort(run, standing)) throw refuse(run, `${actor} has approved it`);
   return standing;
 }

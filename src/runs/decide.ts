@@ -8,6 +8,7 @@ import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { notPaidFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, lookUpForPeople, type PaymentFound } from './evidence.ts';
+import { whyNotAllowed } from './lift.ts';
 
 export interface DecideDeps extends EvidenceDeps {
   readonly wake: (runId: string) => Promise<void>;
@@ -35,7 +36,7 @@ export interface Decided {
  * says otherwise: a payment that is found is written down at once, for a fact beats a doubt.
  */
 export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {
-  const why = whyNotDecided(payout, asked.decision);
+  const why = whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(deps.ledger, payout, asked));
   if (why !== undefined) throw refuse(payout, why);
   const findings = await lookUpForPeople(deps, payout, asked);
   requireNoContradiction(payout, asked, findings);

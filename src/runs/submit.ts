@@ -48,6 +48,8 @@ export interface Submission {
   readonly path: string;
   /** Who hands the file in. */
   readonly actor: string;
+  /** Who put the file into an inbox, '' where nobody is named; left out for a file that came another way. */
+  readonly dropper?: string | undefined;
   /** Let the valid rows go although others are refused. */
   readonly skipInvalid: boolean;
   /** How the file looks and what it should hold, where that was said. */
@@ -79,11 +81,17 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     return { kind: 'refused', checked };
   }
   const { id, isNew } = await claimRun(deps, checked, submission);
+  const { actor, dropper } = submission;
+  if (isNew && dropper !== undefined) await deps.ledger.runs.note(id, { dropper });
   await deps.ledger.audit.append({
-    actor: submission.actor,
+    actor,
     action: isNew ? 'run.submitted' : 'run.attached',
     target: id,
-    details: { fileSha256: checked.sha256, rows: String(checked.rows) },
+    details: {
+      fileSha256: checked.sha256,
+      rows: String(checked.rows),
+      ...(dropper === undefined || dropper === '' ? {} : { droppedBy: dropper }),
+    },
   });
   if (await isUnrecorded(deps, id, checked)) {
     await requireSeason(deps);

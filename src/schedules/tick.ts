@@ -1,4 +1,4 @@
-import type { Schedules, Tick } from '../ledger/schedules.ts';
+import type { Schedules, StoredSchedule, Tick } from '../ledger/schedules.ts';
 import type { Log } from '../log.ts';
 import { Refusal } from '../refusal.ts';
 import { isOpen, planTicks } from './plan.ts';
@@ -24,9 +24,9 @@ export async function recordDue({ schedules, log }: TickDeps): Promise<void> {
     try {
       const ticks = planTicks(stored, now);
       if (ticks === undefined || !(await schedules.record(ticks))) continue;
-      if (ticks.missed !== null) log.warn('a schedule was missed', { actor: actorOf(stored.name) });
+      if (ticks.missed !== null) log.warn('a schedule was missed', { actor: nameOf(stored) });
     } catch (error) {
-      log.error('a schedule cannot be followed', { actor: actorOf(stored.name), error });
+      log.error('a schedule cannot be followed', { actor: nameOf(stored), error });
     }
   }
 }
@@ -42,22 +42,26 @@ export async function doTick({ schedules, log }: TickDeps, tick: Tick, doAct: Do
   const schedule = readSchedule(stored);
   if (!isOpen(schedule, tick.planned, now)) {
     await schedules.end(tick, { as: 'missed' });
-    log.warn('a schedule was missed', { actor: actorOf(tick.name) });
+    log.warn('a schedule was missed', { actor: nameOf(stored) });
     return;
   }
   try {
-    await doAct(schedule.act, actorOf(tick.name));
+    await doAct(schedule.act, actorOf(stored));
   } catch (error) {
-    log.warn('what a schedule says could not be done', { actor: actorOf(tick.name), error });
+    log.warn('what a schedule says could not be done', { actor: nameOf(stored), error });
     await schedules.end(tick, { as: 'failed', fault: faultText(error) });
     return;
   }
   await schedules.end(tick, { as: 'done' });
 }
 
-/** Who acts, as histories and the audit log name it. */
-function actorOf(name: string): string {
+function nameOf({ name }: StoredSchedule): string {
   return `schedule ${name}`;
+}
+
+/** Who acts, as histories and the audit log name it: whoever set a schedule is behind what it does. */
+function actorOf(schedule: StoredSchedule): string {
+  return `${nameOf(schedule)} of ${schedule.setBy}`;
 }
 
 /** What people may read; anything else may hold what nobody should, and stands in the log. */

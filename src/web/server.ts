@@ -6,6 +6,7 @@ import multipart from '@fastify/multipart';
 import files from '@fastify/static';
 import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { WebSettings } from '../config-web.ts';
 import { isRunId } from '../runs/run-id.ts';
 import { addApi } from './api/api.ts';
 import { addAuditPages } from './audit/routes.ts';
@@ -13,6 +14,7 @@ import { limitConnections } from './connections.ts';
 import { answerFaults } from './faults.ts';
 import { guardRoutes } from './guard.ts';
 import { addInboxPages } from './inbox/routes.ts';
+import { WEB_LIMITS, type WebLimits } from './limits.ts';
 import { addNotificationPages } from './notifications/routes.ts';
 import { addOidcPages } from './oidc/routes.ts';
 import { addOperations } from './operations/routes.ts';
@@ -25,13 +27,15 @@ import { addSchedulePages } from './schedules/routes.ts';
 import { addSettingsPages } from './settings/routes.ts';
 import { addBlockListPages } from './settle/block-routes.ts';
 import { addSettlePages } from './settle/routes.ts';
+import { limitBodies } from './slow-bodies.ts';
 import { addUploadPages } from './uploads/routes.ts';
 import type { Web, WebDeps } from './web.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const REQUEST_MS_MAX = 15 * 60_000;
-const HEADERS_MS_MAX = 10_000;
 const IDLE_MS_MAX = 30_000;
+/** How often it is looked whether headers come in time. */
+const HEADERS_LOOK_MS = 1000;
 /** Longer ones never come through node's limit of all headers. */
 const URL_CHARACTERS_MAX = 16 * 1024;
 const STATIC_S = 3600;
@@ -42,6 +46,7 @@ const HSTS_S = 365 * 24 * 3600;
  */
 export async function openWeb(deps: WebDeps): Promise<Web> {
   const { app, settings } = deps;
+  const limits = { ...WEB_LIMITS, ...deps.limits };
   const web: Web = fastify({
     logger: false,
     genReqId: () => app.random.uuid(),
@@ -50,20 +55,21 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
     requestTimeout: REQUEST_MS_MAX,
     connectionTimeout: 0,
     keepAliveTimeout: IDLE_MS_MAX,
-    http: { headersTimeout: HEADERS_MS_MAX },
+    http: timesOf(limits),
     forceCloseConnections: true,
     rewriteUrl: ({ url = '/' }) => readableUrl(url),
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: URL_CHARACTERS_MAX },
-    ...(settings.tls === null ? {} : { https: httpsOptions(settings.tls) }),
+    ...(settings.tls === null ? {} : { https: { ...timesOf(limits), ...httpsOptions(settings.tls, limits) } }),
   }).withTypeProvider<ZodTypeProvider>();
   web.setValidatorCompiler(validatorCompiler);
   web.setSerializerCompiler(serializerCompiler);
   readForms(web);
   answerFaults(web, deps);
   const isHttps = settings.tls !== null;
-  limitConnections(web, { isHttps });
   await addPlugins(web, isHttps);
+  limitBodies(web, limits);
   guardRoutes(web, deps);
+  limitConnections(web, { clock: app.clock, limits, proxies: settings.proxies });
   logRequests(web, deps);
   await web.register(files, {
     root: fileURLToPath(new URL('./static/', import.meta.url)),
@@ -133,8 +139,12 @@ function readableUrl(url: string): string {
   }
 }
 
-function httpsOptions({ certificate, key }: { readonly certificate: string; readonly key: string }) {
-  return { cert: certificate, key, headersTimeout: HEADERS_MS_MAX };
+function httpsOptions({ certificate, key }: NonNullable<WebSettings['tls']>, { handshakeMsMax }: WebLimits) {
+  return { cert: certificate, key, handshakeTimeout: handshakeMsMax };
+}
+
+function timesOf({ headersMsMax }: WebLimits) {
+  return { headersTimeout: headersMsMax, connectionsCheckingInterval: HEADERS_LOOK_MS };
 }
 
 /** Forms of pages, as one text for each name; of several under one name the last one counts. Pages take nothing else. */

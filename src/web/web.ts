@@ -8,6 +8,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
 import type { Act, Role } from '../people/roles.ts';
+import type { WebLimits } from './limits.ts';
 import type { Problem } from './problem.ts';
 
 /** An inbox that this process watches. */
@@ -27,6 +28,8 @@ export interface WebDeps {
   readonly queues?: JobQueues;
   /** Of this process; a new one where there is none yet. */
   readonly metrics?: Metrics;
+  /** Where they are not those of `WEB_LIMITS`. */
+  readonly limits?: Partial<WebLimits>;
   /** Inboxes that this process watches. */
   readonly inboxes?: readonly WatchedInbox[];
 }

@@ -166,8 +166,12 @@ describe('a file that is dropped', () => {
     await readInbox({ ...app, config: { ...app.config, approval } }, box.source, watching());
     expect(box.ack('asked.csv')).toMatchObject({
       state: 'awaiting-approval',
-      waits: { reason: '2 people have to approve it', until: null },
+      waits: { reason: '3 people have to approve it', until: null },
     });
+    const inbox = { owners: new Map(), folders: new Map([[box.path, 'anna']]) };
+    box.drop('named.csv', payouts('D'));
+    await readInbox({ ...app, config: { ...app.config, approval, inbox } }, box.source, watching());
+    expect(box.ack('named.csv').waits?.reason).toBe('2 people have to approve it');
 
     // The next time that is open is the morning of the day after tomorrow, also if tomorrow comes meanwhile.
     const day = (ahead: number): string => new Date(app.clock.now() + ahead * 86_400_000).toISOString().slice(0, 10);
@@ -184,7 +188,7 @@ describe('a file that is dropped', () => {
     // Nothing of it starts by itself, whatever time it was given.
     box.drop('both.csv', payouts('B'));
     await readInbox({ ...app, config: { ...app.config, approval, calendars } }, box.source, watching());
-    expect(box.ack('both.csv').waits).toEqual({ reason: '2 people have to approve it', until: null });
+    expect(box.ack('both.csv').waits).toEqual({ reason: '3 people have to approve it', until: null });
   });
 
   test('leaves no copy behind', async () => {

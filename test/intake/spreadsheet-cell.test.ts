@@ -55,6 +55,19 @@ describe('textCell', () => {
   });
 
   test.each([
+    ['x;=1+1', "x;'=1+1"],
+    ['x; \uff1d1', "x;' \uff1d1"],
+    ['a;b;@SUM(1);-2', "a;b;'@SUM(1);'-2"],
+    ['=1;=2', "'=1;'=2"],
+    ['payouts;+1.csv', "payouts;'+1.csv"],
+    ["x;'=1", "x;'=1"],
+    ['x;y=1', 'x;y=1'],
+    ['x, =1', 'x, =1'],
+  ])('makes no formula of %j where cells end with a semicolon', (text, shown) => {
+    expect(textCell(text)).toBe(shown);
+  });
+
+  test.each([
     '',
     'INV-1',
     'a=1',

@@ -115,9 +115,9 @@ describe('what is done for a schedule', () => {
   };
 
   test.each<[Act, string[]]>([
-    [{ kind: 'inbox', dir: '/srv/in' }, ['inbox /srv/in by schedule morning']],
-    [{ kind: 'start' }, ['start by schedule morning']],
-    [{ kind: 'purge' }, ['purge by schedule morning']],
+    [{ kind: 'inbox', dir: '/srv/in' }, ['inbox /srv/in by schedule morning of anna']],
+    [{ kind: 'start' }, ['start by schedule morning of anna']],
+    [{ kind: 'purge' }, ['purge by schedule morning of anna']],
     [{ kind: 'look-up' }, []],
   ])('is what it says: %j', async (act, expected) => {
     done.length = 0;

@@ -15,6 +15,7 @@ const ANNA: StoredUser = {
   epoch: 0,
   addedBy: 'ops',
   addedAt: 1,
+  vouched: null,
 };
 const ADDED = { actor: 'ops', action: 'user.added', target: 'user Anna', details: { role: 'admin' } };
 

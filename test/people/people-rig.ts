@@ -7,7 +7,7 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { openPasswords, type Passwords } from '../../src/people/password.ts';
 import type { Role } from '../../src/people/roles.ts';
 import { changePassword } from '../../src/people/sign-in.ts';
-import { addUser } from '../../src/people/users.ts';
+import { addUser, type UserDeps } from '../../src/people/users.ts';
 import { all } from '../audit/audit-rig.ts';
 import { freshPrefix } from '../support/redis.ts';
 
@@ -58,7 +58,7 @@ export async function peopleRig(redis: Redis): Promise<PeopleRig> {
 }
 
 /** Adds a user, with a second person where that is needed; gives the one-time secret. */
-export async function add(rig: PeopleRig, name: string, role: Role): Promise<string> {
+export async function add(rig: UserDeps, name: string, role: Role): Promise<string> {
   const first = await addUser(rig, { name, role, actor: 'one' });
   const added = first.kind === 'done' ? first : await addUser(rig, { name, role, actor: 'another' });
   if (added.kind !== 'done') throw new Error('not added');

@@ -143,6 +143,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     reportHashes: [],
     purgedAt: null,
     submissionKey: null,
+    dropper: null,
     currencies: [],
     columns: [],
     fileName: 'payouts.csv',

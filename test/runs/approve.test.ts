@@ -123,10 +123,26 @@ describe('a run that waits for its approval', () => {
     ['key erp of Bob', 'bob'],
     ['key erp of bob', 'BOB '],
     ['key erp of x of bob', 'bob'],
-  ])('that %j handed in is not approved by %j, who made the key', async (createdBy, actor) => {
+    ['schedule morning of Bob', 'bob'],
+  ])('that %j handed in is not approved by %j, who made the key or set the schedule', async (createdBy, actor) => {
     const runId = await waitingRun();
     await ledger.runs.note(runId, { createdBy });
     expect(await refusalOf(approveRun(depsOf(), runId, by(actor)))).toContain('handed it in');
+  });
+
+  test('that lay in an inbox needs one person more where nobody is named who put it there', async () => {
+    const runId = await waitingRun();
+    await ledger.runs.note(runId, { dropper: '' });
+    expect(await approveRun(depsOf(), runId, by('bob'))).toMatchObject({ missing: 1, run: { dropper: '' } });
+    expect(await approveRun(depsOf(), runId, by('carol'))).toMatchObject({ missing: 0, run: { state: 'paying' } });
+  });
+
+  test('that lay in an inbox is not approved by whoever put it there, nor by whoever set the schedule', async () => {
+    const runId = await waitingRun();
+    await ledger.runs.note(runId, { createdBy: 'schedule morning of bob', dropper: 'Anna' });
+    expect(await refusalOf(approveRun(depsOf(), runId, by('anna')))).toContain('Anna handed it in');
+    expect(await refusalOf(approveRun(depsOf(), runId, by('bob')))).toContain('schedule morning of bob handed it in');
+    expect(await approveRun(depsOf(), runId, by('carol'))).toMatchObject({ missing: 0, run: { state: 'paying' } });
   });
 
   test.each([

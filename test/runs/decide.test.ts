@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { readEntry } from '../../src/audit/entry.ts';
+import { systemClock, systemRandom } from '../../src/clock.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { DECISIONS, type Decision } from '../../src/payout.ts';
+import { openPasswords } from '../../src/people/password.ts';
+import { disableUser } from '../../src/people/users.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { type Decided, decidePayout } from '../../src/runs/decide.ts';
+import { add, CHEAP } from '../people/people-rig.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
@@ -59,10 +63,10 @@ async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
 }
 
 /** Held before anything was sent for it. */
-async function holdUnsent({ rig }: Desk): Promise<void> {
+async function holdUnsent({ rig }: Desk, code = 'E_DUP_HISTORY'): Promise<void> {
   const { runId } = rig;
-  const fields = { rc: 'E_DUP_HISTORY', rs: 'the reference was used' };
-  await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: 'E_DUP_HISTORY', fields });
+  const fields = { rc: code, rs: 'a reason' };
+  await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: code, fields });
 }
 
 /** Held with a spent quote, of which nobody knows what came of it. */
@@ -195,6 +199,47 @@ describe('a held payout that was never sent', () => {
     expect(await refusalOf(desk.decide('allow', 'anna'))).toContain('the service has its payment');
     expect((await desk.rig.ledger.head.read()).halt).toContain('is paid');
     expect(await desk.rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  });
+});
+
+describe.each(['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT'])('a payout that is held for %s', (code) => {
+  async function openStaffed(): Promise<Desk> {
+    const desk = await openDesk();
+    const { ledger } = desk.rig;
+    const people = { ledger, clock: systemClock, random: systemRandom, passwords: openPasswords(systemRandom, CHEAP) };
+    await add(people, 'ada', 'admin');
+    await add(people, 'mia', 'maker');
+    await add(people, 'max', 'maker');
+    await add(people, 'carl', 'checker');
+    await holdUnsent(desk, code);
+    return desk;
+  }
+
+  test('is not let go by whoever handed the file in, neither as the first nor as the second', async () => {
+    const desk = await openStaffed();
+    expect(await refusalOf(desk.decide('allow', 'TEST'))).toContain('TEST handed the file in');
+    expect((await desk.rig.payout()).proposal).toBeNull();
+    await desk.decide('allow', 'carl');
+    expect(await refusalOf(desk.decide('allow', 'test'))).toContain('test handed the file in');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
+  test('is not let go by two makers, and is by a maker and a checker', async () => {
+    const desk = await openStaffed();
+    await desk.decide('allow', 'mia');
+    expect(await refusalOf(desk.decide('allow', 'max'))).toContain('has to be a checker');
+    await disableUser({ ...desk.rig, clock: systemClock }, { name: 'carl', actor: 'ada' });
+    expect(await refusalOf(desk.decide('allow', 'carl'))).toContain('has to be a checker');
+    expect((await desk.rig.payout()).state).toBe('held');
+    expect((await desk.decide('allow', 'ada')).result).toBe('done');
+    expect((await desk.rig.payout()).state).toBe('ready');
+  });
+
+  test('is given up by two makers, one of whom handed it in', async () => {
+    const desk = await openStaffed();
+    await desk.decide('drop', 'test');
+    await desk.decide('drop', 'mia');
+    expect((await desk.rig.payout()).state).toBe('cancelled');
   });
 });
 

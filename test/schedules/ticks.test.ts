@@ -262,7 +262,7 @@ describe('what was recorded as due', () => {
     const tick = await recordOne({ ...MINUTELY, act: { kind: 'inbox', dir: '/srv/in' } });
     await doTick(deps, tick, doAct);
     await doTick(deps, tick, doAct);
-    expect(done).toEqual([{ act: { kind: 'inbox', dir: '/srv/in' }, actor: 'schedule morning' }]);
+    expect(done).toEqual([{ act: { kind: 'inbox', dir: '/srv/in' }, actor: 'schedule morning of anna' }]);
     expect(await read('morning')).toMatchObject({ lastPlanned: tick.planned, missedPlanned: null, fault: null });
     await makeOverdue();
     expect(await deps.schedules.take()).toEqual([]);

@@ -203,6 +203,7 @@ export function runOf(entry: RunEntry): Run {
     reportHashes: [],
     purgedAt: null,
     submissionKey: null,
+    dropper: null,
     currencies: [],
     columns: [],
     newBeneficiaryRows: number('newBeneficiaryRows'),

@@ -1,34 +1,69 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
 import { fastify } from 'fastify';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { limitConnections } from '../../src/web/connections.ts';
+import { WEB_LIMITS, type WebLimits } from '../../src/web/limits.ts';
 import { Problem } from '../../src/web/problem.ts';
+import { limitBodies } from '../../src/web/slow-bodies.ts';
+import type { Person } from '../../src/web/web.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 60_000 };
-const MOST = 3;
+const ANNA: Person = { name: 'anna', role: 'maker', csrf: null, may: (act) => act === 'submit' };
+const SIGNED_IN = { 'x-who': 'anna' };
 
-/** A server that takes so few connections; gives what asks it over a connection of its own, which stays open. */
-async function openSmall() {
+async function refuse(): Promise<never> {
+  throw new Problem(403, 'No.', 'Nothing.');
+}
+
+/** The head of a request with a body of 100 bytes. */
+function head(path: string, more: string): string {
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n${more}\r\n`;
+}
+
+interface Asking {
+  ask(path: string, headers?: Record<string, string>): Promise<IncomingMessage>;
+  leave(): void;
+}
+
+/** A server with limits of its own, at which whoever says that they are Anna has signed in. */
+async function openSmall(limits: Partial<WebLimits>, { proxies = [] }: { proxies?: string[] } = {}) {
   const web = fastify({ forceCloseConnections: true });
-  limitConnections(web, { isHttps: false, most: MOST });
+  const all = { ...WEB_LIMITS, ...limits };
+  web.decorateRequest('who', null);
+  limitBodies(web, all);
+  web.addHook('onRequest', async (request) => {
+    request.who = request.headers['x-who'] === 'anna' ? ANNA : null;
+  });
+  limitConnections(web, { clock: systemClock, limits: all, proxies });
   web.setErrorHandler(async (error, _request, reply) => {
     if (!(error instanceof Problem)) throw error;
     return await reply.status(error.status).send(error.message);
   });
+  web.addContentTypeParser('text/csv', async (_request: unknown, payload: IncomingMessage) => {
+    let bytes = 0;
+    for await (const chunk of payload) bytes += (chunk as Buffer).length;
+    return bytes;
+  });
   web.get('/healthz', async (_request, reply) => reply.status(204).send());
   web.get('/runs', async () => 'the runs');
+  web.post('/form', async () => 'a form');
+  web.post('/refused', { onRequest: refuse }, async () => 'never');
+  web.post('/upload', { config: { act: 'submit', takesFile: true } }, async ({ body }) => `${String(body)} bytes`);
   await web.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => web.close());
   const { port } = web.server.address() as AddressInfo;
-  const connect = () => {
+  /** Somebody with a connection of their own, which stays open. */
+  const connect = (): Asking => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     return {
-      async ask(path: string) {
-        const [answer] = (await once(get({ host: '127.0.0.1', port, path, agent }), 'response')) as [IncomingMessage];
+      async ask(path, headers = {}) {
+        const asked = get({ host: '127.0.0.1', port, path, agent, headers });
+        const [answer] = (await once(asked, 'response')) as [IncomingMessage];
         answer.resume();
         await once(answer, 'end');
         return answer;
@@ -40,21 +75,125 @@ async function openSmall() {
     await new Promise<number>((resolve) => {
       web.server.getConnections((_error, open) => resolve(open));
     });
-  return { connect, count };
+  return { connect, count, open: () => openSlow(port) };
 }
 
-test('a connection too many is told so and ends; those that are open stay, and one that ends makes room', async () => {
-  const { connect, count } = await openSmall();
-  const inside = Array.from({ length: MOST }, connect);
-  for (const one of inside) expect((await one.ask('/runs')).statusCode).toBe(200);
+/** A connection over which a text is sent as it is. */
+async function openSlow(port: number) {
+  const socket: Socket = connectTcp(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString('latin1');
+  });
+  socket.on('error', () => {});
+  const closed = once(socket, 'close');
+  await once(socket, 'connect');
+  return { socket, answer: () => text, isOpen: () => !socket.destroyed, closed };
+}
+
+test('a stranger over one connection too many is told so; who has signed in is answered, and stays connected', async () => {
+  const { connect, count } = await openSmall({ connectionsMax: 3 });
+  const inside = Array.from({ length: 3 }, connect);
+  for (const one of inside) expect((await one.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
 
   const refused = await connect().ask('/runs');
   expect(refused.statusCode).toBe(503);
   expect(refused.headers).toMatchObject({ connection: 'close', 'retry-after': expect.stringMatching(/^[0-9]+$/) });
   expect((await connect().ask('/healthz')).statusCode).toBe(204);
+  const late = connect();
+  expect((await late.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
   for (const one of inside) expect((await one.ask('/runs')).statusCode).toBe(200);
 
+  late.leave();
   inside[0]?.leave();
-  await expect.poll(count, PATIENCE).toBeLessThan(MOST);
+  await expect.poll(count, PATIENCE).toBeLessThan(3);
   await expect.poll(async () => (await connect().ask('/runs')).statusCode, PATIENCE).toBe(200);
+});
+
+describe('strangers who are too many', () => {
+  const FEW = { strangersPerAddressMax: 2, strangerMsMin: 0 };
+
+  test('from one address give way, those who came first before others; who has signed in does not', async () => {
+    const { connect, count, open } = await openSmall(FEW);
+    const anna = connect();
+    expect((await anna.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
+    const slow = [await open(), await open(), await open(), await open()];
+    slow.forEach(({ socket }) => socket.write('GET /runs HTTP/1.1\r\n'));
+    await expect.poll(count, PATIENCE).toBe(3);
+    expect((await connect().ask('/healthz')).statusCode).toBe(204);
+    expect((await connect().ask('/runs', SIGNED_IN)).statusCode).toBe(200);
+    await expect.poll(() => slow[0]?.isOpen(), PATIENCE).toBe(false);
+    expect((await anna.ask('/runs')).statusCode).toBe(200);
+  });
+
+  test('give way when all of them are too many, also from behind a proxy of ours', async () => {
+    const { count, open } = await openSmall({ ...FEW, strangersMax: 3 }, { proxies: ['127.0.0.0/8'] });
+    const slow = [await open(), await open(), await open(), await open(), await open()];
+    await expect.poll(count, PATIENCE).toBe(3);
+    await expect.poll(() => slow.map(({ isOpen }) => isOpen()), PATIENCE).toEqual([false, false, true, true, true]);
+  });
+
+  test('from behind a proxy of ours are not counted by its address', async () => {
+    const { count, open } = await openSmall(
+      { ...FEW, strangersPerAddressMax: 1, strangersMax: 3 },
+      { proxies: ['127.0.0.1'] },
+    );
+    for (let opened = 0; opened < 4; opened++) await open();
+    await expect.poll(count, PATIENCE).toBe(3);
+  });
+});
+
+describe('a body that comes slowly', () => {
+  const SHORT = { bodyMsMax: 100 };
+
+  test.each([
+    ['a form of a stranger', head('/form', 'Content-Type: text/csv\r\n')],
+    ['a form of somebody who has signed in', head('/form', 'Content-Type: text/csv\r\nX-Who: anna\r\n')],
+    ['a file of a stranger', head('/upload', 'Content-Type: text/csv\r\n')],
+    [
+      'a body in pieces',
+      'POST /form HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Type: text/csv\r\n\r\n1\r\n',
+    ],
+  ])('ends with its connection: %s', async (_what, text) => {
+    const { open } = await openSmall(SHORT);
+    const { socket, answer, closed } = await open();
+    socket.write(text);
+    socket.write('x');
+    await closed;
+    expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('ends with its connection also when the answer came first', async () => {
+    const { open } = await openSmall(SHORT);
+    const { socket, answer, closed } = await open();
+    socket.write(head('/refused', 'Content-Type: text/csv\r\n'));
+    socket.write('x');
+    await expect.poll(answer, PATIENCE).toMatch(/^HTTP\/1\.1 403 /);
+    await closed;
+    expect(answer()).not.toContain(' 408 ');
+  });
+
+  test('of a file ends when it comes below its rate', async () => {
+    const { open } = await openSmall({ ...SHORT, fileBytesMin: 50, fileBytesWithinMs: 100 });
+    const { socket, answer, closed } = await open();
+    socket.write(head('/upload', 'Content-Type: text/csv\r\nX-Who: anna\r\n'));
+    socket.write('x');
+    await closed;
+    expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('of a file has its time while it comes at its rate', async () => {
+    const { open } = await openSmall({ ...SHORT, fileBytesMin: 1, fileBytesWithinMs: 20_000 });
+    const { socket, answer } = await open();
+    const stranger = await open();
+    stranger.socket.write(head('/upload', 'Content-Type: text/csv\r\n'));
+    socket.write(head('/upload', 'Content-Type: text/csv\r\nX-Who: anna\r\n'));
+    socket.write('x'.repeat(50));
+    // As long as a stranger's time, and more.
+    await stranger.closed;
+    await expect.poll(stranger.isOpen, PATIENCE).toBe(false);
+    socket.write('x'.repeat(50));
+    await expect.poll(answer, PATIENCE).toContain('100 bytes');
+  });
 });

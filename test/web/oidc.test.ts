@@ -204,6 +204,23 @@ describe('an identity provider', () => {
     expect((await one.get('/runs')).status).toBe(303);
   });
 
+  test('signs in the same person under another name there, and nobody else under theirs', async () => {
+    const accounts: Record<string, Account> = { 's-1': { preferred_username: 'anna' } };
+    const rig = await openOidcRig('known', accounts);
+    await addKnown(rig, 'anna');
+    expect((await signInAs(rig.visitor(), 's-1')).status).toBe(200);
+    accounts['s-1'] = { preferred_username: 'anna.berg' };
+    accounts['s-2'] = { preferred_username: 'anna' };
+    accounts['s-3'] = { preferred_username: 'ＡＮＮＡ' };
+    const one = rig.visitor();
+    expect((await signInAs(one, 's-1')).status).toBe(200);
+    expect((await one.get('/runs')).text).toContain('anna (checker)');
+    const other = await signInAs(rig.visitor(), 's-2');
+    expect(refusal(other)).toBe(403);
+    expect(other.text).toContain('the user of your name here is somebody else');
+    expect(refusal(await signInAs(rig.visitor(), 's-3'))).toBe(403);
+  });
+
   test('does not let in whom an admin disabled, whatever it says', async () => {
     const rig = await openOidcRig(BY_GROUP, { anna: { groups: ['finance-admins'] } });
     await addKnown(rig, 'anna');
@@ -370,15 +387,25 @@ describe('claims', () => {
   const byGroup = { nameClaim: 'sub', users: BY_GROUP };
 
   test.each([
-    [byName, { preferred_username: 'anna' }, { name: 'anna', role: null }],
+    [byName, { sub: '1', preferred_username: 'anna' }, { name: 'anna', subject: '1', role: null }],
+    [byName, { preferred_username: 'anna' }, expect.stringContaining('did not say by "sub"')],
+    [byName, { sub: 'x'.repeat(256), preferred_username: 'anna' }, expect.stringContaining('did not say by "sub"')],
     [byName, { sub: 'anna' }, expect.stringContaining('did not say "preferred_username"')],
     [byName, { preferred_username: ['anna'] }, expect.stringContaining('did not say')],
     [byName, { preferred_username: ' ' }, expect.stringContaining('did not say')],
-    [byMail, { email: 'anna@example.com', email_verified: true }, { name: 'anna@example.com', role: null }],
+    [
+      byMail,
+      { sub: '1', email: 'anna@example.com', email_verified: true },
+      { name: 'anna@example.com', subject: '1', role: null },
+    ],
     [byMail, { email: 'anna@example.com', email_verified: 'true' }, expect.stringContaining('has not verified')],
     [byMail, { email: 'anna@example.com' }, expect.stringContaining('has not verified')],
-    [byGroup, { sub: 'anna', groups: ['finance-admins', 'finance-makers'] }, { name: 'anna', role: 'admin' }],
-    [byGroup, { sub: 'anna', groups: 'finance-makers' }, { name: 'anna', role: 'maker' }],
+    [
+      byGroup,
+      { sub: 'anna', groups: ['finance-admins', 'finance-makers'] },
+      { name: 'anna', subject: 'anna', role: 'admin' },
+    ],
+    [byGroup, { sub: 'anna', groups: 'finance-makers' }, { name: 'anna', subject: 'anna', role: 'maker' }],
     [
       byGroup,
       { sub: 'anna', groups: [{ name: 'finance-admins' }, 1, null] },

@@ -10,6 +10,7 @@ import { reportCsv } from '../../src/report/csv.ts';
 import { haltAll, pauseRun } from '../../src/runs/control.ts';
 import { reportSource, writeReport } from '../../src/runs/report.ts';
 import { submitRun } from '../../src/runs/submit.ts';
+import { setSchedule } from '../../src/schedules/set.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
@@ -405,6 +406,26 @@ describe('an approval', () => {
     expect(await app.ledger.runs.read(run.id)).toMatchObject({ state: 'paying', approvals: [{ by: 'carl' }] });
     expect(await audited(app, 'run.approved')).toMatchObject([{ actor: 'carl', target: run.id }]);
     expect((await carl.get(`/runs/${run.id}/approve`)).status).toBe(409);
+  });
+
+  test('of a run that came by an inbox tells who put it there and which schedules are new, on its page and in the API', async () => {
+    const { app, run, person } = await openApprovalRig('schedule morning of bob');
+    await app.ledger.runs.note(run.id, { dropper: 'mia' });
+    const act = { kind: 'inbox', dir: '/srv/in' } as const;
+    const schedule = { cron: '0 6 * * *', zone: 'UTC', act, windowMs: 60_000 };
+    await setSchedule(app, schedule, { name: 'morning', actor: 'bob' });
+    const [mia, carl] = [await person('mia', 'checker'), await person('carl', 'checker')];
+    const { text } = await carl.get(`/runs/${run.id}/approve`);
+    for (const fact of ['by mia', 'bob set the schedule morning (inbox:/srv/in)']) expect(text).toContain(fact);
+    const { droppedBy, approval } = JSON.parse((await carl.get(`/api/v1/runs/${run.id}/details`)).text);
+    expect(droppedBy).toBe('mia');
+    expect(approval.scheduleChanges).toMatchObject([
+      { by: 'bob', name: 'morning', isSet: true, does: 'inbox:/srv/in' },
+    ]);
+    expect((await mia.get(`/runs/${run.id}/approve`)).text).toContain('You handed this file in');
+    await app.ledger.runs.note(run.id, { dropper: '' });
+    const unnamed = (await carl.get(`/runs/${run.id}/approve`)).text;
+    for (const fact of ['one person more has to approve it', '0 of 2 hold']) expect(unnamed).toContain(fact);
   });
 
   test('is of amounts that people can read on each page, and that programs have plain in CSV and from the API', async () => {

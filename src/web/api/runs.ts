@@ -3,6 +3,7 @@ import { rfc3339 } from '../../clock.ts';
 import { RUN_STATES, type Run } from '../../payout.ts';
 import { approvalStanding } from '../../runs/approve.ts';
 import { documentOf } from '../../runs/document.ts';
+import { scheduleChangesOf } from '../../runs/schedule-changes.ts';
 import { storyOf } from '../../runs/story.ts';
 import { Problem } from '../problem.ts';
 import { findRun } from '../runs/find-run.ts';
@@ -16,6 +17,10 @@ const details = z.object({
   runId: z.string(),
   submittedAt: time,
   submittedBy: z.string(),
+  droppedBy: z
+    .string()
+    .nullable()
+    .describe('Who put its file into an inbox, empty where nobody is named; null for a file that came another way'),
   pauseReason: z.string().nullable(),
   /** When a paused run goes on by itself; `schedule` is the next schedule that starts runs. */
   startsAt: z.union([time, z.literal('schedule')]).nullable(),
@@ -26,6 +31,9 @@ const details = z.object({
     /** Of what is approved: this file, these rows, totals, limits and rules. */
     digest: z.string(),
     given: z.array(z.object({ by: z.string(), at: time, until: time, holds: z.boolean() })),
+    scheduleChanges: z
+      .array(z.object({ at: time, by: z.string(), name: z.string(), isSet: z.boolean(), does: z.string() }))
+      .describe('Schedules that were set or removed since a day before its file came by an inbox, while it waits'),
   }),
 });
 
@@ -59,7 +67,7 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
     response: { 200: details },
   };
   api.get('/runs/:run/details', { config: read, schema: more }, async ({ params }) => {
-    return detailsOf(deps, await findRun(deps, params.run));
+    return await detailsOf(deps, await findRun(deps, params.run));
   });
 
   const history = { summary: 'What became of a run', params: ofRun, response: { 200: events } };
@@ -77,13 +85,15 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
   });
 }
 
-function detailsOf({ app }: WebDeps, run: Run): z.infer<typeof details> {
+async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof details>> {
+  const changes = await scheduleChangesOf(app.ledger, run);
   const { needed, digest, given } = approvalStanding(app, run);
   const { startAt } = run;
   return {
     runId: run.id,
     submittedAt: rfc3339(run.createdAt),
     submittedBy: run.createdBy,
+    droppedBy: run.dropper,
     pauseReason: run.pauseReason,
     startsAt: typeof startAt === 'number' ? rfc3339(startAt) : startAt,
     endedAt: timeOrNull(run.finishedAt),
@@ -92,6 +102,7 @@ function detailsOf({ app }: WebDeps, run: Run): z.infer<typeof details> {
       needed,
       digest,
       given: given.map(({ by, at, until, holds }) => ({ by, at: rfc3339(at), until: rfc3339(until), holds })),
+      scheduleChanges: changes.map((change) => ({ ...change, at: rfc3339(change.at) })),
     },
   };
 }

@@ -76,6 +76,10 @@ const REFUSED = {
   unknown: 'The identity provider knows you, and nobody has added you here.',
   disabled: 'The identity provider knows you, and you were disabled here.',
   'too-many': 'The identity provider knows you, and there are too many users here to add you.',
+  'somebody-else': 'The identity provider knows you, and the user of your name here is somebody else.',
+  taken: 'The identity provider knows you, and your name is too much like that of a user here.',
+  'not-invited':
+    'The identity provider knows you, and nobody has invited you to sign in by it. An admin resets you for that; come back within a day.',
 } as const;
 
 /** Told apart from a provider that is at fault, so that a stale answer is nobody's alarm; the provider's client checks it again. */

@@ -2,6 +2,7 @@ import { escapeUnseen } from '../../intake/shown-value.ts';
 import type { Proposal } from '../../ledger/people.ts';
 import type { Key } from '../../people/keys.ts';
 import { KEY_ROLES } from '../../people/roles.ts';
+import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
@@ -49,12 +50,14 @@ function KeyTable({ keys }: Pick<KeysProps, 'keys'>) {
           <td>{expiresAt === null ? 'when revoked' : <Time at={expiresAt} />}</td>
           <td>{lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />}</td>
           <td>
-            <Form action="/keys/revoke">
+            <Confirm
+              action="/keys/revoke"
+              words="Revoke"
+              whom={name}
+              question={`Whatever uses ${escapeUnseen(name)} is refused from now on. A new key may need two admins.`}
+            >
               <input type="hidden" name="name" value={name} />
-              <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
-                Revoke
-              </button>
-            </Form>
+            </Confirm>
           </td>
         </tr>
       ))}

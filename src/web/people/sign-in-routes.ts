@@ -17,6 +17,9 @@ const asked = { querystring: z.strictObject({ next, again: z.literal('1').option
 /** As much of a form as is taken in; what its fields must be is told with a remedy. */
 const fields = { body: z.record(z.string().max(64), z.string().max(4000)) };
 
+/** Whoever sends it need not have signed in. */
+const SHORT = { bodyLimit: 16 * 1024 } as const;
+
 const secretText = z.string().min(1, 'must not be empty').max(1000, 'must have at most 1000 characters');
 const name = z.string().trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters');
 const signInForm = z.strictObject({ name, password: secretText, next });
@@ -33,7 +36,7 @@ export function addSignInPages(web: Web, deps: WebDeps): void {
   addSignIn(web, deps);
   addPassword(web, deps);
 
-  web.post('/sign-out', { config: { act: 'public' }, schema: fields }, async (request, reply) => {
+  web.post('/sign-out', { ...SHORT, config: { act: 'public' }, schema: fields }, async (request, reply) => {
     await leaveSession({ request, reply }, deps);
     return await reply.redirect('/sign-in', 303);
   });
@@ -60,25 +63,29 @@ function addSignIn(web: Web, deps: WebDeps): void {
     return await sendPage(reply, deps, { title: 'Sign in', body });
   });
 
-  web.post('/sign-in', { config: { ...config, page: '/sign-in' }, schema: fields }, async (request, reply) => {
-    const form = readForm(signInForm, request.body);
-    const result = await signIn(people, { name: form.name, password: form.password, ip: request.ip });
-    switch (result.kind) {
-      case 'in':
-        await beginSession({ request, reply }, deps, result.user.name);
-        return await reply.redirect(form.next, 303);
-      case 'change-password':
-        return await sendPasswordPage(reply, deps, { name: result.user.name, isFirst: true });
-      case 'refused':
-        throw new Problem(
-          401,
-          'The name or the password is not right.',
-          'Try again; an admin can give you a one-time secret in place of a password that is lost.',
-        );
-      case 'wait':
-        throw refuseForNow(reply, result);
-    }
-  });
+  web.post(
+    '/sign-in',
+    { ...SHORT, config: { ...config, page: '/sign-in' }, schema: fields },
+    async (request, reply) => {
+      const form = readForm(signInForm, request.body);
+      const result = await signIn(people, { name: form.name, password: form.password, ip: request.ip });
+      switch (result.kind) {
+        case 'in':
+          await beginSession({ request, reply }, deps, result.user.name);
+          return await reply.redirect(form.next, 303);
+        case 'change-password':
+          return await sendPasswordPage(reply, deps, { name: result.user.name, isFirst: true });
+        case 'refused':
+          throw new Problem(
+            401,
+            'The name or the password is not right.',
+            'Try again; an admin can give you a one-time secret in place of a password that is lost.',
+          );
+        case 'wait':
+          throw refuseForNow(reply, result);
+      }
+    },
+  );
 }
 
 function addPassword(web: Web, deps: WebDeps): void {
@@ -94,7 +101,7 @@ function addPassword(web: Web, deps: WebDeps): void {
 
   // Public, for whoever has a one-time secret has no session yet; it asks for the secret itself.
   const config = { act: 'public', page: '/password' } as const;
-  web.post('/password', { config, schema: fields }, async (request, reply) => {
+  web.post('/password', { ...SHORT, config, schema: fields }, async (request, reply) => {
     const { kind, repeated, ...form } = readForm(passwordForm, request.body);
     if (form.newPassword !== repeated) {
       const words = 'The two new passwords are not the same.';

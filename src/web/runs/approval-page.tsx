@@ -1,10 +1,11 @@
 import { LIMITS } from '../../ledger/payouts.ts';
 import type { Limits } from '../../pay/limits.ts';
 import type { Run } from '../../payout.ts';
-import { isBehind } from '../../people/same-person.ts';
 import type { ApprovalRules } from '../../runs/approval.ts';
 import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/approve.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
+import { handedInAs } from '../../runs/handed-in.ts';
+import { type ScheduleChange, scheduleChangeWords } from '../../runs/schedule-changes.ts';
 import { shownAmount, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Amount } from '../parts/money.tsx';
@@ -27,6 +28,8 @@ interface ApprovalProps extends Seen {
   readonly standing: ApprovalStanding;
   readonly limits: Limits | null;
   readonly approval: ApprovalRules | null;
+  /** Of the way by which it came here. */
+  readonly changes: readonly ScheduleChange[];
 }
 
 /** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (security.md S19). */
@@ -35,6 +38,7 @@ export function ApprovalPage(props: ApprovalProps) {
   return (
     <>
       <Facts {...props} />
+      <Changes changes={props.changes} />
       <h2>Totals</h2>
       <p>
         <a href={`/runs/${run.id}/approve/totals.csv`}>Totals as CSV</a>
@@ -71,6 +75,14 @@ function Facts({ run, standing, approval, limits }: ApprovalProps) {
       <dd>
         <Time at={run.createdAt} /> by {run.createdBy}
       </dd>
+      {run.dropper === null ? null : (
+        <>
+          <dt>Put into the inbox</dt>
+          <dd>
+            {run.dropper === '' ? 'by nobody who is named: one person more has to approve it' : `by ${run.dropper}`}
+          </dd>
+        </>
+      )}
       <dt>Rows in the file</dt>
       <dd>{shownCount(run.rows)}</dd>
       <dt>Refused rows</dt>
@@ -88,6 +100,23 @@ function Facts({ run, standing, approval, limits }: ApprovalProps) {
         <code>{standing.digest}</code>
       </dd>
     </dl>
+  );
+}
+
+function Changes({ changes }: Pick<ApprovalProps, 'changes'>) {
+  if (changes.length === 0) return null;
+  return (
+    <>
+      <h2>Its way here is new</h2>
+      <p>Schedules that were changed since a day before the file came by its inbox:</p>
+      <ul>
+        {changes.map((change) => (
+          <li key={`${change.at} ${change.name}`}>
+            <Time at={change.at} />: {scheduleChangeWords(change)}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -193,7 +222,7 @@ function GivenApprovals({ standing: { given, needed } }: { standing: ApprovalSta
 }
 
 function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing' | 'person'>) {
-  if (isBehind(person, run.createdBy)) {
+  if (handedInAs(person, run) !== undefined) {
     return <p class="empty">You handed this file in, so another person has to approve it.</p>;
   }
   if (hasApproved(standing, person) && !isCutShort(run, standing)) {

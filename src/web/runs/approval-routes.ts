@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Run } from '../../payout.ts';
 import { approvalStanding, approveRun } from '../../runs/approve.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
+import { scheduleChangesOf } from '../../runs/schedule-changes.ts';
 import { actorOf } from '../actor.ts';
 import { sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
@@ -39,7 +40,8 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
         'Look at the run itself.',
       );
     const { limits, approval } = app.config;
-    const facts = { run, standing, limits, approval, ...(await readSeen(run)) };
+    const changes = await scheduleChangesOf(app.ledger, run);
+    const facts = { run, standing, limits, approval, changes, ...(await readSeen(run)) };
     const body = ApprovalPage({ ...facts, person: actorOf(request) });
     return await sendPage(reply, deps, { title: `Approve run ${run.id}`, body });
   });

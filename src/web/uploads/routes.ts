@@ -21,6 +21,7 @@ import { listTemplates } from './templates.ts';
 import { listUploads, maySee, readUpload, removeUpload, type Upload, uploadPath } from './upload.ts';
 import { UploadPage } from './upload-page.tsx';
 
+const UPLOAD = { act: 'submit', checksCsrf: true, takesFile: true, page: '/upload' } as const;
 const ofUpload = { params: z.object({ id: z.uuid() }) };
 
 /** The pages by which a payout file is uploaded, reviewed and handed in; and the keeping of what was left behind. */
@@ -48,7 +49,7 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
     return sendTable(reply, 'uploads', uploadRows(await listSeen(deps, whoOf(request))));
   });
 
-  web.post('/upload', { config: { act: 'submit', checksCsrf: true, page: '/upload' } }, async (request, reply) => {
+  web.post('/upload', { config: UPLOAD }, async (request, reply) => {
     const { name: person, csrf } = whoOf(request);
     const { upload, options } = await readUploadForm(request, uploading, { person, csrf });
     await reviewUpload(uploading, upload, options);

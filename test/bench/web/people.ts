@@ -19,6 +19,7 @@ export async function addWatchers({ ledger, clock }: App, count: number): Promis
       epoch: 0,
       addedBy: 'bench',
       addedAt,
+      vouched: null,
     }),
   );
   const fields: Record<string, string> = Object.assign({}, ...users);

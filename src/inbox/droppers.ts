@@ -1,0 +1,47 @@
+import { isAbsolute, resolve } from 'node:path';
+import { z } from 'zod';
+import { personName } from '../people/words.ts';
+import { isAddress } from '../schedules/schedule.ts';
+import type { Entry } from './source.ts';
+
+const DROPPERS_MAX = 1000;
+
+/** Who is taken to hand in what lies in inboxes. */
+export interface Droppers {
+  /** By the number of the user of this machine who owns the file. */
+  readonly owners: ReadonlyMap<number, string>;
+  /** By the inbox, as people know it. */
+  readonly folders: ReadonlyMap<string, string>;
+}
+
+export const NO_DROPPERS: Droppers = { owners: new Map(), folders: new Map() };
+
+/** The part `inbox` of PAYRUN_CONFIG; folders in it begin at `folder`. */
+export function inboxSetting(folder: string) {
+  const few = (names: object): boolean => Object.keys(names).length <= DROPPERS_MAX;
+  const place = z.string().min(1).max(1000);
+  const owner = z.string().regex(/^(?:0|[1-9][0-9]{0,9})$/, 'must be the number of a user, as "id -u NAME" tells it');
+  return z
+    .strictObject({
+      owners: z.record(owner, personName).refine(few, `must be at most ${DROPPERS_MAX}`).default({}),
+      folders: z.record(place, personName).refine(few, `must be at most ${DROPPERS_MAX}`).default({}),
+    })
+    .transform(({ owners, folders }): Droppers => {
+      return {
+        owners: new Map(Object.entries(owners).map(([number, name]) => [Number.parseInt(number, 10), name])),
+        folders: new Map(Object.entries(folders).map(([name, person]) => [wholeName(folder, name), person])),
+      };
+    });
+}
+
+function wholeName(folder: string, name: string): string {
+  return isAddress(name) || isAbsolute(name) ? name : resolve(folder, name);
+}
+
+/** Who put a file into an inbox: its owner counts for more than the folder. Undefined where nobody is named. */
+export function dropperOf(
+  { owners, folders }: Droppers,
+  { inbox, owner }: { readonly inbox: string } & Pick<Entry, 'owner'>,
+): string | undefined {
+  return (owner === null ? undefined : owners.get(owner)) ?? folders.get(inbox);
+}

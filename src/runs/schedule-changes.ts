@@ -1,0 +1,64 @@
+import { type AuditRecord, readEntry } from '../audit/entry.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Run } from '../payout.ts';
+
+const SINCE_MS = 24 * 60 * 60_000;
+const ENTRIES_AT_ONCE = 500;
+/** Beyond them nothing is looked for. */
+const ENTRIES_MAX = 20_000;
+
+/** Somebody set or removed a schedule shortly before a run came by an inbox, or since. */
+export interface ScheduleChange {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly by: string;
+  readonly name: string;
+  readonly isSet: boolean;
+  /** What it does since; '' for one that was removed. */
+  readonly does: string;
+}
+
+/**
+ * The schedules that were set or removed since a day before a run came by an inbox, the oldest first; none for a run that
+ * waits for nobody. Whoever approves it has to know that its way here is a new one.
+ */
+export async function scheduleChangesOf(
+  { audit }: Pick<Ledger, 'audit'>,
+  run: Pick<Run, 'state' | 'createdAt' | 'dropper'>,
+): Promise<ScheduleChange[]> {
+  if (run.dropper === null || (run.state !== 'awaiting-approval' && run.state !== 'paused')) return [];
+  const from = run.createdAt - SINCE_MS;
+  const changes: ScheduleChange[] = [];
+  for await (const line of audit.lines(await firstSince(audit, from))) {
+    // Most entries are something else, and are not looked at more closely.
+    const entry = line.includes('"schedule.') ? readEntry(line) : undefined;
+    if (entry !== undefined && entry.at >= from) changes.push(...changeIn(entry));
+  }
+  return changes;
+}
+
+function changeIn({ at, actor: by, action, target, details }: AuditRecord): ScheduleChange[] {
+  if (action !== 'schedule.set' && action !== 'schedule.removed') return [];
+  return [
+    { at, by, name: target.replace(/^schedule /, ''), isSet: action === 'schedule.set', does: details['do'] ?? '' },
+  ];
+}
+
+/** Where to begin to read, so that no later entry is left out. */
+async function firstSince(audit: Ledger['audit'], from: number): Promise<number> {
+  const last = (await audit.head()).number;
+  let first = last + 1;
+  while (first > 1 && last - first < ENTRIES_MAX) {
+    first = Math.max(1, first - ENTRIES_AT_ONCE);
+    for await (const line of audit.lines(first)) {
+      if ((readEntry(line)?.at ?? from) < from) return first;
+      break;
+    }
+  }
+  return first;
+}
+
+/** A change in words, after its time. */
+export function scheduleChangeWords({ by, name, isSet, does }: ScheduleChange): string {
+  return isSet ? `${by} set the schedule ${name} (${does})` : `${by} removed the schedule ${name}`;
+}

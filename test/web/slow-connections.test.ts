@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { WebLimits } from '../../src/web/limits.ts';
+import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { selfSigned } from '../service/certificates.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openWebRig } from './rig.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+async function openRig(limits: Partial<WebLimits>, isEncrypted: boolean) {
+  const { cert: certificate, key } = selfSigned('localhost');
+  const settings = isEncrypted ? { tls: { certificate, key } } : {};
+  const rig = await openWebRig(server.url, { settings, deps: () => ({ limits }) });
+  const port = Number(new URL(rig.base).port);
+  const open = async (isShaken = isEncrypted) => {
+    const socket = isShaken
+      ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+      : connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let text = '';
+    socket.on('data', (data: Buffer) => {
+      text += data.toString('latin1');
+    });
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    await once(socket, isShaken ? 'secureConnect' : 'connect');
+    return { socket, closed, answer: () => text };
+  };
+  return { ...rig, host: `127.0.0.1:${port}`, open };
+}
+
+describe.each([
+  ['plain', false],
+  ['encrypted', true],
+])('a %s connection', (_what, isEncrypted) => {
+  test('over which nothing is ever said ends', async () => {
+    const unshaken = await openRig({ handshakeMsMax: 300, headersMsMax: 300 }, isEncrypted);
+    await expect((await unshaken.open(false)).closed).resolves.toBeDefined();
+    const { open } = await openRig({ headersMsMax: 300 }, isEncrypted);
+    await expect((await open()).closed).resolves.toBeDefined();
+  });
+
+  test('over which headers come slowly ends', async () => {
+    const { open } = await openRig({ headersMsMax: 300 }, isEncrypted);
+    const { socket, closed } = await open();
+    socket.write('GET /runs HTTP/1.1\r\nHost: ');
+    await expect(closed).resolves.toBeDefined();
+  });
+
+  test('over which a sign-in comes slowly ends; health is told, and who has signed in is answered', async () => {
+    const { open, host, person } = await openRig({ bodyMsMax: 300 }, isEncrypted);
+    const cookie = isEncrypted ? '' : ((await person('anna', 'viewer')).cookies.get(SESSION_COOKIE) ?? '');
+    const form =
+      'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nSec-Fetch-Site: same-origin';
+    const slow = await Promise.all(Array.from({ length: 6 }, () => open()));
+    for (const { socket } of slow) socket.write(`POST /sign-in HTTP/1.1\r\nHost: ${host}\r\n${form}\r\n\r\nname=a`);
+    for (const path of ['/healthz', ...(cookie === '' ? [] : ['/runs'])]) {
+      const one = await open();
+      one.socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${SESSION_COOKIE}=${cookie}\r\nConnection: close\r\n\r\n`,
+      );
+      await one.closed;
+      expect(one.answer()).toMatch(path === '/healthz' ? /^HTTP\/1\.1 20/ : /^HTTP\/1\.1 200 /);
+    }
+    await Promise.all(slow.map(({ closed }) => closed));
+  });
+});
+
+test('a sign-in is at most 16 KB long', async () => {
+  const { visitor } = await openRig({}, false);
+  const one = visitor();
+  await one.get('/sign-in');
+  for (const path of ['/sign-in', '/password', '/sign-out']) {
+    const { status } = await one.post(path, { name: 'x'.repeat(17_000) });
+    expect({ path, status }).toEqual({ path, status: 413 });
+  }
+});
