@@ -2,7 +2,8 @@ import type { Redis } from 'ioredis';
 import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
 import { type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config.ts';
-import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
+import { type DataDir, openDataDir } from './ledger/data-dir.ts';
+import { claimDataDir, openDirLease } from './ledger/dir-lease.ts';
 import { type Head, openHead } from './ledger/head.ts';
 import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
 import { ledgerKeys } from './ledger/keys.ts';
@@ -123,10 +124,11 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
     const instance = await head.open({ ...claim, insist: false, writes: !looks });
-    const dataDir = looks ? folder : await bindDataDir(folder, instance);
+    const lease = await openDirLease(redis, ledgerKeys(config.prefix), folder.path);
+    const dataDir = looks ? folder : await claimDataDir(folder, { lease, instance, clock, random });
     const ledger = openLedger(
       { redis, arming },
-      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path },
+      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token },
     );
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
@@ -138,7 +140,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       observe: options.observe ?? (() => {}),
       traceJob: options.traceJob ?? ((_job, work) => work()),
       readDurability: () => readDurability(redis),
-      ...openSeason({ config, clock, random, log, ledger }, dataDir),
+      ...openSeason({ config, clock, random, log, ledger, lease }, dataDir),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {

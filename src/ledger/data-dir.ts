@@ -1,4 +1,4 @@
-import { link, mkdir, open, readFile, rename, statfs, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../clock.ts';
@@ -10,9 +10,20 @@ export interface DataDir {
   readonly id: string;
   /** Empty before the directory was used with a ledger. */
   readonly instance: string;
+  /** Whether the folder's own file says all this, on its very place on the disk. */
+  readonly isBound: boolean;
+  /** The id that the folder had before it was found to be a copy; its own file may say so still. */
+  readonly formerId: string | null;
 }
 
-const schema = z.object({ id: z.string().min(1), instance: z.string() });
+const schema = z.object({
+  id: z.string().min(1),
+  instance: z.string(),
+  /** Of this very file: a copy of it has another. Absent in files of an earlier payrun. */
+  inode: z.string().optional(),
+});
+
+const IDENTITY = 'ledger.json';
 
 const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'tmpfs'],
@@ -41,30 +52,56 @@ export async function openDataDir(path: string, options: { random: Random; mustL
     });
   }
   const known = await readIdentity(path);
-  return known === undefined
-    ? { path, id: options.random.uuid(), instance: '' }
-    : { path, id: known.id, instance: known.instance };
+  const fresh = { path, id: options.random.uuid(), instance: '', isBound: false, formerId: null };
+  if (known === undefined) return fresh;
+  const { id, instance, inode } = known;
+  if (inode === 'another') return { ...fresh, instance, formerId: id };
+  return { path, id, instance, isBound: inode === 'its own', formerId: null };
 }
 
 /**
  * Writes down to which ledger the directory belongs, durably and before anything is armed from it. Only a ledger that was
- * adopted takes the place of another one.
+ * adopted takes the place of another one. A directory that was copied becomes one of its own, with a new id.
  */
 export async function bindDataDir(dataDir: DataDir, instance: string): Promise<DataDir> {
-  if (dataDir.instance === instance) return dataDir;
-  const target = join(dataDir.path, 'ledger.json');
+  if (dataDir.isBound && dataDir.instance === instance) return dataDir;
+  const target = join(dataDir.path, IDENTITY);
   const draft = `${target}.${dataDir.id}`;
   const file = await open(draft, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify({ id: dataDir.id, instance })}\n`);
+    const { ino } = await file.stat();
+    await file.writeFile(`${JSON.stringify({ id: dataDir.id, instance, inode: String(ino) })}\n`);
     await file.sync();
   } finally {
     await file.close();
   }
-  if (dataDir.instance === '') await linkOnce(draft, target);
-  else await rename(draft, target);
+  const there = await readIdentity(dataDir.path);
+  if (there !== undefined && there.id === dataDir.formerId) await setAside(dataDir.path, there.id);
+  if (there?.id === dataDir.id) await rename(draft, target);
+  else await linkOnce(draft, target);
   await syncFolder(dataDir.path);
-  return { ...dataDir, ...(await readIdentity(dataDir.path)) };
+  const bound = await readIdentity(dataDir.path);
+  return {
+    ...dataDir,
+    id: bound?.id ?? dataDir.id,
+    instance: bound?.instance ?? instance,
+    isBound: true,
+    formerId: null,
+  };
+}
+
+/** The same directory under an id of its own: another host uses the present one. */
+export function renewDataDir(dataDir: DataDir, random: Random): DataDir {
+  return { ...dataDir, id: random.uuid(), isBound: false, formerId: dataDir.id };
+}
+
+/** Of several processes that do this at once, one moves the file; all of them go on with what stands there afterwards. */
+async function setAside(path: string, formerId: string): Promise<void> {
+  try {
+    await rename(join(path, IDENTITY), join(path, `${IDENTITY}.was-${formerId}`));
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
 }
 
 /** A link does not replace: of two processes that bind a new directory at once, both take the first one's id. */
@@ -88,13 +125,21 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function readIdentity(path: string): Promise<z.infer<typeof schema> | undefined> {
-  let text: string;
+interface Identity {
+  readonly id: string;
+  readonly instance: string;
+  readonly inode: 'its own' | 'another' | 'not said';
+}
+
+async function readIdentity(path: string): Promise<Identity | undefined> {
+  const target = join(path, IDENTITY);
   try {
-    text = await readFile(join(path, 'ledger.json'), 'utf8');
+    const { id, instance, inode } = schema.parse(JSON.parse(await readFile(target, 'utf8')));
+    const { ino } = await stat(target);
+    if (inode === undefined) return { id, instance, inode: 'not said' };
+    return { id, instance, inode: inode === String(ino) ? 'its own' : 'another' };
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
-  return schema.parse(JSON.parse(text));
 }

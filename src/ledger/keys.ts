@@ -5,6 +5,7 @@
  *   head                  hash     instance, schema, service, safety settings, season, halt, arming counter, refused moves
  *   adoption              string   who proposes to make a ledger here for data directories whose Redis is gone
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
+ *   dir-lease:<directory> string   the host on which the directory's id is used, for as long as it says so
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   submissions           hash     hash of a person and the name of their handing in -> SHA-256 of what was handed in (for ever)
@@ -163,6 +164,7 @@ local function likelyKey(period, hash) return P .. ':likely:' .. period .. ':' .
 local function paidKey(hash) return P .. ':paid:' .. string.sub(hash, 1, 3) end
 local function spentKey(day) return P .. ':spent:' .. day end
 local function signInKey(what) return P .. ':sign-in:' .. what end
+local function leaseKey(dir) return P .. ':dir-lease:' .. dir end
 local function referencesKey(hash) return P .. ':references:' .. string.sub(hash, 1, 4) end
 `;
 

@@ -36,11 +36,11 @@ export interface Ledger {
 
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
- * again. Without `dataDir`, the directory's path, the audit log has no copy on disk.
+ * again. Without `dataDir`, the directory's path, the audit log has no copy on disk. `lease`: see `DirLease`.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },
-  place: { prefix: string; dataDirId: string; dataDir?: string },
+  place: { prefix: string; dataDirId: string; dataDir?: string; lease?: string },
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
   const payouts = openPayouts(connections, place);

@@ -168,7 +168,7 @@ export interface Payouts {
  */
 export function openPayouts(
   connections: { redis: Redis; arming: Redis },
-  { prefix, dataDirId }: { prefix: string; dataDirId: string },
+  { prefix, dataDirId, lease = '' }: { prefix: string; dataDirId: string; lease?: string },
 ): Payouts {
   const { redis, arming } = connections;
   const scripts = { arm: script(ARM), move: script(MOVE), read: script(READ), defer: script(DEFER) };
@@ -204,7 +204,7 @@ export function openPayouts(
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const json = JSON.stringify(armings.map(armArgument));
     const asked = server;
-    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter, asked];
+    const args = [json, dataDirId, SCHEMA_VERSION, highestCounter, asked, lease];
     const [replicas, answers, isElsewhere] = listOf(await runScript(arming, scripts.arm, { prefix, args }));
     // It asks anew who the primary is, unless that was learned meanwhile: others may be arming there.
     if (integerOf(isElsewhere) === 1 && asked === server) arming.disconnect(true);

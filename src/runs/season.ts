@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../clock.ts';
 import type { DataDir } from '../ledger/data-dir.ts';
+import type { DirLease } from '../ledger/dir-lease.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ensureSeason, keepSeason } from '../ledger/season.ts';
 import type { Log } from '../log.ts';
@@ -11,6 +12,7 @@ interface SeasonParts {
   readonly random: Random;
   readonly log: Log;
   readonly ledger: Ledger;
+  readonly lease: DirLease;
 }
 
 /** See `App`. */
@@ -21,7 +23,7 @@ interface SeasonActs {
 }
 
 /** What a process does for the season (design 3, rule 4): what people decided is compared before the intent logs are. */
-export function openSeason({ config, clock, random, log, ledger }: SeasonParts, dataDir: DataDir): SeasonActs {
+export function openSeason({ config, clock, random, log, ledger, lease }: SeasonParts, dataDir: DataDir): SeasonActs {
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
   const season = { head: ledger.head, ...place, clock, random, log };
   const enter = async (arms: boolean): Promise<readonly string[]> => {
@@ -34,6 +36,11 @@ export function openSeason({ config, clock, random, log, ledger }: SeasonParts, 
     joinSeason,
     keepSeason: onceAtATime(async () => {
       await keepSeason(season, joinSeason);
+      if (!(await lease.take(dataDir.id))) {
+        log.error(
+          'another host uses a copy of this data directory: nothing is sent from here before payrun is started again',
+        );
+      }
       await ledger.audit.copyOthers();
     }),
   };

@@ -11,7 +11,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  *         UTC's, b hash of the beneficiary, s what it counts as: a list of { c currency, a minor units or nil, p, r, d, n the
  *         most for a payout, a run, a day and a beneficiary a day, in minor units or nil } } }; ARGV[2] data directory;
  *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw;
- *         ARGV[5] server to which its other commands lead, or ''
+ *         ARGV[5] server to which its other commands lead, or ''; ARGV[6] the host on which the directory's id is used, or ''
  * Returns [replicas, answers, 1 where ARGV[5] names another server | 0]: each answer is ['armed', version, arming counter, time], ['limit', limit, currency],
  *         ['reference', the payout that has it] or [refusal].
  *
@@ -30,7 +30,9 @@ end
 local stop = nil
 -- Of two primaries after a failover, arming may still lead to the old one.
 local isElsewhere = ARGV[5] ~= '' and ARGV[5] ~= server
-if isElsewhere or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
+-- Another host uses a copy of this data directory.
+local isCopied = ARGV[6] ~= '' and (redis.call('GET', leaseKey(ARGV[2])) or ARGV[6]) ~= ARGV[6]
+if isElsewhere or isCopied or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
 elseif tonumber(head[3]) > tonumber(ARGV[3]) then stop = 'newer'
 elseif head[2] then stop = 'halted'
 elseif redis.call('EXISTS', WAIT) == 1 then stop = 'wait' end

@@ -1,3 +1,4 @@
+import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
 
@@ -188,6 +189,20 @@ for _, compared in ipairs(redis.call('HVALS', DIRS)) do
 end
 redis.call('HSET', HEAD, 'season', server)
 return { 'open', restored }
+`;
+
+/**
+ * Takes the id of a data directory for a host, or goes on holding it.
+ *
+ * KEYS[1] prefix; ARGV[1] data directory; ARGV[2] what tells the host and the folder from every copy; ARGV[3] ms
+ * Returns 1, or 0 while another host holds it.
+ */
+export const TAKE_LEASE = `${LUA_KEYS}
+local key = leaseKey(ARGV[1])
+local holder = redis.call('GET', key)
+if holder and holder ~= ARGV[2] then return 0 end
+redis.call('SET', key, ARGV[2], 'PX', ARGV[3])
+return 1
 `;
 
 /**

@@ -1,0 +1,93 @@
+import { cpSync, linkSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
+import { type DataDir, openDataDir } from '../../src/ledger/data-dir.ts';
+import { claimDataDir, openDirLease } from '../../src/ledger/dir-lease.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+
+let server: TestRedis;
+let folder: string;
+let prefix: string;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(() => server.stop());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'payrun-lease-'));
+  prefix = freshPrefix();
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Waits take no time; `whileWaiting` happens at each. */
+function quickClock(whileWaiting: () => Promise<unknown>): Clock {
+  let monotonicMs = 0;
+  return {
+    ...systemClock,
+    monotonic: () => monotonicMs,
+    async sleep(ms) {
+      monotonicMs += ms;
+      await whileWaiting();
+    },
+  };
+}
+
+/** A host starts on this data directory. */
+async function start(name: string, whileWaiting: () => Promise<unknown> = async () => {}): Promise<DataDir> {
+  const path = join(folder, name);
+  const opened = await openDataDir(path, { random: systemRandom, mustLast: false });
+  const lease = await openDirLease(server.redis, ledgerKeys(prefix), path);
+  return await claimDataDir(opened, {
+    lease,
+    instance: 'ledger-1',
+    clock: quickClock(whileWaiting),
+    random: systemRandom,
+  });
+}
+
+const lives = (id: string) => server.redis.exists(`${prefix}:dir-lease:${id}`);
+
+describe('a data directory', () => {
+  test('keeps its id from start to start', async () => {
+    const first = await start('one');
+    expect(await start('one')).toEqual(first);
+    expect(first.instance).toBe('ledger-1');
+  });
+
+  test('that was copied file by file has an id of its own, and so for all processes that start there at once', async () => {
+    const { id } = await start('one');
+    cpSync(join(folder, 'one'), join(folder, 'two'), { recursive: true });
+    const copies = await Promise.all(Array.from({ length: 8 }, () => start('two')));
+    const [copy] = new Set(copies.map((dir) => dir.id));
+    expect(new Set(copies.map((dir) => dir.id)).size).toBe(1);
+    expect(copy).not.toBe(id);
+    expect((await start('two')).id).toBe(copy);
+    expect((await start('one')).id).toBe(id);
+  });
+
+  describe('of which a copy shares all that is on the disk, as one of a cloned machine does,', () => {
+    beforeEach(async () => {
+      await start('one');
+      mkdirSync(join(folder, 'two'), { mode: 0o700 });
+      // The very file has the very inode.
+      linkSync(join(folder, 'one/ledger.json'), join(folder, 'two/ledger.json'));
+    });
+
+    test('gives the copy an id of its own while the other host lives', async () => {
+      const { id } = await start('one');
+      const copy = await start('two');
+      expect(copy.id).not.toBe(id);
+      expect((await start('one')).id).toBe(id);
+      expect((await start('two')).id).toBe(copy.id);
+      expect([await lives(id), await lives(copy.id)]).toEqual([1, 1]);
+    });
+
+    test('lets the copy go on under the id once the other host is gone', async () => {
+      const { id } = await start('one');
+      const gone = () => server.redis.del(`${prefix}:dir-lease:${id}`);
+      expect((await start('two', gone)).id).toBe(id);
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { openSite, type Site, stopped, TEST_MS_MAX } from './site.ts';
+
+let processes: Processes;
+beforeAll(() => {
+  processes = buildProcesses();
+});
+afterAll(() => processes.remove());
+
+const REFERENCES = Array.from({ length: 40 }, (_, index) => `K-${index}`);
+const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
+
+function idOf(site: Site, host: string): string {
+  return (JSON.parse(readFileSync(join(site.cwd, host, 'ledger.json'), 'utf8')) as { id: string }).id;
+}
+
+function hasArmed(site: Site, host: string): boolean {
+  const folder = join(site.cwd, host, 'intents');
+  return readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes('K-') || name !== '');
+}
+
+describe('a data directory that was copied to a second host', () => {
+  test(
+    'is one of its own: after a restore of Redis nothing is sent before both have compared their logs, and nothing twice',
+    async () => {
+      const site = await openSite(processes, ['answerDelayMs.payments=300']);
+      await stopped(await site.worker('one'));
+      cpSync(join(site.cwd, 'one'), join(site.cwd, 'two'), { recursive: true, preserveTimestamps: true });
+      const workers = [await site.worker('one'), await site.worker('two')];
+      expect(idOf(site, 'one')).not.toBe(idOf(site, 'two'));
+
+      const runId = await site.submit('file.csv', REFERENCES);
+      site.copy();
+      await vi.waitUntil(() => site.booked() >= 10, WAIT);
+      for (const worker of workers) worker.kill('SIGKILL');
+      await Promise.all(workers.map(({ ended }) => ended));
+      expect([hasArmed(site, 'one'), hasArmed(site, 'two')]).toEqual([true, true]);
+
+      await site.putBack();
+      const sent = site.booked();
+      const first = await site.worker('one');
+      await first.said(idOf(site, 'two'));
+      expect((await site.run(['doctor'])).stdout).toContain(idOf(site, 'two'));
+      expect(site.booked()).toBe(sent);
+      const second = await site.worker('two');
+      await site.release();
+      await site.resume(runId);
+      await site.untilEnded(runId);
+      expect(site.paidTwice()).toEqual([]);
+      expect(site.booked()).toBe(REFERENCES.length);
+      await stopped(first);
+      await stopped(second);
+    },
+    TEST_MS_MAX,
+  );
+});
