@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
+import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
-import { CAPABILITIES, type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config.ts';
+import { type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config.ts';
 import { bindDataDir, type DataDir, openDataDir } from './ledger/data-dir.ts';
 import { type Head, openHead } from './ledger/head.ts';
 import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
@@ -9,10 +10,10 @@ import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { readPeers } from './ledger/peers.ts';
 import { openRecovery } from './ledger/recovery.ts';
 import { safetyOf } from './ledger/safety.ts';
-import { ensureSeason, keepSeason } from './ledger/season.ts';
 import { openTokenStore } from './ledger/token-store.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
+import { openCanary } from './pay/canary.ts';
 import type { At } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
@@ -23,8 +24,10 @@ import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
+import { findKnownPayment } from './runs/known-payment.ts';
+import { openSeason } from './runs/season.ts';
 import type { Brake } from './service/brake.ts';
-import { readCapabilitiesRecord } from './service/capabilities-file.ts';
+import { readKnownService } from './service/capabilities-file.ts';
 import { type ObserveCall, openService, type Service } from './service/client.ts';
 import type { TraceJob } from './tracing.ts';
 import { VERSION } from './version.ts';
@@ -68,7 +71,7 @@ export interface AppOptions<J extends Jobs> {
   readonly openJobs: (redis: Redis, prefix: string) => J;
 }
 
-export interface App<J extends Jobs = Jobs> {
+export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
@@ -83,7 +86,6 @@ export interface App<J extends Jobs = Jobs> {
   readonly keepSeason: () => Promise<void>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
-  readonly capabilities: ReadonlySet<string>;
   readonly overrides: readonly string[];
   readonly observe: ObserveCall;
   readonly traceJob: TraceJob;
@@ -115,7 +117,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   const close = (): Promise<void> => releaseAll(closing, { clock, log });
   try {
     const ground = await openGround(options, closing);
-    const { folder, redis, connect, overrides, capabilities, safety } = ground;
+    const { folder, redis, connect, overrides, known, safety } = ground;
     const arming = await connect('arming');
     const head = openHead(redis, ledgerKeys(config.prefix));
     const serviceName = await claimedService(options, head);
@@ -128,27 +130,15 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     );
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
-    const season = {
-      head: ledger.head,
-      dataDir: dataDir.path,
-      dataDirId: dataDir.id,
-      armDeadlineMs: config.armDeadlineMs,
-      clock,
-      random,
-      log,
-    };
-    const joinSeason = onceAtATime(() => ensureSeason({ ...season, arms: true }));
     const facts = {
       serviceName,
-      capabilities,
+      ...known,
       overrides,
       safety,
       observe: options.observe ?? (() => {}),
       traceJob: options.traceJob ?? ((_job, work) => work()),
       readDurability: () => readDurability(redis),
-      ensureSeason: onceAtATime(() => ensureSeason({ ...season, arms: false })),
-      joinSeason,
-      keepSeason: onceAtATime(() => keepSeason(season, joinSeason)),
+      ...openSeason({ config, clock, random, log, ledger }, dataDir),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
@@ -184,7 +174,7 @@ interface Ground {
   readonly redis: Redis;
   readonly connect: (kind: 'commands' | 'arming' | 'jobs') => Promise<Redis>;
   readonly overrides: readonly string[];
-  readonly capabilities: ReadonlySet<string>;
+  readonly known: KnownService;
   readonly safety: string;
 }
 
@@ -205,8 +195,8 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   const redis = await connect('commands');
   const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
   const overrides = findings.map(({ setting }) => `redis ${setting}`);
-  const capabilities = await capabilitiesOf(config);
-  return { folder, redis, connect, overrides, capabilities, safety: safetyOf(config, capabilities, overrides) };
+  const known = await readKnownService(config);
+  return { folder, redis, connect, overrides, known, safety: safetyOf(config, known, overrides) };
 }
 
 /** What is adopted, and what came of it. */
@@ -255,17 +245,6 @@ async function releaseAll(closing: Release[], { clock, log }: { clock: Clock; lo
   }
 }
 
-/** Callers that come while the task runs share its result. */
-function onceAtATime<T>(task: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= task().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-}
-
 async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): Promise<string> {
   if (looks !== true || config.service !== undefined) return nameOf(config.service);
   return (await head.read()).service || SANDBOX_NAME;
@@ -277,17 +256,6 @@ async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promi
   const server = await openPrivateRedis(config.dataDir, { clock, report });
   closing.push(() => server.close());
   return { socket: server.socket };
-}
-
-/**
- * Capabilities that hold as far as this process was told: all of them for the sandbox that payrun starts itself. What was
- * found not to hold is not taken as given.
- */
-export async function capabilitiesOf({ service, capabilitiesFile, assume }: Config): Promise<ReadonlySet<string>> {
-  if (service === undefined) return new Set(CAPABILITIES);
-  if (capabilitiesFile === undefined) return new Set(assume);
-  const { capabilities } = await readCapabilitiesRecord(capabilitiesFile, service);
-  return new Set(CAPABILITIES.filter((name) => capabilities[name]?.holds ?? assume.includes(name)));
 }
 
 function openNotifierOf(app: Base & Pick<App, 'serviceName'>, dataDirId: string): Notifier {
@@ -362,6 +330,7 @@ function openPayDeps(
     },
     intents,
     service: client,
+    canary: openCanary({ service: client, known: () => findKnownPayment(ledger, client.fingerprint), clock }),
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
     quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
@@ -371,7 +340,7 @@ function openPayDeps(
     log,
     at,
     owner: random.bytes(5).toString('hex'),
-    rules: { ...config, capabilities: app.capabilities },
+    rules: { ...config, capabilities: app.capabilities, notFoundCodes: app.notFoundCodes },
   };
 }
 

@@ -136,6 +136,7 @@ export const MOVES: readonly Move[] = [
   { from: 'accepted', to: 'completed', by: "the service's state" },
   { from: 'accepted', to: 'failed', by: "the service's state" },
   { from: 'accepted', to: 'returned', by: "the service's state" },
+  { from: 'accepted', to: 'held', by: 'the service made it and does not know it any more' },
   { from: 'completed', to: 'returned', by: "the service's state" },
 ];
 

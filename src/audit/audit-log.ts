@@ -1,6 +1,7 @@
 import type { AuditLook, AuditStore } from '../ledger/audit.ts';
 import { appendCopies, copiesFile, readCopies } from './copies.ts';
 import { type AuditAct, type AuditHead, type AuditRecord, readEntry, writeEntry } from './entry.ts';
+import { missingIn } from './missed.ts';
 
 const LOST_RACES_MAX = 200;
 const TEXT_CHARACTERS_MAX = 1000;
@@ -16,6 +17,12 @@ export interface AuditLog {
   lines(from?: number): AsyncIterable<string>;
   /** The entries whose copies lie in this data directory. */
   copies(): Promise<readonly AuditRecord[]>;
+  /** Those of them that Redis does not have, for it went back in time, and that were not noted as missing. */
+  missing(): Promise<readonly AuditRecord[]>;
+  /** They are missing no more: it was said that they were. */
+  noteMissing(records: readonly AuditRecord[]): Promise<void>;
+  /** Copies what other directories appended, so that each directory can tell what a Redis that goes back has forgotten. */
+  copyOthers(): Promise<void>;
 }
 
 export interface AuditPlace {
@@ -67,10 +74,32 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     await appendCopies(file, [...missing, writeEntry(record)]);
   }
 
+  let copiedTo: number | undefined;
+  async function copyOthers(): Promise<void> {
+    if (dataDir === undefined) return;
+    const { head, instance } = await store.look();
+    if (head.number === copiedTo) return;
+    const known = new Set((await copies()).map(({ hash }) => hash));
+    const others: string[] = [];
+    for await (const line of store.lines((copiedTo ?? 0) + 1)) {
+      const record = readEntry(line);
+      if (record !== undefined && record.dataDir !== dataDirId && !known.has(record.hash)) others.push(line);
+    }
+    if (others.length > 0) await appendCopies(copiesFile(dataDir, instance), others);
+    copiedTo = head.number;
+  }
+
   return {
     dataDirId,
     append,
     copies,
+    async missing() {
+      const missing = await missingIn(await copies(), (number) => store.lineAt(number));
+      const fresh = new Set(await store.notNoted(missing.map(({ hash }) => hash)));
+      return missing.filter(({ hash }) => fresh.has(hash));
+    },
+    noteMissing: (records) => store.noteLost(records.map(({ hash }) => hash)),
+    copyOthers,
     head: async () => (await store.look()).head,
     lines: (from = 1) => store.lines(from),
   };

@@ -150,12 +150,13 @@ function announce(plan: Plan, about: { settings: ServiceSettings; amount: Money;
   );
 }
 
-function recordOf(settings: ServiceSettings, { capabilities }: ProbeResult): CapabilitiesRecord {
+function recordOf(settings: ServiceSettings, { capabilities, notFoundCodes }: ProbeResult): CapabilitiesRecord {
   return {
     host: new URL(settings.url).host,
     environment: settings.environment,
     tenant: settings.tenantId,
     date: rfc3339(systemClock.now()),
+    ...(notFoundCodes.length === 0 ? {} : { notFoundCodes: [...notFoundCodes] }),
     capabilities,
   };
 }

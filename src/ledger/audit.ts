@@ -20,6 +20,11 @@ export interface AuditStore {
   look(): Promise<AuditLook>;
   /** True when the line stands right after `head`, where the log ended for its writer. */
   push(line: string, head: AuditHead): Promise<boolean>;
+  /** The line of this number of entry. */
+  lineAt(number: number): Promise<string | undefined>;
+  /** Of these hashes of lost entries, those whose loss was not noted in this Redis; and notes it. */
+  notNoted(hashes: readonly string[]): Promise<readonly string[]>;
+  noteLost(hashes: readonly string[]): Promise<void>;
   /** The lines from this number of entry on, the oldest first. */
   lines(from: number): AsyncGenerator<string, void>;
 }
@@ -38,6 +43,15 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
     },
     async push(line, { number, hash }) {
       return integerOf(await runScript(redis, append, { prefix, args: [number, hash, line] })) === 1;
+    },
+    lineAt: async (number) => (await redis.lindex(keys.audit, number - 1)) ?? undefined,
+    async notNoted(hashes) {
+      if (hashes.length === 0) return [];
+      const isNoted = await redis.smismember(keys.missed, ...hashes);
+      return hashes.filter((_hash, index) => isNoted[index] === 0);
+    },
+    async noteLost(hashes) {
+      await redis.sadd(keys.missed, ...hashes);
     },
     async *lines(from) {
       for (let index = from - 1; ; index += LINES_PER_PAGE) {

@@ -26,6 +26,7 @@
  *   schedule:<name>       hash     what became of it: its next planned time, the last one done and the last one missed
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
+ *   missed                set      hashes of entries of the audit log that Redis lost, once their loss was said
  *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
  *   blocked               hash     identity id of a beneficiary to whom nothing is paid -> by whom, when and why
  *   spent:<day>           hash     what was armed on a day, by currency and by currency and beneficiary, for the limits
@@ -62,6 +63,7 @@ export interface LedgerKeys {
   readonly due: string;
   readonly ticks: string;
   readonly audit: string;
+  readonly missed: string;
   readonly blocked: string;
   readonly token: string;
   readonly tokenLock: string;
@@ -95,6 +97,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     due: `${prefix}:due`,
     ticks: `${prefix}:ticks`,
     audit: `${prefix}:audit`,
+    missed: `${prefix}:missed`,
     blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,

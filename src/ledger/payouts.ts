@@ -33,6 +33,8 @@ export interface PayoutReading {
 export interface Arming extends PayoutPlace {
   readonly version: number;
   readonly rowHash: string;
+  /** Of the folded reference: it is armed only while that is its own. */
+  readonly referenceHash: string;
   readonly quoteId: string;
   readonly quoteExpiresAt: number | null;
   readonly owner: string;
@@ -96,6 +98,8 @@ export type ArmAnswer =
   | { readonly armed: true; readonly version: number; readonly counter: number; readonly armedAt: number }
   | { readonly armed: false; readonly refusal: ArmRefusal }
   | { readonly armed: false; readonly refusal: 'approval' | 'blocked' }
+  /** The payout of this id has its reference. */
+  | { readonly armed: false; readonly refusal: 'reference'; readonly holder: string }
   | { readonly armed: false; readonly refusal: 'limit'; readonly limit: BrokenLimit };
 
 /** One move of a payout, or a note about it when `to` is left out. */
@@ -245,6 +249,7 @@ function armArgument(arming: Arming): Record<string, unknown> {
     l: String(arming.line),
     v: arming.version,
     h: arming.rowHash,
+    rf: arming.referenceHash,
     q: arming.quoteId,
     x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),
     o: arming.owner,
@@ -277,6 +282,7 @@ function armAnswer(reply: unknown): ArmAnswer {
     return { armed: true, version: integerOf(version), counter: integerOf(counter), armedAt: integerOf(armedAt) };
   }
   if (result === 'approval' || result === 'blocked') return { armed: false, refusal: result };
+  if (result === 'reference') return { armed: false, refusal: 'reference', holder: textOf(version) };
   if (result === 'limit') {
     const which = [...LIMITS, 'amount' as const].find((known) => known === version);
     if (which !== undefined) return { armed: false, refusal: 'limit', limit: { which, currency: textOf(counter) } };

@@ -1,12 +1,19 @@
+import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
 import { CAPABILITIES, type Capability, type Config } from '../config.ts';
 import type { HeadFacts } from './head.ts';
 
 /** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
-export function safetyOf(config: Config, capabilities: ReadonlySet<string>, overrides: readonly string[]): string {
+export function safetyOf(
+  config: Config,
+  { capabilities, notFoundCodes }: KnownService,
+  overrides: readonly string[],
+): string {
+  const codes = [...notFoundCodes].toSorted().join('+');
   return [
     `arm deadline ${config.armDeadlineMs} ms`,
     `quote grace ${config.quoteGraceMs} ms`,
     `not-found gap ${config.notFoundGapMs} ms`,
+    ...(codes === NOT_FOUND_CODE ? [] : [`not-found codes ${codes || 'none'}`]),
     `capabilities ${[...capabilities].toSorted().join('+') || 'none'}`,
     `overrides ${[...overrides].toSorted().join('+') || 'none'}`,
     ...(config.limits === null ? [] : [`limits ${config.limits.name}`]),

@@ -77,11 +77,20 @@ async function readAnswer(
     if (payout.state === 'quoted') return await endQuoted(deps, payout, 'its beneficiary is blocked');
     return await settleUnsent(deps, payout, { kind: 'held', code: 'E_BLOCKED', reason: 'its beneficiary is blocked' });
   }
+  if (refusal === 'reference') return await leaveReference(deps, payout, refused.holder);
   if (refusal === 'approval') {
     await stopRun(deps, payout.runId, { code: 'E_APPROVAL', reason: 'its approval does not hold (any more)' });
     return 'left';
   }
   return await readRefusal(deps, payout, refusal);
+}
+
+/** Its reference went to another payout: only people may let it be paid beside that one (design 3, rule 2). */
+async function leaveReference(deps: PayDeps, payout: Payout, holder: string): Promise<StepResult> {
+  const reason = `its reference belongs to payout ${holder}`;
+  if (payout.state === 'quoted') return await endQuoted(deps, payout, reason);
+  const fields = { rfh: hashReference(payout.row.reference) };
+  return await settleUnsent(deps, payout, { kind: 'held', code: 'E_DUP_HISTORY', reason, fields });
 }
 
 async function send(deps: PayDeps, body: string, sendBefore: number): Promise<Answer> {
@@ -100,6 +109,7 @@ async function arm(
       ...placeOf(payout),
       version: payout.version,
       rowHash: hashRow(payout.row),
+      referenceHash: hashReference(payout.row.reference),
       quoteId: quote.quoteId,
       quoteExpiresAt: quote.expiresAt,
       owner: deps.owner,

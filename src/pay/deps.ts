@@ -6,8 +6,10 @@ import type { Runs } from '../ledger/runs.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';
+import type { Canary } from './canary.ts';
 import type { At } from './crash-point.ts';
 import type { Limits } from './limits.ts';
+import type { NotFoundRules } from './look-up-answer.ts';
 import type { Pace, QuoteLead } from './pace.ts';
 
 /** What the steps of a payout need. */
@@ -17,6 +19,8 @@ export interface PayDeps {
   readonly head: Pick<Head, 'halt' | 'disprove'>;
   readonly intents: IntentLog;
   readonly service: Service;
+  /** Whether a "not found" of the service means anything now. */
+  readonly canary: Canary;
   /** Payment requests, and look-ups of accepted payments. */
   readonly pace: Pace;
   readonly trackPace: Pace;
@@ -32,7 +36,7 @@ export interface PayDeps {
   readonly rules: PayRules;
 }
 
-export interface PayRules {
+export interface PayRules extends NotFoundRules {
   readonly armDeadlineMs: number;
   readonly requestTimeoutMs: number;
   readonly quoteGraceMs: number;

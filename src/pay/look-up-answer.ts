@@ -11,13 +11,26 @@ export type LookUpReading =
   | { readonly kind: 'not-found'; readonly date: number | null }
   | { readonly kind: 'nothing'; readonly reason: string };
 
+/** What tells that an answer is the service's own "not found", and not a gateway's. */
+export interface NotFoundRules {
+  /** Error codes that the service was seen to use for an unknown payment, or the documented one. */
+  readonly notFoundCodes: ReadonlySet<string>;
+}
+
 /** Reads the answer to a look-up of a payout's payment under `paymentId`. */
-export function readLookUpAnswer(answer: Answer, payout: Payout, paymentId: string): LookUpReading {
+export function readLookUpAnswer(
+  answer: Answer,
+  payout: Payout,
+  { paymentId, notFoundCodes }: NotFoundRules & { paymentId: string },
+): LookUpReading {
   if (answer.kind !== 'answered') return { kind: 'nothing', reason: answer.reason };
   const { status, json, date } = answer;
-  if (status === 404 && parseErrors(json).some(({ code }) => code !== null)) return { kind: 'not-found', date };
+  if (status === 404) return readNotFound(parseErrors(json)[0]?.code ?? null, { date, notFoundCodes });
   const payment = status === 200 ? parsePayment(json) : undefined;
-  if (payment === undefined) return { kind: 'nothing', reason: `HTTP_${status}` };
+  return payment === undefined ? { kind: 'nothing', reason: `HTTP_${status}` } : readShown(payment, payout, paymentId);
+}
+
+function readShown(payment: PaymentReply, payout: Payout, paymentId: string): LookUpReading {
   if (payment.paymentId !== paymentId) return { kind: 'nothing', reason: 'another payment was answered' };
   if (payment.paymentState === null || payment.paymentState === 'QUOTED') {
     return { kind: 'nothing', reason: 'the answer shows no state of a payment' };
@@ -28,4 +41,13 @@ export function readLookUpAnswer(answer: Answer, payout: Payout, paymentId: stri
     return { kind: 'nothing', reason: 'the payment shows another reference' };
   }
   return { kind: 'found', payment };
+}
+
+/** A 404 in other words is a gateway's, or says something else: it proves nothing (design 3, rule 8). */
+function readNotFound(
+  code: string | null,
+  { date, notFoundCodes }: NotFoundRules & { date: number | null },
+): LookUpReading {
+  if (code !== null && notFoundCodes.has(code)) return { kind: 'not-found', date };
+  return { kind: 'nothing', reason: code === null ? 'HTTP_404' : `HTTP_404 ${code}` };
 }

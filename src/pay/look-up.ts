@@ -1,5 +1,6 @@
 import type { PayoutPlace, PayoutReading } from '../ledger/payouts.ts';
 import { type Payout, payoutId } from '../payout.ts';
+import { NO_CANARY } from './canary.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from './due.ts';
 import { acceptPayment, exchangeOf, holdBreach, named, placeOf } from './facts.ts';
@@ -34,7 +35,7 @@ async function lookUpQuote(
 ): Promise<void> {
   const answer = await deps.service.readPayment(at.quoteId);
   const exchange = exchangeOf(answer);
-  const found = readLookUpAnswer(answer, payout, at.quoteId);
+  const found = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: at.quoteId });
   deps.log.debug('a payment was looked up', { ...named(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
@@ -71,15 +72,20 @@ interface NotFound {
 async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): Promise<void> {
   const { reading, quoteId, date, exchange } = notFound;
   const rules = deathRules(deps, reading);
-  if (payout.state === 'rejected') {
-    await confirmRejection(deps, payout, { rules, date });
-    return;
-  }
   if (payout.state === 'held') {
     await note(deps, payout, { dueMs: LOOK_DAILY_MS });
     return;
   }
-  switch (judgeNotFound(payout, date, rules)) {
+  if (payout.state === 'rejected') {
+    await confirmRejection(deps, payout, { rules, date });
+    return;
+  }
+  const verdict = judgeNotFound(payout, date, rules);
+  if ((verdict === 'first' || verdict === 'dead') && !(await deps.canary.sings())) {
+    await lookAgain(deps, payout, { reading, reason: NO_CANARY });
+    return;
+  }
+  switch (verdict) {
     case 'dead':
       await buryQuote(deps, payout, { reading, quoteId, exchange });
       return;
@@ -104,13 +110,15 @@ async function confirmRejection(
   { rules, date }: { rules: DeathRules; date: number | null },
 ): Promise<void> {
   const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
+  const isOver = canConfirm && isQuoteOver(payout, { ...rules, date });
   if (!canConfirm) await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-  else if (isQuoteOver(payout, { ...rules, date })) await note(deps, payout, { fields: { ok: '1' } });
+  else if (isOver && (await deps.canary.sings())) await note(deps, payout, { fields: { ok: '1' } });
   else await note(deps, payout, { dueMs: nextLookUpMs(payout, rules), ...countLookUp(payout) });
 }
 
 function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
-  const { quoteGraceMs, notFoundGapMs } = deps.rules;
+  const { notFoundGapMs } = deps.rules;
+  const quoteGraceMs = deps.rules.quoteGraceMs + deps.service.clockDifferenceMs();
   const capabilities = new Set([...deps.rules.capabilities].filter((name) => !reading.disproved.includes(name)));
   return { quoteGraceMs, notFoundGapMs, capabilities, credentials: deps.service.fingerprint, now: reading.now };
 }

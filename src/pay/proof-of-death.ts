@@ -3,6 +3,7 @@ import { PAYOUT_TRIED_MS_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../payo
 
 /** What a proof of death rests on, beside the payout itself. */
 export interface DeathRules {
+  /** As set, and by how much the service's clock was seen to differ from ours. */
   readonly quoteGraceMs: number;
   readonly notFoundGapMs: number;
   /** Capabilities that are verified, given or assumed, less those that were seen not to hold. */
@@ -37,8 +38,8 @@ export function isQuoteOver(
   { date, now, quoteGraceMs }: { date: number; now: number; quoteGraceMs: number },
 ): boolean {
   if (quoteExpiresAt === null || armedAt === null) return false;
-  // By the service's clock when it gave the quote, or by Redis's: whichever of the two is wrong must not hold it up.
-  const lifeMs = Math.min(quoteLifeMs ?? Number.POSITIVE_INFINITY, Math.max(0, quoteExpiresAt - armedAt));
+  // By the service's clock when it gave the quote, and by Redis's: whichever of the two is wrong must not bring it forward.
+  const lifeMs = Math.max(quoteLifeMs ?? 0, quoteExpiresAt - armedAt);
   return date > quoteExpiresAt + quoteGraceMs && now - armedAt > lifeMs + quoteGraceMs;
 }
 

@@ -9,7 +9,14 @@ import type { StepResult } from './step-result.ts';
 export async function settleUnsent(
   deps: PayDeps,
   payout: Payout,
-  why: { kind: 'held' | 'rejected'; code: string; reason: string; exchange?: string },
+  why: {
+    kind: 'held' | 'rejected';
+    code: string;
+    reason: string;
+    exchange?: string;
+    /** Further fields of the record. */
+    fields?: Readonly<Record<string, string>>;
+  },
 ): Promise<StepResult> {
   await moveWatched(deps, {
     ...placeOf(payout),
@@ -18,7 +25,7 @@ export async function settleUnsent(
     actor: deps.owner,
     reason: why.code,
     exchange: why.exchange ?? '',
-    fields: { rc: why.code, rs: why.reason },
+    fields: { ...why.fields, rc: why.code, rs: why.reason },
   });
   return 'done';
 }

@@ -174,7 +174,7 @@ async function rejectIfNotFound(
   const { quoteId, expiresAt } = sent.quote;
   const answer = await deps.service.readPayment(quoteId);
   const exchange = exchangeOf(answer);
-  const reading = readLookUpAnswer(answer, payout, quoteId);
+  const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
   if (reading.kind === 'found') {
     await acceptPayment(deps, payout, { quoteId, payment: reading.payment, exchange });
     return;

@@ -2,8 +2,9 @@ import type { PayoutMove, PayoutPlace } from '../ledger/payouts.ts';
 import type { Payout, PayoutState } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
+import { LOOK_DAILY_MS } from './due.ts';
 import { exchangeOf, holdBreach, paymentFields, placeOf } from './facts.ts';
-import { readLookUpAnswer } from './look-up-answer.ts';
+import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 
 /**
  * What the service's states mean for a payout (service-facts section 4). A state that is not here leaves the payout
@@ -20,11 +21,11 @@ const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
   await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic(), signal);
   if (signal.aborted) return;
-  const { payout } = await deps.payouts.read(place);
+  const { payout, now } = await deps.payouts.read(place);
   if (payout === undefined || payout.paymentId === null) return;
   if (payout.state !== 'accepted' && payout.state !== 'completed') return;
   const answer = await deps.service.readPayment(payout.paymentId);
-  const reading = readLookUpAnswer(answer, payout, payout.paymentId);
+  const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: payout.paymentId });
   if (reading.kind === 'breach') {
     await holdBreach(deps, payout, {
       evidence: `the payment shows ${reading.evidence}`,
@@ -32,8 +33,9 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     });
     return;
   }
-  const move = reading.kind === 'found' ? moveOf(payout, reading.payment) : {};
   const isAccepted = payout.state === 'accepted';
+  const move =
+    reading.kind === 'found' ? moveOf(payout, reading.payment) : await missingMove(deps, payout, { reading, now });
   if (move.to === undefined && !isAccepted) return;
   await deps.payouts.move({
     ...placeOf(payout),
@@ -46,12 +48,36 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   });
 }
 
+/** A payment that the service made and does not know any more is held after this many times the grace of a quote. */
+const GRACES_MISSING_MAX = 12;
+
+/** What a look-up that does not show the payment says of it; `now`: Redis's time. */
+async function missingMove(
+  deps: PayDeps,
+  payout: Payout,
+  { reading, now }: { reading: LookUpReading; now: number },
+): Promise<Partial<PayoutMove>> {
+  if (reading.kind !== 'not-found' || payout.state !== 'accepted') return {};
+  if (payout.notFoundAt === null) return { fields: { nf: String(now) } };
+  const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
+  if (!isLong || !(await deps.canary.sings())) return {};
+  const rs = `the service made the payment ${payout.paymentId} and does not know it any more`;
+  return {
+    to: 'held',
+    reason: 'E_PAYMENT_GONE',
+    dueMs: LOOK_DAILY_MS,
+    fields: { rc: 'E_PAYMENT_GONE', rs },
+    without: ['nf'],
+  };
+}
+
 /** What a payment's state moves its payout to; a state that is only news to us is noted without a move. */
 function moveOf(payout: Payout, payment: PaymentReply): Partial<PayoutMove> {
   const shown = payment.paymentState ?? '';
   const to = FINAL_STATES.get(shown);
   if (to === undefined || (payout.state === 'completed' && to !== 'returned')) {
-    return shown === payout.paymentState ? {} : { fields: { ps: shown } };
+    const found = payout.notFoundAt === null ? {} : { without: ['nf'] };
+    return shown === payout.paymentState ? found : { ...found, fields: { ps: shown } };
   }
   const [error] = payment.errors;
   const why = error === undefined ? {} : { rc: error.code ?? '', rs: error.title ?? '' };

@@ -1,5 +1,6 @@
 import { rfc3339 } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { NO_CANARY } from '../pay/canary.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../pay/facts.ts';
 import { readLookUpAnswer } from '../pay/look-up-answer.ts';
@@ -7,6 +8,7 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import { otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -46,8 +48,15 @@ export async function lookUpForPeople(
   const dead = await deps.ledger.runs.deadQuotes(payout.runId);
   const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
   if (payout.quoteId !== null) quotes.push(payout.quoteId);
-  const nothing = { date: 0, quoteGraceMs: 0, words: ['it was never sent'] };
-  return quotes.length === 0 ? nothing : await lookUpQuotes(await deps.openPay(), payout, quotes);
+  const others = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : [];
+  if (quotes.length === 0) return { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout), ...others] };
+  const findings = await lookUpQuotes(await deps.openPay(), payout, quotes);
+  return { ...findings, words: [...findings.words, ...others] };
+}
+
+function withoutQuote({ reasonCode }: Payout): string {
+  if (reasonCode !== 'E_DIR_LOST') return 'it was never sent';
+  return 'a data directory that was written off may have sent it, and its quote is not known: look for its reference at the service';
 }
 
 async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
@@ -57,7 +66,7 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
   for (const quoteId of quotes) {
     const answer = await readPayment(pay, quoteId);
     const exchange = exchangeOf(answer);
-    const reading = readLookUpAnswer(answer, payout, quoteId);
+    const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId: quoteId });
     const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
     switch (reading.kind) {
       case 'found':
@@ -71,6 +80,7 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
       case 'nothing':
         throw refuseSilence(payout, reading.reason);
       case 'not-found':
+        if (!(await pay.canary.sings())) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
         words.push(foundNothing(pay, payout, { quoteId, date: reading.date }));
@@ -96,7 +106,7 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   }
   const pay = await deps.openPay();
   const answer = await readPayment(pay, paymentId);
-  const reading = readLookUpAnswer(answer, payout, paymentId);
+  const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
   switch (reading.kind) {
     case 'found': {
       const { paymentState, internalId } = reading.payment;

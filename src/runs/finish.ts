@@ -61,7 +61,8 @@ async function lookUpPatiently(deps: PayDeps, payout: Payout, quoteId: string): 
 /** A token that cannot be had says nothing either. */
 async function lookUpQuote(deps: PayDeps, payout: Payout, quoteId: string): Promise<LookUpReading> {
   try {
-    return readLookUpAnswer(await deps.service.readPayment(quoteId), payout, quoteId);
+    const answer = await deps.service.readPayment(quoteId);
+    return readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
   } catch (error) {
     if (error instanceof TokenRefused || error instanceof TokenUnavailable)
       return { kind: 'nothing', reason: error.code };

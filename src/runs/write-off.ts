@@ -1,13 +1,15 @@
 import type { Ledger } from '../ledger/ledger.ts';
+import type { PayoutMove } from '../ledger/payouts.ts';
 import type { PayoutState } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 
 /**
  * States of payouts that the lost directory may have armed without this Redis knowing of it: what stands ready or quoted
- * here, and what is unknown here, for its quote may have been proven dead and the payout armed with another one since.
- * `armed` comes first: it becomes unknown, as in the hands of anybody who finds it so late (design 3, rules 4 and 5).
+ * here, what is held here and people may have allowed since, and what is unknown here, for its quote may have been proven
+ * dead and the payout armed with another one since. `armed` comes first: it becomes unknown, as in the hands of anybody who
+ * finds it so late (design 3, rules 4 and 5).
  */
-const IN_DOUBT = ['armed', 'unknown', 'quoted', 'ready'] as const satisfies readonly PayoutState[];
+const IN_DOUBT = ['armed', 'unknown', 'quoted', 'ready', 'held'] as const satisfies readonly PayoutState[];
 type InDoubt = (typeof IN_DOUBT)[number];
 
 export interface WrittenOff {
@@ -102,11 +104,16 @@ async function doubtOne(
 ): ReturnType<Ledger['payouts']['move']> {
   const move = { ...place, actor, reason: 'E_DIR_LOST' };
   if (state === 'armed') return await ledger.payouts.move({ ...move, to: 'unknown', dueMs: 0 });
-  return await ledger.payouts.move({
-    ...move,
-    to: 'held',
-    // What is known to be sent is looked up at once, and daily from then on.
-    ...(state === 'ready' ? {} : { dueMs: 0 }),
-    fields: { rc: 'E_DIR_LOST', rs: 'a data directory that may have sent it was written off' },
-  });
+  const fields = { rc: 'E_DIR_LOST', rs: 'a data directory that may have sent it was written off' };
+  if (state === 'held') return await doubtHeld(ledger, { ...move, fields });
+  // What is known to be sent is looked up at once, and daily from then on.
+  return await ledger.payouts.move({ ...move, to: 'held', ...(state === 'ready' ? {} : { dueMs: 0 }), fields });
+}
+
+/** One that was sent keeps its reason: it is looked up already, and people cannot allow it. */
+async function doubtHeld(ledger: Ledger, note: PayoutMove): ReturnType<Ledger['payouts']['move']> {
+  const { payout } = await ledger.payouts.read(note);
+  const isDone = payout === undefined || payout.reasonCode === 'E_DIR_LOST' || payout.quoteId !== null;
+  if (isDone) return { result: 'there', version: 0, state: 'held', badOutcomes: 0 };
+  return await ledger.payouts.move({ ...note, version: payout.version, dueMs: 'as-it-is' });
 }

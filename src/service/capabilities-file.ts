@@ -1,7 +1,8 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { CAPABILITIES, type Capability, type ServiceSettings } from '../config.ts';
+import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
+import { CAPABILITIES, type Config, type ServiceSettings } from '../config.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 
 const schema = z.object({
@@ -9,25 +10,34 @@ const schema = z.object({
   environment: z.string(),
   tenant: z.string(),
   date: z.iso.datetime(),
+  /** Error codes that the service uses for a payment that it does not know; absent in files of an earlier payrun. */
+  notFoundCodes: z.array(z.string().min(1).max(64)).max(20).optional(),
   capabilities: z.partialRecord(z.enum(CAPABILITIES), z.object({ holds: z.boolean(), evidence: z.string() })),
 });
 
 /** What `payrun probe` found out about a service, as its file has it (design 8). */
 export type CapabilitiesRecord = z.infer<typeof schema>;
 
+/** Where a process was told what it knows of its service. */
+type KnowsService = Pick<Config, 'capabilitiesFile' | 'assume'> & {
+  readonly service: Pick<ServiceSettings, 'tenantId'> | undefined;
+};
+
 /**
- * The capabilities that a file says hold for the tenant's service (design 8). Throws a Refusal (exit 2) for a file that
- * cannot be read, has another form, or speaks of another tenant.
+ * What is known of the service that a process is set to: all capabilities for the sandbox that payrun starts itself. What was
+ * found not to hold is not taken as given. Throws a Refusal (exit 2) for a file that cannot be read, has another form, or
+ * speaks of another tenant.
  */
-export async function readCapabilitiesFile(
-  path: string,
-  service: Pick<ServiceSettings, 'tenantId'>,
-): Promise<Capability[]> {
-  const { capabilities } = await readCapabilitiesRecord(path, service);
-  return CAPABILITIES.filter((name) => capabilities[name]?.holds === true);
+export async function readKnownService({ service, capabilitiesFile, assume }: KnowsService): Promise<KnownService> {
+  const notFoundCodes = new Set([NOT_FOUND_CODE]);
+  if (service === undefined) return { capabilities: new Set(CAPABILITIES), notFoundCodes };
+  if (capabilitiesFile === undefined) return { capabilities: new Set(assume), notFoundCodes };
+  const record = await readCapabilitiesRecord(capabilitiesFile, service);
+  const holds = CAPABILITIES.filter((name) => record.capabilities[name]?.holds ?? assume.includes(name));
+  return { capabilities: new Set(holds), notFoundCodes: new Set(record.notFoundCodes ?? notFoundCodes) };
 }
 
-/** The whole file; throws as `readCapabilitiesFile` does. */
+/** The whole file; throws as `readKnownService` does. */
 export async function readCapabilitiesRecord(
   path: string,
   service: Pick<ServiceSettings, 'tenantId'>,
@@ -39,7 +49,7 @@ export async function readCapabilitiesRecord(
 }
 
 /**
- * Writes the file for `readCapabilitiesFile`: whole and synced under its name, or not at all. What was there is replaced.
+ * Writes the file for `readKnownService`: whole and synced under its name, or not at all. What was there is replaced.
  * Throws what the file system says.
  */
 export async function writeCapabilitiesFile(path: string, record: CapabilitiesRecord): Promise<void> {

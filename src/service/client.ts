@@ -6,6 +6,7 @@ import type { ServiceSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { type Answer, notSent } from './answer.ts';
 import { type Brake, retryAfterMs } from './brake.ts';
+import { type ClockDifference, openClockDifference } from './clock-difference.ts';
 import { openConnector, openPool } from './connection.ts';
 import { type ExchangeLimits, exchange } from './exchange.ts';
 import { openOutage } from './outage.ts';
@@ -64,6 +65,8 @@ export interface Service {
   ready(): Promise<void>;
   /** Whether the service has not answered lately: one request at a time tries whether it is back. */
   isAway(): boolean;
+  /** By how much its clock was seen to differ from ours, over its latest answers; milliseconds. */
+  clockDifferenceMs(): number;
   /** `body` from quoteBody. */
   quote(body: string): Promise<Answer>;
   /** Sends `body`, from paymentBody, at most once. Never waits for a token and never throws. */
@@ -125,9 +128,8 @@ export function openService(options: ServiceOptions): Service {
   }
 
   async function unbraked(): Promise<void> {
-    for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs()) {
+    for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs())
       await clock.sleep(ms + random.fraction() * RESTART_SPREAD_MS, closing.signal);
-    }
   }
 
   async function ask(call: Call): Promise<Answer> {
@@ -156,6 +158,7 @@ export function openService(options: ServiceOptions): Service {
       await tokens.fresh();
     },
     isAway: () => outage.isAway(),
+    clockDifferenceMs: () => wire.clockDifference.ms(),
     quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
     async createPayment(body, sending) {
       const token = tokens.current();
@@ -177,6 +180,7 @@ export function openService(options: ServiceOptions): Service {
 }
 
 interface Wire {
+  readonly clockDifference: ClockDifference;
   /** One exchange; a 429 puts the brake on for everybody. */
   send(pool: Pool, call: Call, limits: ExchangeLimits): Promise<Answer>;
   /** Sends nothing more and waits for what is in flight. */
@@ -186,6 +190,7 @@ interface Wire {
 function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOptions): Wire {
   const base = new URL(settings.url).pathname.replace(/\/+$/, '');
   const inFlight = new Set<Promise<Answer>>();
+  const clockDifference = openClockDifference();
   let closed = false;
 
   function note(operation: Operation, answer: Answer, ms: number): void {
@@ -206,8 +211,10 @@ function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOp
   }
 
   return {
+    clockDifference,
     async send(pool, call, limits) {
       if (closed) return notSent('closed');
+      const askedAt = clock.now();
       const started = clock.monotonic();
       const { method, path, body, token } = call;
       const headers = {
@@ -220,6 +227,9 @@ function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOp
       inFlight.add(sending);
       const answer = await sending;
       inFlight.delete(sending);
+      if (answer.kind === 'answered' && answer.date !== null) {
+        clockDifference.saw(answer.date, { askedAt, answeredAt: clock.now() });
+      }
       note(call.operation, answer, clock.monotonic() - started);
       return answer;
     },

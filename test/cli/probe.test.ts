@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { CAPABILITIES } from '../../src/config.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { readCapabilitiesFile } from '../../src/service/capabilities-file.ts';
+import { readKnownService } from '../../src/service/capabilities-file.ts';
 import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';
 
 const BENEFICIARY = '00000001-0000-4000-8000-000000000000';
@@ -17,6 +17,7 @@ const probeSchema = z.strictObject({
   environment: z.literal('test'),
   tenant: z.string(),
   date: z.iso.datetime(),
+  notFoundCodes: z.array(z.string()).optional(),
   capabilities: z.record(z.enum(CAPABILITIES), z.strictObject({ holds: z.boolean(), evidence: z.string().min(1) })),
   questions: z.array(
     z.strictObject({
@@ -79,7 +80,9 @@ describe('payrun probe', () => {
     expect(stdout).toContain('payment-visible-in-time');
     expect(code).toBe(0);
     const file = join(payrun.dir, 'capabilities.json');
-    expect(await readCapabilitiesFile(file, { tenantId: sandbox.tenantId })).toEqual([...CAPABILITIES]);
+    const known = await readKnownService({ service: sandbox, capabilitiesFile: file, assume: [] });
+    expect(known.capabilities).toEqual(new Set(CAPABILITIES));
+    expect(known.notFoundCodes).toEqual(new Set(['USR_002']));
     expect(readdirSync(payrun.dir).filter((name) => name.includes('part'))).toEqual([]);
     // Neither a private Redis nor a data directory was needed.
     expect(readdirSync(payrun.dir)).not.toContain('data');
@@ -102,8 +105,8 @@ describe('payrun probe', () => {
     const found = parsed(probeSchema, stdout);
     expect(found.capabilities['expired-quote-refused'].holds).toBe(false);
     expect(found.questions.find(({ question }) => question === 'P5')?.verdict).toBe('no');
-    const held = await readCapabilitiesFile(found.file, { tenantId: sandbox.tenantId });
-    expect(held).toEqual(CAPABILITIES.filter((name) => name !== 'expired-quote-refused'));
+    const held = await readKnownService({ service: sandbox, capabilitiesFile: found.file, assume: [] });
+    expect(held.capabilities).toEqual(new Set(CAPABILITIES.filter((name) => name !== 'expired-quote-refused')));
   }, 180_000);
 
   test.each<[string, () => Record<string, string>, string[], number, RegExp]>([

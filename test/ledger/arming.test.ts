@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashReference } from '../../src/intake/reference-hash.ts';
+import { referencesKey } from '../../src/ledger/keys.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { ArmAnswer, Arming } from '../../src/ledger/payouts.ts';
 import { ARMINGS_PER_QUOTE_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
@@ -115,6 +117,15 @@ const REFUSALS: readonly {
     refusal: 'row',
     given: async () => {},
     with: { rowHash: 'f'.repeat(32) },
+  },
+  {
+    why: 'its reference belongs to another payout',
+    refusal: 'reference',
+    given: async () => {
+      const hash = hashReference('another payout has it');
+      await desk.redis.hset(referencesKey(desk.prefix, hash), hash, 'run-2');
+    },
+    with: { referenceHash: hashReference('another payout has it') },
   },
   {
     why: 'the quoted payout has another quote',

@@ -154,6 +154,7 @@ export function armingOf(payout: Payout, other: Partial<Arming> = {}): Arming {
     line: payout.line,
     version: payout.version,
     rowHash: payout.rowHash,
+    referenceHash: hashReference(payout.row.reference),
     quoteId: payout.quoteId ?? systemRandom.uuid(),
     quoteExpiresAt: 1_900_000_000_000,
     owner: 'worker-1',

@@ -15,7 +15,7 @@ const PAYMENT = {
 };
 
 function read(answer: ReturnType<typeof answered>): LookUpReading {
-  return readLookUpAnswer(answer, payoutOf(), QUOTE_ID);
+  return readLookUpAnswer(answer, payoutOf(), { paymentId: QUOTE_ID, notFoundCodes: new Set(['USR_002']) });
 }
 
 describe('found', () => {
@@ -57,6 +57,8 @@ describe('nothing', () => {
   test.each<[string, ReturnType<typeof answered>]>([
     ['a 404 without a body', answered(404)],
     ["a gateway's 404", answered(404, { message: 'no Route matched with those values' })],
+    ["a gateway's 404 with a code of its own", answered(404, { code: 'ROUTE_NOT_FOUND' })],
+    ['a 404 that speaks of a quote', answered(404, errors('USR_011'))],
     ["a framework's 404", answered(404, { timestamp: 1, status: 404, error: 'Not Found', path: '/v2' })],
     ["a gateway's problem details (RFC 9457)", answered(404, { type: 'about:blank', title: 'Not Found', status: 404 })],
     ['another status with an error', answered(410, errors('USR_002'))],

@@ -6,6 +6,7 @@ import { GAP_MS, GRACE_MS, openRig, type PayRig, type ProcessOptions } from '../
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody, type Json, QUOTE_LIFE_MS } from '../support/scripted-service.ts';
 
+const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 86_400_000;
 /** The Date header has whole seconds. */
 const SECOND_MS = 1000;
@@ -162,11 +163,29 @@ describe('a not-found', () => {
     expect(rig.service.book[0]?.['paymentId']).not.toBe(first?.quoteId);
   });
 
-  test('counts by the dates of the answers, however far off our own clock is', async () => {
-    const { rig, deps } = await openUnknown({}, ({ service }) => service.passTime(-DAY_MS));
-    await lookMany(rig, deps);
-    expect((await rig.payout()).state).toBe('unknown');
+  test.each([
+    ['behind', -HOUR_MS],
+    ['ahead of', HOUR_MS],
+  ])('counts only later by as much as the service is seen to be %s our own clock', async (_where, ms) => {
+    const { rig, deps } = await openUnknown({}, ({ service }) => service.passTime(ms));
     await rig.passTime(QUOTE_LIFE_MS);
+    await lookMany(rig, deps, 2);
+    expect((await rig.payout()).state).toBe('unknown');
+    await rig.passTime(HOUR_MS - 60_000);
+    await lookMany(rig, deps, 2);
+    expect((await rig.payout()).state).toBe('unknown');
+    await rig.passTime(2 * HOUR_MS);
+    await lookMany(rig, deps, 2);
+    expect((await rig.payout()).state).toBe('ready');
+  });
+
+  test.each(['first', 'second'])('counts not as the %s while a payment that exists is not found', async (which) => {
+    const sings = which === 'first' ? [false, true] : [true, false];
+    const canary = { sings: async () => sings.shift() ?? true };
+    const { rig, deps } = await openUnknown({ canary });
+    await rig.passTime(QUOTE_LIFE_MS + GRACE_MS);
+    await lookMany(rig, deps, 2);
+    expect(await rig.payout()).toMatchObject({ state: 'unknown', quoteId: expect.any(String) });
     await lookMany(rig, deps, 2);
     expect((await rig.payout()).state).toBe('ready');
   });
@@ -223,7 +242,7 @@ describe('a not-found', () => {
     await rig.pay(deps);
     await rig.passTime(DAY_MS);
     await lookMany(rig, deps);
-    expect(await rig.payout()).toMatchObject({ state: 'unknown', seen2xx: true });
+    expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_NOT_PROVABLE', seen2xx: true });
     expect(rig.service.payments()).toHaveLength(1);
   });
 

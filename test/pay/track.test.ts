@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { trackPayout } from '../../src/pay/track.ts';
-import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { GRACE_MS, openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import type { Json } from '../support/scripted-service.ts';
 
@@ -33,6 +33,38 @@ async function openAccepted(): Promise<{
 }
 
 describe('an accepted payout', () => {
+  test('whose payment the service does not know any more is held after twelve graces, and accepted when it is found', async () => {
+    const { rig, deps, track } = await openAccepted();
+    const book = rig.service.book.splice(0);
+    await track();
+    await rig.passTime(11 * GRACE_MS);
+    await track();
+    expect((await rig.payout()).state).toBe('accepted');
+    await rig.passTime(2 * GRACE_MS);
+    await track();
+    expect(await rig.payout()).toMatchObject({
+      state: 'held',
+      reasonCode: 'E_PAYMENT_GONE',
+      reason: expect.stringContaining(`made the payment ${rig.service.payments()[0]?.quoteId}`),
+    });
+    rig.service.book.push(...book);
+    await rig.lookUp(deps);
+    expect(await rig.payout()).toMatchObject({ state: 'accepted', reasonCode: null });
+  });
+
+  test('whose payment is found again before that begins anew', async () => {
+    const { rig, track } = await openAccepted();
+    for (let round = 0; round < 2; round++) {
+      const book = rig.service.book.splice(0);
+      await track();
+      await rig.passTime(8 * GRACE_MS);
+      await track();
+      rig.service.book.push(...book);
+      await track();
+      expect(await rig.payout()).toMatchObject({ state: 'accepted', notFoundAt: null });
+    }
+  });
+
   test.each([
     ['COMPLETED', 'completed'],
     ['FAILED', 'failed'],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { hashReference } from '../../src/intake/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { ArmAnswer } from '../../src/ledger/payouts.ts';
 import type { Run } from '../../src/payout.ts';
@@ -71,12 +72,13 @@ async function endOfProcess(): Promise<never> {
 const by = (actor: string, sha256 = SHA256) => ({ actor, sha256 });
 
 async function arm(run: Run, line: number, deps: ApproveDeps): Promise<ArmAnswer> {
-  const { version, rowHash } = await payoutAt(ledger, { runId: run.id, line });
+  const { version, rowHash, row } = await payoutAt(ledger, { runId: run.id, line });
   return await ledger.payouts.arm({
     runId: run.id,
     line,
     version,
     rowHash,
+    referenceHash: hashReference(row.reference),
     quoteId: `q-${line}`,
     quoteExpiresAt: 1,
     owner: 'test',

@@ -103,11 +103,12 @@ export async function movePayout(ledger: Ledger, place: PayoutPlace, ...states: 
 
 /** Arms a payout, as the step before its payment request does. */
 export async function armPayout(ledger: Ledger, place: PayoutPlace, quoteId: string): Promise<void> {
-  const { version, rowHash } = await payoutAt(ledger, place);
+  const { version, rowHash, row } = await payoutAt(ledger, place);
   const answer = await ledger.payouts.arm({
     ...place,
     version,
     rowHash,
+    referenceHash: hashReference(row.reference),
     quoteId,
     quoteExpiresAt: 1,
     owner: 'test',

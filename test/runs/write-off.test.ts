@@ -161,6 +161,24 @@ describe('a data directory that two people write off', () => {
     expect([dead.result, dead.state]).toEqual(['forbidden', 'held']);
   });
 
+  test('doubts what is held here and was never sent: people may have allowed it since, and it was sent from there', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    const held = { runId, line: 2 };
+    await movePayout(desk.ledger, held, { to: 'held', fields: { rc: 'E_LIMIT', rs: 'above the limit' } });
+    await forgotten(async () => {
+      await movePayout(desk.ledger, held, { to: 'ready' });
+      await armOn(host('dir-b'), runId, [2]);
+    });
+    expect(await readPayout(desk.ledger, held)).toMatchObject({ state: 'held', reasonCode: 'E_LIMIT', quoteId: null });
+    await writeOff('anna');
+    expect(await writeOff('bob')).toEqual({ result: 'done', held: 2, missing: [] });
+    expect(await readPayout(desk.ledger, held)).toMatchObject({
+      state: 'held',
+      reasonCode: 'E_DIR_LOST',
+      quoteId: null,
+    });
+  });
+
   test('holds rows of a run that is still being recorded, those that come later too', async () => {
     const rows = freshRows(3);
     const runId = await claimRun(desk.ledger, rows);
@@ -269,7 +287,9 @@ describe('writing off', () => {
     await writeOff('anna');
     expect((await desk.ledger.recovery.writeOff('dir-b', 'bob')).result).toBe('begun');
     const lines = { begun: [], 'held some': [2, 3], 'held all': [2, 3, 4, 5] }[how] ?? [];
-    for (const line of lines) await movePayout(desk.ledger, { runId, line }, { to: 'held' });
+    for (const line of lines) {
+      await movePayout(desk.ledger, { runId, line }, { to: 'held', fields: { rc: 'E_DIR_LOST', rs: 'written off' } });
+    }
     expect((await desk.ledger.head.season()).open).toBe(false);
     expect(await writeOff('bob')).toEqual({ result: 'done', held: 4 - lines.length, missing: [] });
     expect(await statesOf(runId)).toEqual(['held', 'held', 'held', 'held']);

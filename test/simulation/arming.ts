@@ -17,7 +17,10 @@ export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter,
   if (store.armings < sawCounter) closeSeason(store);
   const entry = store.entries.get(entryId(arming.runId, arming.line));
   const refusal = refusalOf(store, entry, { arming, dataDirId, now });
+  if (refusal === 'reference')
+    return { armed: false, refusal, holder: store.references.get(arming.referenceHash) ?? '' };
   if (refusal !== undefined || entry === undefined) return { armed: false, refusal: refusal ?? 'changed' };
+  store.references.set(arming.referenceHash, entryId(arming.runId, arming.line));
   const counter = ++store.armings;
   if (entry.state === 'ready') {
     store.quotes.set(arming.quoteId, entryId(arming.runId, arming.line));
@@ -50,13 +53,15 @@ function refusalOf(
   store: Store,
   entry: Entry | undefined,
   { arming, dataDirId, now }: Omit<ArmingAt, 'sawCounter'> & { arming: Arming },
-): ArmRefusal | undefined {
+): ArmRefusal | 'reference' | undefined {
   if (store.season !== store.server || store.dirs.get(dataDirId) !== store.server) return 'season';
   if (store.halt !== null) return 'halted';
   if (store.waitUntil > now) return 'wait';
   if (store.runs.get(arming.runId)?.state !== 'paying') return 'run';
   if (entry === undefined || entry.version !== arming.version || !isInTable(entry, 'armed', {})) return 'changed';
   if (entry.rowHash !== arming.rowHash) return 'row';
+  const own = entryId(arming.runId, arming.line);
+  if ((store.references.get(arming.referenceHash) ?? own) !== own) return 'reference';
   if (entry.state === 'quoted') {
     if (entry.quote !== arming.quoteId || entry.credentials !== arming.credentials) return 'changed';
     return entry.armings >= ARMINGS_OF_A_QUOTE ? 'armings' : undefined;

@@ -3,6 +3,7 @@ import { silentLog } from '../../src/log.ts';
 import { type Answer, notSent } from '../../src/service/answer.ts';
 import { type Brake, retryAfterMs } from '../../src/service/brake.ts';
 import type { Service } from '../../src/service/client.ts';
+import { openClockDifference } from '../../src/service/clock-difference.ts';
 import { openOutage } from '../../src/service/outage.ts';
 import { TokenRefused, TokenUnavailable } from '../../src/service/token.ts';
 import { latencyMs, type Plan } from './plan.ts';
@@ -35,6 +36,7 @@ export function openClient(parts: ClientParts): Service {
   const { world, plan, service, actor, clock, brake, credentials } = parts;
   const { dice } = world;
   const outage = openOutage({ clock, random: parts.random, log: silentLog, signal: NEVER });
+  const clockDifference = openClockDifference();
   let held: number | undefined;
   const fault = (name: Parameters<Plan['faults']['has']>[0], share: number): boolean =>
     !parts.isCalm() && plan.faults.has(name) && dice.chance(share);
@@ -46,6 +48,7 @@ export function openClient(parts: ClientParts): Service {
     body: string,
     { token, sendBefore }: { token: number; sendBefore: number },
   ): Promise<Answer> {
+    const askedAt = clock.now();
     return new Promise((resolve) => {
       let settled = false;
       const settle = (answer: Answer): void => {
@@ -73,7 +76,8 @@ export function openClient(parts: ClientParts): Service {
           run: () => settle({ kind: 'lost', reason: 'time-out', status: null }),
         });
         const reply: Reply = (answer) => {
-          world.after(0, { actor, label: `${kind} answered ${wordOf(answer)}`, run: () => settle(noted(answer)) });
+          const run = (): void => settle(noted(answer, askedAt));
+          world.after(0, { actor, label: `${kind} answered ${wordOf(answer)}`, run });
         };
         service.send(kind, { body, credentials, token, reply });
       };
@@ -85,7 +89,10 @@ export function openClient(parts: ClientParts): Service {
     });
   }
 
-  function noted(answer: Answer): Answer {
+  function noted(answer: Answer, askedAt: number): Answer {
+    if (answer.kind === 'answered' && answer.date !== null) {
+      clockDifference.saw(answer.date, { askedAt, answeredAt: clock.now() });
+    }
     if (answer.kind === 'answered' && answer.status === 429) {
       brake.hold(retryAfterMs(answer.retryAfter, answer.date, clock.now()));
     }
@@ -125,6 +132,7 @@ export function openClient(parts: ClientParts): Service {
   return {
     fingerprint: credentials,
     isAway: () => outage.isAway(),
+    clockDifferenceMs: () => clockDifference.ms(),
     async ready() {
       await outage.waitedOut();
       await fresh();
@@ -138,10 +146,15 @@ export function openClient(parts: ClientParts): Service {
       return bear(token, answer);
     },
     readPayment: (id) => ask('look-up', id),
-    listIdentities: async () => notSent('not simulated'),
-    testToken: async () => notSent('not simulated'),
+    listIdentities: async () => quiet({ data: [] }),
+    testToken: async () => quiet({}),
     close: async () => {},
   };
+}
+
+/** What is asked when no payment is known yet. */
+function quiet(json: unknown): Answer {
+  return { kind: 'answered', status: 200, date: null, retryAfter: null, json, requestId: null };
 }
 
 function wordOf(answer: Answer): string {

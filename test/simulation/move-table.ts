@@ -15,7 +15,7 @@ const TABLE: Readonly<Record<RowState, Readonly<Partial<Record<PayoutState, Guar
   unknown: { accepted: 'any', ready: 'proven-dead', cancelled: 'proven-dead', held: 'any' },
   rejected: { accepted: 'sent' },
   held: { ready: 'never-sent', cancelled: 'never-sent', accepted: 'sent', rejected: 'sent' },
-  accepted: { completed: 'any', failed: 'any', returned: 'any' },
+  accepted: { completed: 'any', failed: 'any', returned: 'any', held: 'any' },
   completed: { returned: 'any' },
   failed: {},
   returned: {},

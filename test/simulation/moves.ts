@@ -1,7 +1,6 @@
 import type { MoveAnswer, PayoutMove, PayoutPlace } from '../../src/ledger/payouts.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';
-import { holderOf } from './references.ts';
 import { ENDS, type Entry, entryId, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /* What the scripts do to a payout, in memory. */
@@ -49,10 +48,9 @@ export function applyMove(
   store.watch?.(entry, from, actor);
 }
 
-export function movePayout(store: Store, asked: PayoutMove, now: number): MoveAnswer {
-  const entry = store.entries.get(entryId(asked.runId, asked.line));
+export function movePayout(store: Store, move: PayoutMove, now: number): MoveAnswer {
+  const entry = store.entries.get(entryId(move.runId, move.line));
   if (entry === undefined) return { result: 'missing', version: 0, state: '', badOutcomes: 0 };
-  const move = heldInstead(store, entry, { move: asked, now }) ?? asked;
   const answer = (result: MoveAnswer['result'], badOutcomes = 0): MoveAnswer => {
     return { result, version: entry.version, state: entry.state, badOutcomes };
   };
@@ -68,22 +66,6 @@ export function movePayout(store: Store, asked: PayoutMove, now: number): MoveAn
   if (to !== undefined) return answer('moved', changeState(store, entry, { move, to, now }));
   noteOn(store, entry, { move, now });
   return answer('moved');
-}
-
-/** A payout that was restored beside a later one with its reference is not paid again without people. */
-function heldInstead(
-  store: Store,
-  entry: Entry,
-  { move, now }: { move: PayoutMove; now: number },
-): PayoutMove | undefined {
-  if (move.to !== 'ready' || entry.state !== 'unknown' || entry.duplicateOf === null) return undefined;
-  if (cancelledInstead(store, entry, move)) return undefined;
-  const own = entryId(entry.runId, entry.line);
-  const holder = holderOf(store, entry.duplicateOf, { own, rememberMs: Number.POSITIVE_INFINITY, now });
-  if (holder === undefined) return undefined;
-  const { dropQuote: _kept, ...rest } = move;
-  const rs = `the reference was used by payout ${holder}`;
-  return { ...rest, to: 'held', reason: 'E_DUP_HISTORY', fields: { rc: 'E_DUP_HISTORY', rs } };
 }
 
 function cancelledInstead(store: Store, entry: Entry, move: PayoutMove): boolean {
@@ -125,8 +107,8 @@ function changeState(
 ): number {
   const hadQuote = entry.quote !== null;
   if (hadQuote && move.dropQuote !== undefined) dropQuote(store, entry, move.dropQuote);
-  write(entry, move, { hadQuote });
   if (entry.state === 'held' && to === 'ready') allow(store, entry, move);
+  write(entry, move, { hadQuote });
   const bad = noteOutcome(store.runs.get(entry.runId), entry, { to, remembered: move.outcomesRemembered });
   const { actor, reason, exchange = '' } = move;
   const dueMs = move.dueMs === 'as-it-is' ? undefined : ceil(move.dueMs);
@@ -144,7 +126,7 @@ function allow(store: Store, entry: Entry, { actor, reason }: PayoutMove): void 
   run.finishedAt = null;
   delete run.fields['deadQuotesFound'];
   store.live.add(run.id);
-  run.events.push({ event: run.state, actor, reason });
+  run.events.push({ event: run.state, actor, reason: `row ${entry.line} was allowed: ${reason}` });
 }
 
 function noteOutcome(
@@ -175,7 +157,9 @@ function dropQuote(store: Store, entry: Entry, why: 'not-sent' | 'proven-dead'):
 }
 
 function write(entry: Entry, move: PayoutMove, { hadQuote }: { hadQuote: boolean }): void {
-  if (move.fields !== undefined) Object.assign(entry.more, move.fields);
+  const { rfh, ...fields } = move.fields ?? {};
+  if (rfh !== undefined) entry.duplicateOf = rfh;
+  Object.assign(entry.more, fields);
   if (move.without !== undefined) forget(entry, move.without);
   if (move.spentQuoteId !== undefined && !hadQuote) entry.quote = move.spentQuoteId;
 }

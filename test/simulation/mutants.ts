@@ -134,8 +134,7 @@ export const MUTANTS: readonly Mutant[] = [
         ...payouts,
         async read(place) {
           const reading = await payouts.read(place);
-          const { payout } = reading;
-          return payout === undefined ? reading : { ...reading, payout: { ...payout, quoteLifeMs: -3_600_000 } };
+          return reading.payout?.state === 'unknown' ? { ...reading, now: reading.now + 3_600_000 } : reading;
         },
       }),
     },

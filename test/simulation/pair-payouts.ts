@@ -1,3 +1,4 @@
+import { hashReference } from '../../src/intake/reference-hash.ts';
 import type { Arming, PayoutMove } from '../../src/ledger/payouts.ts';
 import { proposalField } from '../../src/ledger/record.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';
@@ -20,6 +21,7 @@ export function arm(pair: Pair): void {
     ...place,
     version: (payout?.version ?? 1) + (!isTidy && dice.chance(0.1) ? 1 : 0),
     rowHash: !isTidy && dice.chance(0.03) ? 'other' : (payout?.rowHash ?? ''),
+    referenceHash: !isTidy && dice.chance(0.03) ? '0123456789abcdef' : hashReference(payout?.row.reference ?? ''),
     quoteId,
     quoteExpiresAt: dice.chance(0.2) ? null : 1_900_000_000_000,
     owner: dice.pick(['w1', 'w2']),
@@ -106,6 +108,7 @@ function drawWrites({ dice, quotes }: Pair): Partial<PayoutMove> {
     ...(dice.chance(0.1) ? { lu: String(dice.between(1, 9)) } : {}),
     ...(dice.chance(0.1) ? { ps: dice.pick(['PROCESSING', 'COMPLETED']), dam: '99', fe: '1 USD,2 MXN' } : {}),
     ...(dice.chance(0.05) ? { ok: '1' } : {}),
+    ...(dice.chance(0.02) ? { rfh: hashReference(`INV-${dice.between(2, 6)}`) } : {}),
     ...(dice.chance(0.04) ? { pid: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() } : {}),
     ...(dice.chance(0.05)
       ? proposalField({ decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine' })

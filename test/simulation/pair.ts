@@ -43,6 +43,7 @@ export async function teachScripts(server: TestRedis): Promise<void> {
     ...place,
     version: 1,
     rowHash: '',
+    referenceHash: '',
     quoteId: 'q',
     quoteExpiresAt: null,
     owner: '',

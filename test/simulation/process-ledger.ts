@@ -1,6 +1,7 @@
 import type { Head } from '../../src/ledger/head.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Payouts } from '../../src/ledger/payouts.ts';
+import type { References } from '../../src/ledger/references.ts';
 import type { Run, RunState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';
 import type { Happening } from './happenings.ts';
@@ -40,7 +41,14 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
   const line = openLine(setting, parts.actor);
   const payouts = openPayouts(line, parts);
   const audit = { append: () => line.ask('audit', () => ({ number: 1, hash: '' })) };
-  const ledger = { payouts, head: openHead(line), runs: openRuns(line), audit, slices: {} };
+  const ledger = {
+    payouts,
+    head: openHead(line),
+    runs: openRuns(line),
+    audit,
+    references: openReferences(line),
+    slices: {},
+  };
   return { ledger: ledger as unknown as Ledger, head: openSeasonHead(line, payouts) };
 }
 
@@ -118,6 +126,12 @@ function openPayouts(
       change('defer', (store, now) => deferPayout(store, place, { ms, quoteFailed, now })),
   };
   return payouts;
+}
+
+function openReferences({ ask }: Line): References {
+  return {
+    holders: (hashes) => ask('references', ({ references }) => hashes.map((hash) => references.get(hash) ?? null)),
+  };
 }
 
 function openHead({ setting, ask }: Line): Partial<Head> {

@@ -2,6 +2,7 @@ import type { Random } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Payouts } from '../../src/ledger/payouts.ts';
 import { silentLog } from '../../src/log.ts';
+import { openCanary } from '../../src/pay/canary.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
@@ -14,6 +15,7 @@ import { openProcessLedger } from './process-ledger.ts';
 import { ensureSeason, keepSeason } from './season.ts';
 import type { Setting } from './setting.ts';
 import { openStopping, type Stopping } from './stopping.ts';
+import type { Store } from './store.ts';
 import { type Actor, clockOf } from './world.ts';
 
 /** A machine with a data directory; its processes come and go. */
@@ -71,6 +73,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     credentials: as.credentials,
     onLeaving: (body) => setting.checks.leaves(body, { owner: as.name, disk, service }),
   });
+  const asked = mutation.service?.(client) ?? client;
   const intents = openFakeIntents(setting, { clock, disk });
   const payouts: Payouts = {
     ...ledger.payouts,
@@ -95,7 +98,12 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     runs: ledger.runs,
     head: ledger.head,
     intents: mutation.intents?.(intents) ?? intents,
-    service: mutation.service?.(client) ?? client,
+    service: asked,
+    canary: openCanary({
+      service: asked,
+      known: async () => knownPayment(setting.redis.store(), as.credentials),
+      clock,
+    }),
     pace,
     trackPace: pace,
     quoteLead: openQuoteLead(),
@@ -119,6 +127,15 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   };
 }
 
+/** The steps of `findKnownPayment` in src/runs/known-payment.ts. */
+function knownPayment({ entries }: Store, credentials: string): string | undefined {
+  for (const entry of entries.values()) {
+    if (entry.credentials !== credentials || (entry.state !== 'completed' && entry.state !== 'accepted')) continue;
+    return entry.more['pid'] ?? entry.quote ?? undefined;
+  }
+  return undefined;
+}
+
 function rulesOf(plan: Plan, mutation: Mutation): PayRules {
   const { armDeadlineMs, requestTimeoutMs, quoteGraceMs, notFoundGapMs, trackEveryMs, breaker, told } = plan;
   const rules: PayRules = {
@@ -131,6 +148,7 @@ function rulesOf(plan: Plan, mutation: Mutation): PayRules {
     payoutCategory: 'BANK',
     payinCategory: 'PRE_FUNDING',
     capabilities: told,
+    notFoundCodes: new Set(['USR_002']),
   };
   return mutation.rules === undefined ? rules : { ...rules, ...mutation.rules };
 }

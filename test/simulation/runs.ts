@@ -91,7 +91,7 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
       entry.state = 'held';
       entry.duplicateOf = record.referenceHash;
       entry.more['rc'] = 'E_DUP_HISTORY';
-      entry.more['rs'] = `the reference was used by payout ${earlier}`;
+      entry.more['rs'] = `its reference belongs to payout ${earlier}`;
     }
   }
   if (entry.state === 'ready' && run.fields['doubted'] !== undefined) {

@@ -11,12 +11,15 @@ const SETTLE_MS_MAX = 240_000;
 const LOOK_UP_MS_MAX = 30_000;
 const CONFIRMED_MS_MAX = 60_000;
 
+/** Clocks of processes differ by that much at most from the world's, and the difference is seen and waited for. */
+const PROCESS_SKEW_MS_MAX = 60_000;
+
 /** How long it may take after the last fault until every payout is settled. */
 export function settleMsMaxOf(plan: Plan): number {
   // Every quote of a payout may have to be proven dead; a quote whose life is not known is waited for by either clock.
-  const skewMs = Math.abs(plan.serviceSkewMs - plan.redisSkewMs);
-  const proofMs = (plan.quoteLifeMs ?? 0) + plan.quoteGraceMs + plan.notFoundGapMs + LOOK_UP_MS_MAX;
-  return SETTLE_MS_MAX + QUOTES_PER_PAYOUT_MAX * proofMs + skewMs;
+  const skewMs = 2 * (Math.abs(plan.serviceSkewMs) + Math.abs(plan.redisSkewMs) + PROCESS_SKEW_MS_MAX);
+  const proofMs = (plan.quoteLifeMs ?? 0) + plan.quoteGraceMs + plan.notFoundGapMs + LOOK_UP_MS_MAX + skewMs;
+  return SETTLE_MS_MAX + QUOTES_PER_PAYOUT_MAX * proofMs;
 }
 
 /** Whether every payout has come to where it stays. `calmMs`: for how long no fault has happened; 0 while they do. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
+import { NOT_FOUND_CODE } from '../../src/capabilities.ts';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import { CAPABILITIES } from '../../src/config.ts';
 import { hashReference } from '../../src/intake/reference-hash.ts';
@@ -16,6 +17,7 @@ import { rowFields } from '../../src/ledger/record.ts';
 import { ensureSeason } from '../../src/ledger/season.ts';
 import { openTokenStore } from '../../src/ledger/token-store.ts';
 import { silentLog } from '../../src/log.ts';
+import type { Canary } from '../../src/pay/canary.ts';
 import { type At, goOn } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { lookUpPayout } from '../../src/pay/look-up.ts';
@@ -23,7 +25,7 @@ import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
 import { openSharedBrake } from '../../src/pay/shared-brake.ts';
 import type { PayResult } from '../../src/pay/step-result.ts';
-import type { Payout, PayoutRow, Run, RunState } from '../../src/payout.ts';
+import { type Payout, type PayoutRow, payoutId, type Run, type RunState } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { openService } from '../../src/service/client.ts';
 import type { TokenStore } from '../../src/service/token.ts';
@@ -69,6 +71,8 @@ export interface ProcessOptions {
   readonly armingSocket?: string;
   /** A token at hand, so that none has to be asked for. */
   readonly hasToken?: boolean;
+  /** One that always sings, unless told. */
+  readonly canary?: Canary;
 }
 
 export interface PayRig {
@@ -87,7 +91,7 @@ export interface PayRig {
   moveRun(to: RunState): Promise<void>;
   /** Every arming in the intent logs. */
   intentLines(): Promise<IntentLine[]>;
-  /** Time passes at the service, and in Redis as far as the payouts' armings go. */
+  /** Time passes at the service, and for processes that read Redis's or their own clock. */
   passTime(ms: number): Promise<void>;
   /** Milliseconds that the service asked everybody to wait. */
   waitMs(): Promise<number>;
@@ -104,6 +108,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
   const { redis, socket } = testRedis;
   const prefix = freshPrefix();
   const service = await startScriptedService();
+  const time: RigTime = { passedMs: 0, atArming: new Map() };
   const dataDir = await mkdtemp(join(tmpdir(), 'payrun-pay-'));
   onTestFinished(async () => {
     await service.close();
@@ -138,7 +143,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
     prefix,
     dataDir,
     runId,
-    process: (options = {}) => openProcess({ redis, socket, prefix, dataDir, service }, options),
+    process: (options = {}) => openProcess({ redis, socket, prefix, dataDir, service, time }, options),
     pay: (deps, line, signal = new AbortController().signal) =>
       payPayout(deps, { ...place(line), fileSha256: FILE_SHA256 }, signal),
     lookUp: (deps, line) => lookUpPayout(deps, place(line)),
@@ -163,10 +168,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
     },
     async passTime(ms) {
       service.passTime(ms);
-      for (const [index] of rows.entries()) {
-        const key = `${prefix}:p:${runId}:${index + 2}`;
-        if ((await redis.hexists(key, 'aa')) === 1) await redis.hincrby(key, 'aa', -ms);
-      }
+      time.passedMs += ms;
     },
     waitMs: async () => Math.max(0, await redis.pttl(`${prefix}:wait`)),
     record: (line = 2) => redis.hgetall(`${prefix}:p:${runId}:${line}`),
@@ -224,11 +226,20 @@ interface RigParts {
   readonly prefix: string;
   readonly dataDir: string;
   readonly service: ScriptedService;
+  readonly time: RigTime;
+}
+
+/** Redis's clock cannot be set: what processes read of it is moved instead. */
+interface RigTime {
+  passedMs: number;
+  /** By the payout, how much had passed when it was armed last. */
+  readonly atArming: Map<string, number>;
 }
 
 async function openProcess(parts: RigParts, options: ProcessOptions): Promise<PayDeps> {
   const { redis, prefix, dataDir } = parts;
-  const { clock = systemClock, at = goOn } = options;
+  const { time } = parts;
+  const { clock = { ...systemClock, now: () => systemClock.now() + time.passedMs }, at = goOn } = options;
   const log = silentLog;
   const arming = await connectRedis({ socket: options.armingSocket ?? parts.socket }, { name: 'test', kind: 'arming' });
   onTestFinished(() => arming.disconnect());
@@ -243,6 +254,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     payoutCategory: 'BANK',
     payinCategory: 'PRE_FUNDING',
     capabilities: new Set(CAPABILITIES),
+    notFoundCodes: new Set([NOT_FOUND_CODE]),
     ...options.rules,
   };
   const brake = openSharedBrake(ledger.head, { clock, log });
@@ -279,15 +291,25 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     payouts: {
       ...ledger.payouts,
       async read(place) {
-        const reading = await ledger.payouts.read(place);
+        const { payout, ...reading } = await ledger.payouts.read(place);
         brake.learn(reading.waitMs);
-        return reading;
+        const moved = { ...reading, now: reading.now + time.passedMs };
+        if (payout === undefined || payout.armedAt === null) return { ...moved, payout };
+        const armedAt = payout.armedAt + (time.atArming.get(payoutId(payout)) ?? 0);
+        // No test waits for the 24 hours after which nothing is tried any more.
+        const history = payout.history.map((entry) => ({ ...entry, at: entry.at + time.passedMs }));
+        return { ...moved, payout: { ...payout, armedAt, history } };
+      },
+      arm(asked) {
+        time.atArming.set(payoutId(asked), time.passedMs);
+        return ledger.payouts.arm(asked);
       },
     },
     runs: ledger.runs,
     head: ledger.head,
     intents,
     service,
+    canary: options.canary ?? { sings: async () => true },
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: undefined }),
     quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: undefined }),

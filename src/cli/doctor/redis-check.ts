@@ -27,7 +27,7 @@ export async function examineRedis(place: Place): Promise<void> {
     const findings = await check('Redis durability', () => checkDurability(redis, config));
     const overrides = findings?.map(({ setting }) => `redis ${setting}`);
     const isKnown = overrides !== undefined && capabilities !== undefined;
-    const safety = isKnown ? safetyOf(config, capabilities.known, overrides) : undefined;
+    const safety = isKnown ? safetyOf(config, capabilities, overrides) : undefined;
     const own = { prefix: config.prefix, dataDirId: place.folder.id };
     await examineLedger(openLedger({ redis, arming: redis }, own), { ...place, safety });
   } finally {

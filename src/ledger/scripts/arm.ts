@@ -5,18 +5,18 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
  *
  * KEYS[1] prefix
- * ARGV[1] JSON array of { r run, l line, v version, h row hash, q quote id, x expiry or '', o owner, c credentials,
+ * ARGV[1] JSON array of { r run, l line, v version, h row hash, rf hash of the reference, q quote id, x expiry or '', o owner, c credentials,
  *         e due after ms, y the quote's exchange, f further fields, ap digest of what must
  *         be approved or nil, m limits or nil: { o ms by which their days begin before
  *         UTC's, b hash of the beneficiary, s what it counts as: a list of { c currency, a minor units or nil, p, r, d, n the
  *         most for a payout, a run, a day and a beneficiary a day, in minor units or nil } } }; ARGV[2] data directory;
  *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw;
  *         ARGV[5] server to which its other commands lead, or ''
- * Returns [replicas, answers, 1 where ARGV[5] names another server | 0]: each answer is ['armed', version, arming counter, time], ['limit', limit, currency] or
- *         [refusal].
+ * Returns [replicas, answers, 1 where ARGV[5] names another server | 0]: each answer is ['armed', version, arming counter, time], ['limit', limit, currency],
+ *         ['reference', the payout that has it] or [refusal].
  *
  * Invariant: a payout is armed only in an open season of this very server, which knows of every arming that the caller
- * knows, from a data directory whose intent logs were compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, with a quote that no payout ever armed before (or, again,
+ * knows, from a data directory whose intent logs were compared for it, with no halt and no wait, in a run that is being paid, from the version and row that the caller saw, while its reference is its own, with a quote that no payout ever armed before (or, again,
  * its own present one), and never beyond a limit: what a payout adds to the sums counts from its first arming, in the same
  * call, until it comes to nothing. A second run of the same call finds another version and answers 'changed'.
  */
@@ -54,11 +54,20 @@ local function isBlocked(p)
   return hasBlocked and redis.call('HEXISTS', BLOCKED, p.beneficiary or '') == 1
 end
 
+-- The payout to which a later run, people or a restore gave this one's reference.
+local function referenceHolder(e)
+  local holder = redis.call('HGET', referencesKey(e.rf), e.rf)
+  if holder and holder ~= e.r .. '-' .. e.l then return holder end
+  return nil
+end
+
 local function refusal(e, p)
   if stop then return stop end
   if runState(e.r) ~= 'paying' then return 'run' end
   if not p or p.version ~= e.v or not mayMove(p, 'armed', '') then return 'changed' end
   if p.rowHash ~= e.h then return 'row' end
+  local holder = referenceHolder(e)
+  if holder then return 'reference', holder end
   if not isApproved(e) then return 'approval' end
   if isBlocked(p) then return 'blocked' end
   if p.state == 'quoted' then
@@ -120,13 +129,14 @@ end
 local answers = {}
 for i, e in ipairs(cjson.decode(ARGV[1])) do
   local p = load(e.r, e.l)
-  local refused = refusal(e, p)
+  local refused, about = refusal(e, p)
   local limit = not refused and countAmounts(e, p)
   if refused then
-    answers[i] = { refused }
+    answers[i] = { refused, about }
   elseif limit then
     answers[i] = limit
   else
+    redis.call('HSETNX', referencesKey(e.rf), e.rf, e.r .. '-' .. e.l)
     local counter = redis.call('HINCRBY', HEAD, 'armings', 1)
     local isNew = p.state == 'ready'
     if isNew then redis.call('HSET', quotesKey(e.q), e.q, e.r .. '-' .. e.l) end

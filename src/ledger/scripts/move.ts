@@ -92,13 +92,6 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   local p = load(e.r, e.l)
   local to = e.t
   if to == 'ready' and e.k and p and p.state == 'unknown' and redis.call('HGET', runKey(e.r), 'state') == 'cancelled' then to = 'cancelled' end
-  -- A payout that was restored beside a later one with its reference is not paid again without people.
-  local hash = to == 'ready' and p and p.state == 'unknown' and redis.call('HGET', p.key, 'rfh')
-  local holder = hash and holderOf(hash, { own = e.r .. '-' .. e.l, at = at, forMs = math.huge })
-  if holder then
-    to, e.w, e.y = 'held', nil, 'E_DUP_HISTORY'
-    e.f = { rc = 'E_DUP_HISTORY', rs = 'the reference was used by payout ' .. holder }
-  end
   if not p then
     answers[i] = { 'missing', 0, '' }
   elseif e.v and p.version ~= e.v then

@@ -138,18 +138,6 @@ local function applyMove(p, to, m)
   return version
 end
 
--- The payout that has a reference, unless it gave it free (design 6) or was settled longer ago than it is remembered.
-local function holderOf(hash, m)
-  local earlier = redis.call('HGET', referencesKey(hash), hash)
-  if not earlier or earlier == m.own then return nil end
-  local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
-  local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
-  if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
-  local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or m.at)
-  if m.at - usedAt > m.forMs and (not f[1] or SETTLED[f[1]]) then return nil end
-  return earlier
-end
-
 -- Whether each row of the run's file has a record.
 local function hasAllRows(run)
   local recorded = 0

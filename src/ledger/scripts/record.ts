@@ -25,6 +25,18 @@ local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAll
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
+-- The payout that has a reference, unless it gave it free (design 6) or was settled longer ago than it is remembered.
+local function holderOf(hash, m)
+  local earlier = redis.call('HGET', referencesKey(hash), hash)
+  if not earlier or earlier == m.own then return nil end
+  local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
+  local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
+  if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
+  local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or m.at)
+  if m.at - usedAt > m.forMs and (not f[1] or SETTLED[f[1]]) then return nil end
+  return earlier
+end
+
 -- Whether a payout came to nothing for certain, so that a like one is none too many.
 local function cameToNothing(run, line)
   local f = redis.call('HMGET', payoutKey(run, line), 's', 'q', 'ok')
@@ -63,9 +75,9 @@ local function whyHeld(row, id)
   local earlier = holderOf(row.h, { own = id, at = at, forMs = tonumber(ARGV[2]) })
   if not earlier then redis.call('HSET', referencesKey(row.h), row.h, id) end
   local twin = row.d and likelyTwin(row, id)
-  if earlier then return 'E_DUP_HISTORY', 'the reference was used by payout ' .. earlier end
-  if twin then return 'E_DUP_LIKELY', 'payout ' .. twin .. ' has the same beneficiary, amount and currency' end
   if recording[2] then return 'E_DIR_LOST', 'a data directory that may have sent it was written off' end
+  if earlier then return 'E_DUP_HISTORY', 'its reference belongs to payout ' .. earlier end
+  if twin then return 'E_DUP_LIKELY', 'payout ' .. twin .. ' has the same beneficiary, amount and currency' end
   return nil
 end
 

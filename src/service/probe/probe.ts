@@ -12,7 +12,7 @@ import { describeAnswer, openAsker } from './asker.ts';
 import { type FoundCapabilities, judgeCapabilities } from './capabilities.ts';
 import { AT_ONCE, BURST, CUT_AFTER_MS, gatherEvidence, LATE_MS } from './experiments.ts';
 import { answerQuestions, type Finding } from './questions.ts';
-import { paymentsOf, trialsOf } from './seen.ts';
+import { notFoundCodesOf, paymentsOf, trialsOf } from './seen.ts';
 
 /** A payment counts as visible in time if it is found within this share of the grace after its quote's end. */
 const VISIBLE_SHARE = 10;
@@ -48,6 +48,8 @@ export interface Plan {
 export interface ProbeResult {
   readonly findings: readonly Finding[];
   readonly capabilities: FoundCapabilities;
+  /** The codes in which it says that it does not know a payment; empty when it never said so. */
+  readonly notFoundCodes: readonly string[];
   /** Requests sent, those for tokens left out, and different payments seen. */
   readonly requests: number;
   readonly payments: number;
@@ -106,6 +108,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
     return {
       findings,
       capabilities: judgeCapabilities(evidence, findings),
+      notFoundCodes: notFoundCodesOf(evidence),
       requests: asker.requests(),
       payments: new Set(ids).size,
     };

@@ -20,6 +20,8 @@ export interface Seen {
   readonly status: number | null;
   /** For people: `201 INITIATED`, `400 USR_003`, `time-out`. */
   readonly text: string;
+  /** The service's code of a refusal. */
+  readonly code: string | null;
   readonly payment: ShownPayment | null;
 }
 
@@ -87,20 +89,21 @@ const initiatedSchema = z.object({
 export function seenOf(answer: Answer): Seen {
   if (answer.kind !== 'answered') {
     const status = answer.kind === 'lost' ? answer.status : null;
-    return { kind: 'nothing', status, text: answer.reason, payment: null };
+    return { kind: 'nothing', status, text: answer.reason, code: null, payment: null };
   }
   const { status, json } = answer;
   const reply = status === 200 || status === 201 ? parsePayment(json) : undefined;
   if (reply === undefined) return errorSeen(status, json);
   const initiatedAt = initiatedSchema.safeParse(json).data?.initiatedAt ?? null;
   const text = `${status} ${reply.paymentState ?? 'without a state'}`;
-  return { kind: 'payment', status, text, payment: { ...reply, initiatedAt } };
+  return { kind: 'payment', status, text, code: null, payment: { ...reply, initiatedAt } };
 }
 
 function errorSeen(status: number, json: unknown): Seen {
   const error = parseErrors(json)[0];
   const kind = REFUSALS.has(status) && error !== undefined ? 'refusal' : 'nothing';
-  return { kind, status, text: `${status} ${error?.code ?? error?.type ?? 'without an error body'}`, payment: null };
+  const text = `${status} ${error?.code ?? error?.type ?? 'without an error body'}`;
+  return { kind, status, text, code: error?.code ?? null, payment: null };
 }
 
 /** Whether a look-up found a payment: one with a state, and not the bare quote (design 3, rule 6). */
@@ -156,4 +159,10 @@ export function signOfAnother(trial: PaidTrial): string | undefined {
   if (sign !== undefined || trial.rest === null) return sign;
   const state = trial.rest.again.payment?.paymentState ?? null;
   return state === null || isAtRest(state) ? undefined : `a payment that was ${trial.rest.state} and began anew`;
+}
+
+/** The codes in which look-ups of payments that were not made said "not found". */
+export function notFoundCodesOf(evidence: Evidence): string[] {
+  const looks = trialsOf(evidence).flatMap(({ lookUps }) => lookUps.filter(isNotFound));
+  return [...new Set(looks.flatMap(({ code }) => (code === null ? [] : [code])))].toSorted();
 }

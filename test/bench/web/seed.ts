@@ -133,6 +133,7 @@ async function payRow(
     ...place,
     version: 1,
     rowHash: hashRow(row),
+    referenceHash: hashReference(row.reference),
     quoteId,
     quoteExpiresAt: null,
     owner: ACTOR,

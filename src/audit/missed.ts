@@ -1,0 +1,59 @@
+import { type AuditRecord, readEntry } from './entry.ts';
+
+const SHOWN_MAX = 10;
+
+/** What is written down and changes nothing that is paid: a log without it is no ledger that went back to other decisions. */
+const NO_DECISIONS: ReadonlySet<string> = new Set([
+  'report.downloaded',
+  'user.signed-in',
+  'user.sign-in-refused',
+  'run.attached',
+]);
+
+/** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
+export interface MissedDecisions {
+  /** For people: how many, and which. */
+  readonly text: string;
+  /** Identity ids of beneficiaries that were blocked last, and not let go since. */
+  readonly blocked: readonly AuditRecord[];
+  /** Runs whose last change was to be cancelled, or to be paused. */
+  readonly cancelled: readonly AuditRecord[];
+  readonly paused: readonly AuditRecord[];
+}
+
+/** Undefined when nothing was decided in what is missing. */
+export function missedDecisions(missing: readonly AuditRecord[]): MissedDecisions | undefined {
+  const decisions = missing.filter(({ action }) => !NO_DECISIONS.has(action));
+  if (decisions.length === 0) return undefined;
+  const last = new Map(decisions.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
+  const lastBy = (action: string): AuditRecord[] => [...last.values()].filter((record) => record.action === action);
+  return {
+    text: describe(decisions),
+    blocked: lastBy('beneficiary.blocked'),
+    cancelled: lastBy('run.cancelled'),
+    paused: lastBy('run.paused'),
+  };
+}
+
+function describe(decisions: readonly AuditRecord[]): string {
+  const shown = decisions.slice(0, SHOWN_MAX).map(({ number, action, target }) => `${number} ${action} ${target}`);
+  const more = decisions.length > SHOWN_MAX ? [`and ${decisions.length - SHOWN_MAX} more`] : [];
+  return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
+}
+
+/**
+ * The entries of a directory's copies that do not stand in Redis: all after the last one that does, for each entry's hash
+ * covers those before it. `lineAt` gives the line of a number in Redis.
+ */
+export async function missingIn(
+  copies: readonly AuditRecord[],
+  lineAt: (number: number) => Promise<string | undefined>,
+): Promise<readonly AuditRecord[]> {
+  const sorted = copies.toSorted((one, other) => one.number - other.number);
+  for (let index = sorted.length - 1; index >= 0; index--) {
+    const copy = sorted[index];
+    const line = copy === undefined ? undefined : await lineAt(copy.number);
+    if (line !== undefined && readEntry(line)?.hash === copy?.hash) return sorted.slice(index + 1);
+  }
+  return sorted;
+}

@@ -1,0 +1,52 @@
+import { type MissedDecisions, missedDecisions } from '../audit/missed.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Log } from '../log.ts';
+import { blockBeneficiary } from './block.ts';
+import { cancelRun, haltAll, pauseRun } from './control.ts';
+
+const ACTOR = 'payrun';
+
+interface MissedDeps {
+  readonly ledger: Ledger;
+  readonly log: Log;
+}
+
+/**
+ * Compares this directory's copies of the audit log with Redis, before a season may open. A Redis that forgot what people
+ * decided is halted with what is missing; blocks, cancels and pauses are done again at once, for they only stop (design 3,
+ * rule 4). What was said once is not said again.
+ */
+export async function redoMissedDecisions(deps: MissedDeps): Promise<void> {
+  const { audit } = deps.ledger;
+  const missing = await audit.missing();
+  if (missing.length === 0) return;
+  const missed = missedDecisions(missing);
+  if (missed !== undefined) await stopAndRedo(deps, missed);
+  await audit.noteMissing(missing);
+}
+
+async function stopAndRedo({ ledger, log }: MissedDeps, missed: MissedDecisions): Promise<void> {
+  log.error('Redis went back in time: what people decided is missing', { reason: missed.text });
+  const reason = `Redis went back in time; ${missed.text}`;
+  const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
+  if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
+  const again = (what: string): { actor: string; reason: string } => ({ actor: ACTOR, reason: `again: ${what}` });
+  for (const { target, details } of missed.blocked) {
+    await blockBeneficiary({ ledger }, target, again(details['reason'] ?? ''));
+  }
+  const control = { ledger, wake: async () => {} };
+  for (const [runs, stop] of [
+    [missed.cancelled, cancelRun],
+    [missed.paused, pauseRun],
+  ] as const) {
+    for (const { target, details } of runs) {
+      if (await canBeStopped(ledger, target)) await stop(control, target, again(details['reason'] ?? ''));
+    }
+  }
+}
+
+/** A run that this Redis never had, or that is over, has nothing to stop. */
+async function canBeStopped(ledger: Ledger, runId: string): Promise<boolean> {
+  const run = await ledger.runs.read(runId);
+  return run !== undefined && run.state !== 'finished' && run.state !== 'cancelled';
+}

@@ -1,0 +1,48 @@
+import { rfc3339 } from '../clock.ts';
+import { hashReference } from '../intake/reference-hash.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Payout, type PayoutState, payoutId, type Run } from '../payout.ts';
+
+/** What became of the payout that has the reference of another one, and what allowing that other one does to it. */
+const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
+  held: 'is held: if it is allowed later, it takes the reference back',
+  armed: 'may be paid at this moment: both are paid then',
+  quoted: 'may be paid at this moment: both are paid then',
+  unknown: 'may have been paid: both are paid then',
+  accepted: 'was accepted by the service: both are paid then',
+  completed: 'was paid: both are paid then',
+  failed: 'failed',
+  returned: 'was returned',
+  rejected: 'was rejected',
+  cancelled: 'was cancelled',
+};
+
+/**
+ * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
+ * at its turn, for a payout is paid only while its reference is its own (design 3, rule 2). Empty when there is none.
+ */
+export async function otherOfReference(
+  ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
+  payout: Payout,
+): Promise<readonly string[]> {
+  const [holder] = await ledger.references.holders([hashReference(payout.row.reference)]);
+  if (holder === undefined || holder === null || holder === payoutId(payout)) return [];
+  const runId = holder.slice(0, holder.lastIndexOf('-'));
+  const place = { runId, line: Number(holder.slice(runId.length + 1)) };
+  const [reading, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(runId)]);
+  if (reading.payout === undefined || run === undefined) return [`payout ${holder} had its reference before`];
+  const { state } = reading.payout;
+  const stands = state === 'ready' ? waitsIn(run) : STANDS[state];
+  return [`payout ${holder} has the same reference and ${stands}`];
+}
+
+function waitsIn(run: Run): string {
+  return `${whenPaid(run)} in run ${run.id} (${run.fileName}): once this one is allowed, that one is held instead`;
+}
+
+function whenPaid({ state, startAt }: Run): string {
+  if (state === 'paying') return 'is about to be paid';
+  if (state === 'awaiting-approval') return 'waits for approval';
+  if (startAt === 'schedule') return 'waits for the next schedule that starts runs';
+  return startAt === null ? 'waits' : `waits until ${rfc3339(startAt)}`;
+}

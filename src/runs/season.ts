@@ -1,0 +1,51 @@
+import type { Clock, Random } from '../clock.ts';
+import type { DataDir } from '../ledger/data-dir.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { ensureSeason, keepSeason } from '../ledger/season.ts';
+import type { Log } from '../log.ts';
+import { redoMissedDecisions } from './missed-decisions.ts';
+
+interface SeasonParts {
+  readonly config: { readonly armDeadlineMs: number };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly ledger: Ledger;
+}
+
+/** See `App`. */
+interface SeasonActs {
+  readonly ensureSeason: () => Promise<readonly string[]>;
+  readonly joinSeason: () => Promise<readonly string[]>;
+  readonly keepSeason: () => Promise<void>;
+}
+
+/** What a process does for the season (design 3, rule 4): what people decided is compared before the intent logs are. */
+export function openSeason({ config, clock, random, log, ledger }: SeasonParts, dataDir: DataDir): SeasonActs {
+  const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
+  const season = { head: ledger.head, ...place, clock, random, log };
+  const enter = async (arms: boolean): Promise<readonly string[]> => {
+    await redoMissedDecisions({ ledger, log });
+    return await ensureSeason({ ...season, arms });
+  };
+  const joinSeason = onceAtATime(() => enter(true));
+  return {
+    ensureSeason: onceAtATime(() => enter(false)),
+    joinSeason,
+    keepSeason: onceAtATime(async () => {
+      await keepSeason(season, joinSeason);
+      await ledger.audit.copyOthers();
+    }),
+  };
+}
+
+/** Callers that come while the task runs share its result. */
+function onceAtATime<T>(task: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= task().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}

@@ -1,0 +1,75 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';
+
+let processes: Processes;
+beforeAll(() => {
+  processes = buildProcesses();
+});
+afterAll(() => processes.remove());
+
+const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
+const REFERENCES = ['R-1', 'R-2', 'R-3'];
+
+describe('a reference that went to another payout', () => {
+  test(
+    'of a run that waited in the copy, was cancelled afterwards and paid by a corrected file: is paid once after the restore',
+    async () => {
+      const site = await openSite(processes);
+      const first = await site.worker();
+      const waiting = await site.submit('evening.csv', REFERENCES, '--at', LATER);
+      site.copy();
+      await site.does(['cancel', waiting, '--reason', 'wrong', '--as', 'anna']);
+      const corrected = await site.submit('corrected.csv', [...REFERENCES, 'R-4']);
+      await site.untilEnded(waiting, corrected);
+      expect(site.booked()).toBe(4);
+      await stopped(first);
+
+      // Without the copy of the audit log nobody knows that it was cancelled.
+      rmSync(join(site.cwd, 'one/audit'), { recursive: true });
+      await site.putBack();
+      const second = await site.worker();
+      await site.does(['submit', 'evening.csv'], 0);
+      await site.does(['submit', 'corrected.csv'], 0);
+      await site.release();
+      await site.resume(waiting, corrected);
+      await site.untilEnded(waiting, corrected);
+      expect(site.paidTwice()).toEqual([]);
+      const rows = await rowsByReference(site, waiting);
+      expect([...rows.values()].map(({ outcome, reasonCode }) => [outcome, reasonCode])).toEqual(
+        REFERENCES.map(() => ['held', 'E_DUP_HISTORY']),
+      );
+      expect(rows.get('R-1')?.['reason']).toContain(`${corrected}-2`);
+      await stopped(second);
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    'by two people who let a second file be paid: they see that the first one waits, and that one is held at its time',
+    async () => {
+      const site = await openSite(processes);
+      const worker = await site.worker();
+      const waiting = await site.submit('first.csv', REFERENCES, '--at', LATER);
+      const second = await site.submit('second.csv', [...REFERENCES, 'R-4']);
+      for (const reference of REFERENCES) {
+        const said = await site.byTwo(['allow', second, reference, '--reason', 'the first is wrong']);
+        for (const words of said) {
+          expect(words).toContain(`has the same reference and waits until ${LATER} in run ${waiting}`);
+          expect(words).toContain('once this one is allowed, that one is held instead');
+        }
+      }
+      await site.untilEnded(second);
+      expect(site.booked()).toBe(4);
+      await site.resume(waiting);
+      await site.untilEnded(waiting);
+      expect(site.paidTwice()).toEqual([]);
+      const rows = await rowsByReference(site, waiting);
+      expect([...rows.values()].map(({ outcome }) => outcome)).toEqual(REFERENCES.map(() => 'held'));
+      await stopped(worker);
+    },
+    TEST_MS_MAX,
+  );
+});

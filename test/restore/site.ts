@@ -1,0 +1,156 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { onTestFinished, vi } from 'vitest';
+import { payoutFile } from '../cli/payrun.ts';
+import { paidTwice, readBook } from '../support/paid-once.ts';
+import type { Ended, Processes, Started } from '../support/payrun-processes.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { type ServiceProcess, startService } from '../support/service-process.ts';
+
+export const TEST_MS_MAX = 4 * 60_000;
+const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
+
+export interface Listed {
+  readonly runId: string;
+  readonly state: string;
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+/** A company with one Redis, one service and hosts of its own; everything is done by commands. */
+export interface Site {
+  readonly cwd: string;
+  readonly server: TestRedis;
+  readonly service: ServiceProcess;
+  run(words: readonly string[], host?: string): Promise<Ended>;
+  /** The same, which must end with one of these codes. */
+  does(words: readonly string[], ...codes: readonly number[]): Promise<string>;
+  worker(host?: string): Promise<Started>;
+  /** Writes a file of these references and hands it in; gives its run. */
+  submit(name: string, references: readonly string[], ...more: readonly string[]): Promise<string>;
+  listed(): Promise<Listed[]>;
+  stateOf(runId: string): Promise<string>;
+  untilEnded(...runIds: readonly string[]): Promise<void>;
+  /** Keeps Redis's files as they are now. */
+  copy(): void;
+  /** Ends Redis and starts it on the files that were kept. */
+  putBack(): Promise<void>;
+  /** Two people release, once the season is open. */
+  release(): Promise<void>;
+  resume(...runIds: readonly string[]): Promise<void>;
+  /** Two people do the same act. */
+  byTwo(words: readonly string[]): Promise<string[]>;
+  /** References that the service's book has more than once. */
+  paidTwice(): string[];
+  booked(): number;
+  /** A file below the company's folder. */
+  textOf(name: string): string;
+  /** A host's copy of the audit log; empty before there is one. */
+  copiedAudit(host: string): string;
+}
+
+export async function openSite(processes: Processes, switches: readonly string[] = []): Promise<Site> {
+  const server = await startTestRedis();
+  onTestFinished(() => server.stop());
+  const service = await startService(processes, { switches });
+  const cwd = processes.folder();
+  const envOf = (host: string): Record<string, string> => ({
+    REDIS_URL: server.url,
+    ...service.settings(),
+    PAYRUN_DATA_DIR: join(cwd, host),
+    PAYRUN_ARM_DEADLINE: '500ms',
+    PAYRUN_TRACK_EVERY: '1s',
+    PAYRUN_TRACK_RATE: '1000',
+  });
+  const redisFiles = join(dirname(server.socket), 'appendonlydir');
+  const kept = join(cwd, 'kept');
+
+  const site: Site = {
+    cwd,
+    server,
+    service,
+    run: (words, host = 'one') => processes.run(words, { cwd, env: envOf(host) }),
+    async does(words, ...codes) {
+      const ended = await site.run(words);
+      const said = ended.stdout + ended.stderr;
+      const isExpected = (codes.length === 0 ? [0] : codes).some((code) => code === ended.code);
+      if (!isExpected) throw new Error(`payrun ${words.join(' ')} ended with ${ended.code}: ${said}`);
+      return said;
+    },
+    async worker(host = 'one') {
+      const started = processes.start(['worker'], { cwd, env: envOf(host) });
+      await started.said('is ready');
+      return started;
+    },
+    async submit(name, references, ...more) {
+      writeFileSync(join(cwd, name), payoutFile(references.map((reference, index) => [reference, `${10 + index}.25`])));
+      const { stdout, stderr } = await site.run(['submit', name, '--json', ...more]);
+      if (stdout === '') throw new Error(`nothing was handed in: ${stderr}`);
+      return (JSON.parse(stdout) as Listed).runId;
+    },
+    async listed() {
+      return JSON.parse((await site.run(['list', '--json'])).stdout) as Listed[];
+    },
+    async stateOf(runId) {
+      return (await site.listed()).find((run) => run.runId === runId)?.state ?? 'unknown';
+    },
+    async untilEnded(...runIds) {
+      const isOver = async (): Promise<boolean> => {
+        const runs = (await site.listed()).filter(({ runId }) => runIds.includes(runId));
+        const { waiting = 0, unknown = 0 } = sumOf(runs);
+        return runs.length === runIds.length && waiting + unknown === 0;
+      };
+      await vi.waitUntil(isOver, WAIT);
+    },
+    copy() {
+      rmSync(kept, { recursive: true, force: true });
+      cpSync(redisFiles, kept, { recursive: true });
+    },
+    async putBack() {
+      process.kill(server.pid, 'SIGKILL');
+      rmSync(redisFiles, { recursive: true });
+      cpSync(kept, redisFiles, { recursive: true });
+      await server.restart('SIGKILL');
+    },
+    async release() {
+      await vi.waitUntil(async () => (await site.run(['release', '--as', 'anna'])).code === 0, WAIT);
+      await site.does(['release', '--as', 'bob']);
+    },
+    async resume(...runIds) {
+      for (const runId of runIds) await site.does(['resume', runId], 0, 2);
+    },
+    async byTwo(words) {
+      const said: string[] = [];
+      for (const name of ['anna', 'bob']) said.push(await site.does([...words, '--as', name]));
+      return said;
+    },
+    paidTwice: () => paidTwice(readBook(service.folder)),
+    booked: () => readBook(service.folder).length,
+    textOf: (name) => readFileSync(join(cwd, name), 'utf8'),
+    copiedAudit(host) {
+      const folder = join(cwd, host, 'audit');
+      const files = existsSync(folder) ? readdirSync(folder) : [];
+      return files.map((name) => readFileSync(join(folder, name), 'utf8')).join('');
+    },
+  };
+  return site;
+}
+
+function sumOf(runs: readonly Listed[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { outcomes } of runs) {
+    for (const [outcome, count] of Object.entries(outcomes)) sums[outcome] = (sums[outcome] ?? 0) + count;
+  }
+  return sums;
+}
+
+/** The rows of a run's report, by their reference. */
+export async function rowsByReference(site: Site, runId: string): Promise<Map<string, Record<string, string>>> {
+  const { stdout } = await site.run(['report', runId, '--format', 'json']);
+  const { rows } = JSON.parse(stdout) as { rows: Record<string, string>[] };
+  return new Map(rows.map((row) => [row['reference'] ?? '', row]));
+}
+
+export function stopped(worker: Started): Promise<Ended> {
+  worker.kill('SIGTERM');
+  return worker.ended;
+}
