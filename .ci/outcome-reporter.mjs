@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { env } from 'node:process';
 
 /**
- * Writes what a run of vitest came to, a line of JSON at a time, to the file that PAYRUN_TEST_OUTCOME names. A run that dies
+ * Writes what a run of vitest came to, a line of JSON at a time, to the file that TEST_OUTCOME_FILE names. A run that dies
  * leaves what it had come to by then.
  */
 export default class OutcomeReporter {
@@ -29,5 +29,5 @@ export default class OutcomeReporter {
 }
 
 function write(line) {
-  appendFileSync(env.PAYRUN_TEST_OUTCOME, `${JSON.stringify(line)}\n`);
+  appendFileSync(env.TEST_OUTCOME_FILE, `${JSON.stringify(line)}\n`);
 }

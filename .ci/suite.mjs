@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs vitest. With PAYRUN_TEST_RERUN=alone each file that failed runs once more with nothing beside it, and the suite
+// Runs vitest. With TEST_RERUN=alone each file that failed runs once more with nothing beside it, and the suite
 // fails only if that fails too: a busy machine makes a test fail now and then, a fault makes it fail alone as well.
 //   .ci/suite.mjs --project quick
 //   .ci/suite.mjs --project quick -- test/money test/pay/      (what follows -- selects files)
@@ -22,7 +22,7 @@ function runSuite(options, selected) {
   const beside = runVitest([...options, ...selected]);
   const failed = failedIn(beside);
   if (beside.code === 0 && failed.length === 0) return 0;
-  if (process.env.PAYRUN_TEST_RERUN !== 'alone') return beside.code || 1;
+  if (process.env.TEST_RERUN !== 'alone') return beside.code || 1;
   if (failed.length === 0 || failed.length > FILES_AGAIN_MAX) {
     say(`${failed.length} files failed: none is run again.`);
     return 1;
@@ -48,7 +48,8 @@ function runVitest(args) {
     const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname, 'outcome-reporter.mjs')}`];
     const { status } = spawnSync(process.execPath, [VITEST, 'run', ...reporters, ...args], {
       cwd: ROOT,
-      env: { ...process.env, PAYRUN_TEST_OUTCOME: file },
+      // Not PAYRUN_…, which payrun would refuse as a setting that it does not know.
+      env: { ...process.env, TEST_OUTCOME_FILE: file },
       stdio: 'inherit',
     });
     const lines = linesOf(file);
