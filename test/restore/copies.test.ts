@@ -19,14 +19,14 @@ function idOf(site: Site, host: string): string {
 
 function hasArmed(site: Site, host: string): boolean {
   const folder = join(site.cwd, host, 'intents');
-  return readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes('K-') || name !== '');
+  return readdirSync(folder).some((name) => readFileSync(join(folder, name), 'utf8').includes('quoteId'));
 }
 
 describe('a data directory that was copied to a second host', () => {
   test(
     'is one of its own: after a restore of Redis nothing is sent before both have compared their logs, and nothing twice',
     async () => {
-      const site = await openSite(processes, ['answerDelayMs.payments=300']);
+      const site = await openSite(processes, ['answerDelayMs.payments=300', 'quoteLifeMs=6000']);
       await stopped(await site.worker('one'));
       cpSync(join(site.cwd, 'one'), join(site.cwd, 'two'), { recursive: true, preserveTimestamps: true });
       const workers = [await site.worker('one'), await site.worker('two')];

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
+import { CAPABILITIES } from '../../src/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { paidTwice, readBook } from '../support/paid-once.ts';
 import type { Ended, Processes, Started } from '../support/payrun-processes.ts';
@@ -57,6 +58,9 @@ export async function openSite(processes: Processes, switches: readonly string[]
     REDIS_URL: server.url,
     ...service.settings(),
     PAYRUN_DATA_DIR: join(cwd, host),
+    PAYRUN_ASSUME: CAPABILITIES.join(','),
+    PAYRUN_QUOTE_GRACE: '1s',
+    PAYRUN_NOT_FOUND_GAP: '1s',
     PAYRUN_ARM_DEADLINE: '500ms',
     PAYRUN_TRACK_EVERY: '1s',
     PAYRUN_TRACK_RATE: '1000',

@@ -113,7 +113,7 @@ describe('a cancelled run', () => {
 
 describe('the last look at quotes that were proven dead', () => {
   const DEAD = ['0b9a4c1e-77d2-4f35-8e60-000000000002', '0b9a4c1e-77d2-4f35-8e60-000000000003'] as const;
-  const NOT_FOUND = { status: 404, json: { errors: [{ code: 'NOT_FOUND', title: 'no such payment' }] } };
+  const NOT_FOUND = { status: 404, json: { errors: [{ code: 'USR_002', title: 'no such payment' }] } };
 
   let service: AnsweringServer;
   let deps: PayDeps;
