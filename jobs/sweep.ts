@@ -16,6 +16,8 @@ const TURN_MARGIN_MS = 200;
 export async function sweep(deps: JobDeps): Promise<void> {
   const { app } = deps;
   if (!(await app.ledger.head.takeTurn('sweep', SWEEP_EVERY_MS - TURN_MARGIN_MS))) return;
+  const steppedMs = await app.ledger.head.lookAtClock();
+  if (steppedMs > 0) app.log.warn('the clock of Redis stepped back: what waited is looked at now', { ms: steppedMs });
   for (const runId of await app.ledger.runs.live()) {
     if (deps.stopping.aborted) return;
     await sweepRun(deps, runId);

@@ -161,6 +161,7 @@ describe('each third-party client lives behind one door', () => {
     '@opentelemetry/exporter-trace-otlp-http': ['src/tracing.ts'],
     '@opentelemetry/resources': ['src/tracing.ts'],
     '@opentelemetry/sdk-trace-base': ['src/tracing.ts'],
+    '@zxcvbn-ts/language-common': ['src/people'],
     nodemailer: ['src/notify'],
     'ssh2-sftp-client': ['src/inbox'],
     'cron-parser': ['src/schedules'],

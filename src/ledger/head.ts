@@ -3,6 +3,7 @@ import { EXIT, Refusal } from '../refusal.ts';
 import { byTwo } from './by-two.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
+import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from './scripts/clock.ts';
 import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from './scripts/season.ts';
 
@@ -11,6 +12,10 @@ export const SCHEMA_VERSION = 1;
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
+
+/** What is paced over all workers. */
+const PACES = ['pay', 'track'] as const;
+const BROUGHT_PER_CALL = 1000;
 
 const RELEASE_RESULTS = ['proposed', 'released', 'same-person', 'not-halted', 'season'] as const;
 /** `season`: data directories have yet to compare their intent logs, so nobody knows what a release would let go. */
@@ -35,6 +40,8 @@ export interface HeadFacts {
   readonly armings: number;
   readonly refusedMoves: number;
   readonly disproved: readonly string[];
+  /** When the clock of Redis was last seen to step back, by itself, and by how much; null: never. */
+  readonly clockStep: { readonly at: number; readonly ms: number } | null;
 }
 
 /** What a process says of itself when it opens the ledger. */
@@ -82,6 +89,8 @@ export interface Head {
   /** True for one process in each period, or until the turn is ended. */
   takeTurn(what: string, periodMs: number): Promise<boolean>;
   endTurn(what: string): Promise<void>;
+  /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
+  lookAtClock(): Promise<number>;
 }
 
 /** What a process knows of armings besides what Redis says. */
@@ -131,6 +140,7 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
         armings: integerOf(fields['armings'] ?? '0'),
         refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
         disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
+        clockStep: clockStepOf(fields),
       };
     },
     async adoptSafety(safety) {
@@ -154,17 +164,13 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
     async hold(ms) {
       await run('hold', Math.max(1, Math.ceil(ms)));
     },
-    async takePace(what, { count, perSecond }) {
-      const microseconds = await run('pace', what, count, Math.ceil(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
-      return integerOf(microseconds) / 1000;
-    },
-    async takeTurn(what, periodMs) {
-      return (await redis.set(keys.turn(what), '1', 'PX', periodMs, 'NX')) === 'OK';
-    },
-    async endTurn(what) {
-      await redis.del(keys.turn(what));
-    },
+    ...timedActs(redis, run, keys),
   };
+}
+
+function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {
+  if (clockSteppedAt === undefined || clockSteppedMs === undefined) return null;
+  return { at: integerOf(clockSteppedAt), ms: integerOf(clockSteppedMs) };
 }
 
 /** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
@@ -217,6 +223,32 @@ function seasonActs(
   };
 }
 
+/** Turns, paces, and the clock that they go by. */
+function timedActs(
+  redis: Redis,
+  run: Run,
+  keys: LedgerKeys,
+): Pick<Head, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock'> {
+  return {
+    async takePace(what, { count, perSecond }) {
+      const microseconds = await run('pace', what, count, Math.ceil(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
+      return integerOf(microseconds) / 1000;
+    },
+    async takeTurn(what, periodMs) {
+      return integerOf(await run('turn', what, periodMs)) === 1;
+    },
+    async endTurn(what) {
+      await redis.del(keys.turn(what));
+    },
+    async lookAtClock() {
+      const steppedMs = integerOf(await run('clock', ...PACES));
+      if (steppedMs === 0) return 0;
+      while (integerOf(await run('forward', BROUGHT_PER_CALL)) > 0);
+      return steppedMs;
+    },
+  };
+}
+
 function flag(value: boolean): string {
   return value ? '1' : '0';
 }
@@ -243,6 +275,9 @@ function headScripts() {
     disprove: script(DISPROVE),
     hold: script(HOLD),
     pace: script(TAKE_PACE),
+    turn: script(TAKE_TURN),
+    clock: script(LOOK_AT_CLOCK),
+    forward: script(BRING_FORWARD),
   };
 }
 

@@ -41,4 +41,36 @@ correcthorsebatterystaple
 `;
 
 /** About five hundred, in lower case. */
-export const COMMON_PASSWORDS: ReadonlySet<string> = new Set(WORDS.split(/\s+/).filter((word) => word !== ''));
+const OWN_WORDS: readonly string[] = WORDS.split(/\s+/).filter((word) => word !== '');
+
+/** Of a list that is kept by others, those that are taken most. */
+const LISTED_MAX = 3000;
+
+let loaded: Promise<ReadonlySet<string>> | undefined;
+
+/** What everybody tries first, in lower case, also with letters for signs. The list is large, and is read when the first password is chosen. */
+export async function commonPasswords(): Promise<ReadonlySet<string>> {
+  loaded ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => {
+    const words = [...OWN_WORDS, ...dictionary['passwords-common'].slice(0, LISTED_MAX)];
+    return new Set([...words, ...words.flatMap(withLetters)]);
+  });
+  return await loaded;
+}
+
+/** What people put signs in the place of. */
+const LETTERS: Readonly<Record<string, string>> = {
+  '@': 'a',
+  '4': 'a',
+  '3': 'e',
+  '!': 'i',
+  '0': 'o',
+  $: 's',
+  '5': 's',
+  '7': 't',
+};
+
+/** A text with letters for the signs that people put in their place; a 1 stands for two of them. */
+export function withLetters(text: string): [string, string] {
+  const letters = text.replaceAll(/[@43!0$57]/g, (sign) => LETTERS[sign] ?? sign);
+  return [letters.replaceAll('1', 'i'), letters.replaceAll('1', 'l')];
+}

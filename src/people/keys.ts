@@ -3,7 +3,7 @@ import type { Random } from '../clock.ts';
 import { keyField, noKey, noProposal, type PeopleRecord, type StoredKey } from '../ledger/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
-import { requireName } from './names.ts';
+import { looksLike, requireName } from './names.ts';
 import type { KeyRole } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
 
@@ -60,6 +60,9 @@ export async function createKey(
     if (there !== undefined) {
       throw refuse(`There is a key ${there.name} already`, 'Revoke it first, or give another name.');
     }
+    const like = people.keys.find((other) => looksLike(other.name, name));
+    if (like !== undefined)
+      throw refuse(`${name} looks like the key ${like.name}`, 'Take a name that nobody mistakes.');
     if (people.keys.length >= KEYS_MAX)
       throw refuse(`There are ${KEYS_MAX} keys already`, 'Revoke those that nobody uses.');
     if (people.users.length === 0)

@@ -4,9 +4,23 @@ const CHARACTERS_MAX = 64;
 /** Histories name payrun's own doings so, and programs that bring a key. */
 const TAKEN = /^(?:key|process|schedule|season|stranger|payrun|inbox|worker)(?:\s|$)/i;
 
+/** What a name of any script may have beside its letters. */
+const PLAIN = /[0-9._@' -]/g;
+/** Of Latin letters those that are more than a letter of ASCII and its accents, and look like no other one. */
+const OTHER_LATIN = /[ßæœøđłþðħ]/gi;
+/** Scripts of everyday use (UAX #31, table 5). Characters that several scripts share, and rare scripts, serve look-alikes. */
+const SCRIPTS =
+  'Greek Cyrillic Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Tamil Telugu Kannada Malayalam Sinhala Thai Lao Khmer Myanmar Georgian Ethiopic';
+/** Those that are written together are one. */
+const OF_ONE_SCRIPT: readonly RegExp[] = [
+  ...SCRIPTS.split(' ').map((script) => new RegExp(`^\\p{Script=${script}}*$`, 'u')),
+  /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]*$/u,
+  /^[\p{Script=Hangul}\p{Script=Han}]*$/u,
+];
+
 /**
- * The name of a user or a key as it is kept. Letters are of one alphabet, so that no name looks like another one. Throws a
- * Refusal (exit 2).
+ * The name of a user or a key as it is kept. Its letters are of one script, and each of them can be seen, so that few names
+ * look like another one; `looksLike` finds the others. Throws a Refusal (exit 2).
  */
 export function requireName(text: string, what: 'user' | 'key'): string {
   const name = text.normalize('NFKC').trim();
@@ -23,8 +37,35 @@ function nameProblem(name: string): string | undefined {
     return "it has to begin and end with a letter or digit, and may have blanks, . _ @ ' and - in between";
   }
   if (name.length > CHARACTERS_MAX) return `it has more than ${CHARACTERS_MAX} characters`;
-  if (/\p{Script=Latin}/u.test(name) && /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(name)) {
-    return 'it has letters of more than one alphabet';
-  }
+  if (/\p{Default_Ignorable_Code_Point}/u.test(name)) return 'it has characters that cannot be seen';
+  if (!isOfOneScript(name)) return 'its letters are not of one alphabet, or look like those of another one';
   return TAKEN.test(name) ? 'payrun names its own doings so' : undefined;
+}
+
+function isOfOneScript(name: string): boolean {
+  const letters = name.replaceAll(PLAIN, '');
+  const latin = letters.replaceAll(OTHER_LATIN, '');
+  // An accent that belongs to a letter is one character with it.
+  if (!/\p{M}/u.test(latin) && /^[A-Za-z]*$/.test(latin.normalize('NFD').replaceAll(/\p{M}/gu, ''))) return true;
+  return OF_ONE_SCRIPT.some((script) => script.test(letters));
+}
+
+/** Letters and digits that look the same, each before what it is taken for. */
+const LOOKS: ReadonlyMap<string, string> = new Map(
+  (
+    'аa еe оo рp сc уy хx іi їi јj ѕs һh ԁd ԛq ԝw АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЇI ЈJ ЅS ԚQ ԜW ' +
+    'αa γy ηn ιi κk νv οo ρp υu χx ωw ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX օo հh սu ոn ցg'
+  )
+    .split(' ')
+    .map(([one = '', other = '']) => [one, other]),
+);
+
+/** Whether two names are taken for one another at a glance, in whatever scripts they are. */
+export function looksLike(one: string, other: string): boolean {
+  return lookOf(one) === lookOf(other);
+}
+
+function lookOf(name: string): string {
+  const latin = Array.from(name.normalize('NFKC'), (letter) => LOOKS.get(letter) ?? letter).join('');
+  return latin.replaceAll(/[I1]/g, 'l').replaceAll('0', 'o').trim().replaceAll(/\s+/g, ' ').toLowerCase();
 }

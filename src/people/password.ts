@@ -1,6 +1,6 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../clock.ts';
-import { COMMON_PASSWORDS } from './common-passwords.ts';
+import { withLetters } from './common-passwords.ts';
 
 const CHARACTERS_MIN = 8;
 const CHARACTERS_MAX = 256;
@@ -50,8 +50,11 @@ export function openPasswords(random: Random, cost: Cost = COST): Passwords {
   };
 }
 
-/** Why a password cannot be taken, with the remedy; undefined when it can. No rule asks for kinds of characters. */
-export function passwordProblem(password: string, userName: string): string | undefined {
+/**
+ * Why a password cannot be taken, with the remedy; undefined when it can. No rule asks for kinds of characters; `common` are
+ * those that everybody tries first.
+ */
+export function passwordProblem(password: string, userName: string, common: ReadonlySet<string>): string | undefined {
   const characters = Array.from(password);
   if (characters.length < CHARACTERS_MIN) {
     return `The password has fewer than ${CHARACTERS_MIN} characters. ${PASSWORD_ADVICE}`;
@@ -59,7 +62,11 @@ export function passwordProblem(password: string, userName: string): string | un
   if (characters.length > CHARACTERS_MAX) {
     return `The password has more than ${CHARACTERS_MAX} characters. Take a shorter one.`;
   }
-  if (new Set(characters).size < DIFFERENT_CHARACTERS_MIN || isSequence(characters) || isCommon(password, userName)) {
+  if (
+    new Set(characters).size < DIFFERENT_CHARACTERS_MIN ||
+    isSequence(characters) ||
+    isCommon(password, userName, common)
+  ) {
     return `This password is one of the first that others would try. ${PASSWORD_ADVICE}`;
   }
   return undefined;
@@ -73,21 +80,46 @@ export function isShortPassword(password: string): boolean {
   return Array.from(password).length < CHARACTERS_ADVISED;
 }
 
-/** The password, and what is left of it without what people hang on to either end. */
-function isCommon(password: string, userName: string): boolean {
+/** Whether it is a common password, or such words alone, as people vary them. */
+function isCommon(password: string, userName: string, common: ReadonlySet<string>): boolean {
+  const own = ['payrun', userName.toLowerCase(), ...userName.toLowerCase().split(/[^\p{L}\p{N}]+/u)];
+  const isKnown = (text: string): boolean => text !== '' && (common.has(text) || own.includes(text));
   const whole = password.toLowerCase();
   const [bare = ''] = /\p{L}(?:.*\p{L})?/su.exec(whole) ?? [];
-  const own = new Set(['payrun', userName.toLowerCase(), ...userName.toLowerCase().split(/[^\p{L}\p{N}]+/u)]);
-  return [whole, bare].some(
-    (text) => COMMON_PASSWORDS.has(text) || (text !== '' && own.has(text)) || isDoubled(text, own),
+  return [...variationsOf(whole)].some(isKnown) || [whole, bare].some((text) => isDoubled(text, isKnown));
+}
+
+/** So many characters that are no letters are cut off at an end one by one. */
+const ENDS_MAX = 8;
+const LETTER = /\p{L}/u;
+
+/** The text without what people hang on to either end, with letters for signs, and read backwards. */
+function variationsOf(text: string): Set<string> {
+  const backwards = withoutEnds(text).flatMap((one) => withoutEnds(reversed(one)));
+  const bare = [...backwards, ...backwards.map(reversed)];
+  return new Set(bare.flatMap((one) => [one, ...withLetters(one)]));
+}
+
+/** The text with none, one and more characters cut off that are no letters, and with all of them. */
+function withoutEnds(text: string): string[] {
+  const characters = Array.from(text);
+  const kept = characters.findLastIndex((character) => LETTER.test(character)) + 1;
+  const ends = Array.from(
+    { length: Math.min(characters.length - kept, ENDS_MAX) },
+    (_, count) => characters.length - count,
   );
+  return [...ends, kept].map((end) => characters.slice(0, end).join(''));
+}
+
+function reversed(text: string): string {
+  return Array.from(text).toReversed().join('');
 }
 
 /** `annaanna`, `payrun-anna`, `passwordpassword`: nothing but such words. */
-function isDoubled(text: string, own: ReadonlySet<string>): boolean {
+function isDoubled(text: string, isKnown: (text: string) => boolean): boolean {
   for (let at = 1; at < text.length; at++) {
     const [one, other] = [text.slice(0, at), text.slice(at).replace(/^[^\p{L}\p{N}]+/u, '')];
-    if ([one, other].every((part) => own.has(part) || COMMON_PASSWORDS.has(part))) return true;
+    if (isKnown(one) && isKnown(other)) return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people.ts';
 import { changePeople, type Decision } from './change.ts';
+import { commonPasswords } from './common-passwords.ts';
 import { type Passwords, passwordProblem } from './password.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
@@ -78,7 +79,7 @@ export async function changePassword(
   | Refused
   | Wait
 > {
-  const problem = passwordProblem(newPassword, credentials.name);
+  const problem = passwordProblem(newPassword, credentials.name, await commonPasswords());
   if (problem !== undefined) return { kind: 'problem', message: problem };
   if (newPassword === credentials.password) {
     return { kind: 'problem', message: 'The new password is the one that you have. Choose another one.' };

@@ -2,7 +2,7 @@ import type { Clock, Random } from '../clock.ts';
 import { noProposal, type PeopleRecord, type Proposal, type StoredUser, userField } from '../ledger/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
-import { requireName } from './names.ts';
+import { looksLike, requireName } from './names.ts';
 import type { Passwords } from './password.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
@@ -59,6 +59,9 @@ export async function addUser(
   return await changePeople(deps, by, (people) => {
     const there = find(people, name);
     if (there !== undefined) throw refuse(`There is a user ${there.name} already`, REMEDY_LIST);
+    const like = people.users.find((user) => looksLike(user.name, name));
+    if (like !== undefined)
+      throw refuse(`${name} looks like the user ${like.name}`, 'Take a name that nobody mistakes.');
     if (people.users.length >= USERS_MAX)
       throw refuse(
         `There are ${USERS_MAX} users already`,

@@ -1,7 +1,7 @@
 import type { Random } from '../clock.ts';
 import { noProposal, type PeopleRecord, type StoredUser, userField } from '../ledger/people.ts';
 import { changePeople, type Decision } from './change.ts';
-import { requireName } from './names.ts';
+import { looksLike, requireName } from './names.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
 import { type SignedIn, type SignInDeps, tellRefused } from './sign-in.ts';
@@ -92,7 +92,7 @@ function decideFirst(
 function decideNew({ users }: PeopleRecord, vouched: Vouched, fresh: Fresh): Decision<Answer> {
   const { name: text, role, issuer, subject } = vouched;
   if (role === null) return refused('unknown');
-  if (users.some(({ name }) => isSamePerson(name, text))) return refused('taken');
+  if (users.some(({ name }) => isSamePerson(name, text) || looksLike(name, text))) return refused('taken');
   if (users.length >= USERS_MAX) return refused('too-many');
   const name = requireName(text, 'user');
   const account = { name, role, isDisabled: false, secretUntil: null, epoch: 0, addedBy: issuer };

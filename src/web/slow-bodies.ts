@@ -20,7 +20,7 @@ function watchBody(request: FastifyRequest, reply: FastifyReply, limits: WebLimi
   const { raw } = request;
   const { socket } = raw;
   let bytes: number | null = null;
-  let timer = setTimeout(look, limits.bodyMsMax);
+  let timer = setTimeout(look, limits.bodyMsMax).unref();
   raw.once('close', () => clearTimeout(timer));
 
   function look(): void {
@@ -28,16 +28,15 @@ function watchBody(request: FastifyRequest, reply: FastifyReply, limits: WebLimi
     const came = bytes === null ? limits.fileBytesMin : socket.bytesRead - bytes;
     // What waits in here for its reader is not late.
     const isOurTurn = raw.readableLength >= raw.readableHighWaterMark;
-    if (!isFile(request, reply) || (came < limits.fileBytesMin && !isOurTurn))
-      return endSlowly(socket, reply.raw.headersSent);
+    if (!isFile(request) || (came < limits.fileBytesMin && !isOurTurn)) return endSlowly(socket, reply.raw.headersSent);
     bytes = socket.bytesRead;
-    timer = setTimeout(look, limits.fileBytesWithinMs);
+    timer = setTimeout(look, limits.fileBytesWithinMs).unref();
   }
 }
 
-function isFile({ who, routeOptions }: FastifyRequest, reply: FastifyReply): boolean {
+function isFile({ who, routeOptions }: FastifyRequest): boolean {
   const { act, takesFile = false } = routeOptions.config;
-  return takesFile && !reply.sent && who !== null && act !== undefined && act !== 'public' && who.may(act);
+  return takesFile && who !== null && act !== undefined && act !== 'public' && who.may(act);
 }
 
 /** Says why the connection ends, unless an answer has begun. */

@@ -63,6 +63,7 @@ describe('opening a ledger', () => {
       armings: 0,
       refusedMoves: 0,
       disproved: [],
+      clockStep: null,
     });
   });
 

@@ -62,11 +62,18 @@ describe('a name', () => {
     await expect(addUser(rig, { name, role: 'maker', actor: 'anna' })).rejects.toThrow('There is a user anna already');
   });
 
+  test('is none that is taken for another one at a glance', async () => {
+    await add(rig, 'Bepa', 'admin');
+    await expect(addUser(rig, { name: 'Вера', role: 'maker', actor: 'Bepa' })).rejects.toThrow(
+      'Вера looks like the user Bepa.',
+    );
+  });
+
   test.each<[name: string, why: RegExp]>([
     ['', /begin and end with a letter/],
     ['a|b', /begin and end/],
     ['anna\u202e', /begin and end/],
-    ['\u0430nna', /more than one alphabet/],
+    ['\u0430nna', /not of one alphabet/],
     ['key accounting', /payrun names its own doings so/],
     ['Process 7', /own doings/],
     ['a'.repeat(65), /more than 64/],

@@ -92,5 +92,6 @@ describe('somebody for whom an identity provider stands up', () => {
     expect(await come(rig, ['mia', 's-4'], { role: 'maker' })).toBe('in as mia');
     expect(await come(rig, ['mia', 's-5'], { role: 'maker' })).toBe('somebody-else');
     expect(await come(rig, ['mia2', 's-4'], { role: 'maker' })).toBe('in as mia');
+    expect(await come(rig, ['mіа', 's-6'], { role: 'maker' })).toBe('taken');
   });
 });

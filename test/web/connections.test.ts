@@ -52,6 +52,8 @@ async function openSmall(limits: Partial<WebLimits>, { proxies = [] }: { proxies
   web.get('/runs', async () => 'the runs');
   web.post('/form', async () => 'a form');
   web.post('/refused', { onRequest: refuse }, async () => 'never');
+  const refusing = { config: { act: 'submit', takesFile: true }, onRequest: refuse } as const;
+  web.post('/refused-upload', refusing, async () => 'never');
   web.post('/upload', { config: { act: 'submit', takesFile: true } }, async ({ body }) => `${String(body)} bytes`);
   await web.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => web.close());
@@ -181,6 +183,19 @@ describe('a body that comes slowly', () => {
     socket.write('x');
     await closed;
     expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('of a file that was refused is taken to its end, for its sender reads no answer before', async () => {
+    const { open } = await openSmall({ ...SHORT, fileBytesMin: 1, fileBytesWithinMs: 20_000 });
+    const { socket, answer, isOpen } = await open();
+    const stranger = await open();
+    socket.write(head('/refused-upload', 'Content-Type: text/csv\r\nX-Who: anna\r\n'));
+    socket.write('x'.repeat(50));
+    stranger.socket.write(head('/refused-upload', 'Content-Type: text/csv\r\n'));
+    await stranger.closed;
+    expect(isOpen()).toBe(true);
+    socket.write(`${'x'.repeat(50)}GET /runs HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await expect.poll(answer, PATIENCE).toMatch(/^HTTP\/1\.1 403 [^]*the runs$/);
   });
 
   test('of a file has its time while it comes at its rate', async () => {

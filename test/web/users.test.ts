@@ -253,6 +253,7 @@ describe('the keys page', () => {
     expect(bearer).toMatch(/^pr_[0-9a-f]{16}_[\w-]{43}$/);
     const list = await anna.get('/keys');
     expect(list.text).toContain('Revoke accounting');
+    expect(list.text).toContain('Whatever uses accounting is refused from now on.');
     expect(list.text).not.toContain(bearer);
     const [key] = await listKeys(rig.app);
     expect((key?.expiresAt ?? 0) - (key?.createdAt ?? 0)).toBe(30 * 24 * 60 * 60_000);

@@ -17,6 +17,7 @@ export const CHECKS = [
   'safety settings',
   'season',
   'halt',
+  'clock',
   'service',
   'access token',
   'capabilities',

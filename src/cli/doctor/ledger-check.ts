@@ -1,3 +1,4 @@
+import { rfc3339, systemClock } from '../../clock.ts';
 import { nameOf } from '../../config.ts';
 import type { DataDir } from '../../ledger/data-dir.ts';
 import type { HeadFacts } from '../../ledger/head.ts';
@@ -19,6 +20,7 @@ export async function examineLedger(ledger: Ledger, place: LedgerPlace): Promise
   if (safety !== undefined) await check('safety settings', async () => compareSafety(facts, safety));
   await check('season', () => checkSeason(ledger, { isNew: facts.instance === '', folder: place.folder }));
   await check('halt', async () => describeHalt(facts));
+  await check('clock', async () => describeClock(facts, systemClock.now()));
   if (capabilities !== undefined) {
     await check('capabilities', async () => describeCapabilities(capabilities, facts.disproved));
   }
@@ -72,5 +74,17 @@ function describeHalt({ halt, releaseBy }: HeadFacts): Found {
   return {
     found: `everything is halted: ${halt}${proposed}`,
     remedy: 'Two people release it: "payrun release --as NAME", then the same by another NAME.',
+  };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A step back is told for a day. */
+function describeClock({ clockStep }: HeadFacts, nowMs: number): Found {
+  if (clockStep === null || nowMs - clockStep.at > DAY_MS) return { found: 'the clock of Redis went on evenly' };
+  const seconds = Math.round(clockStep.ms / 1000);
+  return {
+    found: `the clock of Redis stepped back by ${seconds} s at ${rfc3339(clockStep.at)}`,
+    remedy: 'Set up time synchronisation on the host of Redis. Nothing has to be done again.',
   };
 }

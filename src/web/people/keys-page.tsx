@@ -50,18 +50,24 @@ function KeyTable({ keys }: Pick<KeysProps, 'keys'>) {
           <td>{expiresAt === null ? 'when revoked' : <Time at={expiresAt} />}</td>
           <td>{lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />}</td>
           <td>
-            <Confirm
-              action="/keys/revoke"
-              words="Revoke"
-              whom={name}
-              question={`Whatever uses ${escapeUnseen(name)} is refused from now on. A new key may need two admins.`}
-            >
-              <input type="hidden" name="name" value={name} />
-            </Confirm>
+            <Revoke name={name} />
           </td>
         </tr>
       ))}
     </Table>
+  );
+}
+
+function Revoke({ name }: { name: string }) {
+  return (
+    <Confirm
+      action="/keys/revoke"
+      words="Revoke"
+      whom={name}
+      question={`Whatever uses ${escapeUnseen(name)} is refused from now on. A new key may need two admins.`}
+    >
+      <input type="hidden" name="name" value={name} />
+    </Confirm>
   );
 }
 

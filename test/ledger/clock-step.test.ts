@@ -1,0 +1,66 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { armPayout, connectArming, freshRows, movePayout, newLedger, payingRun } from './test-ledger.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+
+let server: TestRedis;
+let arming: Redis;
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+
+/** A clock that steps back is like all that was noted by it standing an hour later: only that can be done to a Redis here. */
+async function stepBack(redis: Redis, prefix: string): Promise<void> {
+  const later = Date.now() + HOUR_MS;
+  await redis.hset(`${prefix}:head`, 'clockSeen', later);
+  await redis.set(`${prefix}:turn:sweep`, '1', 'PX', HOUR_MS + 2000);
+  await redis.set(`${prefix}:pace:pay`, String(later * 1000), 'PX', HOUR_MS);
+  await redis.set(`${prefix}:wait`, '1', 'PX', HOUR_MS + 1000);
+  for (const set of await redis.keys(`${prefix}:*`)) {
+    if ((await redis.type(set)) !== 'zset') continue;
+    for (const member of await redis.zrange(set, 0, -1)) await redis.zincrby(set, HOUR_MS, member);
+  }
+}
+
+describe('a clock of Redis that steps back by an hour', () => {
+  test('keeps nothing waiting: turns, paces, slices and due payouts go on', async () => {
+    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
+    const { head, slices, payouts } = ledger;
+    const runId = await payingRun(ledger, freshRows(3));
+    await slices.feed(runId, { seen: 0, cursor: 5, slices: [{ from: 2, to: 4 }] });
+    const unknown = await armPayout(ledger, { runId, line: 2 });
+    await movePayout(ledger, unknown, { to: 'unknown', dueMs: 0 });
+    const accepted = await armPayout(ledger, { runId, line: 3 });
+    await movePayout(ledger, accepted, { to: 'accepted', dueMs: 0 });
+    expect(await head.lookAtClock()).toBe(0);
+    expect(await head.takeTurn('sweep', 2000)).toBe(true);
+
+    await stepBack(server.redis, prefix);
+    expect(await slices.takeDue({ look: 9, track: 9 })).toEqual([]);
+    expect(await head.takeTurn('sweep', 2000)).toBe(true);
+    expect(await head.takeTurn('sweep', 2000)).toBe(false);
+    expect(await head.lookAtClock()).toBeGreaterThan(HOUR_MS - 60_000);
+    expect(new Set((await slices.takeDue({ look: 9, track: 9 })).map(({ line }) => line))).toEqual(new Set([2, 3]));
+    expect((await slices.take(runId, 9)).map(({ from }) => from)).toContain(2);
+    expect(await head.takePace('pay', { count: 1, perSecond: 10 })).toBeLessThan(1000);
+    expect((await payouts.read({ runId, line: 4 })).waitMs).toBe(0);
+    expect((await head.read()).clockStep?.ms).toBeGreaterThan(HOUR_MS - 60_000);
+    expect(await head.lookAtClock()).toBe(0);
+  });
+
+  test('is told from two looks of one moment, and from a clock that goes on', async () => {
+    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
+    await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() + 4000);
+    expect(await ledger.head.lookAtClock()).toBe(0);
+    await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() - HOUR_MS);
+    expect(await ledger.head.lookAtClock()).toBe(0);
+    expect((await ledger.head.read()).clockStep).toBeNull();
+  });
+});
