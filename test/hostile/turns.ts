@@ -1,0 +1,24 @@
+import { setTimeout } from 'node:timers/promises';
+
+const MICROSECONDS = 1000;
+const TICK_MS = 1;
+
+/**
+ * The most milliseconds of the processor that one turn of the event loop took while something was done. Time in which
+ * other programs had the processor is not counted.
+ */
+export async function longestTurnMs<Value>(done: Promise<Value>): Promise<{ value: Value; longestMs: number }> {
+  let isDone = false;
+  const value = done.finally(() => {
+    isDone = true;
+  });
+  let longestMs = 0;
+  let before = process.cpuUsage();
+  while (!isDone) {
+    await setTimeout(TICK_MS);
+    const { user, system } = process.cpuUsage(before);
+    longestMs = Math.max(longestMs, (user + system) / MICROSECONDS);
+    before = process.cpuUsage();
+  }
+  return { value: await value, longestMs };
+}
