@@ -6,10 +6,9 @@ import { longestTurnMs } from './turns.ts';
 const TURN_MS_MAX = 400;
 
 test.each(HOSTILE_FILES)(
-  '%s is refused in its budget of memory, and others have their turn meanwhile (%s)',
-  async (_what, name, make, code) => {
-    const bytes = make();
-    const { value: checked, longestMs } = await longestTurnMs(checkHostile(name, bytes));
+  '$what is refused in its budget of memory, and others have their turn meanwhile ($name)',
+  async ({ name, make, code }) => {
+    const { value: checked, longestMs } = await longestTurnMs(checkHostile(name, make()));
     expect(checked.problems.map((problem) => problem.code)).toContain(code);
     expect(checked.fileRefused || checked.valid === 0).toBe(true);
     expect(longestMs).toBeLessThan(TURN_MS_MAX);

@@ -8,12 +8,17 @@ import { HOSTILE_MESSAGES } from './messages.ts';
 import { HOSTILE_WORKBOOKS } from './workbooks.ts';
 
 /** A file that is made to take memory or time, and the code that it is refused with. */
-export type HostileFile = readonly [what: string, name: string, make: () => Buffer, code: string];
+export interface HostileFile {
+  readonly what: string;
+  readonly name: string;
+  readonly make: () => Buffer;
+  readonly code: string;
+}
 
 export const HOSTILE_FILES: readonly HostileFile[] = [
-  ...HOSTILE_CSV_FILES.map(([what, make, code]): HostileFile => [what, 'hostile.csv', make, code]),
-  ...HOSTILE_WORKBOOKS.map(([what, make, code]): HostileFile => [what, 'hostile.xlsx', make, code]),
-  ...HOSTILE_MESSAGES.map(([what, make]): HostileFile => [what, 'hostile.xml', make, 'E_MESSAGE']),
+  ...HOSTILE_CSV_FILES.map(([what, make, code]) => ({ what, name: 'hostile.csv', make, code })),
+  ...HOSTILE_WORKBOOKS.map(([what, make, code]) => ({ what, name: 'hostile.xlsx', make, code })),
+  ...HOSTILE_MESSAGES.map(([what, make]) => ({ what, name: 'hostile.xml', make, code: 'E_MESSAGE' })),
 ];
 
 const MEBIBYTE = 1024 * 1024;

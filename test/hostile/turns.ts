@@ -1,5 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
-
 const MICROSECONDS = 1000;
 const TICK_MS = 1;
 
@@ -8,17 +6,19 @@ const TICK_MS = 1;
  * other programs had the processor is not counted.
  */
 export async function longestTurnMs<Value>(done: Promise<Value>): Promise<{ value: Value; longestMs: number }> {
-  let isDone = false;
-  const value = done.finally(() => {
-    isDone = true;
-  });
   let longestMs = 0;
   let before = process.cpuUsage();
-  while (!isDone) {
-    await setTimeout(TICK_MS);
+  const tick = (): void => {
     const { user, system } = process.cpuUsage(before);
     longestMs = Math.max(longestMs, (user + system) / MICROSECONDS);
     before = process.cpuUsage();
+  };
+  const ticks = setInterval(tick, TICK_MS);
+  try {
+    const value = await done;
+    tick();
+    return { value, longestMs };
+  } finally {
+    clearInterval(ticks);
   }
-  return { value: await value, longestMs };
 }

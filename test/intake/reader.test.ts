@@ -73,18 +73,25 @@ describe('a workbook', () => {
     expect(readings).toBe(2);
   });
 
-  test.each<[why: string, death: () => void, limits: Partial<IntakeLimits>, found: string]>([
-    ['it is killed', kill, {}, 'the program that reads it ended with the signal SIGKILL'],
-    ['it takes too much memory', () => {}, { readMemoryBytesMax: 20_000_000 }, 'it takes more than 19 MiB of memory'],
-    ['it takes too long', () => {}, { readSecondsMax: 1 }, 'it takes more than 1 seconds'],
-  ])('is refused when its reader died twice, for %s; others are read', async (_why, death, limits, found) => {
-    const { checked, readings } = await readWith([death, death], limits);
-    expect(checked).toMatchObject({ rows: 0, valid: 0, fileRefused: true, isMarkable: false, problemsTotal: 1 });
-    expect(checked.problems[0]).toMatchObject({ code: 'E_UNREADABLE_FILE', line: null });
-    expect(checked.problems[0]?.message).toContain(found);
-    expect(readings).toBe(2);
-    expect((await readWith([])).checked.valid).toBe(1);
-  });
+  test.each([
+    { why: 'it is killed', death: kill, found: 'the program that reads it ended with the signal SIGKILL' },
+    {
+      why: 'it takes too much memory',
+      limits: { readMemoryBytesMax: 20_000_000 },
+      found: 'more than 19 MiB of memory',
+    },
+    { why: 'it takes too long', limits: { readSecondsMax: 1 }, found: 'it takes more than 1 seconds' },
+  ])(
+    'is refused when its reader died twice, for $why; others are read',
+    async ({ death = () => {}, limits, found }) => {
+      const { checked, readings } = await readWith([death, death], limits);
+      expect(checked).toMatchObject({ rows: 0, valid: 0, fileRefused: true, isMarkable: false, problemsTotal: 1 });
+      expect(checked.problems[0]).toMatchObject({ code: 'E_UNREADABLE_FILE', line: null });
+      expect(checked.problems[0]?.message).toContain(found);
+      expect(readings).toBe(2);
+      expect((await readWith([])).checked.valid).toBe(1);
+    },
+  );
 
   test('whose bytes cannot be read is no fault of its reader', async () => {
     const source = {
