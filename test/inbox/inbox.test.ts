@@ -22,10 +22,12 @@ import { openInbox } from '../../src/inbox/inbox.ts';
 import { requireFolder } from '../../src/inbox/open-source.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import type { InboxSource } from '../../src/inbox/source.ts';
+import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { cancelRun } from '../../src/runs/control.ts';
 import { readRun, submitRun } from '../../src/runs/submit.ts';
+import { rowXml, workbookOf } from '../intake/workbook-file.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type Box, mortal, openBox, pause, payouts, STABLE_MS, watching } from './rig.ts';
@@ -138,6 +140,17 @@ describe('a file that is dropped', () => {
     expect(box.names('refused')).toEqual(['bad.csv']);
     expect([...box.names('in'), ...box.names('claimed'), ...box.names('done')]).toEqual([]);
     expect(await app.ledger.runs.list()).toEqual([]);
+  });
+
+  test('whose reader died twice is refused, and the next file goes on', async () => {
+    const files = { ...DEFAULT_LIMITS, readMemoryBytesMax: 1 };
+    box.drop('a.xlsx', workbookOf({ sheets: [{ rows: rowXml(1, ['reference']) }] }));
+    box.drop('b.csv', payouts('B'));
+    const result = await readInbox({ ...app, config: { ...app.config, files } }, box.source, watching());
+    expect(result).toEqual({ accepted: 1, refused: 1, left: 1 });
+    expect(box.nack('a.xlsx').problems.map(({ code }) => code)).toEqual(['E_UNREADABLE_FILE']);
+    expect(box.names('refused')).toEqual(['a.xlsx']);
+    expect(box.ack('b.csv').file.rows).toBe(2);
   });
 
   test('has its report beside the acknowledgement once its run has ended, and its claim is gone then', async () => {

@@ -47,6 +47,7 @@ export async function* readApart(chunks: AsyncIterable<Buffer>, task: Task): Rec
       }
       if ('records' in message) yield message;
       else residentBytes = message.residentBytes;
+      if ((residentBytes ?? 0) > limits.readMemoryBytesMax) throw new ReaderDied(tooMuchMemory(limits));
     }
     await feeding;
   } finally {
@@ -76,9 +77,11 @@ async function causeOfDeath(
 ): Promise<string> {
   const signal = await reader.gone;
   if (excess === 'time') return `it takes more than ${limits.readSecondsMax} seconds, and more than its size explains`;
-  if (excess === 'memory' || OUT_OF_HEAP.has(signal ?? '')) {
-    return `it takes more than ${Math.floor(limits.readMemoryBytesMax / MEBIBYTE)} MiB of memory`;
-  }
+  if (excess === 'memory' || OUT_OF_HEAP.has(signal ?? '')) return tooMuchMemory(limits);
   const why = fault ?? (signal === null ? 'no word of why' : `the signal ${signal}`);
   return `the program that reads it ended with ${escapeUnseen(why.slice(0, FAULT_CHARACTERS_MAX))}`;
+}
+
+function tooMuchMemory({ readMemoryBytesMax }: IntakeLimits): string {
+  return `it takes more than ${Math.floor(readMemoryBytesMax / MEBIBYTE)} MiB of memory`;
 }

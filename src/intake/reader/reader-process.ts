@@ -18,6 +18,7 @@ export interface ReaderProcess {
   end(): void;
   /** Ends it, and forgets what it said. */
   close(): void;
+  isAlive(): boolean;
   /** The signal that ended it, or null. Throws when it never began. */
   readonly gone: Promise<NodeJS.Signals | null>;
   /** Whether it keeps this process from ending. */
@@ -40,6 +41,7 @@ export function startReader(memoryBytesMax: number): ReaderProcess {
     pid: child.pid ?? 0,
     memoryBytesMax,
     gone,
+    isAlive: () => child.exitCode === null && child.signalCode === null,
     end: () => void child.kill('SIGKILL'),
     close() {
       child.kill('SIGKILL');

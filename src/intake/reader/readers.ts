@@ -50,7 +50,9 @@ function takeIdle(memoryBytesMax: number): Idle | undefined {
   const taken = idle;
   clearTimeout(taken.timer);
   idle = undefined;
-  return taken;
+  if (taken.reader.isAlive()) return taken;
+  taken.reader.close();
+  return undefined;
 }
 
 function keepIdle(reader: ReaderProcess, files: number): void {

@@ -17,7 +17,7 @@ const TICK_MS = 50;
 const MS = 1000;
 const KIBIBYTE = 1024;
 /** Any file may take as long as a small one, and a second more for each so many bytes: many times what a sound one needs. */
-const BYTES_A_SECOND = 256 * KIBIBYTE;
+const BYTES_A_SECOND = 64 * KIBIBYTE;
 
 export function watchReader(
   reader: Pick<ReaderProcess, 'pid' | 'end'>,
