@@ -23,6 +23,8 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/crash/', 'system'],
   ['test/faults/', 'faults'],
   ['test/hosts/', 'hosts'],
+  // How long others wait while a file is read.
+  ['test/hostile/', 'isolated'],
   ['test/inbox/copy.test.ts', 'system'],
   ['test/inbox/inbox.test.ts', 'system'],
   ['test/inbox/inbox-command.test.ts', 'system'],

@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
-import common from '../../vitest.config.ts';
+import { common } from '../../vitest.config.ts';
 
 /** `npm run test:fuzz`: makes up files until its time is over. */
 // biome-ignore lint/style/noDefaultExport: vitest asks for it.
 export default defineConfig({
-  test: { ...common.test, include: ['test/hostile/**/*.fuzz.ts'], exclude: [], testTimeout: 0 },
+  test: { ...common, include: ['test/hostile/**/*.fuzz.ts'], exclude: [], testTimeout: 0 },
 });
