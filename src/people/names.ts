@@ -8,12 +8,31 @@ const TAKEN = /^(?:key|process|schedule|season|stranger|payrun|inbox|worker)(?:\
 const PLAIN = /[0-9._@' -]/g;
 /** Of Latin letters those that are more than a letter of ASCII and its accents, and look like no other one. */
 const OTHER_LATIN = /[ßæœøđłþðħ]/gi;
-/** Scripts of everyday use (UAX #31, table 5). Characters that several scripts share, and rare scripts, serve look-alikes. */
-const SCRIPTS =
-  'Greek Cyrillic Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Tamil Telugu Kannada Malayalam Sinhala Thai Lao Khmer Myanmar Georgian Ethiopic';
-/** Those that are written together are one. */
+/**
+ * Scripts of everyday use (UAX #31, table 5); those that are written together are one. Characters that several scripts share,
+ * and rare scripts, serve look-alikes.
+ */
 const OF_ONE_SCRIPT: readonly RegExp[] = [
-  ...SCRIPTS.split(' ').map((script) => new RegExp(`^\\p{Script=${script}}*$`, 'u')),
+  /^\p{Script=Greek}*$/u,
+  /^\p{Script=Cyrillic}*$/u,
+  /^\p{Script=Armenian}*$/u,
+  /^\p{Script=Hebrew}*$/u,
+  /^\p{Script=Arabic}*$/u,
+  /^\p{Script=Devanagari}*$/u,
+  /^\p{Script=Bengali}*$/u,
+  /^\p{Script=Gurmukhi}*$/u,
+  /^\p{Script=Gujarati}*$/u,
+  /^\p{Script=Tamil}*$/u,
+  /^\p{Script=Telugu}*$/u,
+  /^\p{Script=Kannada}*$/u,
+  /^\p{Script=Malayalam}*$/u,
+  /^\p{Script=Sinhala}*$/u,
+  /^\p{Script=Thai}*$/u,
+  /^\p{Script=Lao}*$/u,
+  /^\p{Script=Khmer}*$/u,
+  /^\p{Script=Myanmar}*$/u,
+  /^\p{Script=Georgian}*$/u,
+  /^\p{Script=Ethiopic}*$/u,
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]*$/u,
   /^[\p{Script=Hangul}\p{Script=Han}]*$/u,
 ];
