@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { type Money, moneyOfDecimal } from '../money.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { cellFault } from './cells.ts';
@@ -10,6 +10,8 @@ import { nameOf, type Template } from './template.ts';
 import { type TemplateText, templateSchema } from './template-schema.ts';
 
 const TEMPLATE_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** So many bytes hold more characters than a template may have, whatever they are. */
+const TEMPLATE_BYTES_READ_MAX = 4 * TEMPLATE_CHARACTERS_MAX;
 
 /** What is wrong with a template, as a sentence that begins with where it is. */
 export type TemplateProblem = string;
@@ -24,10 +26,14 @@ export async function readTemplate(path: string): Promise<Template> {
   });
 }
 
-/** The text of a template's file. Throws a Refusal (exit 2) when it cannot be read. */
+/** The text of a template's file; of one that is too large no more than shows that. Throws a Refusal (exit 2) when it cannot be read. */
 export async function readTemplateText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    let text = '';
+    for await (const piece of createReadStream(path, { encoding: 'utf8', end: TEMPLATE_BYTES_READ_MAX })) {
+      text += String(piece);
+    }
+    return text;
   } catch (cause) {
     throw new Refusal(`The template ${path} cannot be read (${codeOf(cause) ?? 'why is not known'}).`, {
       exitCode: EXIT.usage,

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -324,6 +325,15 @@ describe('a template is refused', () => {
     const parsed = parseTemplate(typeof text === 'string' ? text : JSON.stringify({ name: 'test', ...text }));
     expect(parsed).toSatisfy(Array.isArray);
     expect(parsed).toContainEqual(expect.stringContaining(problem));
+  });
+
+  test('of any size without being read whole', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'payrun-template-'));
+    const path = join(own, 'template.json');
+    writeFileSync(path, '{');
+    truncateSync(path, 10_000_000_000);
+    await expect(readTemplate(path)).rejects.toMatchObject({ message: expect.stringContaining('it has more than') });
+    rmSync(own, { recursive: true });
   });
 
   test('by its file with all that is wrong, or because there is no file', async () => {

@@ -29,6 +29,21 @@ export interface Lent {
 export async function borrowReader(memoryBytesMax: number): Promise<Lent> {
   if (free > 0) free--;
   else await new Promise<void>((resolve) => void waiting.push(resolve));
+  try {
+    return lend(memoryBytesMax);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function leave(): void {
+  const next = waiting.shift();
+  if (next === undefined) free++;
+  else next();
+}
+
+function lend(memoryBytesMax: number): Lent {
   const kept = takeIdle(memoryBytesMax);
   const reader = kept?.reader ?? startReader(memoryBytesMax);
   const files = (kept?.files ?? 0) + 1;
@@ -38,9 +53,7 @@ export async function borrowReader(memoryBytesMax: number): Promise<Lent> {
     giveBack(residentBytes) {
       if (residentBytes !== undefined && residentBytes < IDLE_BYTES_MAX && files < FILES_MAX) keepIdle(reader, files);
       else reader.close();
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
+      leave();
     },
   };
 }
