@@ -36,6 +36,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/notify/kill.test.ts', 'system'],
   ['test/redis/private-redis.test.ts', 'system'],
   ['test/redis/redis-server.test.ts', 'system'],
+  ['test/regular-expressions.test.ts', 'system'],
   ['test/report/memory.test.ts', 'isolated'],
   ['test/restore/', 'system'],
   ['test/restore/', 'system'],

@@ -105,6 +105,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
     if row.a then add(rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
   end
 end
+redis.call('HSET', rk, 'recordedAt', text(at))
 for likely, withinMs in pairs(likelyKeys) do redis.call('PEXPIRE', likely, text(2 * withinMs)) end
 writeSums()
 return 'recorded'
