@@ -11,10 +11,10 @@ import type { RowRecord } from '../ledger/runs.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { Cost } from '../pay/cost.ts';
 import type { At } from '../pay/crash-point.ts';
-import type { CostLimit, PayoutRow, RefusedRow, Run, RunStart } from '../payout.ts';
+import { type CostLimit, PAYOUT_STATES, type PayoutRow, type RefusedRow, type Run, type RunStart } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type ApprovalRules, approvalsNeeded } from './approval.ts';
-import { cancelReady } from './cancel-ready.ts';
+import { cancelReady, cancelUnsent } from './cancel-ready.ts';
 import type { IdentityBook } from './identities.ts';
 import { newRunId } from './run-id.ts';
 import { type StartRules, waitingFor } from './start.ts';
@@ -152,19 +152,18 @@ async function claimOrTakeOver(
   const run = await readRun(deps, claimed.id);
   if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
   if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
-  if (!isNeverSent(run)) throw refuseInterrupted(run);
+  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
+  const { actor } = submission;
+  if (!(await cancelUnsent(deps.ledger, run.id, { state: 'held', actor }))) throw refuseInterrupted(run);
   const reason = `its rows were handed in again, in ${checked.name}`;
-  await deps.ledger.runs.move(run.id, { to: 'cancelled', actor: submission.actor, reason });
-  await cancelReady(deps.ledger, run.id, submission.actor);
+  await deps.ledger.runs.move(run.id, { to: 'cancelled', actor, reason });
+  await cancelReady(deps.ledger, run.id, actor);
   return await claimRun(deps, checked, { ...submission, again: true });
 }
 
-/** Nothing of it is known from intent logs, nor was ever more than recorded. */
-function isNeverSent({ counts }: Run): boolean {
-  const { ready, held, refused, cancelled, ...others } = counts;
-  return Object.values(others).every((count) => count === 0);
-}
+/** States of what may have been sent, as far as a run can have it that was never recorded to its end. */
+const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !== 'held' && state !== 'cancelled');
 
 async function claimRun(
   deps: SubmitDeps,

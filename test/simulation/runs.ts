@@ -64,8 +64,9 @@ export function recordRows(
   const isRecorded = run !== undefined && run.fields['lastLine'] !== undefined && hasAllRows(run);
   const isCancelled = run?.state === 'cancelled' && !isRecorded;
   if (run === undefined || (run.state !== 'recording' && !isCancelled)) return 'closed';
-  run.fields['recordedAt'] = String(now);
+  const before = store.entries.size;
   for (const record of rows) recordRow(store, run, { record, rememberMs, now, isCancelled });
+  if (store.entries.size > before) run.fields['recordedAt'] = String(now);
   return 'recorded';
 }
 
