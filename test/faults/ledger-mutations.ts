@@ -5,6 +5,7 @@ const MOVE = 'src/ledger/scripts/move.ts';
 const COMPARE = 'src/ledger/scripts/season.ts';
 const RUNS = 'src/ledger/scripts/runs.ts';
 const SEASON = 'src/ledger/season.ts';
+const MISSED = 'src/runs/missed-decisions.ts';
 
 const ARMING_TESTS = 'test/ledger/arming.test.ts';
 const GUARD_TESTS = 'test/ledger/arming-guards.test.ts';
@@ -13,9 +14,11 @@ const SEASON_TESTS = 'test/ledger/season.test.ts';
 const ROLLBACK_TESTS = 'test/ledger/rollback.test.ts';
 const RECORDING_TESTS = 'test/ledger/recording.test.ts';
 const RUN_TESTS = 'test/ledger/runs.test.ts';
+const MISSED_TESTS = 'test/runs/missed-decisions.test.ts';
 
 const NOT_ARMED = 'a payout is not armed, and nothing changes, when';
 const RESTORED = 'a Redis that was restored from an older copy';
+const FORGOT = 'a Redis that forgot what people decided';
 
 /** What the arming script looks at. */
 const ARMING: readonly Mutation[] = [
@@ -43,6 +46,11 @@ const ARMING: readonly Mutation[] = [
     guard: 'an arming compares the hash of the row',
     edits: replaced(ARM, 'if p.rowHash ~= e.h then', 'if false then'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the row is not the one that was seen': 'row'`),
+  },
+  {
+    guard: 'an arming compares whose the reference is',
+    edits: replaced(ARM, `if holder then return 'reference'`, `if false then return 'reference'`),
+    caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its reference belongs to another payo…': 'reference'`),
   },
   {
     guard: 'nothing is armed while everything is halted',
@@ -116,6 +124,11 @@ const SEASONS: readonly Mutation[] = [
       'test/ledger/two-primaries.test.ts',
       'of two primaries after a failover the old one arms nothing for a process whose other commands lead to the new one',
     ),
+  },
+  {
+    guard: 'nothing is armed from a copy of a data directory that another host uses',
+    edits: replaced(ARM, 'isCopied or ', ''),
+    caughtBy: named(GUARD_TESTS, 'a payout is not armed while another host holds the id of the data directory'),
   },
   {
     guard: 'nothing is armed from a data directory whose logs were not compared',
@@ -198,6 +211,33 @@ const SEASONS: readonly Mutation[] = [
   },
 ];
 
+/** What is done again, or doubted, for people. */
+const PEOPLE: readonly Mutation[] = [
+  {
+    guard: 'a block that Redis forgot is done again',
+    edits: replaced(MISSED, 'of missed.blocked) {', 'of missed.blocked.slice(1)) {'),
+    caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
+  },
+  {
+    guard: 'a cancel that Redis forgot is done again',
+    edits: replaced(MISSED, '    [missed.cancelled, cancelRun],\n', ''),
+    caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
+  },
+  {
+    guard: 'a Redis that forgot what people decided is halted',
+    edits: replaced(MISSED, 'await haltAll({ ledger }, { actor: ACTOR, reason })', 'undefined'),
+    caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
+  },
+  {
+    guard: 'a write-off doubts what is held',
+    edits: replaced('src/runs/write-off.ts', `'ready', 'held'] as const`, `'ready'] as const`),
+    caughtBy: named(
+      'test/runs/write-off.test.ts',
+      'a data directory that two people write off doubts what is held here and was never sent: people may have allowed it since, and it was sent from there',
+    ),
+  },
+];
+
 const MOVES: readonly Mutation[] = [
   {
     guard: 'a move compares the version that was read',
@@ -238,7 +278,7 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a reference that was used holds the next payout',
-    edits: replaced('src/ledger/scripts/prelude.ts', 'if not earlier or earlier == m.own then', 'if true then'),
+    edits: replaced('src/ledger/scripts/record.ts', 'if not earlier or earlier == m.own then', 'if true then'),
     caughtBy: named(
       RECORDING_TESTS,
       'a reference of a payout that is accepted holds the next payout, with a link to the earlier one',
@@ -280,4 +320,4 @@ const MOVES: readonly Mutation[] = [
   },
 ];
 
-export const LEDGER_MUTATIONS: readonly Mutation[] = [...ARMING, ...SEASONS, ...MOVES];
+export const LEDGER_MUTATIONS: readonly Mutation[] = [...ARMING, ...SEASONS, ...PEOPLE, ...MOVES];

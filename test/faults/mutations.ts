@@ -27,7 +27,7 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
     guard: 'closed season',
     edits: replaced(
       'src/ledger/scripts/arm.ts',
-      `if isElsewhere or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then`,
+      `if isElsewhere or isCopied or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then`,
       'if false then',
     ),
     caughtBy: named(

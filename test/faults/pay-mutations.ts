@@ -1,6 +1,7 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
 const DEATH = 'src/pay/proof-of-death.ts';
+const LOOK_UP = 'src/pay/look-up.ts';
 const LOOK_UP_ANSWER = 'src/pay/look-up-answer.ts';
 const SETTLE = 'src/pay/settle-answer.ts';
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
@@ -126,6 +127,40 @@ const DOUBTING: readonly Mutation[] = [
     ),
   },
   {
+    guard: 'of two lives of a quote the longer counts',
+    edits: replaced(
+      DEATH,
+      'Math.max(quoteLifeMs ?? 0, quoteExpiresAt - armedAt)',
+      '(quoteLifeMs ?? quoteExpiresAt - armedAt)',
+    ),
+    caughtBy: named(
+      DEATH_TESTS,
+      `${NOT_FOUND} counts not while 'by Redis it cannot be over, however s…': a service that is ahead brings no proof forward`,
+    ),
+  },
+  {
+    guard: 'the difference of the clocks is added to the grace',
+    edits: replaced(LOOK_UP, ' + deps.service.clockDifferenceMs()', ''),
+    caughtBy: named(
+      LOOK_UP_TESTS,
+      'a not-found counts only later by as much as the service is seen to be ahead of our own clock',
+      'a not-found counts only later by as much as the service is seen to be behind our own clock',
+    ),
+  },
+  {
+    guard: 'a not-found counts only while a payment that exists is found',
+    edits: replaced(
+      LOOK_UP,
+      `if ((verdict === 'first' || verdict === 'dead') && !(await deps.canary.sings())) {`,
+      'if (false) {',
+    ),
+    caughtBy: named(
+      LOOK_UP_TESTS,
+      'a not-found counts not as the first while a payment that exists is not found',
+      'a not-found counts not as the second while a payment that exists is not found',
+    ),
+  },
+  {
     guard: 'a quote is over only after the grace',
     edits: replaced(DEATH, 'date > quoteExpiresAt + quoteGraceMs', 'date > quoteExpiresAt'),
     caughtBy: named(DEATH_TESTS, `${NOT_FOUND} within the grace is early`),
@@ -185,12 +220,13 @@ const DOUBTING: readonly Mutation[] = [
   },
   {
     guard: 'a 404 of a gateway is no not-found',
-    edits: replaced(
-      LOOK_UP_ANSWER,
-      'status === 404 && parseErrors(json).some(({ code }) => code !== null)',
-      'status === 404',
-    ),
+    edits: replaced(LOOK_UP_ANSWER, 'code !== null && notFoundCodes.has(code)', 'true'),
     caughtBy: named(ANSWER_TESTS, "nothing is what a gateway's 404 says"),
+  },
+  {
+    guard: 'a 404 in other words than those of the service is no not-found',
+    edits: replaced(LOOK_UP_ANSWER, ' && notFoundCodes.has(code)', ''),
+    caughtBy: named(ANSWER_TESTS, "nothing is what a gateway's 404 with a code of its own says"),
   },
   {
     guard: 'a refusal for good is looked up before it is believed',

@@ -1,11 +1,13 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../src/ledger/head.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armingOf,
   armPayout,
   connectArming,
+  DATA_DIR,
   freshRows,
   movePayout,
   newLedger,
@@ -48,5 +50,15 @@ describe('a payout is not armed', () => {
     const ready = await readPayout(desk.ledger, place);
     expect(await desk.ledger.payouts.arm(armingOf(ready))).toEqual({ armed: false, refusal: 'newer' });
     expect((await readPayout(desk.ledger, place)).state).toBe('ready');
+  });
+
+  test('while another host holds the id of the data directory', async () => {
+    const on = (lease: string) =>
+      openLedger({ redis: desk.redis, arming }, { prefix: desk.prefix, dataDirId: DATA_DIR, lease }).payouts;
+    await desk.redis.set(`${desk.prefix}:dir-lease:${DATA_DIR}`, 'host one');
+    const ready = await readPayout(desk.ledger, place);
+    expect(await on('host two').arm(armingOf(ready))).toEqual({ armed: false, refusal: 'season' });
+    expect((await readPayout(desk.ledger, place)).state).toBe('ready');
+    expect(await on('host one').arm(armingOf(ready))).toMatchObject({ armed: true });
   });
 });
