@@ -24,6 +24,7 @@ import { type DurabilityFinding, readDurability, requireDurability } from './red
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
+import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
 import { findKnownPayment } from './runs/known-payment.ts';
 import { openSeason } from './runs/season.ts';
@@ -132,6 +133,8 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     );
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
+    const accepted = ground.findings.map(({ setting }) => setting);
+    const durability = openDurabilityWatch({ read: () => readDurability(redis), accepted, ledger, clock, log });
     const facts = {
       serviceName,
       ...known,
@@ -140,7 +143,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       observe: options.observe ?? (() => {}),
       traceJob: options.traceJob ?? ((_job, work) => work()),
       readDurability: () => readDurability(redis),
-      ...openSeason({ config, clock, random, log, ledger, lease }, dataDir),
+      ...openSeason({ config, clock, random, log, ledger, lease, durability }, dataDir),
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
@@ -175,6 +178,7 @@ interface Ground {
   readonly folder: DataDir;
   readonly redis: Redis;
   readonly connect: (kind: 'commands' | 'arming' | 'jobs') => Promise<Redis>;
+  readonly findings: readonly DurabilityFinding[];
   readonly overrides: readonly string[];
   readonly known: KnownService;
   readonly safety: string;
@@ -198,7 +202,7 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
   const overrides = findings.map(({ setting }) => `redis ${setting}`);
   const known = await readKnownService(config);
-  return { folder, redis, connect, overrides, known, safety: safetyOf(config, known, overrides) };
+  return { folder, redis, connect, findings, overrides, known, safety: safetyOf(config, known, overrides) };
 }
 
 /** What is adopted, and what came of it. */

@@ -364,6 +364,8 @@ export interface Run {
   readonly fileTotals: readonly Money[];
   readonly createdAt: number;
   readonly createdBy: string;
+  /** When rows of it were recorded last; null before the first. */
+  readonly recordedAt: number | null;
   /** Who put its file into an inbox, '' where nobody is named; null for a file that came another way. */
   readonly dropper: string | null;
   /** The name that its sender gave this handing in. */

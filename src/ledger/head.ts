@@ -4,7 +4,7 @@ import { byTwo } from './by-two.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from './scripts/clock.ts';
-import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
+import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from './scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from './scripts/season.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
@@ -29,6 +29,13 @@ export interface Season {
   readonly missing: readonly string[];
   /** All data directories that may arm. */
   readonly dataDirIds: readonly string[];
+}
+
+/** A time in which Redis was less durable than it has to be, and which of its settings were; `to` null: still. */
+export interface WeakTime {
+  readonly from: number;
+  readonly to: number | null;
+  readonly settings: readonly string[];
 }
 
 export interface HeadFacts {
@@ -89,6 +96,9 @@ export interface Head {
   /** True for one process in each period, or until the turn is ended. */
   takeTurn(what: string, periodMs: number): Promise<boolean>;
   endTurn(what: string): Promise<void>;
+  /** Notes which settings of Redis are less durable than they have to be now; none: all are well. */
+  noteDurability(settings: readonly string[]): Promise<void>;
+  weakTimes(): Promise<WeakTime[]>;
   /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
   lookAtClock(): Promise<number>;
 }
@@ -168,6 +178,11 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
   };
 }
 
+function weakTimeOf(text: string): WeakTime {
+  const [to = '', from = '', ...settings] = text.split(' ');
+  return { to: to === '' ? null : integerOf(to), from: integerOf(from), settings };
+}
+
 function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {
   if (clockSteppedAt === undefined || clockSteppedMs === undefined) return null;
   return { at: integerOf(clockSteppedAt), ms: integerOf(clockSteppedMs) };
@@ -228,8 +243,15 @@ function timedActs(
   redis: Redis,
   run: Run,
   keys: LedgerKeys,
-): Pick<Head, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock'> {
+): Pick<Head, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'> {
   return {
+    async noteDurability(settings) {
+      await run('durability', settings.join(' '));
+    },
+    async weakTimes() {
+      const [ended, since] = await Promise.all([redis.lrange(keys.weak, 0, -1), redis.hget(keys.head, 'weakSince')]);
+      return [...ended, ...(since === null ? [] : [` ${since}`])].map(weakTimeOf);
+    },
     async takePace(what, { count, perSecond }) {
       const microseconds = await run('pace', what, count, Math.ceil(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
       return integerOf(microseconds) / 1000;
@@ -276,6 +298,7 @@ function headScripts() {
     hold: script(HOLD),
     pace: script(TAKE_PACE),
     turn: script(TAKE_TURN),
+    durability: script(NOTE_DURABILITY),
     clock: script(LOOK_AT_CLOCK),
     forward: script(BRING_FORWARD),
   };

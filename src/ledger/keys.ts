@@ -27,6 +27,7 @@
  *   schedule:<name>       hash     what became of it: its next planned time, the last one done and the last one missed
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
+ *   weak                  list     times in which Redis was less durable than it has to be: to, from, settings
  *   missed                set      hashes of entries of the audit log that Redis lost, once their loss was said
  *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
  *   blocked               hash     identity id of a beneficiary to whom nothing is paid -> by whom, when and why
@@ -65,6 +66,7 @@ export interface LedgerKeys {
   readonly ticks: string;
   readonly audit: string;
   readonly missed: string;
+  readonly weak: string;
   readonly blocked: string;
   readonly token: string;
   readonly tokenLock: string;
@@ -99,6 +101,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     ticks: `${prefix}:ticks`,
     audit: `${prefix}:audit`,
     missed: `${prefix}:missed`,
+    weak: `${prefix}:weak`,
     blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
@@ -152,7 +155,7 @@ local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
 local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
 local PEERS, BLOCKED = P .. ':peers', P .. ':blocked'
-local PEOPLE = P .. ':people'
+local PEOPLE, WEAK = P .. ':people', P .. ':weak'
 local function runKey(run) return P .. ':run:' .. run end
 local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end

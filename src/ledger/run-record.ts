@@ -34,6 +34,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     fileTotals: readTotals(text('fileTotals')),
     createdAt: number('createdAt'),
     createdBy: text('createdBy'),
+    recordedAt: time('recordedAt'),
     dropper: fields.get('dropper') ?? null,
     submissionKey: fields.get('submissionKey') ?? null,
     currencies: words('currencies'),

@@ -3,6 +3,7 @@ import { escapeControls } from '../intake/spreadsheet-cell.ts';
 import { formatAmount } from '../money.ts';
 import { OUTCOMES } from '../payout.ts';
 import type { Booking, BookingEntry } from './booking.ts';
+import { rowsOfPart } from './reconciliation.ts';
 import type { ReportFacts } from './source.ts';
 import type { ReportSummary } from './summary.ts';
 import { type FileTotal, sumOutcomes } from './totals.ts';
@@ -50,13 +51,21 @@ function runLines({ run, ...facts }: ReportFacts): string[] {
   return table(
     [
       ['run', `${run.id}, ${run.state}${reason}`],
-      ['file', `${run.fileName}, ${run.rows} rows`],
+      ['file', `${run.fileName}, ${run.rows} rows${partText(run)}`],
       ['sha256', run.fileSha256],
       ['service', `${facts.service}, ${facts.environment}`],
       ['made', `${rfc3339(facts.createdAt)} by payrun ${facts.version}`],
     ],
     { rightFrom: 2 },
   );
+}
+
+/** Nothing of the other rows was ever in the ledger, so nothing of them was paid. */
+function partText(run: ReportFacts['run']): string {
+  const rows = rowsOfPart(run);
+  return rows === undefined
+    ? ''
+    : `, of which ${rows} were recorded before it was cancelled; this report is about those`;
 }
 
 /** One line for the rows, then one a currency: what came of the money, and whether it is the file's. */

@@ -2,6 +2,7 @@ import type { ReleaseResult } from '../ledger/head.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
+import { cancelReady } from './cancel-ready.ts';
 import { readRun } from './submit.ts';
 
 /*
@@ -78,17 +79,6 @@ function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusa
         ? 'Some of its rows are not recorded: hand the same file in again ("payrun list" shows its SHA-256).'
         : `See "payrun status ${runId}".`,
   });
-}
-
-/** Cancels the ready payouts of a cancelled run; may be run again after a crash. */
-export async function cancelReady(ledger: Ledger, runId: string, actor: string): Promise<void> {
-  for await (const lines of ledger.runs.linesIn(runId, { state: 'ready' })) {
-    await Promise.all(
-      lines.map((line) =>
-        ledger.payouts.move({ runId, line, to: 'cancelled', actor, reason: 'the run was cancelled' }),
-      ),
-    );
-  }
 }
 
 /** Cancels one payout of a run that waits; a held one is dropped by two people (design 4). */

@@ -12,6 +12,7 @@ import { writeReportFiles } from '../report/files.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
+import { weakTimesOf } from './durability-watch.ts';
 import { readRun } from './submit.ts';
 
 /** Processes that end a run together write its report one after the other: the first one's serves them all. */
@@ -56,7 +57,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     capabilities: Object.fromEntries(
       CAPABILITIES.map((name) => [name, deps.capabilities.has(name) && !disproved.includes(name)]),
     ),
-    overrides: deps.overrides,
+    overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.head.weakTimes())],
     auditHead: headText(await deps.ledger.audit.head()),
     version: VERSION,
     createdAt: deps.clock.now(),

@@ -4,6 +4,7 @@ import type { DirLease } from '../ledger/dir-lease.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ensureSeason, keepSeason } from '../ledger/season.ts';
 import type { Log } from '../log.ts';
+import type { DurabilityWatch } from './durability-watch.ts';
 import { redoMissedDecisions } from './missed-decisions.ts';
 
 interface SeasonParts {
@@ -13,6 +14,7 @@ interface SeasonParts {
   readonly log: Log;
   readonly ledger: Ledger;
   readonly lease: DirLease;
+  readonly durability: DurabilityWatch;
 }
 
 /** See `App`. */
@@ -23,10 +25,12 @@ interface SeasonActs {
 }
 
 /** What a process does for the season (design 3, rule 4): what people decided is compared before the intent logs are. */
-export function openSeason({ config, clock, random, log, ledger, lease }: SeasonParts, dataDir: DataDir): SeasonActs {
+export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
+  const { config, clock, random, log, ledger, lease, durability } = parts;
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
   const season = { head: ledger.head, ...place, clock, random, log };
   const enter = async (arms: boolean): Promise<readonly string[]> => {
+    await durability.look(true);
     await redoMissedDecisions({ ledger, log });
     return await ensureSeason({ ...season, arms });
   };
@@ -36,6 +40,7 @@ export function openSeason({ config, clock, random, log, ledger, lease }: Season
     joinSeason,
     keepSeason: onceAtATime(async () => {
       await keepSeason(season, joinSeason);
+      await durability.look();
       if (!(await lease.take(dataDir.id))) {
         log.error(
           'another host uses a copy of this data directory: nothing is sent from here before payrun is started again',

@@ -11,19 +11,22 @@ import type { RowRecord } from '../ledger/runs.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { Cost } from '../pay/cost.ts';
 import type { At } from '../pay/crash-point.ts';
-import type { CostLimit, PayoutRow, RefusedRow, Run, RunStart } from '../payout.ts';
+import { type CostLimit, PAYOUT_STATES, type PayoutRow, type RefusedRow, type Run, type RunStart } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type ApprovalRules, approvalsNeeded } from './approval.ts';
+import { cancelReady, cancelUnsent } from './cancel-ready.ts';
 import type { IdentityBook } from './identities.ts';
 import { newRunId } from './run-id.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
+/** Who records rows says so at least that often; nobody does any more after it. */
+const RECORDING_QUIET_MS = 60_000;
 const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
 const QUOTES_AT_A_TIME = 16;
 
 export interface SubmitDeps {
-  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: {
     readonly rememberMs: number;
@@ -80,7 +83,7 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     await deps.notifier?.tellRefused(checked, deps.clock.now());
     return { kind: 'refused', checked };
   }
-  const { id, isNew } = await claimRun(deps, checked, submission);
+  const { id, isNew } = await claimOrTakeOver(deps, checked, submission);
   const { actor, dropper } = submission;
   if (isNew && dropper !== undefined) await deps.ledger.runs.note(id, { dropper });
   await deps.ledger.audit.append({
@@ -135,6 +138,33 @@ export function isRefused(
   return checked.valid < checked.rows && !skipInvalid;
 }
 
+/**
+ * Claims the content. Where another file of the same rows was never recorded to its end, and nobody records it now, that run
+ * is cancelled and its rows are taken over: the very bytes that began it may be gone.
+ */
+async function claimOrTakeOver(
+  deps: SubmitDeps,
+  checked: CheckedFile,
+  submission: Submission,
+): Promise<{ id: string; isNew: boolean }> {
+  const claimed = await claimRun(deps, checked, submission);
+  if (claimed.isNew) return claimed;
+  const run = await readRun(deps, claimed.id);
+  if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
+  if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
+  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
+  if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
+  const { actor } = submission;
+  if (!(await cancelUnsent(deps.ledger, run.id, { state: 'held', actor }))) throw refuseInterrupted(run);
+  const reason = `its rows were handed in again, in ${checked.name}`;
+  await deps.ledger.runs.move(run.id, { to: 'cancelled', actor, reason });
+  await cancelReady(deps.ledger, run.id, actor);
+  return await claimRun(deps, checked, { ...submission, again: true });
+}
+
+/** States of what may have been sent, as far as a run can have it that was never recorded to its end. */
+const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !== 'held' && state !== 'cancelled');
+
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
@@ -182,14 +212,15 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
 async function isUnrecorded(deps: SubmitDeps, runId: string, checked: CheckedFile): Promise<boolean> {
   const run = await readRun(deps, runId);
   if (run.purgedAt !== null || (run.state !== 'recording' && run.state !== 'cancelled')) return false;
-  const { lastLine } = await deps.ledger.slices.position(runId);
-  const recorded = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
-  if (lastLine > 0 && recorded === run.rows) return false;
+  if (await isRecorded(deps, run)) return false;
   if (run.fileSha256 === checked.sha256) return true;
-  throw new Refusal(`The recording of the same rows from ${run.fileName} was interrupted (run ${runId}).`, {
-    exitCode: EXIT.usage,
-    remedy: `Submit that very file again (SHA-256 ${run.fileSha256}): it is carried on.`,
-  });
+  throw refuseInterrupted(run);
+}
+
+async function isRecorded(deps: SubmitDeps, run: Run): Promise<boolean> {
+  const { lastLine } = await deps.ledger.slices.position(run.id);
+  const recorded = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
+  return lastLine > 0 && recorded === run.rows;
 }
 
 async function recordRun(
@@ -233,7 +264,7 @@ async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: S
   const to = approvalsNeeded(deps.config.approval ?? null, run.fileTotals) > 0 ? 'awaiting-approval' : 'paying';
   const move = { from: 'recording', to, actor, reason: 'submitted' } as const;
   const { result } = await deps.ledger.runs.move(runId, move);
-  if (result === 'season' || result === 'incomplete') throw refuseInterrupted();
+  if (result === 'season' || result === 'incomplete') throw refuseRestarted();
   await deps.wake(runId);
 }
 
@@ -248,7 +279,7 @@ async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDrif
   const records = judged.map((row) => recordOf(row, { ...deps.config, costLimit: limits.get(row.line) }));
   const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
-  if (result === 'season') throw refuseInterrupted();
+  if (result === 'season') throw refuseRestarted();
 }
 
 /** The cost limit of each line; a few rows are quoted at a time. */
@@ -270,7 +301,21 @@ async function costLimits(
   return limits;
 }
 
-function refuseInterrupted(): Refusal {
+function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
+  return new Refusal(`The recording of the same rows from ${fileName} was interrupted (run ${id}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Submit that very file again (SHA-256 ${fileSha256}): it is carried on.`,
+  });
+}
+
+function refuseBusy({ id, fileName }: Run): Refusal {
+  return new Refusal(`The same rows are being recorded at this moment from ${fileName} (run ${id}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Wait for that run. If it does not go on, submit this file again after ${RECORDING_QUIET_MS / 1000} s.`,
+  });
+}
+
+function refuseRestarted(): Refusal {
   return new Refusal('Redis was restarted while the file was being recorded.', {
     exitCode: EXIT.unavailable,
     remedy: 'Submit the same file again: it is carried on.',

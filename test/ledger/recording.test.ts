@@ -362,6 +362,32 @@ describe('submitting a file', () => {
     expect([recorded.length, new Set(recorded).size]).toEqual([references.length, references.length]);
   });
 
+  test('with its rows in another order is told that they are being recorded; a minute after a crash it takes them over', async () => {
+    const text = file(...lines);
+    await crashInRecording(pathOf(text));
+    const [begun = ''] = await desk.ledger.runs.list();
+    await expect(submit(pathOf(reordered(text)))).rejects.toThrow('being recorded at this moment');
+    await desk.ledger.runs.note(begun, { recordedAt: String(Date.now() - 61_000) });
+    const taker = await submit(pathOf(reordered(text)));
+    expect(taker).toMatchObject({ isNew: true, state: 'paying' });
+    expect(await desk.ledger.runs.read(begun)).toMatchObject({ state: 'cancelled' });
+    expect(new Set((await allRows(desk.ledger, begun)).map((row) => ('row' in row ? row.state : '')))).toEqual(
+      new Set(['cancelled']),
+    );
+    const taken = await allRows(desk.ledger, taker.id);
+    expect(taken.map((row) => ('row' in row ? row.state : ''))).toEqual(references.map(() => 'ready'));
+    expect(await submit(pathOf(text))).toMatchObject({ id: taker.id, isNew: false });
+  });
+
+  test('with its rows in another order takes nothing over of which a payment request may have left', async () => {
+    const text = file(...lines);
+    await crashInRecording(pathOf(text));
+    const [begun = ''] = await desk.ledger.runs.list();
+    await desk.ledger.runs.note(begun, { recordedAt: '0', 'n:unknown': '1' });
+    await expect(submit(pathOf(reordered(text)))).rejects.toThrow('was interrupted');
+    expect((await desk.ledger.runs.read(begun))?.state).toBe('recording');
+  });
+
   test('with another content makes another run', async () => {
     const { id } = await submit(pathOf(file(line({ reference: 'a-1' }))));
     const other = await submit(pathOf(file(line({ reference: 'a-1', amount: '101' }))));

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { PAYMENT_STATES, PAYOUT_STATES, type Run } from '../../src/payout.ts';
 import { isRefused } from '../../src/report/row.ts';
 import { type ReportSummary, summarise } from '../../src/report/summary.ts';
+import { summaryText } from '../../src/report/summary-text.ts';
 import { perOutcome } from '../../src/report/totals.ts';
 import { payment, payout, type Row, refused, runOf, sourceOf, usd, uuid } from './rows.ts';
 
@@ -35,6 +36,15 @@ describe('a report', () => {
 
   test('of no rows ties', async () => {
     expect((await check([], runOf([]))).ties).toBe(true);
+  });
+
+  test('of a run that was cancelled before all of its file was recorded ties over what was, and says so', async () => {
+    const part = ROWS.filter(({ line }) => line > 5);
+    const run = { ...runOf(part), state: 'cancelled' as const, rows: 20, fileTotals: [usd(1_000_000n)] };
+    const summary = await check(part, run);
+    expect(summary.ties).toBe(true);
+    expect(summaryText(summary)).toContain('20 rows, of which 4 were recorded before it was cancelled');
+    expect((await check(part.slice(1), run)).ties).toBe(false);
   });
 
   const ALL = { rows: true, money: true, payments: true };

@@ -49,7 +49,10 @@ export interface Site {
   copiedAudit(host: string): string;
 }
 
-export async function openSite(processes: Processes, switches: readonly string[] = []): Promise<Site> {
+export async function openSite(
+  processes: Processes,
+  { switches = [], settings = {} }: { switches?: readonly string[]; settings?: Readonly<Record<string, string>> } = {},
+): Promise<Site> {
   const server = await startTestRedis();
   onTestFinished(() => server.stop());
   const service = await startService(processes, { switches });
@@ -64,6 +67,7 @@ export async function openSite(processes: Processes, switches: readonly string[]
     PAYRUN_ARM_DEADLINE: '500ms',
     PAYRUN_TRACK_EVERY: '1s',
     PAYRUN_TRACK_RATE: '1000',
+    ...settings,
   });
   const redisFiles = join(dirname(server.socket), 'appendonlydir');
   const kept = join(cwd, 'kept');

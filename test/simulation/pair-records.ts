@@ -64,7 +64,17 @@ function expectDue(flat: readonly string[], mine: ReadonlyMap<string, number>, l
   for (const [id, at] of theirs) expect(Math.abs(at - (mine.get(id) ?? 0)), `${label}: ${id}`).toBeLessThan(ABOUT_MS);
 }
 
-const TIMES: readonly string[] = ['now', 'waitMs', 'armedAt', 'sentAt', 'settledAt', 'createdAt', 'finishedAt', 'at'];
+const TIMES: readonly string[] = [
+  'now',
+  'waitMs',
+  'armedAt',
+  'sentAt',
+  'settledAt',
+  'createdAt',
+  'recordedAt',
+  'finishedAt',
+  'at',
+];
 
 /** Lists that come out of a hash. */
 const UNORDERED: readonly string[] = ['dataDirIds', 'missing', 'strangers'];

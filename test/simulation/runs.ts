@@ -64,7 +64,9 @@ export function recordRows(
   const isRecorded = run !== undefined && run.fields['lastLine'] !== undefined && hasAllRows(run);
   const isCancelled = run?.state === 'cancelled' && !isRecorded;
   if (run === undefined || (run.state !== 'recording' && !isCancelled)) return 'closed';
+  const before = store.entries.size;
   for (const record of rows) recordRow(store, run, { record, rememberMs, now, isCancelled });
+  if (store.entries.size > before) run.fields['recordedAt'] = String(now);
   return 'recorded';
 }
 
@@ -94,8 +96,9 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
       entry.more['rs'] = `its reference belongs to payout ${earlier}`;
     }
   }
-  if (entry.state === 'ready' && run.fields['doubted'] !== undefined) {
+  if ((entry.state === 'ready' || entry.duplicateOf !== null) && run.fields['doubted'] !== undefined) {
     entry.state = 'held';
+    entry.duplicateOf = null;
     entry.more['rc'] = 'E_DIR_LOST';
     entry.more['rs'] = 'a data directory that may have sent it was written off';
   }
@@ -213,6 +216,7 @@ export function runOf(entry: RunEntry): Run {
     fileTotals: [],
     createdAt: entry.createdAt,
     createdBy: entry.fields['createdBy'] ?? '',
+    recordedAt: entry.fields['recordedAt'] === undefined ? null : number('recordedAt'),
     finishedAt: entry.finishedAt,
     finishedChanges: number('finishedChanges'),
     counts: { ...entry.counts },

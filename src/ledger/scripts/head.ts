@@ -116,3 +116,20 @@ redis.call('HSET', HEAD, 'safety', ARGV[1])
 redis.call('HDEL', HEAD, 'safetyNew', 'safetyBy')
 return { 'adopted', proposed[2] }
 `;
+
+/**
+ * Notes which settings of Redis are less durable than they have to be, from when to when.
+ *
+ * KEYS[1] prefix; ARGV[1] settings with blanks between them, or '' when all are as they have to be
+ */
+export const NOTE_DURABILITY = `${LUA_PRELUDE}
+local since = redis.call('HGET', HEAD, 'weakSince')
+if ARGV[1] ~= '' then
+  if not since then redis.call('HSET', HEAD, 'weakSince', text(now()) .. ' ' .. ARGV[1]) end
+elseif since then
+  redis.call('HDEL', HEAD, 'weakSince')
+  redis.call('RPUSH', WEAK, text(now()) .. ' ' .. since)
+  redis.call('LTRIM', WEAK, -100, -1)
+end
+return 1
+`;

@@ -81,6 +81,7 @@ local function whyHeld(row, id)
   return nil
 end
 
+local hasRecorded = false
 for _, row in ipairs(cjson.decode(ARGV[3])) do
   local key, id, set = payoutKey(run, row.l), run .. '-' .. row.l, row.f
   local there = redis.call('HMGET', key, 's', 'rh')
@@ -89,6 +90,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
     add(rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
     redis.call('HSETNX', referencesKey(row.h), row.h, id)
   elseif not there[1] then
+    hasRecorded = true
     local state = (isCancelled and row.s == 'ready') and 'cancelled' or row.s
     if state == 'ready' then
       local code, reason = whyHeld(row, id)
@@ -105,6 +107,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
     if row.a then add(rk, 'm:' .. row.c .. ':' .. OUTCOME[state], row.a) end
   end
 end
+if hasRecorded then redis.call('HSET', rk, 'recordedAt', text(at)) end
 for likely, withinMs in pairs(likelyKeys) do redis.call('PEXPIRE', likely, text(2 * withinMs)) end
 writeSums()
 return 'recorded'

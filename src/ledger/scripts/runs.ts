@@ -7,16 +7,22 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields;
- *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid
+ *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid; one that was
+ *         cancelled before it was recorded hands its file over to the new one
  * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing new may be claimed in a closed
  * season: the runs that this Redis lost have to be restored before.
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}
 local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
+-- Whether a run was cancelled before all of its rows were recorded: those that were not are nowhere.
+local function isPartial(run)
+  return redis.call('HGET', runKey(run), 'state') == 'cancelled' and redis.call('HEXISTS', runKey(run), 'lastLine') == 0
+end
+
 -- Whether each row of a run that is over is free: a new run of them pays none a second time.
 local function isFree(run)
   local state = redis.call('HGET', runKey(run), 'state')
-  if (state ~= 'finished' and state ~= 'cancelled') or not hasAllRows(run) then return false end
+  if (state ~= 'finished' and state ~= 'cancelled') or not (hasAllRows(run) or isPartial(run)) then return false end
   for _, open in ipairs({ 'ready', 'armed', 'quoted', 'unknown', 'held', 'accepted', 'completed', 'refused' }) do
     if tonumber(redis.call('HGET', runKey(run), 'n:' .. open) or '0') > 0 then return false end
   end
@@ -37,6 +43,10 @@ if redis.call('EXISTS', runKey(run)) == 1 then return { run, 'taken', '' } end
 local at = now()
 redis.call('HSET', FILES, ARGV[1], run)
 redis.call('HSET', CONTENTS, ARGV[2], run)
+if known and isPartial(known) then
+  local file = redis.call('HGET', runKey(known), 'fileSha256')
+  if file then redis.call('HSET', FILES, file, run) end
+end
 for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSET', runKey(run), name, value) end
 redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', text(at), 'changes', 1)
 redis.call('ZADD', RUNS, text(at), run)
