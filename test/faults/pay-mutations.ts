@@ -143,7 +143,6 @@ const DOUBTING: readonly Mutation[] = [
     edits: replaced(LOOK_UP, ' + deps.service.clockDifferenceMs()', ''),
     caughtBy: named(
       LOOK_UP_TESTS,
-      'a not-found counts only later by as much as the service is seen to be ahead of our own clock',
       'a not-found counts only later by as much as the service is seen to be behind our own clock',
     ),
   },

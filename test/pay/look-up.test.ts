@@ -183,7 +183,7 @@ describe('a not-found', () => {
     const sings = which === 'first' ? [false, true] : [true, false];
     const canary = { sings: async () => sings.shift() ?? true };
     const { rig, deps } = await openUnknown({ canary });
-    await rig.passTime(QUOTE_LIFE_MS + GRACE_MS);
+    await rig.passTime(60_000);
     await lookMany(rig, deps, 2);
     expect(await rig.payout()).toMatchObject({ state: 'unknown', quoteId: expect.any(String) });
     await lookMany(rig, deps, 2);
