@@ -58,6 +58,8 @@ async function missingMove(
   { reading, now }: { reading: LookUpReading; now: number },
 ): Promise<Partial<PayoutMove>> {
   if (reading.kind !== 'not-found' || payout.state !== 'accepted') return {};
+  // Other credentials than it was made under need not be shown it.
+  if (payout.credentials !== deps.service.fingerprint) return {};
   if (payout.notFoundAt === null) return { fields: { nf: String(now) } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
   if (!isLong || !(await deps.canary.sings())) return {};

@@ -13,8 +13,8 @@ interface MissedDeps {
 
 /**
  * Compares this directory's copies of the audit log with Redis, before a season may open. A Redis that forgot what people
- * decided is halted with what is missing; blocks, cancels and pauses are done again at once, for they only stop (design 3,
- * rule 4). What was said once is not said again.
+ * decided is halted with what is missing; blocks, cancels and pauses are done again at once, for they only stop, and every
+ * run that goes on is paused (design 3, rule 4). What was said once is not said again.
  */
 export async function redoMissedDecisions(deps: MissedDeps): Promise<void> {
   const { audit } = deps.ledger;
@@ -35,6 +35,10 @@ async function stopAndRedo({ ledger, log }: MissedDeps, missed: MissedDecisions)
     await blockBeneficiary({ ledger }, target, again(details['reason'] ?? ''));
   }
   const control = { ledger, wake: async () => {} };
+  for (const runId of await ledger.runs.live()) {
+    if (await goesOn(ledger, runId))
+      await pauseRun(control, runId, { actor: ACTOR, reason: 'Redis went back in time' });
+  }
   for (const [runs, stop] of [
     [missed.cancelled, cancelRun],
     [missed.paused, pauseRun],
@@ -43,6 +47,12 @@ async function stopAndRedo({ ledger, log }: MissedDeps, missed: MissedDecisions)
       if (await canBeStopped(ledger, target)) await stop(control, target, again(details['reason'] ?? ''));
     }
   }
+}
+
+/** Whether it is being paid, or will be at its time. */
+async function goesOn(ledger: Ledger, runId: string): Promise<boolean> {
+  const run = await ledger.runs.read(runId);
+  return run !== undefined && (run.state === 'paying' || (run.state === 'paused' && run.startAt !== null));
 }
 
 /** A run that this Redis never had, or that is over, has nothing to stop. */

@@ -52,6 +52,17 @@ describe('an accepted payout', () => {
     expect(await rig.payout()).toMatchObject({ state: 'accepted', reasonCode: null });
   });
 
+  test('whose payment is not shown to other credentials stays accepted', async () => {
+    const { rig } = await openAccepted();
+    rig.service.book.splice(0);
+    const other = await rig.process({ clientId: 'new' });
+    for (let look = 0; look < 3; look++) {
+      await trackPayout(other, { runId: rig.runId, line: 2 }, new AbortController().signal);
+      await rig.passTime(20 * GRACE_MS);
+    }
+    expect(await rig.payout()).toMatchObject({ state: 'accepted', notFoundAt: null });
+  });
+
   test('whose payment is found again before that begins anew', async () => {
     const { rig, track } = await openAccepted();
     for (let round = 0; round < 2; round++) {

@@ -176,7 +176,8 @@ function holdReturned(store: Store, entry: Entry, { line, now }: { line: Compare
 }
 
 function haltRestored(store: Store): void {
-  store.halt = `Redis went back in time; ${store.restored} payouts were restored as unknown`;
+  const there = store.halt === null ? '' : `${store.halt}; `;
+  store.halt = `${there}Redis went back in time; ${store.restored} payouts were restored as unknown`;
   store.restored = 0;
   store.releaseBy = null;
   for (const id of store.live) {

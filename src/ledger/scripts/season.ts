@@ -172,7 +172,9 @@ if ARGV[3] ~= '1' then return { 'compared', 0 } end
 
 local restored = tonumber(redis.call('HGET', HEAD, 'restored') or '0')
 if restored > 0 then
-  redis.call('HSET', HEAD, 'halt', 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
+  local there = redis.call('HGET', HEAD, 'halt')
+  redis.call('HSET', HEAD, 'halt', (there and there .. '; ' or '')
+    .. 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
   redis.call('HDEL', HEAD, 'restored', 'releaseBy')
   for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
     if goesOn(run) then pauseRun(run, 'Redis went back in time') end
