@@ -79,7 +79,8 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     if (dataDir === undefined) return;
     const { head, instance } = await store.look();
     if (head.number === copiedTo) return;
-    const known = new Set((await copies()).map(({ hash }) => hash));
+    // Only once: a copy that another process of this directory made meanwhile may stand there twice.
+    const known = new Set(copiedTo === undefined ? (await copies()).map(({ hash }) => hash) : []);
     const others: string[] = [];
     for await (const line of store.lines((copiedTo ?? 0) + 1)) {
       const record = readEntry(line);
