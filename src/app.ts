@@ -26,7 +26,7 @@ import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
-import { findKnownPayment } from './runs/known-payment.ts';
+import { findKnownPayments } from './runs/known-payment.ts';
 import { openSeason } from './runs/season.ts';
 import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
@@ -336,7 +336,7 @@ function openPayDeps(
     },
     intents,
     service: client,
-    canary: openCanary({ service: client, known: () => findKnownPayment(ledger, client.fingerprint), clock }),
+    canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
     pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
     quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),

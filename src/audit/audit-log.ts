@@ -53,6 +53,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     for (let lost = 0; lost < LOST_RACES_MAX; ) {
       const look = await store.look();
       const { record, isAct } = nextRecord(look, { copied, act: cutTexts(act), dataDirId });
+      if (!isAct && look.head.number > 0) await store.notePutBack(record);
       const isIn = await store.push(writeEntry(record), look.head);
       if (!isIn) lost++;
       else if (isAct) {
@@ -74,11 +75,20 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     await appendCopies(file, [...missing, writeEntry(record)]);
   }
 
+  /** Entries that were lost and put back, whoever did it. */
+  async function putBack(): Promise<AuditRecord[]> {
+    const heads = (await store.putBack()).toSorted((one, other) => one.number - other.number);
+    const lines = await Promise.all(heads.map(({ number }) => store.lineAt(number)));
+    const records = lines.map((line) => (line === undefined ? undefined : readEntry(line)));
+    return records.filter((record) => record !== undefined);
+  }
+
   let copiedTo: number | undefined;
   async function copyOthers(): Promise<void> {
     if (dataDir === undefined) return;
     const { head, instance } = await store.look();
     if (head.number === copiedTo) return;
+    if (copiedTo !== undefined && head.number < copiedTo) copiedTo = undefined;
     // Only once: a copy that another process of this directory made meanwhile may stand there twice.
     const known = new Set(copiedTo === undefined ? (await copies()).map(({ hash }) => hash) : []);
     const others: string[] = [];
@@ -95,7 +105,8 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     append,
     copies,
     async missing() {
-      const missing = await missingIn(await copies(), (number) => store.lineAt(number));
+      const gone = await missingIn(await copies(), (number) => store.lineAt(number));
+      const missing = [...(await putBack()), ...gone];
       const fresh = new Set(await store.notNoted(missing.map(({ hash }) => hash)));
       return missing.filter(({ hash }) => fresh.has(hash));
     },

@@ -10,6 +10,10 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
   'run.attached',
 ]);
 
+/** What only stops, and what ends it. */
+const DONE_AGAIN: ReadonlySet<string> = new Set(['run.cancelled', 'run.paused', 'beneficiary.blocked']);
+const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked']);
+
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
 export interface MissedDecisions {
   /** For people: how many, and which. */
@@ -25,7 +29,8 @@ export interface MissedDecisions {
 export function missedDecisions(missing: readonly AuditRecord[]): MissedDecisions | undefined {
   const decisions = missing.filter(({ action }) => !NO_DECISIONS.has(action));
   if (decisions.length === 0) return undefined;
-  const last = new Map(decisions.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
+  const lasting = decisions.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
+  const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
   const lastBy = (action: string): AuditRecord[] => [...last.values()].filter((record) => record.action === action);
   return {
     text: describe(decisions),

@@ -25,6 +25,9 @@ export interface AuditStore {
   /** Of these hashes of lost entries, those whose loss was not noted in this Redis; and notes it. */
   notNoted(hashes: readonly string[]): Promise<readonly string[]>;
   noteLost(hashes: readonly string[]): Promise<void>;
+  /** Notes that an entry that Redis had lost is put back, before it is: what it decided has still to be done again. */
+  notePutBack(record: AuditHead): Promise<void>;
+  putBack(): Promise<readonly AuditHead[]>;
   /** The lines from this number of entry on, the oldest first. */
   lines(from: number): AsyncGenerator<string, void>;
 }
@@ -49,6 +52,15 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
       if (hashes.length === 0) return [];
       const isNoted = await redis.smismember(keys.missed, ...hashes);
       return hashes.filter((_hash, index) => isNoted[index] === 0);
+    },
+    async notePutBack({ number, hash }) {
+      await redis.sadd(keys.putBack, `${number} ${hash}`);
+    },
+    async putBack() {
+      return (await redis.smembers(keys.putBack)).map((text) => {
+        const [number = '', hash = ''] = text.split(' ');
+        return { number: integerOf(number), hash };
+      });
     },
     async noteLost(hashes) {
       await redis.sadd(keys.missed, ...hashes);

@@ -27,6 +27,7 @@
  *   schedule:<name>       hash     what became of it: its next planned time, the last one done and the last one missed
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
+ *   put-back              set      number and hash of entries of the audit log that were lost and are put back
  *   weak                  list     times in which Redis was less durable than it has to be: to, from, settings
  *   missed                set      hashes of entries of the audit log that Redis lost, once their loss was said
  *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
@@ -66,6 +67,7 @@ export interface LedgerKeys {
   readonly ticks: string;
   readonly audit: string;
   readonly missed: string;
+  readonly putBack: string;
   readonly weak: string;
   readonly blocked: string;
   readonly token: string;
@@ -101,6 +103,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     ticks: `${prefix}:ticks`,
     audit: `${prefix}:audit`,
     missed: `${prefix}:missed`,
+    putBack: `${prefix}:put-back`,
     weak: `${prefix}:weak`,
     blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,

@@ -1,54 +1,65 @@
-import type { Clock } from '../clock.ts';
 import type { Answer } from '../service/answer.ts';
 import type { Service } from '../service/client.ts';
 import { parseErrors, parseIdentities, parsePayment } from '../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
-
-/** A payment is looked for again after this long. */
-const HOLDS_MS = 60_000;
 
 /** Why a "not found" does not count, for people. */
 export const NO_CANARY = 'it does not show now what it must know, so its "not found" says nothing';
 
 /** Tells a service that knows no payment from a gateway that answers "not found" to everything. */
 export interface Canary {
-  /** Whether the service showed, within this minute, what it must know (design 3, rule 8). Never throws. */
-  sings(): Promise<boolean>;
+  /**
+   * Whether the service shows, after this call, what it must know (design 3, rule 8). `except` is a payment that is itself in
+   * doubt. Never throws.
+   */
+  sings(except?: string): Promise<boolean>;
+}
+
+interface CanaryDeps {
+  readonly service: Pick<Service, 'readPayment' | 'testToken' | 'listIdentities'>;
+  /** Ids of some payments that are known to exist. */
+  readonly known: () => Promise<readonly string[]>;
 }
 
 /**
- * Looks up a payment that is known to exist; without one, the token test and the list of identities must answer.
- * `known` gives the id of such a payment.
+ * Looks up payments that are known to exist: one of them has to be found. Only where there is none, the token test and the
+ * list of identities must answer. Who asks while an answer is under way shares the next one: one that began before their
+ * "not found" came says nothing of it.
  */
-export function openCanary(deps: {
-  readonly service: Pick<Service, 'readPayment' | 'testToken' | 'listIdentities'>;
-  readonly known: () => Promise<string | undefined>;
-  readonly clock: Pick<Clock, 'monotonic'>;
-}): Canary {
-  let sangAt = Number.NEGATIVE_INFINITY;
+export function openCanary(deps: CanaryDeps): Canary {
   let asking: Promise<boolean> | undefined;
+  let next: Promise<boolean> | undefined;
 
   async function ask(): Promise<boolean> {
-    const askedAt = deps.clock.monotonic();
-    const sings = await askService(deps).catch(noToken);
-    if (sings) sangAt = askedAt;
-    return sings;
+    return await askService(deps, await deps.known()).catch(noToken);
+  }
+
+  function begin(): Promise<boolean> {
+    asking = ask().finally(() => {
+      asking = undefined;
+    });
+    return asking;
   }
 
   return {
-    async sings() {
-      if (deps.clock.monotonic() - sangAt < HOLDS_MS) return true;
-      asking ??= ask().finally(() => {
-        asking = undefined;
+    async sings(except) {
+      if (except !== undefined) {
+        const known = (await deps.known()).filter((id) => id !== except);
+        return await askService(deps, known).catch(noToken);
+      }
+      if (asking === undefined) return await begin();
+      next ??= asking.then(() => {
+        next = undefined;
+        return begin();
       });
-      return await asking;
+      return await next;
     },
   };
 }
 
-async function askService({ service, known }: Parameters<typeof openCanary>[0]): Promise<boolean> {
-  const id = await known();
-  if (id !== undefined) return showsPayment(await service.readPayment(id), id);
+async function askService({ service }: CanaryDeps, known: readonly string[]): Promise<boolean> {
+  for (const id of known) if (showsPayment(await service.readPayment(id), id)) return true;
+  if (known.length > 0) return false;
   return isOk(await service.testToken()) && listsIdentities(await service.listIdentities('BENEFICIARY'));
 }
 

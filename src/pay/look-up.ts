@@ -33,9 +33,11 @@ async function lookUpQuote(
   payout: Payout,
   at: { reading: PayoutReading; quoteId: string },
 ): Promise<void> {
-  const answer = await deps.service.readPayment(at.quoteId);
+  // One that was made under an id of its own is known by that.
+  const paymentId = payout.paymentId ?? at.quoteId;
+  const answer = await deps.service.readPayment(paymentId);
   const exchange = exchangeOf(answer);
-  const found = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: at.quoteId });
+  const found = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId });
   deps.log.debug('a payment was looked up', { ...named(payout), class: found.kind });
   switch (found.kind) {
     case 'found':

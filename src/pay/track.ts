@@ -62,7 +62,7 @@ async function missingMove(
   if (payout.credentials !== deps.service.fingerprint) return {};
   if (payout.notFoundAt === null) return { fields: { nf: String(now) } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
-  if (!isLong || !(await deps.canary.sings())) return {};
+  if (!isLong || !(await deps.canary.sings(payout.paymentId ?? undefined))) return {};
   const rs = `the service made the payment ${payout.paymentId} and does not know it any more`;
   return {
     to: 'held',

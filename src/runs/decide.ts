@@ -42,7 +42,10 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
   requireNoContradiction(payout, asked, findings);
   const proposal = payout.proposal;
   const isConfirmed =
-    proposal !== null && proposal.decision === asked.decision && proposal.paymentId === asked.paymentId;
+    proposal !== null &&
+    proposal.decision === asked.decision &&
+    proposal.paymentId === asked.paymentId &&
+    (findings.otherMovedAt ?? 0) <= proposal.at;
   if (!isConfirmed) {
     await propose(deps, payout, asked);
     return { result: 'proposed', evidence: findings.words };

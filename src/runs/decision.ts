@@ -7,6 +7,10 @@ const FAR_MS = 253_370_764_800_000;
 /** States in which a person may say that the payment of a payout that was sent exists: all from which a fact moves it. */
 const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held', 'rejected'];
 
+/** A dropped row may be handed in again: its reference is free. */
+const MAY_BE_PAID_ELSEWHERE =
+  'the lost host may have sent it, and a row that is dropped may be paid again. Where the service has its payment it stays held; where it has none, "payrun allow" lets it be paid';
+
 /** Why people may not decide this of the payout as it stands; undefined when they may (design 3 rule 9, design 4). */
 export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
   const wasSent = payout.quoteId !== null;
@@ -16,6 +20,7 @@ export function whyNotDecided(payout: Payout, decision: Decision): string | unde
   }
   if (payout.state !== 'held') return `it is ${payout.state}, not held`;
   if (decision === 'not-paid') return wasSent ? undefined : 'it was never sent: "payrun drop" gives it up';
+  if (decision === 'drop' && payout.reasonCode === 'E_DIR_LOST') return MAY_BE_PAID_ELSEWHERE;
   return wasSent ? 'a payment request for it may have been sent: "payrun resolve" settles it' : undefined;
 }
 

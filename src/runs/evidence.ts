@@ -31,6 +31,8 @@ export interface Findings {
   /** The service's clock at the last look-up, or Redis's where it shows none; milliseconds since 1970. */
   readonly date: number;
   readonly quoteGraceMs: number;
+  /** When the payout moved last that has the same reference; a proposal from before it was made on other words. */
+  readonly otherMovedAt?: number;
   readonly words: readonly string[];
 }
 
@@ -48,10 +50,10 @@ export async function lookUpForPeople(
   const dead = await deps.ledger.runs.deadQuotes(payout.runId);
   const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
   if (payout.quoteId !== null) quotes.push(payout.quoteId);
-  const others = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : [];
-  if (quotes.length === 0) return { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout), ...others] };
-  const findings = await lookUpQuotes(await deps.openPay(), payout, quotes);
-  return { ...findings, words: [...findings.words, ...others] };
+  const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : { words: [], movedAt: 0 };
+  const none = { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout)] };
+  const findings = quotes.length === 0 ? none : await lookUpQuotes(await deps.openPay(), payout, quotes);
+  return { ...findings, words: [...findings.words, ...other.words], otherMovedAt: other.movedAt };
 }
 
 function withoutQuote({ reasonCode }: Payout): string {
@@ -64,9 +66,10 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
   const { now } = await pay.payouts.read(payout);
   let date = now;
   for (const quoteId of quotes) {
-    const answer = await readPayment(pay, quoteId);
+    const paymentId = quoteId === payout.quoteId ? (payout.paymentId ?? quoteId) : quoteId;
+    const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
-    const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId: quoteId });
+    const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
     const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
     switch (reading.kind) {
       case 'found':

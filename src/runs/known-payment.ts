@@ -3,28 +3,33 @@ import type { Ledger } from '../ledger/ledger.ts';
 type Place = Pick<Ledger, 'runs' | 'payouts'>;
 
 const RUNS_LOOKED_AT_MAX = 20;
-const STATES = ['completed', 'accepted'] as const;
+const ROWS_LOOKED_AT_MAX = 20;
+const PAYMENTS_MAX = 3;
+const STATES = ['accepted', 'completed'] as const;
 
-/** The id of a payment that was made under these credentials and not missed since; undefined when the latest runs have none. */
-export async function findKnownPayment(ledger: Place, credentials: string): Promise<string | undefined> {
+/** Ids of some payments that were made under these credentials, of the latest runs; empty when there is none. */
+export async function findKnownPayments(ledger: Place, credentials: string): Promise<readonly string[]> {
   const latest = (await ledger.runs.list()).slice(-RUNS_LOOKED_AT_MAX).toReversed();
+  const found: string[] = [];
   for (const runId of latest) {
     for (const state of STATES) {
-      const paymentId = await firstPayment(ledger, { runId, state, credentials });
-      if (paymentId !== undefined) return paymentId;
+      found.push(...(await paymentsIn(ledger, { runId, state, credentials })));
+      if (found.length >= PAYMENTS_MAX) return found.slice(0, PAYMENTS_MAX);
     }
   }
-  return undefined;
+  return found;
 }
 
-async function firstPayment(
+async function paymentsIn(
   ledger: Place,
   { runId, state, credentials }: { runId: string; state: (typeof STATES)[number]; credentials: string },
-): Promise<string | undefined> {
-  for await (const [line = 0] of ledger.runs.linesIn(runId, { state })) {
-    const { payout } = await ledger.payouts.read({ runId, line });
-    const isMissing = payout?.notFoundAt !== null;
-    if (!isMissing && payout.credentials === credentials && payout.paymentId !== null) return payout.paymentId;
+): Promise<string[]> {
+  for await (const lines of ledger.runs.linesIn(runId, { state })) {
+    const some = lines.slice(0, ROWS_LOOKED_AT_MAX);
+    const readings = await Promise.all(some.map((line) => ledger.payouts.read({ runId, line })));
+    return readings.flatMap(({ payout }) =>
+      payout?.credentials === credentials && payout.paymentId !== null ? [payout.paymentId] : [],
+    );
   }
-  return undefined;
+  return [];
 }

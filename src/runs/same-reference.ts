@@ -17,23 +17,40 @@ const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
   cancelled: 'was cancelled',
 };
 
+export interface OtherOfReference {
+  readonly words: readonly string[];
+  /** When that payout moved last, by Redis's clock; 0 when nobody knows, or there is none. */
+  readonly movedAt: number;
+}
+
+const NO_OTHER: OtherOfReference = { words: [], movedAt: 0 };
+
 /**
  * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
- * at its turn, for a payout is paid only while its reference is its own (design 3, rule 2). Empty when there is none.
+ * at its turn, for a payout is paid only while its reference is its own (design 3, rule 2).
  */
 export async function otherOfReference(
   ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
   payout: Payout,
-): Promise<readonly string[]> {
+): Promise<OtherOfReference> {
   const [holder] = await ledger.references.holders([hashReference(payout.row.reference)]);
-  if (holder === undefined || holder === null || holder === payoutId(payout)) return [];
+  if (holder === undefined || holder === null || holder === payoutId(payout)) return NO_OTHER;
   const runId = holder.slice(0, holder.lastIndexOf('-'));
   const place = { runId, line: Number(holder.slice(runId.length + 1)) };
   const [reading, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(runId)]);
-  if (reading.payout === undefined || run === undefined) return [`payout ${holder} had its reference before`];
-  const { state } = reading.payout;
-  const stands = state === 'ready' ? waitsIn(run) : STANDS[state];
-  return [`payout ${holder} has the same reference and ${stands}`];
+  return {
+    words: [`payout ${holder} has the same reference and ${standsOf(reading.payout, run)}`],
+    movedAt: reading.payout?.history.at(-1)?.at ?? 0,
+  };
+}
+
+function standsOf(holder: Payout | undefined, run: Run | undefined): string {
+  // Known from an intent log alone, or its rows were removed after it was paid.
+  if (holder === undefined || run === undefined) return STANDS.unknown;
+  if (holder.state === 'ready') return waitsIn(run);
+  const mayBePaid = holder.reasonCode === 'E_DIR_LOST' || (holder.quoteId !== null && !holder.rejectionConfirmed);
+  if (mayBePaid && (holder.state === 'held' || holder.state === 'rejected')) return STANDS.unknown;
+  return STANDS[holder.state];
 }
 
 function waitsIn(run: Run): string {

@@ -101,8 +101,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     service: asked,
     canary: openCanary({
       service: asked,
-      known: async () => knownPayment(setting.redis.store(), as.credentials),
-      clock,
+      known: async () => knownPayments(setting.redis.store(), as.credentials),
     }),
     pace,
     trackPace: pace,
@@ -127,13 +126,12 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   };
 }
 
-/** The steps of `findKnownPayment` in src/runs/known-payment.ts. */
-function knownPayment({ entries }: Store, credentials: string): string | undefined {
-  for (const entry of entries.values()) {
-    if (entry.credentials !== credentials || (entry.state !== 'completed' && entry.state !== 'accepted')) continue;
-    return entry.more['pid'] ?? entry.quote ?? undefined;
-  }
-  return undefined;
+/** The steps of `findKnownPayments` in src/runs/known-payment.ts. */
+function knownPayments({ entries }: Store, credentials: string): string[] {
+  const made = [...entries.values()].filter(
+    (entry) => entry.credentials === credentials && (entry.state === 'completed' || entry.state === 'accepted'),
+  );
+  return made.flatMap((entry) => entry.more['pid'] ?? entry.quote ?? []).slice(0, 3);
 }
 
 function rulesOf(plan: Plan, mutation: Mutation): PayRules {

@@ -83,7 +83,7 @@ local wasMissing = redis.call('HGET', HEAD, 'season') == server and redis.call('
 local function ensureRun(e)
   if redis.call('EXISTS', runKey(e.r)) == 1 then return end
   local known = redis.call('HGET', FILES, e.s)
-  if known then
+  if known and redis.call('HEXISTS', runKey(known), 'purgedAt') == 0 then
     e.r = known
     return
   end
@@ -109,8 +109,7 @@ end
 
 -- The records of a purged run are gone, and nothing of it was open any more when they went.
 local function isPurged(e)
-  local run = redis.call('EXISTS', runKey(e.r)) == 1 and e.r or redis.call('HGET', FILES, e.s) or e.r
-  return redis.call('HEXISTS', runKey(run), 'purgedAt') == 1
+  return redis.call('HEXISTS', runKey(e.r), 'purgedAt') == 1
 end
 
 -- Counters of a lost time and of the time after it may be the same: where the season opened without the directory, only the
