@@ -31,7 +31,7 @@ describe('a Redis that was put back to a copy in which people had not yet decide
       const site = await openSite(processes);
       const first = await site.worker();
       const cancelled = await site.submit('cancelled.csv', ['C-1', 'C-2'], '--at', LATER);
-      const blocked = await site.submit('blocked.csv', ['B-1', 'B-2'], '--at', LATER);
+      const blocked = await site.submit('blocked.csv', ['B-1'], '--at', LATER);
       site.copy();
       await site.does(['cancel', cancelled, '--reason', 'wrong month', '--as', 'anna']);
       const beneficiary = BENEFICIARY.exec(site.textOf('blocked.csv'))?.[1] ?? '';
@@ -50,7 +50,7 @@ describe('a Redis that was put back to a copy in which people had not yet decide
       expect(site.booked()).toBe(0);
       expect((await site.listed()).map(({ outcomes }) => [outcomes['held'], outcomes['cancelled']])).toEqual(
         expect.arrayContaining([
-          [2, 0],
+          [1, 0],
           [0, 2],
         ]),
       );

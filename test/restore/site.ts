@@ -67,6 +67,8 @@ export async function openSite(
     PAYRUN_ARM_DEADLINE: '500ms',
     PAYRUN_TRACK_EVERY: '1s',
     PAYRUN_TRACK_RATE: '1000',
+    // Else likely duplicates are held, and hide what is paid twice.
+    PAYRUN_DUPLICATES_WITHIN: 'off',
     ...settings,
   });
   const redisFiles = join(dirname(server.socket), 'appendonlydir');
