@@ -9,7 +9,7 @@ const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held
 
 /** A dropped row may be handed in again: its reference is free. */
 const MAY_BE_PAID_ELSEWHERE =
-  'the lost host may have sent it, and a row that is dropped may be paid again. Where the service has its payment it stays held; where it has none, "payrun allow" lets it be paid';
+  'the lost host may have sent it, and a row that is dropped may be paid again. Leave it held where the service has its payment';
 
 /** Why people may not decide this of the payout as it stands; undefined when they may (design 3 rule 9, design 4). */
 export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
