@@ -13,6 +13,10 @@ afterAll(() => processes.remove());
 const WAIT = { timeout: TEST_MS_MAX, interval: 100 };
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
 
+function isOld({ sentAt }: Record<string, string>): boolean {
+  return Date.now() - Date.parse(sentAt ?? '') > 20_000;
+}
+
 describe('nothing is paid twice', () => {
   test(
     'when a file is handed in after a restore before any worker runs: what was decided is missed all the same',
@@ -71,7 +75,6 @@ describe('nothing is paid twice', () => {
       const isLongAgo = async (): Promise<boolean> => {
         const rows = [...(await rowsByReference(site, runId)).values()];
         const unknown = rows.filter(({ outcome }) => outcome === 'unknown');
-        const isOld = ({ sentAt }: Record<string, string>): boolean => Date.now() - Date.parse(sentAt ?? '') > 20_000;
         return site.paidTwice().length > 0 || (unknown.length > 0 && rows.length === 20 && unknown.every(isOld));
       };
       await vi.waitUntil(isLongAgo, WAIT);
