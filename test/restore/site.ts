@@ -15,6 +15,7 @@ export interface Listed {
   readonly runId: string;
   readonly state: string;
   readonly outcomes: Readonly<Record<string, number>>;
+  readonly file: { readonly rows: number };
 }
 
 /** A company with one Redis, one service and hosts of its own; everything is done by commands. */
