@@ -22,7 +22,7 @@ export interface AuditStore {
   push(line: string, head: AuditHead): Promise<boolean>;
   /** The line of this number of entry. */
   lineAt(number: number): Promise<string | undefined>;
-  /** Of these hashes of lost entries, those whose loss was not noted in this Redis; and notes it. */
+  /** Of these hashes of lost entries, those whose loss was not noted in this Redis. */
   notNoted(hashes: readonly string[]): Promise<readonly string[]>;
   noteLost(hashes: readonly string[]): Promise<void>;
   /** Notes that an entry that Redis had lost is put back, before it is: what it decided has still to be done again. */

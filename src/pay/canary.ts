@@ -10,7 +10,7 @@ export const NO_CANARY = 'it does not show now what it must know, so its "not fo
 export interface Canary {
   /**
    * Whether the service shows, after this call, what it must know (design 3, rule 8). `except` is a payment that is itself in
-   * doubt. Never throws.
+   * doubt. Throws what the ledger throws.
    */
   sings(except?: string): Promise<boolean>;
 }
@@ -48,10 +48,12 @@ export function openCanary(deps: CanaryDeps): Canary {
         return await askService(deps, known).catch(noToken);
       }
       if (asking === undefined) return await begin();
-      next ??= asking.then(() => {
-        next = undefined;
-        return begin();
-      });
+      next ??= asking
+        .catch(() => false)
+        .then(() => {
+          next = undefined;
+          return begin();
+        });
       return await next;
     },
   };

@@ -8,7 +8,7 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
-import { otherOfReference } from './same-reference.ts';
+import { NO_OTHER, otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -50,7 +50,7 @@ export async function lookUpForPeople(
   const dead = await deps.ledger.runs.deadQuotes(payout.runId);
   const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
   if (payout.quoteId !== null) quotes.push(payout.quoteId);
-  const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : { words: [], movedAt: 0 };
+  const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
   const none = { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout)] };
   const findings = quotes.length === 0 ? none : await lookUpQuotes(await deps.openPay(), payout, quotes);
   return { ...findings, words: [...findings.words, ...other.words], otherMovedAt: other.movedAt };

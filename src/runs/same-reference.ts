@@ -23,7 +23,7 @@ export interface OtherOfReference {
   readonly movedAt: number;
 }
 
-const NO_OTHER: OtherOfReference = { words: [], movedAt: 0 };
+export const NO_OTHER: OtherOfReference = { words: [], movedAt: 0 };
 
 /**
  * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held

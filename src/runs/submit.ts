@@ -14,7 +14,7 @@ import type { At } from '../pay/crash-point.ts';
 import { type CostLimit, PAYOUT_STATES, type PayoutRow, type RefusedRow, type Run, type RunStart } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type ApprovalRules, approvalsNeeded } from './approval.ts';
-import { cancelReady, cancelUnsent } from './cancel-ready.ts';
+import { cancelReady } from './cancel-ready.ts';
 import type { IdentityBook } from './identities.ts';
 import { newRunId } from './run-id.ts';
 import { type StartRules, waitingFor } from './start.ts';
@@ -152,10 +152,11 @@ async function claimOrTakeOver(
   const run = await readRun(deps, claimed.id);
   if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
   if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
+  // What was sent may be held too, where a lost host has it.
   if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
+  await requireSeason(deps);
   if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
   const { actor } = submission;
-  if (!(await cancelUnsent(deps.ledger, run.id, { state: 'held', actor }))) throw refuseInterrupted(run);
   const reason = `its rows were handed in again, in ${checked.name}`;
   await deps.ledger.runs.move(run.id, { to: 'cancelled', actor, reason });
   await cancelReady(deps.ledger, run.id, actor);
@@ -163,7 +164,7 @@ async function claimOrTakeOver(
 }
 
 /** States of what may have been sent, as far as a run can have it that was never recorded to its end. */
-const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !== 'held' && state !== 'cancelled');
+const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !== 'cancelled');
 
 async function claimRun(
   deps: SubmitDeps,

@@ -388,6 +388,18 @@ describe('submitting a file', () => {
     expect((await desk.ledger.runs.read(begun))?.state).toBe('recording');
   });
 
+  test('with its rows in another order takes nothing over that a lost host may have sent', async () => {
+    const text = file(...lines);
+    await crashInRecording(pathOf(text));
+    const [begun = ''] = await desk.ledger.runs.list();
+    await desk.ledger.runs.note(begun, { recordedAt: '0', doubted: '1' });
+    await expect(submit(pathOf(reordered(text)))).rejects.toThrow('was interrupted');
+    expect(await desk.ledger.runs.list()).toEqual([begun]);
+    await desk.ledger.runs.note(begun, { state: 'recording', 'n:held': '1' });
+    await expect(submit(pathOf(reordered(text)))).rejects.toThrow('was interrupted');
+    expect((await desk.ledger.runs.read(begun))?.state).toBe('recording');
+  });
+
   test('with another content makes another run', async () => {
     const { id } = await submit(pathOf(file(line({ reference: 'a-1' }))));
     const other = await submit(pathOf(file(line({ reference: 'a-1', amount: '101' }))));

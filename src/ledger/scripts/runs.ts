@@ -14,9 +14,10 @@ import { LUA_PRELUDE } from './prelude.ts';
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}
 local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
--- Whether a run was cancelled before all of its rows were recorded: those that were not are nowhere.
+-- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
 local function isPartial(run)
-  return redis.call('HGET', runKey(run), 'state') == 'cancelled' and redis.call('HEXISTS', runKey(run), 'lastLine') == 0
+  local f = redis.call('HMGET', runKey(run), 'state', 'lastLine', 'doubted', 'restored')
+  return f[1] == 'cancelled' and not (f[2] or f[3] or f[4])
 end
 
 -- Whether each row of a run that is over is free: a new run of them pays none a second time.
