@@ -133,6 +133,7 @@ export const MOVES: readonly Move[] = [
   { from: 'held', to: 'cancelled', guard: 'never-sent', by: 'a person drops it' },
   { from: 'held', to: 'accepted', guard: 'sent', by: 'a person or a look-up found the payment' },
   { from: 'held', to: 'rejected', guard: 'sent', by: 'two people settle that it was not paid' },
+  { from: 'held', to: 'completed', guard: 'sent', by: 'two people settle that it was paid, and the service forgot it' },
   { from: 'accepted', to: 'completed', by: "the service's state" },
   { from: 'accepted', to: 'failed', by: "the service's state" },
   { from: 'accepted', to: 'returned', by: "the service's state" },

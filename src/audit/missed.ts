@@ -11,18 +11,31 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** What only stops, and what ends it. */
-const DONE_AGAIN: ReadonlySet<string> = new Set(['run.cancelled', 'run.paused', 'beneficiary.blocked']);
-const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked']);
+const DONE_AGAIN: ReadonlySet<string> = new Set([
+  'run.cancelled',
+  'run.paused',
+  'beneficiary.blocked',
+  'user.disabled',
+  'key.revoked',
+]);
+const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked', 'user.enabled', 'key.created']);
 
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
 export interface MissedDecisions {
-  /** For people: how many, and which. */
+  /** For people: how many, and the first of them. */
   readonly text: string;
+  /** All of them. */
+  readonly all: readonly AuditRecord[];
+  /** Hand-ins: their files are known, though their rows are not. */
+  readonly submitted: readonly AuditRecord[];
   /** Identity ids of beneficiaries that were blocked last, and not let go since. */
   readonly blocked: readonly AuditRecord[];
   /** Runs whose last change was to be cancelled, or to be paused. */
   readonly cancelled: readonly AuditRecord[];
   readonly paused: readonly AuditRecord[];
+  /** Users that were kept out last, and keys that were revoked. */
+  readonly disabled: readonly AuditRecord[];
+  readonly revoked: readonly AuditRecord[];
 }
 
 /** Undefined when nothing was decided in what is missing. */
@@ -34,9 +47,13 @@ export function missedDecisions(missing: readonly AuditRecord[]): MissedDecision
   const lastBy = (action: string): AuditRecord[] => [...last.values()].filter((record) => record.action === action);
   return {
     text: describe(decisions),
+    all: decisions,
+    submitted: decisions.filter(({ action }) => action === 'run.submitted'),
     blocked: lastBy('beneficiary.blocked'),
     cancelled: lastBy('run.cancelled'),
     paused: lastBy('run.paused'),
+    disabled: lastBy('user.disabled'),
+    revoked: lastBy('key.revoked'),
   };
 }
 

@@ -7,7 +7,7 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { notPaidFrom, whyNotDecided } from './decision.ts';
-import { type EvidenceDeps, type Findings, lookUpForPeople, type PaymentFound } from './evidence.ts';
+import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
 
 export interface DecideDeps extends EvidenceDeps {
@@ -102,12 +102,15 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       // It is looked up once more a day later, in case both of them were wrong.
       await moveOrRefuse(deps, payout, {
         ...people,
-        to: 'rejected',
-        dueMs: LOOK_DAILY_MS,
+        ...(payout.quoteId === null ? { to: 'cancelled' } : { to: 'rejected', dueMs: LOOK_DAILY_MS }),
         fields: { rc: 'E_NOT_PAID', rs: reason, ok: '1' },
       });
       break;
     case 'paid':
+      if (found === undefined && isForgotten(payout, agreed.paymentId)) {
+        await moveOrRefuse(deps, payout, { ...people, to: 'completed' });
+        break;
+      }
       if (found === undefined || payout.quoteId === null) throw refuse(payout, 'the payment was not found');
       if (
         (await acceptPayment({ ...found.pay, owner: people.actor }, payout, {

@@ -51,8 +51,10 @@ export async function lookUpForPeople(
   const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
   if (payout.quoteId !== null) quotes.push(payout.quoteId);
   const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
-  const none = { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout)] };
-  const findings = quotes.length === 0 ? none : await lookUpQuotes(await deps.openPay(), payout, quotes);
+  const findings =
+    quotes.length > 0
+      ? await lookUpQuotes(await deps.openPay(), payout, quotes)
+      : { date: (await deps.ledger.payouts.read(payout)).now, quoteGraceMs: 0, words: [withoutQuote(payout)] };
   return { ...findings, words: [...findings.words, ...other.words], otherMovedAt: other.movedAt };
 }
 
@@ -123,12 +125,18 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
     case 'breach':
       return { ...facts, contradiction: `the payment ${paymentId} shows ${reading.evidence}` };
     case 'not-found':
+      if (isForgotten(payout, paymentId)) return { ...facts, words: [payout.reason ?? ''] };
       return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
     case 'nothing':
       if (reading.reason === 'HTTP_400')
         return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
       throw refuseSilence(payout, reading.reason);
   }
+}
+
+/** Whether it is the payment that the service said it made, and does not know any more. */
+export function isForgotten(payout: Payout, paymentId: string): boolean {
+  return payout.reasonCode === 'E_PAYMENT_GONE' && paymentId === (payout.paymentId ?? payout.quoteId);
 }
 
 async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['service']['readPayment']> {

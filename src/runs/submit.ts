@@ -277,7 +277,12 @@ interface Batch {
 async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
   const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
   const limits = await costLimits(deps, judged, maxCostDriftBp);
-  const records = judged.map((row) => recordOf(row, { ...deps.config, costLimit: limits.get(row.line) }));
+  const records = judged.map((row, index) => {
+    const record = recordOf(row, { ...deps.config, costLimit: limits.get(row.line) });
+    const sound = batch[index];
+    if (record.state === 'ready' || sound === undefined || !('reference' in sound)) return record;
+    return { ...record, sound: recordOf(sound, { costLimit: undefined }) };
+  });
   const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
   if (result === 'season') throw refuseRestarted();

@@ -143,6 +143,17 @@ describe('recording', () => {
     expect(await recordRows(desk.ledger, runId, rows)).toBe('closed');
   });
 
+  test('of a run that was cancelled meanwhile holds every row that a lost host may have sent', async () => {
+    const rows = freshRows(3);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, rows.slice(0, 1));
+    await desk.ledger.runs.note(runId, { doubted: '1' });
+    await desk.ledger.runs.move(runId, { to: 'cancelled', actor: 'anna', reason: '' });
+    await recordRows(desk.ledger, runId, rows);
+    expect(await linesIn(desk.ledger, runId, 'held')).toEqual([3, 4]);
+    expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+  });
+
   test.each(['paying', 'awaiting-approval'] as const)(
     'does not end before each row of the file has a record: a run without some goes not to %s',
     async (to) => {
