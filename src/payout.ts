@@ -367,6 +367,8 @@ export interface Run {
   readonly createdBy: string;
   /** When rows of it were recorded last; null before the first. */
   readonly recordedAt: number | null;
+  /** Redis forgot it for a time, or a host that is lost may have sent some of it: nobody else takes its rows over. */
+  readonly isInDoubt: boolean;
   /** Who put its file into an inbox, '' where nobody is named; null for a file that came another way. */
   readonly dropper: string | null;
   /** The name that its sender gave this handing in. */

@@ -24,42 +24,33 @@ const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblock
 export interface MissedDecisions {
   /** For people: how many, and the first of them. */
   readonly text: string;
-  /** All of them. */
   readonly all: readonly AuditRecord[];
   /** Hand-ins: their files are known, though their rows are not. */
   readonly submitted: readonly AuditRecord[];
-  /** Identity ids of beneficiaries that were blocked last, and not let go since. */
-  readonly blocked: readonly AuditRecord[];
-  /** Runs whose last change was to be cancelled, or to be paused. */
-  readonly cancelled: readonly AuditRecord[];
-  readonly paused: readonly AuditRecord[];
-  /** Users that were kept out last, and keys that were revoked. */
-  readonly disabled: readonly AuditRecord[];
-  readonly revoked: readonly AuditRecord[];
+  /** The last change of a run, beneficiary, user or key, where that was one that stops. */
+  readonly stops: readonly AuditRecord[];
 }
 
 /** Undefined when nothing was decided in what is missing. */
 export function missedDecisions(missing: readonly AuditRecord[]): MissedDecisions | undefined {
-  const decisions = missing.filter(({ action }) => !NO_DECISIONS.has(action));
-  if (decisions.length === 0) return undefined;
-  const lasting = decisions.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
+  const all = missing.filter(({ action }) => !NO_DECISIONS.has(action));
+  if (all.length === 0) return undefined;
+  const lasting = all.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
   const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
-  const lastBy = (action: string): AuditRecord[] => [...last.values()].filter((record) => record.action === action);
   return {
-    text: describe(decisions),
-    all: decisions,
-    submitted: decisions.filter(({ action }) => action === 'run.submitted'),
-    blocked: lastBy('beneficiary.blocked'),
-    cancelled: lastBy('run.cancelled'),
-    paused: lastBy('run.paused'),
-    disabled: lastBy('user.disabled'),
-    revoked: lastBy('key.revoked'),
+    text: describe(all),
+    all,
+    submitted: all.filter(({ action }) => action === 'run.submitted'),
+    stops: [...last.values()].filter(({ action }) => DONE_AGAIN.has(action)),
   };
 }
 
 function describe(decisions: readonly AuditRecord[]): string {
   const shown = decisions.slice(0, SHOWN_MAX).map(({ number, action, target }) => `${number} ${action} ${target}`);
-  const more = decisions.length > SHOWN_MAX ? [`and ${decisions.length - SHOWN_MAX} more`] : [];
+  const more =
+    decisions.length > SHOWN_MAX
+      ? [`and ${decisions.length - SHOWN_MAX} more, all of which are in the process log`]
+      : [];
   return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
 }
 

@@ -31,7 +31,7 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const season = { head: ledger.head, ...place, clock, random, log };
   const enter = async (arms: boolean): Promise<readonly string[]> => {
     await durability.look(true);
-    await redoMissedDecisions({ ledger, log });
+    await redoMissedDecisions({ ledger, clock, log });
     return await ensureSeason({ ...season, arms });
   };
   const joinSeason = onceAtATime(() => enter(true));

@@ -217,6 +217,7 @@ export function runOf(entry: RunEntry): Run {
     fileTotals: [],
     createdAt: entry.createdAt,
     createdBy: entry.fields['createdBy'] ?? '',
+    isInDoubt: entry.fields['restored'] !== undefined || entry.fields['doubted'] !== undefined,
     recordedAt: entry.fields['recordedAt'] === undefined ? null : number('recordedAt'),
     finishedAt: entry.finishedAt,
     finishedChanges: number('finishedChanges'),
