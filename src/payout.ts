@@ -263,6 +263,8 @@ export interface Proposal {
   /** The payment, for `paid`; empty for the others. */
   readonly paymentId: string;
   readonly reason: string;
+  /** For `allow`: how the payout stood that has the same reference; empty where there was none. */
+  readonly seen: string;
 }
 
 /** A payout as the ledger holds it. Times are milliseconds since 1970. */

@@ -105,7 +105,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     append,
     copies,
     async missing() {
-      const gone = await missingIn(await copies(), (number) => store.lineAt(number));
+      const gone = await missingIn(await copies(), store.lines(1));
       const missing = [...(await putBack()), ...gone];
       const fresh = new Set(await store.notNoted(missing.map(({ hash }) => hash)));
       return missing.filter(({ hash }) => fresh.has(hash));

@@ -54,19 +54,12 @@ function describe(decisions: readonly AuditRecord[]): string {
   return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
 }
 
-/**
- * The entries of a directory's copies that do not stand in Redis: all after the last one that does, for each entry's hash
- * covers those before it. `lineAt` gives the line of a number in Redis.
- */
+/** The entries of a directory's copies that do not stand in Redis, in the order of their numbers. */
 export async function missingIn(
   copies: readonly AuditRecord[],
-  lineAt: (number: number) => Promise<string | undefined>,
+  lines: AsyncIterable<string>,
 ): Promise<readonly AuditRecord[]> {
-  const sorted = copies.toSorted((one, other) => one.number - other.number);
-  for (let index = sorted.length - 1; index >= 0; index--) {
-    const copy = sorted[index];
-    const line = copy === undefined ? undefined : await lineAt(copy.number);
-    if (line !== undefined && readEntry(line)?.hash === copy?.hash) return sorted.slice(index + 1);
-  }
-  return sorted;
+  const missing = new Map(copies.map((copy) => [copy.hash, copy]));
+  for await (const line of lines) missing.delete(readEntry(line)?.hash ?? '');
+  return [...missing.values()].toSorted((one, other) => one.number - other.number);
 }

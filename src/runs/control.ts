@@ -101,6 +101,12 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     });
     return;
   }
+  if (result === 'season') {
+    throw new Refusal('Redis was restarted, and not every host has said what it sent.', {
+      exitCode: EXIT.unavailable,
+      remedy: 'Cancel it once the workers run.',
+    });
+  }
   throw refuseCancel(payout, state);
 }
 

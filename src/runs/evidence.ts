@@ -8,7 +8,7 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
-import { NO_OTHER, otherOfReference } from './same-reference.ts';
+import { NO_OTHER, type OtherOfReference, otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -31,8 +31,8 @@ export interface Findings {
   /** The service's clock at the last look-up, or Redis's where it shows none; milliseconds since 1970. */
   readonly date: number;
   readonly quoteGraceMs: number;
-  /** When the payout moved last that has the same reference; a proposal from before it was made on other words. */
-  readonly otherMovedAt?: number;
+  /** The payout that has the same reference, when they want to allow this one. */
+  readonly other?: OtherOfReference;
   readonly words: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function lookUpForPeople(
     quotes.length > 0
       ? await lookUpQuotes(await deps.openPay(), payout, quotes)
       : { date: (await deps.ledger.payouts.read(payout)).now, quoteGraceMs: 0, words: [withoutQuote(payout)] };
-  return { ...findings, words: [...findings.words, ...other.words], otherMovedAt: other.movedAt };
+  return { ...findings, words: [...findings.words, ...other.words], other };
 }
 
 function withoutQuote({ reasonCode }: Payout): string {

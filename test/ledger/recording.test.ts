@@ -280,6 +280,21 @@ describe('a reference', () => {
     expect((await second(reference)).state).toBe('held');
   });
 
+  test('is not given to one that people allowed while the other one moved on', async () => {
+    const earlier = await first();
+    const place = await second(earlier.reference);
+    const id = `${earlier.place.runId}-${earlier.place.line}`;
+    for (const sawHolder of [
+      { id, state: 'held' },
+      { id: '', state: '' },
+    ]) {
+      expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolder })).result).toBe('changed');
+    }
+    expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolder: { id, state: 'ready' } })).result).toBe(
+      'moved',
+    );
+  });
+
   test('is free again after the time for which references are remembered, but never while its payout is open', async () => {
     const { place, reference } = await first();
     const { keys, redis } = desk;

@@ -104,6 +104,23 @@ describe('a Redis that forgot what people decided', () => {
     }
   });
 
+  test('is halted for a decision between others that it has, where another directory wrote on before', async () => {
+    const other = openLedger({ redis: server.redis, arming: server.redis }, { prefix, dataDirId: 'dir-b' });
+    await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
+    await other.audit.append({ actor: 'bob', action: 'run.attached', target: runId, details: {} });
+    await ledger.audit.append({ actor: 'anna', action: 'run.attached', target: runId, details: {} });
+    await redo();
+    expect((await ledger.head.read()).halt ?? '').toContain(`beneficiary.blocked ${BENEFICIARY}`);
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+  });
+
+  test('says what is missing where everything is halted already', async () => {
+    await ledger.head.halt('anna', 'the bank called');
+    await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
+    await redo();
+    expect((await ledger.head.read()).halt).toMatch(/^the bank called; .*beneficiary\.blocked/);
+  });
+
   test('is halted once for what is missing', async () => {
     await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
     await redo();

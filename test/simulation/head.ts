@@ -188,7 +188,8 @@ function haltRestored(store: Store): void {
 
 export function haltAll(store: Store, reason: string): void {
   store.releaseBy = null;
-  store.halt ??= reason;
+  const isSaid = store.halt !== null && (store.halt.includes(reason) || store.halt.length > 4000);
+  if (!isSaid) store.halt = store.halt === null ? reason : `${store.halt}; ${reason}`;
 }
 
 export function releaseHalt(store: Store, actor: string): ReleaseResult {
