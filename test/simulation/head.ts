@@ -9,7 +9,13 @@ export function readSeason(store: Store, sawCounter = 0): Season {
   if (store.armings < sawCounter) closeSeason(store);
   const missing: string[] = [];
   for (const [dir, server] of store.dirs) if (server !== store.server) missing.push(dir);
-  return { open: store.season === store.server, server: store.server, missing, dataDirIds: [...store.dirs.keys()] };
+  return {
+    open: store.season === store.server,
+    server: store.server,
+    missing,
+    dataDirIds: [...store.dirs.keys()],
+    strangers: [],
+  };
 }
 
 export function enterDir(store: Store, dataDirId: string): void {

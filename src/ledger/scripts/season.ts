@@ -41,10 +41,12 @@ end
 /**
  * Tells whether this server is in its season, and which data directories have yet to compare their intent logs for it.
  *
- * KEYS[1] prefix; ARGV[1] the highest arming counter that the caller ever saw: below it, the season is closed here
- * Returns [open 1 | 0, server, directories that have yet to compare, all directories].
+ * KEYS[1] prefix; ARGV[1] the highest arming counter that the caller ever saw: below it, the season is closed here; ARGV[2] a
+ *         data directory, or ''
+ * Returns [open 1 | 0, server, directories that have yet to compare, all directories, those that keep ARGV[2] waiting: they
+ * have not noted it, or it has not noted them].
  */
-export const READ_SEASON = `${LUA_PRELUDE}
+export const READ_SEASON = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
 if tonumber(redis.call('HGET', HEAD, 'armings') or '0') < tonumber(ARGV[1]) then closeSeason() end
 local missing, all = {}, {}
@@ -53,7 +55,9 @@ for i = 1, #dirs, 2 do
   all[#all + 1] = dirs[i]
   if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
 end
-return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing, all }
+local isWaiting = ARGV[2] ~= '' and (redis.call('HGET', DIRS, ARGV[2]) or server) ~= server
+return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing, all,
+  isWaiting and strangersOf(ARGV[2], server) or {} }
 `;
 
 /**
