@@ -17,6 +17,7 @@ const DONE_AGAIN: ReadonlySet<string> = new Set([
   'beneficiary.blocked',
   'user.disabled',
   'key.revoked',
+  'capability.disproved',
 ]);
 const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked', 'user.enabled', 'key.created']);
 
@@ -31,22 +32,35 @@ export interface MissedDecisions {
   readonly stops: readonly AuditRecord[];
 }
 
-/** Undefined when nothing was decided in what is missing. */
-export function missedDecisions(missing: readonly AuditRecord[]): MissedDecisions | undefined {
-  const all = missing.filter(({ action }) => !NO_DECISIONS.has(action));
+/** Entries of the audit log that Redis lost, in the order of their times. */
+export interface MissingEntries {
+  readonly ours: readonly AuditRecord[];
+  /** Of the lost ledger in whose place this one was made: all of them. */
+  readonly former: readonly AuditRecord[];
+}
+
+/**
+ * Undefined when nothing was decided in what is missing. Of a lost ledger the files of stopped runs alone are made known
+ * again: what else was handed in comes back with its intent lines, or is over.
+ */
+export function missedDecisions({ ours, former }: MissingEntries): MissedDecisions | undefined {
+  const all = [...former, ...ours].filter(({ action }) => !NO_DECISIONS.has(action));
   if (all.length === 0) return undefined;
   const lasting = all.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
   const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
-  return {
-    text: describe(all),
-    all,
-    submitted: all.filter(({ action }) => action === 'run.submitted'),
-    stops: [...last.values()].filter(({ action }) => DONE_AGAIN.has(action)),
-  };
+  const stops = [...last.values()].filter(({ action }) => DONE_AGAIN.has(action));
+  const stopped = new Set(stops.map(({ target }) => target));
+  const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
+    ({ action }) => action === 'run.submitted',
+  );
+  return { text: describe(all), all, submitted, stops };
 }
 
 function describe(decisions: readonly AuditRecord[]): string {
-  const shown = decisions.slice(0, SHOWN_MAX).map(({ number, action, target }) => `${number} ${action} ${target}`);
+  const shown = decisions
+    .toReversed()
+    .slice(0, SHOWN_MAX)
+    .map(({ number, action, target }) => `${number} ${action} ${target}`);
   const more =
     decisions.length > SHOWN_MAX
       ? [`and ${decisions.length - SHOWN_MAX} more, all of which are in the process log`]
@@ -54,12 +68,17 @@ function describe(decisions: readonly AuditRecord[]): string {
   return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
 }
 
-/** The entries of a directory's copies that do not stand in Redis, in the order of their numbers. */
+/** In the order of their times: where Redis went back before, entries of two times have the same numbers. */
+export function byTime(records: readonly AuditRecord[]): readonly AuditRecord[] {
+  return records.toSorted((one, other) => one.at - other.at || one.number - other.number);
+}
+
+/** The entries of a directory's copies that do not stand in Redis. */
 export async function missingIn(
   copies: readonly AuditRecord[],
   lines: AsyncIterable<string>,
 ): Promise<readonly AuditRecord[]> {
   const missing = new Map(copies.map((copy) => [copy.hash, copy]));
   for await (const line of lines) missing.delete(readEntry(line)?.hash ?? '');
-  return [...missing.values()].toSorted((one, other) => one.number - other.number);
+  return [...missing.values()];
 }

@@ -91,7 +91,8 @@ export interface Head {
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   halt(actor: string, reason: string): Promise<void>;
   release(actor: string): Promise<ReleaseResult>;
-  disprove(capability: string, evidence: string): Promise<void>;
+  /** Notes that the service lacks a capability; false when that was known. */
+  disprove(capability: string, evidence: string): Promise<boolean>;
   /** Makes all workers and all operations wait. */
   hold(ms: number): Promise<void>;
   /** Takes places of a shared pace; milliseconds until the first of them. */
@@ -172,7 +173,7 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
       return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
     },
     async disprove(capability, evidence) {
-      await run('disprove', capability, evidence);
+      return (await run('disprove', capability, evidence)) === 1;
     },
     async hold(ms) {
       await run('hold', Math.max(1, Math.ceil(ms)));

@@ -28,9 +28,12 @@ export function whyNotDecided(payout: Payout, decision: Decision): string | unde
 /**
  * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
  * 24 hours after it was armed where the quote has no end (design 3, rule 9). Of a quote that a breach brought to light
- * neither is known: it was armed before the payout was held. Nor is the quote of one that a lost host may have sent.
+ * neither is known: it was armed before the payout was held. Nor is the last quote of one
+ * that a lost host may have sent.
  */
 export function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
+  const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
+  if (payout.reasonCode === 'E_DIR_LOST') return Math.max(payout.armedAt ?? 0, heldAt) + DAY_MS;
   if (payout.quoteExpiresAt !== null) return payout.quoteExpiresAt + rules.quoteGraceMs;
-  return (payout.armedAt ?? payout.history.at(-1)?.at ?? FAR_MS) + DAY_MS;
+  return (payout.armedAt ?? heldAt) + DAY_MS;
 }

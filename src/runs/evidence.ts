@@ -54,14 +54,17 @@ export async function lookUpForPeople(
   const findings =
     quotes.length > 0
       ? await lookUpQuotes(await deps.openPay(), payout, quotes)
-      : { date: (await deps.ledger.payouts.read(payout)).now, quoteGraceMs: 0, words: [withoutQuote(payout)] };
-  return { ...findings, words: [...findings.words, ...other.words], other };
+      : {
+          date: (await deps.ledger.payouts.read(payout)).now,
+          quoteGraceMs: 0,
+          words: payout.reasonCode === 'E_DIR_LOST' ? [] : ['it was never sent'],
+        };
+  const words = [...findings.words, ...(payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : []), ...other.words];
+  return { ...findings, words, other };
 }
 
-function withoutQuote({ reasonCode }: Payout): string {
-  if (reasonCode !== 'E_DIR_LOST') return 'it was never sent';
-  return 'a data directory that was written off may have sent it, and its quote is not known: look for its reference at the service';
-}
+const SENT_ELSEWHERE =
+  'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
 
 async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
   const words: string[] = [];

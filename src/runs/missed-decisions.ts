@@ -25,10 +25,9 @@ interface MissedDeps {
 export async function redoMissedDecisions(deps: MissedDeps): Promise<void> {
   const { audit } = deps.ledger;
   const missing = await audit.missing();
-  if (missing.length === 0) return;
   const missed = missedDecisions(missing);
   if (missed !== undefined) await stopAndRedo(deps, missed);
-  await audit.noteMissing(missing);
+  await audit.noteMissing([...missing.former, ...missing.ours]);
 }
 
 async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<void> {
@@ -45,7 +44,8 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<v
     await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });
   }
   for (const runId of await ledger.runs.live()) {
-    if (await goesOn(ledger, runId)) await pause(deps, runId, { actor: ACTOR, reason: 'Redis went back in time' });
+    const control = { actor: ACTOR, reason: 'Redis went back in time' };
+    if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
   }
   for (const { action, target, details } of missed.stops) {
     await doAgain(deps, { action, target, control: { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` } });
@@ -62,6 +62,7 @@ const STOPS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['run.cancelled', ({ ledger }, target, control) => cancelRun({ ledger, wake: async () => {} }, target, control)],
   ['run.paused', pause],
   ['user.disabled', (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor })],
+  ['capability.disproved', ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason)],
   ['key.revoked', (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor })],
 ]);
 

@@ -86,10 +86,7 @@ describe('a Redis that forgot what people decided', () => {
     });
     await redo();
     const { users, keys } = await ledger.people.read();
-    expect(users.map(({ name, isDisabled }) => [name, isDisabled])).toEqual([
-      ['anna', false],
-      ['mallory', true],
-    ]);
+    expect(users.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))).toEqual(['mallory']);
     expect(keys).toEqual([]);
   });
 

@@ -66,13 +66,10 @@ return { 'released', head[2] }
  * Notes that a capability of the service was seen not to hold; from then on no quote is proven dead.
  *
  * KEYS[1] prefix; ARGV[1] capability; ARGV[2] evidence
+ * Returns 1, or 0 when that was known.
  */
 export const DISPROVE = `${LUA_PRELUDE}
-local known = redis.call('HGET', HEAD, 'disproved') or ''
-if not string.find(',' .. known .. ',', ',' .. ARGV[1] .. ',', 1, true) then
-  redis.call('HSET', HEAD, 'disproved', known == '' and ARGV[1] or known .. ',' .. ARGV[1], 'evidence:' .. ARGV[1], ARGV[2])
-end
-return 1
+return disprove(ARGV[1], ARGV[2]) and 1 or 0
 `;
 
 /**
