@@ -12,13 +12,13 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   // In a run that was stopped no slice is paid; a payout that is due by itself, without a stamp, has a quote to be ended.
   if (run === undefined || (run.state !== 'paying' && stamp !== '')) return;
   const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-  const { fileSha256 } = run;
+  const { fileSha256, contentHash } = run;
   const approval = approvalOf(run, app.config);
   const results = await Promise.all(
     lines.map((line) =>
       deps.payGate(runId, async (): Promise<PayResult> => {
         if (stopping.aborted) return 'left';
-        return await payPayout(deps.pay, { runId, line, fileSha256, approval }, stopping);
+        return await payPayout(deps.pay, { runId, line, fileSha256, contentHash, approval }, stopping);
       }),
     ),
   );

@@ -18,8 +18,16 @@ const DONE_AGAIN: ReadonlySet<string> = new Set([
   'user.disabled',
   'key.revoked',
   'capability.disproved',
+  'payout.cancelled',
+  'payout.drop-confirmed',
 ]);
-const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked', 'user.enabled', 'key.created']);
+const UNDONE: ReadonlySet<string> = new Set([
+  'run.resumed',
+  'beneficiary.unblocked',
+  'user.enabled',
+  'key.created',
+  'payout.allow-confirmed',
+]);
 
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
 export interface MissedDecisions {

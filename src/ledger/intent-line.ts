@@ -1,11 +1,23 @@
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 
+/** What a payout counted as for the limits: days since 1970 where the limits' day begins, and `CURRENCY MINOR,…`. */
+export interface Counted {
+  readonly day: string;
+  /** 16 hexadecimal digits. */
+  readonly beneficiaryHash: string;
+  readonly sums: string;
+}
+
 /** One arming as the intent log keeps it: enough to know that a payment request may have been sent, and for what. */
 export interface IntentLine {
   readonly runId: string;
   readonly line: number;
   readonly fileSha256: string;
+  /** Of the rows of the file, in hexadecimal; absent in lines of an earlier payrun. */
+  readonly contentHash?: string | undefined;
+  /** What it counted as for the limits; absent where nothing was counted. */
+  readonly counted?: Counted | undefined;
   readonly referenceHash: string;
   readonly attempt: number;
   readonly quoteId: string;
@@ -36,6 +48,8 @@ const intent = z.strictObject({
   runId: z.string().min(1),
   line: z.int().positive(),
   fileSha256: z.string(),
+  contentHash: z.string().optional(),
+  counted: z.strictObject({ day: z.string(), beneficiaryHash: z.string(), sums: z.string() }).optional(),
   referenceHash: z.string(),
   attempt: z.int().positive(),
   quoteId: z.string().min(1),

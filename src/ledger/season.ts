@@ -137,6 +137,11 @@ function lineArgument(line: LogLine): Record<string, unknown> {
     r: line.runId,
     l: line.line,
     s: line.fileSha256,
+    n: line.contentHash ?? '',
+    m:
+      line.counted === undefined
+        ? undefined
+        : { d: line.counted.day, b: line.counted.beneficiaryHash, s: line.counted.sums },
     h: line.referenceHash,
     q: line.quoteId,
     x: line.quoteExpiresAt === null ? '' : String(line.quoteExpiresAt),

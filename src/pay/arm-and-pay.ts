@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { hashReference } from '../intake/reference-hash.ts';
 import { hashRow } from '../intake/row-hash.ts';
+import type { Counted } from '../ledger/intent-line.ts';
 import { IntentLogFault } from '../ledger/intent-log.ts';
-import type { ArmAnswer, ArmRefusal } from '../ledger/payouts.ts';
+import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payouts.ts';
 import type { Money } from '../money.ts';
 import type { Payout } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
@@ -10,7 +11,7 @@ import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
 import { holdBreach, named, placeOf } from './facts.ts';
-import { armingLimits, beyondLimit } from './limits.ts';
+import { armingLimits, beyondLimit, countedAs } from './limits.ts';
 import { awaitPlace } from './pace.ts';
 import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { settleAnswer } from './settle-answer.ts';
@@ -32,8 +33,9 @@ export interface QuoteToPay {
   readonly exchange: string;
   /** What the quote says, as fields of the record. */
   readonly fields: Readonly<Record<string, string>>;
-  /** SHA-256 of the payout file. */
+  /** SHA-256 of the payout file, and its content hash. */
   readonly fileSha256: string;
+  readonly contentHash: string | undefined;
   readonly approval: string | null;
   readonly signal: AbortSignal;
 }
@@ -50,12 +52,18 @@ export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay
   if (toPay.endsAt !== undefined && deps.clock.monotonic() > toPay.endsAt) return 'again';
   deps.at('C3');
   const sendBefore = deps.clock.monotonic() + deps.rules.armDeadlineMs;
-  const armed = await arm(deps, payout, toPay);
+  const limits = armingLimits(deps.rules.limits ?? null, {
+    row: payout.row,
+    sourceAmount: toPay.sourceAmount,
+    nowMs: deps.clock.now(),
+  });
+  const armed = await arm(deps, payout, { ...toPay, limits });
   if (armed === undefined) return 'left';
   if (!armed.armed) return await readAnswer(deps, payout, armed);
   deps.at('C4');
   const body = paymentBody(payout.row, toPay.quote.quoteId);
-  const isWritten = await writeIntent(deps, payout, { toPay, armed, body });
+  const counted = payout.state === 'ready' ? countedAs(limits, payout.row, armed.armedAt) : undefined;
+  const isWritten = await writeIntent(deps, payout, { toPay, armed, body, counted });
   if (!isWritten) return 'left';
   deps.at('C6');
   const answer = await send(deps, body, sendBefore);
@@ -102,7 +110,7 @@ async function send(deps: PayDeps, body: string, sendBefore: number): Promise<An
 async function arm(
   deps: PayDeps,
   payout: Payout,
-  { quote, sourceAmount, fields, exchange, approval }: QuoteToPay,
+  { quote, fields, exchange, approval, limits }: QuoteToPay & { readonly limits: ArmingLimits | null },
 ): Promise<ArmAnswer | undefined> {
   try {
     return await deps.payouts.arm({
@@ -118,7 +126,7 @@ async function arm(
       exchange,
       fields,
       approval,
-      limits: armingLimits(deps.rules.limits ?? null, { row: payout.row, sourceAmount, nowMs: deps.clock.now() }),
+      limits,
     });
   } catch (error) {
     deps.log.warn('no answer to an arming: nothing is sent', { ...named(payout), error });
@@ -196,14 +204,17 @@ interface Intent {
   readonly toPay: QuoteToPay;
   readonly armed: Extract<ArmAnswer, { armed: true }>;
   readonly body: string;
+  readonly counted: Counted | undefined;
 }
 
 /** False when the line is not certainly on disk: the payout is ready again, and the run pauses. */
-async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body }: Intent): Promise<boolean> {
+async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body, counted }: Intent): Promise<boolean> {
   try {
     await deps.intents.append({
       ...placeOf(payout),
       fileSha256: toPay.fileSha256,
+      contentHash: toPay.contentHash,
+      counted,
       referenceHash: hashReference(payout.row.reference),
       attempt: payout.attempts + 1,
       quoteId: toPay.quote.quoteId,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import type { Counted } from '../ledger/intent-line.ts';
 import { type ArmingLimits, type BrokenLimit, LIMITS, type Limit } from '../ledger/payouts.ts';
 import { digitsOf, formatAmount, type Money, moneyOfDecimal } from '../money.ts';
 import type { PayoutRow } from '../payout.ts';
@@ -92,6 +93,19 @@ export function armingLimits(
     beneficiaryHash: hash('sha256', row.beneficiaryIdentityId, 'hex').slice(0, 16),
     dayOffsetMs: offsetOf(limits.zone, nowMs),
   };
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** What a payout counts as that was armed under these limits at a time, as the ledger counts it; undefined for nothing. */
+export function countedAs(limits: ArmingLimits | null, { amount }: PayoutRow, armedAt: number): Counted | undefined {
+  if (limits === null) return undefined;
+  const sums = limits.sums.flatMap(({ currency: code, minor }) => {
+    const counted = code === amount.currency ? amount.minor : minor;
+    return counted === null ? [] : [`${code} ${counted}`];
+  });
+  const day = Math.floor((armedAt + limits.dayOffsetMs) / DAY_MS);
+  return { day: String(day), beneficiaryHash: limits.beneficiaryHash, sums: sums.join(',') };
 }
 
 /** By how much the zone's clocks are ahead of UTC at a time. */

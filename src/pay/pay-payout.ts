@@ -74,6 +74,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
         fields: {},
         exchange: '',
         fileSha256: order.fileSha256,
+        contentHash: order.contentHash,
         approval: order.approval ?? null,
         signal,
       });
@@ -97,7 +98,7 @@ export async function doubt(deps: PayDeps, payout: Payout, reason: string): Prom
 async function quotePayout(
   deps: PayDeps,
   payout: Payout,
-  { fileSha256, approval, signal }: PayOrder & { signal: AbortSignal },
+  { fileSha256, contentHash, approval, signal }: PayOrder & { signal: AbortSignal },
 ): Promise<StepResult> {
   const startAt = await deps.pace.take();
   await deps.clock.sleep(startAt - deps.quoteLead.ms() - deps.clock.monotonic(), signal);
@@ -132,6 +133,7 @@ async function quotePayout(
         fields: quoteFields(deps, reading.quote),
         exchange: exchangeOf(answer),
         fileSha256,
+        contentHash,
         approval: approval ?? null,
         signal,
       });

@@ -9,6 +9,8 @@ export type PayResult = 'done' | 'deferred' | 'left';
 /** A payout that is to be paid, and the file that asks for it. */
 export interface PayOrder extends PayoutPlace {
   readonly fileSha256: string;
+  /** Of the rows of that file, in hexadecimal. */
+  readonly contentHash?: string | undefined;
   /** Digest of what people must have approved; null where no approval is needed. */
   readonly approval?: string | null;
 }

@@ -54,6 +54,14 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<v
 
 const pause: Stop = ({ ledger }, runId, control) => pauseRun({ ledger, wake: async () => {} }, runId, control);
 
+/** In a closed season nobody knows whether it was sent: people give it up once more. */
+const holdAgain: Stop = async ({ ledger }, target, { actor }) => {
+  const runId = target.slice(0, target.lastIndexOf('-'));
+  const place = { runId, line: Number.parseInt(target.slice(runId.length + 1), 10) };
+  const fields = { rc: 'E_GIVEN_UP', rs: 'it was given up, and Redis forgot that' };
+  await ledger.payouts.move({ ...place, to: 'held', actor, reason: 'E_GIVEN_UP', fields });
+};
+
 type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;
 
 /** How each act that only stops is done again, by its action on the audit log. */
@@ -63,6 +71,8 @@ const STOPS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
   ['run.paused', pause],
   ['user.disabled', (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor })],
   ['capability.disproved', ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason)],
+  ['payout.cancelled', holdAgain],
+  ['payout.drop-confirmed', holdAgain],
   ['key.revoked', (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor })],
 ]);
 

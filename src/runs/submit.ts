@@ -17,6 +17,7 @@ import { type ApprovalRules, approvalsNeeded } from './approval.ts';
 import { cancelReady } from './cancel-ready.ts';
 import type { IdentityBook } from './identities.ts';
 import { newRunId } from './run-id.ts';
+import { standsOnSameLines } from './same-rows.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
 /** Who records rows says so at least that often; nobody does any more after it. */
@@ -26,7 +27,7 @@ const BATCHES_IN_FLIGHT_MAX = 4;
 const QUOTES_AT_A_TIME = 16;
 
 export interface SubmitDeps {
-  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'references'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: {
     readonly rememberMs: number;
@@ -97,7 +98,7 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
       ...(dropper === undefined || dropper === '' ? {} : { droppedBy: dropper }),
     },
   });
-  if (await isUnrecorded(deps, id, checked)) {
+  if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
     await recordRun(deps, id, { submission, checked });
   }
@@ -209,13 +210,23 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
 
 /**
  * Whether rows of the run are still to be recorded. A recording that was interrupted is carried on with the very file that
- * began it: in another file of the same content the rows may stand on other lines.
+ * began it: in another file of the same content the rows may stand on other lines. One that Redis forgot may have lost its
+ * file too: then another one stands for it that has its rows on the same lines.
  */
-async function isUnrecorded(deps: SubmitDeps, runId: string, checked: CheckedFile): Promise<boolean> {
+async function isUnrecorded(
+  deps: SubmitDeps,
+  runId: string,
+  file: { path: string; checked: CheckedFile },
+): Promise<boolean> {
+  const { checked } = file;
   const run = await readRun(deps, runId);
   if (run.purgedAt !== null || (run.state !== 'recording' && run.state !== 'cancelled')) return false;
   if (await isRecorded(deps, run)) return false;
   if (run.fileSha256 === checked.sha256) return true;
+  if (run.isInDoubt && (await standsOnSameLines(deps.ledger, run, file))) {
+    await deps.ledger.runs.note(run.id, { fileSha256: checked.sha256, fileName: checked.name });
+    return true;
+  }
   throw refuseInterrupted(run);
 }
 

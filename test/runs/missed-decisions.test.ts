@@ -10,9 +10,9 @@ import { createKey, revokeKey } from '../../src/people/keys.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
-import { cancelRun } from '../../src/runs/control.ts';
+import { cancelPayout, cancelRun } from '../../src/runs/control.ts';
 import { redoMissedDecisions } from '../../src/runs/missed-decisions.ts';
-import { DATA_DIR, freshRows, newLedger, payingRun } from '../ledger/test-ledger.ts';
+import { DATA_DIR, freshRows, newLedger, payingRun, readPayout } from '../ledger/test-ledger.ts';
 import { CHEAP } from '../people/people-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
@@ -88,6 +88,14 @@ describe('a Redis that forgot what people decided', () => {
     const { users, keys } = await ledger.people.read();
     expect(users.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))).toEqual(['mallory']);
     expect(keys).toEqual([]);
+  });
+
+  test('holds a payout that one person had cancelled', async () => {
+    const payout = await readPayout(ledger, { runId, line: 2 });
+    await forgotten(() => cancelPayout({ ledger, wake: async () => {} }, payout, ANNA));
+    expect((await readPayout(ledger, payout)).state).toBe('ready');
+    await redo();
+    expect(await readPayout(ledger, payout)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });
   });
 
   test('knows the file of a run again that was handed in, with the rows in any spelling, and nothing of it looks new', async () => {

@@ -1,6 +1,7 @@
 import type { ReleaseResult, Season } from '../../src/ledger/head.ts';
 import { closeSeason } from './arming.ts';
 import { applyMove, forget, setDue } from './moves.ts';
+import { runOfContent } from './runs.ts';
 import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
@@ -27,6 +28,7 @@ export interface ComparedLine {
   readonly r: string;
   readonly l: number;
   readonly s: string;
+  readonly n: string;
   readonly h: string;
   readonly q: string;
   readonly x: string;
@@ -107,9 +109,14 @@ function restoreLine(
   const isKnown = wasMissing ? owner === id || owner === UNSENT : (there?.counter ?? 0) >= line.c;
   if (there !== undefined && isKnown) return;
   store.restored++;
+  const isWrittenOff = there?.state === 'held' && there.more['rc'] === 'E_DIR_LOST';
   if (there !== undefined && wasMissing && there.quote !== null && there.quote !== line.q) {
-    holdReturned(store, there, { line, now });
-    return;
+    const isLater = isWrittenOff && line.c > there.counter;
+    store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isLater ? there.quote : line.q });
+    if (!isLater) {
+      holdReturned(store, there, { line, now });
+      return;
+    }
   }
   const entry = there ?? addUnknown(store, runId, line.l);
   if (entry.quote !== line.q) entry.quotes++;
@@ -174,15 +181,19 @@ function pauseForSeason(run: RunEntry): void {
   run.events.push({ event: 'paused', actor: 'season', reason: run.pauseReason });
 }
 
-function runOfLine(store: Store, { r, s }: ComparedLine, now: number): string {
+function runOfLine(store: Store, { r, s, n }: ComparedLine, now: number): string {
   if (store.runs.has(r)) return r;
-  const known = store.files.get(s);
+  const known = runOfContent(store, s, n);
   if (known !== undefined) return known;
   const run = blankRun(r, now);
   run.fields['fileSha256'] = s;
   run.fields['restored'] = '1';
   store.runs.set(r, run);
   store.files.set(s, r);
+  if (n !== '') {
+    run.fields['contentHash'] = n;
+    store.contents.set(n, r);
+  }
   return r;
 }
 

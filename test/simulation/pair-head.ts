@@ -114,6 +114,7 @@ function drawLine(pair: Pair): ComparedLine {
     r: dice.chance(0.05) ? 'run-forgotten' : dice.pick(pair.runs),
     l: payout?.line ?? dice.pick(LINES),
     s: dice.chance(0.1) ? 'sha-run-1' : `sha-${dice.hex(4)}`,
+    n: dice.chance(0.3) ? dice.pick(['content-run-1', 'content-run-2', dice.hex(4)]) : '',
     h: dice.chance(0.5) ? hashReference(`INV-${dice.pick(LINES)}`) : dice.hex(16),
     q: known ?? dice.uuid(),
     x: dice.chance(0.2) ? '' : '1900000000000',

@@ -31,7 +31,7 @@ export function claimRun(store: Store, claim: RunClaim, now: number): Claimed {
     rows: String(claim.rows),
     createdBy: claim.createdBy,
   };
-  const known = store.files.get(claim.fileSha256) ?? store.contents.get(claim.contentHash);
+  const known = runOfContent(store, claim.fileSha256, claim.contentHash);
   if (known !== undefined) {
     if (!store.files.has(claim.fileSha256)) store.files.set(claim.fileSha256, known);
     if (!store.contents.has(claim.contentHash)) store.contents.set(claim.contentHash, known);
@@ -128,6 +128,15 @@ function setRow(entry: Entry, record: RowToRecord): void {
   entry.row = record.row;
   entry.rowHash = record.fields['rh'] ?? null;
   entry.amount = record.amount;
+}
+
+/** The run of a file and its content; of a stub the content may not be known. */
+export function runOfContent(store: Store, file: string, content: string): string | undefined {
+  const known = store.contents.get(content);
+  if (known !== undefined) return known;
+  const ofFile = store.files.get(file);
+  const its = ofFile === undefined ? undefined : store.runs.get(ofFile)?.fields['contentHash'];
+  return its === undefined || content === '' || its === content ? ofFile : undefined;
 }
 
 /** Whether each row of the run's file has a record. */

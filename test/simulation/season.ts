@@ -109,6 +109,7 @@ function argumentOf({ line }: FakeDisk['lines'][number]): ComparedLine {
     r: line.runId,
     l: line.line,
     s: line.fileSha256,
+    n: line.contentHash ?? '',
     h: line.referenceHash,
     q: line.quoteId,
     x: line.quoteExpiresAt === null ? '' : String(line.quoteExpiresAt),

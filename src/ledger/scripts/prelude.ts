@@ -151,6 +151,29 @@ local function closeSeason()
   for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
 end
 
+-- The run of a file's SHA-256 and content hash; of a stub the content may not be known. Another sheet of the same file is
+-- another content.
+local function runOf(file, content)
+  local known = content ~= '' and redis.call('HGET', CONTENTS, content)
+  if known then return known end
+  local ofFile = redis.call('HGET', FILES, file)
+  local its = ofFile and redis.call('HGET', runKey(ofFile), 'contentHash')
+  if ofFile and (not its or content == '' or its == content) then return ofFile end
+  return nil
+end
+
+-- Makes a run known again that this Redis forgot: its file fills it when it comes again.
+local function makeStub(run, file, content)
+  local at = text(now())
+  redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', at, 'changes', 1, 'fileSha256', file, 'restored', '1')
+  redis.call('HSET', FILES, file, run)
+  if content ~= '' then
+    redis.call('HSET', runKey(run), 'contentHash', content)
+    redis.call('HSET', CONTENTS, content, run)
+  end
+  redis.call('ZADD', RUNS, at, run)
+end
+
 -- Notes that a capability of the service was seen not to hold; false when that was known.
 local function disprove(capability, evidence)
   local known = redis.call('HGET', HEAD, 'disproved') or ''

@@ -91,6 +91,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
     redis.call('HSET', key, unpack(sent.f))
     add(rk, 'm:' .. sent.c .. ':' .. OUTCOME[there[1]], sent.a)
     redis.call('HSETNX', referencesKey(sent.h), sent.h, id)
+    if row.d then likelyTwin(row, id) end
   elseif not there[1] then
     hasRecorded = true
     local state = row.s

@@ -59,12 +59,8 @@ return { 'adopted', by }
 export const RESTORE_RUN = `${LUA_PRELUDE}
 local run, file, content = ARGV[1], ARGV[2], ARGV[3]
 if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return 0 end
-if redis.call('HEXISTS', FILES, file) == 1 or redis.call('HEXISTS', CONTENTS, content) == 1 then return 0 end
-local at = text(now())
-redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', at, 'changes', 1, 'fileSha256', file, 'restored', '1')
-redis.call('HSET', FILES, file, run)
-if content ~= '' then redis.call('HSET', CONTENTS, content, run) end
-redis.call('ZADD', RUNS, at, run)
+if runOf(file, content) then return 0 end
+makeStub(run, file, content)
 return 1
 `;
 

@@ -13,7 +13,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * season: the runs that this Redis lost have to be restored before.
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}
-local known = redis.call('HGET', FILES, ARGV[1]) or redis.call('HGET', CONTENTS, ARGV[2])
+local known = runOf(ARGV[1], ARGV[2])
 -- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
 local function isPartial(run)
   local f = redis.call('HMGET', runKey(run), 'state', 'lastLine', 'doubted', 'restored')

@@ -66,7 +66,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  *
  * KEYS[1] prefix
  * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with
- *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
+ *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', m what it
+ *         counted as for the limits, { d day, b beneficiary, s `CURRENCY MINOR,…` }, or nil, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
  *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has
  *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
@@ -88,14 +89,12 @@ local wasMissing = redis.call('HGET', HEAD, 'season') == server and redis.call('
 -- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
 local function ensureRun(e)
   if redis.call('EXISTS', runKey(e.r)) == 1 then return end
-  local known = redis.call('HGET', FILES, e.s)
+  local known = runOf(e.s, e.n)
   if known and redis.call('HEXISTS', runKey(known), 'purgedAt') == 0 then
     e.r = known
     return
   end
-  redis.call('HSET', runKey(e.r), 'state', 'recording', 'createdAt', text(at), 'changes', 1, 'fileSha256', e.s, 'restored', '1')
-  redis.call('HSET', FILES, e.s, e.r)
-  redis.call('ZADD', RUNS, text(at), e.r)
+  makeStub(e.r, e.s, e.n)
 end
 
 -- Of two payouts with one reference the one that was armed later has it; the other one is a suspected duplicate.
@@ -137,12 +136,33 @@ local function reopen(run)
   pauseRun(run, 'Redis went back in time')
 end
 
+-- What it counted as for the limits of its day.
+local function recount(e, p)
+  if not e.m or redis.call('HEXISTS', p.key, 'lc') == 1 then return end
+  redis.call('HSET', p.key, 'ld', e.m.d, 'lb', e.m.b, 'lc', e.m.s)
+  for currency, minor in string.gmatch(e.m.s, '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(e.r), 'sum:' .. currency, minor)
+    redis.call('HINCRBY', spentKey(e.m.d), currency, minor)
+    redis.call('HINCRBY', spentKey(e.m.d), currency .. ' ' .. e.m.b, minor)
+  end
+  redis.call('PEXPIRE', spentKey(e.m.d), 8 * 86400000)
+end
+
+-- A quote that a missing directory armed beside the payout's own one is looked up at each decision and at the run's end.
+local function noteQuote(p, quote)
+  redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. quote)
+end
+
 local function restore(e)
   if isPurged(e) then return end
   ensureRun(e)
   local p = load(e.r, e.l)
   if isKnown(e, p) then return end
-  if p and wasMissing and p.quote and p.quote ~= e.q then
+  local isWrittenOff = p and p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
+  if p and wasMissing and p.quote and p.quote ~= e.q and isWrittenOff and e.c > p.counter then
+    noteQuote(p, p.quote)
+  elseif p and wasMissing and p.quote and p.quote ~= e.q then
+    noteQuote(p, e.q)
     redis.call('HSET', p.key, 'ct', math.max(e.c, p.counter), 'rc', 'E_BREACH',
       'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
     redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
@@ -161,7 +181,7 @@ local function restore(e)
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
   claimReference(e, e.r .. '-' .. e.l)
   reopen(e.r)
-  local isWrittenOff = p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
+  recount(e, p)
   if isWrittenOff then setDue(p, 'held', at, 0)
   else applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 }) end
   redis.call('HINCRBY', HEAD, 'restored', 1)
