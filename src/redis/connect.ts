@@ -106,6 +106,37 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
 }
 
 /**
+ * Whether the server gives an answer to who names no user and no password. Only one over the network is asked, another
+ * process of this host's loopback included: a password in our own address does not say that the server wants one. Throws
+ * a Refusal (exit 69) when it does not answer.
+ */
+export async function letsAnybodyIn(address: RedisAddress): Promise<boolean> {
+  const { options, shown } = readAddress(address);
+  if (options.path !== undefined) return false;
+  const { username: _user, password: _password, ...open } = options;
+  const redis = new Redis({
+    connectTimeout: CONNECT_MS_MAX,
+    ...open,
+    ...BEHAVIOUR.commands,
+    db: 0,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    retryStrategy: null,
+  });
+  redis.on('error', () => {});
+  try {
+    await within(CONNECT_MS_MAX, () => greet(redis));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && /^(NOAUTH|NOPERM)/.test(error.message)) return false;
+    throw refuseConnection(shown, error);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
  * ioredis 5 keeps the timer of `socketTimeout` when a connection is lost, and it then cuts the next one, again and again (its
  * issue 2147, mended in 6.0). BullMQ's workers block on duplicates of what they are given.
  */
