@@ -1,8 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openApp } from '../../src/app.ts';
+import { systemClock, systemRandom } from '../../src/clock.ts';
+import { readConfig } from '../../src/config.ts';
+import { silentLog } from '../../src/log.ts';
+import { goOn } from '../../src/pay/crash-point.ts';
 import { letsAnybodyIn } from '../../src/redis/connect.ts';
 import { EXIT } from '../../src/refusal.ts';
 import { type NetworkRedis, startNetworkRedis } from '../support/network-redis.ts';
-import { startTestRedis } from '../support/redis.ts';
+import { freshPrefix, startTestRedis } from '../support/redis.ts';
 
 const USER = ['--user', 'payrun', 'on', '>secret', '~*', '&*', '+@all'];
 
@@ -52,4 +59,58 @@ test('a Redis on a socket is not asked', async () => {
   } finally {
     await server.stop();
   }
+});
+
+describe('payrun on a Redis over the network that lets anybody in', () => {
+  const SERVICE = {
+    PAYRUN_SERVICE_URL: 'https://127.0.0.1:1',
+    PAYRUN_CLIENT_ID: 'client',
+    PAYRUN_CLIENT_SECRET: 'other',
+    PAYRUN_TENANT_ID: 'acme',
+    PAYRUN_CONFIRM_PROD: 'acme',
+  };
+
+  /** Opens it and closes it; gives what it warned of. */
+  async function warningsOf(environment: 'test' | 'prod', { host, looks = false }: { host: string; looks?: boolean }) {
+    // The data directory of a service lies on a disk.
+    const dir = mkdtempSync(resolve(import.meta.dirname, '../../.tmp-open-redis-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const warnings: string[] = [];
+    const app = await openApp({
+      config: readConfig({
+        ...SERVICE,
+        PAYRUN_ENVIRONMENT: environment,
+        REDIS_URL: `redis://payrun:secret@${host}`,
+        PAYRUN_PREFIX: freshPrefix(),
+        PAYRUN_DATA_DIR: join(dir, 'data'),
+      }),
+      clock: systemClock,
+      random: systemRandom,
+      log: { ...silentLog, warn: (message) => warnings.push(message) },
+      at: goOn,
+      looks,
+      report: () => {},
+      openJobs: () => ({ async wake() {}, async close() {} }),
+    });
+    await app.close();
+    return warnings;
+  }
+
+  test('refuses to pay in prod and says how to close it; who only looks or stops is let through', async () => {
+    await expect(warningsOf('prod', { host: half.host })).rejects.toMatchObject({
+      exitCode: EXIT.usage,
+      message: expect.stringContaining('without a password'),
+      remedy: expect.stringMatching(/"default" off.*REDIS_URL_FILE/),
+    });
+    expect(await warningsOf('prod', { host: half.host, looks: true })).toEqual([]);
+  });
+
+  test('warns in test', async () => {
+    expect(await warningsOf('test', { host: half.host })).toEqual([expect.stringContaining('without a password')]);
+  });
+
+  test('says nothing of one that wants a password', async () => {
+    expect(await warningsOf('test', { host: closed.host })).toEqual([]);
+    expect(await warningsOf('prod', { host: closed.host })).toEqual([]);
+  });
 });
