@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { type RedisAddress, readAddress } from './address.ts';
+import { isOverNetwork, type RedisAddress, readAddress } from './address.ts';
 
 export type { RedisAddress } from './address.ts';
 
@@ -111,8 +111,8 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
  * a Refusal (exit 69) when it does not answer.
  */
 export async function letsAnybodyIn(address: RedisAddress): Promise<boolean> {
+  if (!isOverNetwork(address)) return false;
   const { options, shown } = readAddress(address);
-  if (options.path !== undefined) return false;
   const { username: _user, password: _password, ...open } = options;
   const redis = new Redis({
     connectTimeout: CONNECT_MS_MAX,
