@@ -102,7 +102,7 @@ describe('with the users of docs/redis.acl', () => {
     for (const name of ['anna', 'bob']) await does('release', '--as', name);
 
     await does('schedule', 'set', 'nightly', '--cron', '0 3 * * *', '--zone', 'UTC', '--do', 'purge');
-    await does('user', 'add', 'anna', '--role', 'admin');
+    await does('user', 'add', 'anna', '--role', 'admin', '--as', 'anna');
     await does('key', 'create', 'books', '--role', 'viewer', '--as', 'anna');
     mkdirSync(join(cwd, 'inbox/in'), { recursive: true });
     writeFileSync(join(cwd, 'inbox/in/dropped.csv'), payoutFile([['D-1', '5.00']]));

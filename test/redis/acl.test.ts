@@ -1,9 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { connectRedis, letsAnybodyIn } from '../../src/redis/connect.ts';
 import { ACL_TEXT } from '../support/acl-redis.ts';
-
-const ROOT = resolve(import.meta.dirname, '../..');
+import { startNetworkRedis } from '../support/network-redis.ts';
+import { ROOT } from '../support/payrun-processes.ts';
 
 /** What no script of BullMQ calls and no call in our code names: connections, their scripts and transactions. */
 const BY_LIBRARIES = [
@@ -54,4 +57,20 @@ test('docs/redis.acl has one user, with a password and the keys of the ledger al
   expect(DEFAULT_USER).toBe('user default reset off');
   expect(PAYRUN).toMatch(/^user payrun reset on #PASSWORD_SHA256 ~\{payrun\} ~\{payrun\}:\* ~payrun-database \+/);
   expect(PAYRUN.match(/[~&@%]\S*|\bnopass\b|\ball\S+/g)).toEqual(['~{payrun}', '~{payrun}:*', '~payrun-database']);
+});
+
+test('the lines of docs/operation.md make a password, an address and users that fit each other', async () => {
+  const guide = readFileSync(join(ROOT, 'docs/operation.md'), 'utf8');
+  const [, lines = ''] = /```sh\n([^`]*docs\/redis\.acl[^`]*)```/.exec(guide) ?? [];
+  const dir = mkdtempSync(join(tmpdir(), 'payrun-acl-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  execFileSync('sh', ['-euc', lines.replaceAll('docs/redis.acl', join(ROOT, 'docs/redis.acl'))], { cwd: dir });
+  const server = await startNetworkRedis('--aclfile', join(dir, 'users.acl'));
+  onTestFinished(() => server.stop());
+  const address = readFileSync(join(dir, 'redis-url'), 'utf8').trimEnd();
+  const url = address.replace('redis.example:6379', server.host);
+  const redis = await connectRedis({ url }, { name: 'test', kind: 'commands' });
+  expect(await redis.set('{payrun}:key', 'value')).toBe('OK');
+  redis.disconnect();
+  expect(await letsAnybodyIn({ url })).toBe(false);
 });
