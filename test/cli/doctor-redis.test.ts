@@ -58,7 +58,7 @@ test('doctor is content with one that wants a password, and names the faults of 
   expect(of('Redis access')).toMatchObject({ ok: true, remedy: null });
   const version = of('Redis');
   expect(version?.found.split('\n').slice(1)).toEqual(faults);
-  expect(version).toMatchObject({ ok: true, remedy: faults.length === 0 ? null : expect.stringContaining('Update') });
+  expect([version?.ok, version?.remedy !== null]).toEqual([true, faults.length > 0]);
   expect(code).toBe(0);
 });
 

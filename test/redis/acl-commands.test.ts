@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CAPABILITIES } from '../../src/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { type AclRedis, startAclRedis } from '../support/acl-redis.ts';
+import { freePort } from '../support/network-redis.ts';
 import { readBook } from '../support/paid-once.ts';
 import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
@@ -78,12 +79,14 @@ describe('with the users of docs/redis.acl', () => {
   }, async () => {
     const worker = processes.start(['worker'], { cwd, env });
     await worker.said('is ready');
-    const serving = processes.start(['serve', '--port', '0'], {
+    const port = await freePort();
+    const serving = processes.start(['serve', '--port', String(port)], {
       cwd,
       env: { ...env, PAYRUN_DATA_DIR: join(cwd, 'web') },
     });
-    await does('preview', (writeFileSync(join(cwd, 'paid.csv'), payoutFile(ROWS)), 'paid.csv'));
+    await serving.said('is ready');
     const paid = await submit('paid.csv', ROWS);
+    await does('preview', 'paid.csv');
     await vi.waitUntil(async () => (await outcomesOf(paid))['paid'] === ROWS.length, WAIT);
     expect(readBook(service.folder)).toHaveLength(ROWS.length);
     expect((await does('report', paid)).match(/,paid,/g)).toHaveLength(ROWS.length);
@@ -120,6 +123,7 @@ describe('with the users of docs/redis.acl', () => {
     await does('backup', '--to', 'copy');
     expect(readFileSync(join(cwd, 'copy/SHA256SUMS'), 'utf8')).toContain('redis/');
 
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     for (const started of [worker, serving]) {
       started.kill('SIGTERM');
       expect(await started.ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('NOPERM') });

@@ -8,7 +8,7 @@ import { ROOT } from './payrun-processes.ts';
 /** docs/redis.acl as it is shipped. */
 export const ACL_TEXT = readFileSync(join(ROOT, 'docs/redis.acl'), 'utf8');
 /** Of the user `payrun`. */
-export const ACL_PASSWORD = 'a-password';
+const ACL_PASSWORD = 'a-password';
 
 export interface AclRedis extends NetworkRedis {
   /** The address for payrun. */

@@ -48,7 +48,8 @@ export async function startNetworkRedis(...extra: readonly string[]): Promise<Ne
   return { host: `127.0.0.1:${port}`, stop };
 }
 
-async function freePort(): Promise<number> {
+/** One of loopback that nobody listens on now. */
+export async function freePort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const address = listener.address();
