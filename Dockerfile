@@ -20,11 +20,12 @@ RUN npm ci --ignore-scripts --cache /tmp/npm && npm run build && chmod a+rx dist
 
 FROM ${NODE_IMAGE}
 # A named volume that is mounted for the first time takes the owner of the folder below it.
-RUN mkdir -m 700 /data /sandbox /credential \
-  && chown node:node /data /sandbox /credential \
+RUN mkdir -m 700 /data /sandbox /credential && mkdir -m 755 /redis-users \
+  && chown node:node /data /sandbox /credential /redis-users \
   && ln -s /payrun/dist/src/cli/main.js /usr/local/bin/payrun
 COPY --from=libraries /payrun /payrun
 COPY --from=build /build/dist /payrun/dist
+COPY docs/redis.acl /payrun/redis.acl
 # Each container has a loopback of its own, where a worker tells its figures, and that it is alive.
 ENV NODE_ENV=production PAYRUN_DATA_DIR=/data PAYRUN_METRICS_PORT=9464
 USER node

@@ -19,8 +19,9 @@ import type { At } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
-import { connectRedis, type RedisAddress } from './redis/connect.ts';
+import { connectRedis, letsAnybodyIn, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
+import { OPEN_REDIS, OPEN_REDIS_REMEDY, refuseOpenRedis } from './redis/open-redis.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import { disproveCapability, haltAll } from './runs/control.ts';
@@ -199,10 +200,18 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
     return redis;
   };
   const redis = await connect('commands');
+  if (!looks) await checkPassword(address, options);
   const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
   const overrides = findings.map(({ setting }) => `redis ${setting}`);
   const known = await readKnownService(config);
   return { folder, redis, connect, findings, overrides, known, safety: safetyOf(config, known, overrides) };
+}
+
+/** Prod takes no Redis over the network that lets anybody in; test only says so. Throws a Refusal (exit 2). */
+async function checkPassword(address: RedisAddress, { config, log }: AppOptions<Jobs>): Promise<void> {
+  if (!(await letsAnybodyIn(address))) return;
+  if (config.service?.environment === 'prod') throw refuseOpenRedis();
+  log.warn(`${OPEN_REDIS}. ${OPEN_REDIS_REMEDY}`);
 }
 
 /** What is adopted, and what came of it. */

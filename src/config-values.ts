@@ -47,6 +47,17 @@ export const redisAddress = z
     { error: 'must be a redis://, rediss://, unix://, redis+sentinel:// or redis+cluster:// address' },
   );
 
+/** What is wrong in prod: an address over the network, this host's own included, that gives no password. */
+export function openRedisProblems(address: string | undefined): string[] {
+  const isGuarded =
+    address === undefined || address.startsWith('unix:') || /^[a-z+]+:\/\/[^@/?#:]*:[^@/?#]+@/.test(address);
+  if (isGuarded) return [];
+  return [
+    'REDIS_URL: prod takes Redis over the network, this host included, only with a password: ' +
+      'redis://user:password@host:6379, best in a file that REDIS_URL_FILE names; or by a socket: unix:///path/to/socket',
+  ];
+}
+
 export const proxyAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
   .refine((address) => isPlainAddress(new URL(address)), {

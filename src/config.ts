@@ -8,6 +8,7 @@ import {
   hostKeys,
   integer,
   oneOf,
+  openRedisProblems,
   proxyAddress,
   redisAddress,
   text,
@@ -297,14 +298,7 @@ function serviceOf(settings: Settings, problems: string[]): ServiceSettings | un
     return undefined;
   }
   checkAddress(url, settings, problems);
-  if (environment === 'prod') {
-    if (settings.PAYRUN_HTTP_HOST !== undefined) problems.push('PAYRUN_HTTP_HOST: not in prod, which takes https only');
-    if (settings.PAYRUN_CONFIRM_PROD !== tenantId) {
-      problems.push('PAYRUN_CONFIRM_PROD: must repeat the tenant id before payrun pays in prod');
-    }
-    if (settings.PAYRUN_ASSUME.length > 0)
-      problems.push('PAYRUN_ASSUME: only in test; prod reads PAYRUN_CAPABILITIES_FILE');
-  }
+  if (environment === 'prod') checkProd(settings, problems);
   return {
     url: withoutTrailing(url, '/'),
     clientId,
@@ -315,6 +309,16 @@ function serviceOf(settings: Settings, problems: string[]): ServiceSettings | un
     proxy: settings.PAYRUN_PROXY,
     certificates: settings.PAYRUN_CA_FILE,
   };
+}
+
+function checkProd(settings: Settings, problems: string[]): void {
+  if (settings.PAYRUN_HTTP_HOST !== undefined) problems.push('PAYRUN_HTTP_HOST: not in prod, which takes https only');
+  if (settings.PAYRUN_CONFIRM_PROD !== settings.PAYRUN_TENANT_ID) {
+    problems.push('PAYRUN_CONFIRM_PROD: must repeat the tenant id before payrun pays in prod');
+  }
+  if (settings.PAYRUN_ASSUME.length > 0)
+    problems.push('PAYRUN_ASSUME: only in test; prod reads PAYRUN_CAPABILITIES_FILE');
+  problems.push(...openRedisProblems(settings.REDIS_URL));
 }
 
 function checkAddress(address: string, settings: Settings, problems: string[]): void {

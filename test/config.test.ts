@@ -704,6 +704,44 @@ describe('http', () => {
   });
 });
 
+describe('a Redis over the network', () => {
+  const HOSTS = ['redis', '127.0.0.1:6379', 'localhost/1', '[::1]:6379'];
+  const OPEN = [
+    ...HOSTS.map((host) => `redis://${host}`),
+    'rediss://redis:6380',
+    'redis://payrun@redis',
+    'redis://payrun:@redis',
+    'redis://:@redis',
+    'redis+sentinel://a:26379,b:26379/main?sentinelPassword=s',
+    'redis+cluster://a,b',
+  ];
+  const GUARDED = [
+    'redis://payrun:p@redis',
+    'rediss://payrun:p@redis:6380',
+    'redis://:p@127.0.0.1:6379/1',
+    'redis+sentinel://payrun:p@a:26379,b:26379/main',
+    'redis+cluster://:p@a,b',
+    'unix:///run/redis.sock',
+  ];
+
+  test.each(OPEN)('is refused in prod without a password, and says how to give one: %s', (REDIS_URL) => {
+    expect(problemsOf({ ...PROD, REDIS_URL })).toEqual([
+      expect.stringMatching(/^REDIS_URL: .*with a password.*redis:\/\/user:password@host:6379/),
+    ]);
+    expect(problemsOf({ ...PROD, REDIS_URL_FILE: fileWith('redis', REDIS_URL) })).toHaveLength(1);
+    expect(readConfig({ ...SERVICE, REDIS_URL }).redisUrl).toBe(REDIS_URL);
+  });
+
+  test.each(GUARDED)('is taken in prod with one, also from a file, and one on a socket: %s', (REDIS_URL) => {
+    expect(readConfig({ ...PROD, REDIS_URL }).redisUrl).toBe(REDIS_URL);
+    expect(readConfig({ ...PROD, REDIS_URL_FILE: fileWith('redis', REDIS_URL) }).redisUrl).toBe(REDIS_URL);
+  });
+
+  test('is not asked for where payrun runs its own', () => {
+    expect(readConfig(PROD).redisUrl).toBeUndefined();
+  });
+});
+
 describe('prod', () => {
   test('is paid in only when PAYRUN_CONFIRM_PROD repeats the tenant id', () => {
     expect(readConfig(PROD).service?.environment).toBe('prod');

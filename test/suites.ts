@@ -34,6 +34,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/jobs/schedules-processes.test.ts', 'system'],
   ['test/metrics.test.ts', 'system'],
   ['test/notify/kill.test.ts', 'system'],
+  ['test/redis/acl-commands.test.ts', 'system'],
   ['test/redis/private-redis.test.ts', 'system'],
   ['test/redis/redis-server.test.ts', 'system'],
   ['test/regular-expressions.test.ts', 'system'],

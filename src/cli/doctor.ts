@@ -23,7 +23,7 @@ export function doctorCommand(end: (code: ExitCode) => void): Command {
     .addHelpText(
       'after',
       '\nIt sends nothing to the service but a request for a token and a test of it, and only if a service is configured.' +
-        '\nIt exits 0 when all is well, 69 when Redis or the service cannot be reached, else 2.' +
+        '\nIt exits 0 when all is well or only warned of, 69 when Redis or the service cannot be reached, else 2.' +
         '\n\nExamples:\n  payrun doctor\n  payrun doctor --json',
     )
     .action(async (raw: unknown) => {
@@ -45,12 +45,17 @@ function describeFindings(findings: readonly Finding[]): string {
     findings.flatMap(({ check, ok, found, remedy }) => {
       const [first = '', ...more] = found.split('\n');
       return [
-        [ok ? 'ok' : 'NOT OK', check, first],
+        [statusOf(ok, remedy), check, first],
         ...more.map((line) => ['', '', line]),
         ...(remedy === null ? [] : remedy.split('\n').map((line) => ['', '', `-> ${line}`])),
       ];
     }),
   );
+}
+
+function statusOf(ok: boolean, remedy: string | null): string {
+  if (!ok) return 'NOT OK';
+  return remedy === null ? 'ok' : 'warning';
 }
 
 function listAssumptions({ json }: { json: boolean }): ExitCode {

@@ -60,6 +60,11 @@ export function readAddress(address: RedisAddress): Endpoint {
   }
 }
 
+/** Whether it leads over the network, this host's loopback included. Throws as `readAddress`. */
+export function isOverNetwork(address: RedisAddress): boolean {
+  return readAddress(address).options.path === undefined;
+}
+
 /** An address of several hosts is read as that of its first, for URLs know but one. */
 function splitHosts(text: string): { hosts: readonly string[]; text: string } {
   const [, start = '', list = '', rest = ''] = /^(rediss?\+[a-z]+:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/s.exec(text) ?? [];

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { type RedisAddress, readAddress } from './address.ts';
+import { isOverNetwork, type RedisAddress, readAddress } from './address.ts';
 
 export type { RedisAddress } from './address.ts';
 
@@ -102,6 +102,37 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
   } catch (error) {
     redis.disconnect();
     throw refuseConnection(shown, lastError ?? error);
+  }
+}
+
+/**
+ * Whether the server gives an answer to who names no user and no password. Only one over the network is asked, another
+ * process of this host's loopback included: a password in our own address does not say that the server wants one. Throws
+ * a Refusal (exit 69) when it does not answer.
+ */
+export async function letsAnybodyIn(address: RedisAddress): Promise<boolean> {
+  if (!isOverNetwork(address)) return false;
+  const { options, shown } = readAddress(address);
+  const { username: _user, password: _password, ...open } = options;
+  const redis = new Redis({
+    connectTimeout: CONNECT_MS_MAX,
+    ...open,
+    ...BEHAVIOUR.commands,
+    db: 0,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    retryStrategy: null,
+  });
+  redis.on('error', () => {});
+  try {
+    await within(CONNECT_MS_MAX, () => greet(redis));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && /^(NOAUTH|NOPERM)/.test(error.message)) return false;
+    throw refuseConnection(shown, error);
+  } finally {
+    redis.disconnect();
   }
 }
 

@@ -10,7 +10,7 @@ import { readKnownService } from '../../src/service/capabilities-file.ts';
 import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';
 
 const BENEFICIARY = '00000001-0000-4000-8000-000000000000';
-const NO_REDIS = 'redis://127.0.0.1:1';
+const NO_REDIS = 'redis://:none@127.0.0.1:1';
 
 const probeSchema = z.strictObject({
   host: z.string(),

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -14,12 +15,13 @@ import { STOP_MS } from '../../src/cli/stop.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { readConfig, SETTING_NAMES } from '../../src/config.ts';
 import { duration } from '../../src/duration.ts';
-import { connectRedis } from '../../src/redis/connect.ts';
+import { connectRedis, letsAnybodyIn } from '../../src/redis/connect.ts';
 import { readDurability } from '../../src/redis/durability.ts';
-import { findRedisServer } from '../../src/redis/redis-server.ts';
 import { openCredentials } from '../../src/sandbox/credentials.ts';
 import { journalFile } from '../../src/sandbox/tenant.ts';
 import { requireSafeAddress } from '../../src/web/hosts.ts';
+import { startNetworkRedis } from '../support/network-redis.ts';
+import { ROOT } from '../support/payrun-processes.ts';
 import { COMPOSE, type ComposeService, composeService, readRootFile } from './compose-file.ts';
 
 /** What a worker needs after its grace, until it ends by force. */
@@ -33,6 +35,7 @@ const COMMANDS = PAYRUNS.filter(([name]) => name !== 'credential');
 const LASTING = PAYRUNS.filter(([, { restart }]) => restart === 'unless-stopped');
 const SET = PAYRUNS.filter(([, { environment }]) => Object.keys(environment).length > 0);
 const PAYING = ['inbox', 'serve', 'worker'];
+const CREDENTIAL = ['client-id', 'client-secret', 'tenant'];
 
 const DOCKERFILE = readRootFile('Dockerfile');
 const INSTRUCTIONS = DOCKERFILE.replaceAll('\\\n', ' ')
@@ -87,12 +90,27 @@ describe('docker-compose.yml', () => {
     expect([...networks].toSorted()).toEqual(Object.keys(COMPOSE.networks).toSorted());
   });
 
-  test('lets nobody but its own reach Redis and the sandbox', () => {
-    expect(COMPOSE.networks['inner']).toEqual({ internal: true });
-    for (const name of ['redis', 'sandbox']) {
-      expect(composeService(name).networks).toEqual(['inner']);
+  test('lets nobody but its own reach Redis and the sandbox, and neither of the two the other one', () => {
+    for (const [name, network] of [
+      ['redis', 'ledger'],
+      ['sandbox', 'service'],
+    ] as const) {
+      expect(COMPOSE.networks[network]).toEqual({ internal: true });
+      expect(composeService(name).networks).toEqual([network]);
       expect(composeService(name).ports).toEqual([]);
     }
+  });
+
+  test('keeps the password of Redis from the sandbox, and from Redis itself', () => {
+    for (const name of ['redis', 'sandbox']) expect(mounted(composeService(name), '/credential')).toBeUndefined();
+    for (const name of [...PAYING, 'schedule']) {
+      expect(composeService(name).environment['REDIS_URL']).toBeUndefined();
+      expect(composeService(name).volumes).toContain('credential:/credential:ro');
+    }
+    expect(composeService('redis').volumes).toContain('redis-users:/redis-users:ro');
+    expect(composeService('redis').depends_on).toEqual({
+      credential: { condition: 'service_completed_successfully' },
+    });
   });
 
   test('lets nobody but its own host reach the web app, whose connections are not encrypted', () => {
@@ -142,7 +160,7 @@ describe('docker-compose.yml', () => {
     for (const other of others) expect(other).toEqual(first);
     const environment = { ...first, ...credentialFiles(), PAYRUN_DATA_DIR: '/data' };
     expect(readConfig(environment)).toMatchObject({
-      redisUrl: 'redis://redis:6379',
+      redisUrl: 'redis://payrun:secret@redis:6379',
       service: { url: 'http://sandbox:4010', environment: 'test', clientId: 'of client-id' },
     });
     const inProd = { ...environment, PAYRUN_ENVIRONMENT: 'prod', PAYRUN_CONFIRM_PROD: 'of tenant' };
@@ -162,25 +180,29 @@ describe('docker-compose.yml', () => {
     expect(duration.parse(grace)).toBeGreaterThanOrEqual(STOP_MS + END_MS);
   });
 
-  test('starts a Redis that payrun finds durable', async () => {
-    const [program, ...args] = composeService('redis').command;
+  test('starts a Redis that payrun finds durable, and that lets in nobody else', async () => {
+    makeCredential('true');
+    const { command, healthcheck } = composeService('redis');
+    const [program, ...args] = command.map((word) => word.replace('/redis-users', join(dir, 'redis-users')));
     expect(program).toBe('redis-server');
-    const server = await findRedisServer(undefined, (line) => console.error(line));
-    const socket = join(dir, 'redis.sock');
-    const here = ['--dir', dir, '--port', '0', '--unixsocket', socket];
-    const child = spawn(server.command, [...args, ...here], {
-      env: { ...process.env, ...server.env },
-      stdio: 'ignore',
-    });
+    const redis = await startNetworkRedis(...args);
+    const url = readFileSync(join(dir, 'credential/redis-url'), 'utf8').trimEnd().replace('redis:6379', redis.host);
+    const seen: Redis[] = [];
     try {
-      await expect.poll(() => readdirSync(dir)).toContain('redis.sock');
-      const redis = await connectRedis({ socket }, { name: 'test', kind: 'commands' });
-      await expect.poll(() => readDurability(redis)).toEqual([]);
-      redis.disconnect();
+      const own = await connectRedis({ url }, { name: 'test', kind: 'commands' });
+      seen.push(own);
+      expect(await readDurability(own)).toEqual([]);
+      expect(await own.set('{payrun}:key', 'value')).toBe('OK');
+      await expect(own.flushall()).rejects.toThrow('NOPERM');
+      expect(await letsAnybodyIn({ url })).toBe(false);
+      expect(healthcheck?.['test']).toContain('--user health --pass none');
+      const health = new Redis(`redis://health:none@${redis.host}`, { enableReadyCheck: false });
+      seen.push(health);
+      expect(await health.ping()).toBe('PONG');
+      for (const name of ['info', 'dbsize']) await expect(health.call(name)).rejects.toThrow('NOPERM');
     } finally {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      for (const one of seen) one.disconnect();
+      await redis.stop();
     }
   });
 
@@ -188,21 +210,11 @@ describe('docker-compose.yml', () => {
     timeout: 60_000,
   }, async () => {
     const [folder, book] = [join(dir, 'credential'), join(dir, 'sandbox')];
-    for (const path of [folder, book]) mkdirSync(path);
-    const script = composeService('credential').command[0] ?? '';
-    const here = script
-      .replaceAll('/credential', folder)
-      .replaceAll('/sandbox', book)
-      .replaceAll('/tmp/made', `${dir}/made`);
-    writePayrun(`exec node ${inject('built')}/src/cli/main.js "$@"`);
     const make = (): string[] => {
-      execFileSync('sh', ['-euc', here], {
-        env: withPayrun(),
-        stdio: 'pipe',
-      });
-      return ['client-id', 'client-secret', 'tenant'].map((name) => readFileSync(join(folder, name), 'utf8').trimEnd());
+      makeCredential(`exec node ${inject('built')}/src/cli/main.js "$@"`);
+      return [...CREDENTIAL, 'redis-url'].map((name) => readFileSync(join(folder, name), 'utf8').trimEnd());
     };
-    const [clientId = '', clientSecret = '', tenant] = make();
+    const [clientId = '', clientSecret = '', tenant, redisUrl = ''] = make();
     const credentials = await openCredentials(journalFile(book, 'test', 'credentials'), {
       clock: systemClock,
       random: systemRandom,
@@ -210,7 +222,9 @@ describe('docker-compose.yml', () => {
     expect(credentials.accepts(clientId, clientSecret)).toBe(true);
     await credentials.close();
     expect(JSON.parse(readFileSync(join(book, 'tenant.json'), 'utf8'))).toMatchObject({ tenantId: tenant });
-    expect(make()).toEqual([clientId, clientSecret, tenant]);
+    expect(redisUrl).toMatch(/^redis:\/\/payrun:[0-9a-f]{64}@redis:6379$/);
+    expect(make()).toEqual([clientId, clientSecret, tenant, redisUrl]);
+    expect(statSync(join(folder, 'redis-url')).mode & 0o077).toBe(0);
 
     const environment = { ...composeService('serve').environment, ...credentialFiles(), PAYRUN_DATA_DIR: '/data' };
     const { web } = readConfig({ ...environment, PAYRUN_CONFIG: join(folder, 'config.json') });
@@ -236,17 +250,30 @@ function withPayrun(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${dir}:${process.env['PATH'] ?? ''}` };
 }
 
-/** Files as the credential service makes them, each with its own name in it. */
+/** Does what the credential service does, here; `payrun` is the line that stands for payrun. */
+function makeCredential(payrun: string): void {
+  for (const name of ['credential', 'sandbox', 'redis-users']) mkdirSync(join(dir, name), { recursive: true });
+  const script = (composeService('credential').command[0] ?? '').replaceAll('$$', '$');
+  const here = script
+    .replaceAll('/payrun/redis.acl', join(ROOT, 'docs/redis.acl'))
+    .replaceAll('/redis-users', join(dir, 'redis-users'))
+    .replaceAll('/credential', join(dir, 'credential'))
+    .replaceAll('/sandbox', join(dir, 'sandbox'))
+    .replaceAll('/tmp/made', `${dir}/made`);
+  writePayrun(payrun);
+  execFileSync('sh', ['-euc', here], { env: withPayrun(), stdio: 'pipe' });
+}
+
+/** Files as the credential service makes them, each with its own name in it, and the address of Redis. */
 function credentialFiles(): Record<string, string> {
   const files = Object.entries(composeService('inbox').environment).filter(([name]) => name.endsWith('_FILE'));
-  expect(files.map(([, path]) => path)).toEqual(
-    ['client-id', 'client-secret', 'tenant'].map((name) => `/credential/${name}`),
-  );
+  expect(files.map(([, path]) => path)).toEqual(['redis-url', ...CREDENTIAL].map((name) => `/credential/${name}`));
   const settings = join(dir, 'config.json');
   writeFileSync(settings, '{}');
   const credentials = files.map(([name, path]) => {
     const file = join(dir, path.replace('/credential/', ''));
-    writeFileSync(file, path.replace('/credential/', 'of '));
+    const redisUrl = 'redis://payrun:secret@redis:6379';
+    writeFileSync(file, name === 'REDIS_URL_FILE' ? redisUrl : path.replace('/credential/', 'of '));
     return [name, file] as const;
   });
   return Object.fromEntries([...credentials, ['PAYRUN_CONFIG', settings] as const]);
@@ -302,7 +329,7 @@ describe('the Dockerfile', () => {
   test('ends as a user without rights, whose only folder of payrun is the data directory', () => {
     expect(INSTRUCTIONS.findLast((line) => line.startsWith('USER '))).toBe('USER node');
     expect(DOCKERFILE.match(/chown node:node [^&]*/g)?.map((call) => call.replaceAll(/\\\s*/g, '').trim())).toEqual([
-      'chown node:node /data /sandbox /credential',
+      'chown node:node /data /sandbox /credential /redis-users',
     ]);
     expect(DOCKERFILE).toContain('PAYRUN_DATA_DIR=/data');
   });

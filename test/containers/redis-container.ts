@@ -6,6 +6,11 @@ import { composeService } from './compose-file.ts';
 /** Unless told: the image that docker-compose.yml names. */
 const IMAGE = process.env['PAYRUN_TEST_REDIS_IMAGE'] ?? composeService('redis').image;
 const REDIS_PORT = 6379;
+/** In the place of what the credential service makes of docs/redis.acl: tests have many prefixes. */
+const USERS = {
+  target: '/redis-users/users.acl',
+  content: 'user default reset off\nuser payrun reset on >secret ~* +@all\n',
+};
 const ANSWER_MS_MAX = 2 * 60_000;
 const POLL_MS = 50;
 
@@ -26,11 +31,12 @@ export async function startRedisContainer(): Promise<RedisContainer> {
   const port = await new RandomPortGenerator().generatePort();
   const container = await new GenericContainer(IMAGE)
     .withCommand(composeService('redis').command)
+    .withCopyContentToContainer([USERS])
     .withExposedPorts({ container: REDIS_PORT, host: port })
     .withWaitStrategy(Wait.forLogMessage('Ready to accept connections'))
     .withStartupTimeout(ANSWER_MS_MAX)
     .start();
-  const url = `redis://${container.getHost()}:${port}`;
+  const url = `redis://payrun:secret@${container.getHost()}:${port}`;
   const { container: engine } = await getContainerRuntimeClient();
   const inEngine = engine.getById(container.getId());
   return {

@@ -12,6 +12,7 @@ export const CHECKS = [
   'disk space',
   'intent logs',
   'Redis',
+  'Redis access',
   'Redis durability',
   'ledger',
   'safety settings',
@@ -29,16 +30,20 @@ export interface Finding {
   readonly check: CheckName;
   readonly ok: boolean;
   readonly found: string;
-  /** Null when there is nothing to do, or when something else has to be mended before this can be looked at. */
+  /**
+   * Null when there is nothing to do, or when something else has to be mended before this can be looked at. Where it is
+   * `ok` all the same, it is a warning.
+   */
   readonly remedy: string | null;
   /** Redis or the service cannot be reached. */
   readonly unreachable: boolean;
 }
 
-/** What a check found; a remedy says that it is not as it should be. */
+/** What a check found; a remedy says that it is not as it should be, advice what would be better. */
 export interface Found {
   readonly found: string;
   readonly remedy?: string;
+  readonly advice?: string;
 }
 
 /** Notes what a check came to, also when it throws. Gives the check's value, undefined when it has none. */
@@ -53,9 +58,9 @@ export function openChecks(): { readonly check: Check; readonly findings: () => 
   return {
     async check(name, look) {
       try {
-        const { found, remedy, value } = await look();
+        const { found, remedy, advice, value } = await look();
         const ok = remedy === undefined;
-        findings.set(name, { check: name, ok, found, remedy: remedy ?? null, unreachable: false });
+        findings.set(name, { check: name, ok, found, remedy: remedy ?? advice ?? null, unreachable: false });
         return value;
       } catch (error) {
         findings.set(name, findingOf(name, error));

@@ -2,8 +2,11 @@ import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { openLedger } from '../../ledger/ledger.ts';
 import { safetyOf } from '../../ledger/safety.ts';
-import { connectRedis } from '../../redis/connect.ts';
+import { isOverNetwork } from '../../redis/address.ts';
+import { connectRedis, letsAnybodyIn, type RedisAddress } from '../../redis/connect.ts';
 import { type DurabilityFinding, infoFields, readDurability } from '../../redis/durability.ts';
+import { knownFaultsOf } from '../../redis/known-faults.ts';
+import { OPEN_REDIS, OPEN_REDIS_REMEDY } from '../../redis/open-redis.ts';
 import { openPrivateRedis } from '../../redis/private-redis.ts';
 import { say } from '../print.ts';
 import { type Found, isAtLeast, type Place } from './check.ts';
@@ -12,6 +15,10 @@ import { examineLedger } from './ledger-check.ts';
 const REDIS_MIN = [6, 2] as const;
 const COMMAND_MS_MAX = 5000;
 
+/** Never more than advice: the number of a version does not tell what a distribution or a host has mended by itself. */
+const FAULTS_ADVICE =
+  'Update it to the last version of its branch or of a later one; some systems mend faults and keep the number: see their notes.';
+
 type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
 /** Whether Redis can be reached and lasts, and what its ledger says. Makes no ledger where there is none. */
@@ -19,11 +26,14 @@ export async function examineRedis(place: Place): Promise<void> {
   const { check, config, capabilities } = place;
   const closing: (() => Promise<void>)[] = [];
   try {
-    const redis = await check('Redis', async () => {
-      const value = await openRedis(config, closing);
-      return { ...(await checkVersion(value)), value };
+    const opened = await check('Redis', async () => {
+      const address = await addressOf(config, closing);
+      const redis = await openRedis(address, closing);
+      return { ...(await checkVersion(redis, address)), value: { redis, address } };
     });
-    if (redis === undefined) return;
+    if (opened === undefined) return;
+    const { redis, address } = opened;
+    await check('Redis access', () => checkAccess(address, config));
     const findings = await check('Redis durability', () => checkDurability(redis, config));
     const overrides = findings?.map(({ setting }) => `redis ${setting}`);
     const isKnown = overrides !== undefined && capabilities !== undefined;
@@ -35,8 +45,8 @@ export async function examineRedis(place: Place): Promise<void> {
   }
 }
 
-async function openRedis(config: Config, closing: (() => Promise<void>)[]): Promise<RedisClient> {
-  const redis = await connectRedis(await addressOf(config, closing), {
+async function openRedis(address: RedisAddress, closing: (() => Promise<void>)[]): Promise<RedisClient> {
+  const redis = await connectRedis(address, {
     name: 'payrun-doctor',
     kind: 'commands',
     commandTimeoutMs: COMMAND_MS_MAX,
@@ -45,22 +55,34 @@ async function openRedis(config: Config, closing: (() => Promise<void>)[]): Prom
   return redis;
 }
 
-async function addressOf({ redisUrl, prefix, dataDir }: Config, closing: (() => Promise<void>)[]) {
+async function addressOf(
+  { redisUrl, prefix, dataDir }: Config,
+  closing: (() => Promise<void>)[],
+): Promise<RedisAddress> {
   if (redisUrl !== undefined) return { url: redisUrl, prefix };
   const server = await openPrivateRedis(dataDir, { clock: systemClock, report: say });
   closing.push(() => server.close());
   return { socket: server.socket };
 }
 
-async function checkVersion(redis: RedisClient): Promise<Found> {
+async function checkVersion(redis: RedisClient, address: RedisAddress): Promise<Found> {
   const info = infoFields(await redis.info());
   const version = info.get('redis_version') ?? 'unknown';
-  const found = `reachable, version ${version}`;
+  const valkey = info.get('valkey_version');
+  const found = `reachable, version ${version}${valkey === undefined ? '' : ` (Valkey ${valkey})`}`;
   if (!isAtLeast(version, REDIS_MIN)) return { found, remedy: `Use Redis ${REDIS_MIN.join('.')} or later.` };
   if (info.get('aof_enabled') === '1' && info.get('aof_last_write_status') !== 'ok') {
     return { found: `${found}; its last write to disk failed`, remedy: "Look into the server's log, and at its disk." };
   }
-  return { found };
+  const faults = isOverNetwork(address) ? knownFaultsOf(info) : [];
+  return faults.length === 0 ? { found } : { found: [found, ...faults].join('\n'), advice: FAULTS_ADVICE };
+}
+
+async function checkAccess(address: RedisAddress, { service }: Config): Promise<Found> {
+  if (!isOverNetwork(address)) return { found: 'by a socket, not over the network' };
+  if (!(await letsAnybodyIn(address))) return { found: 'over the network, only with a password' };
+  const isProd = service?.environment === 'prod';
+  return { found: OPEN_REDIS, ...(isProd ? { remedy: OPEN_REDIS_REMEDY } : { advice: OPEN_REDIS_REMEDY }) };
 }
 
 async function checkDurability(

@@ -1,0 +1,74 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { infoFields } from '../../src/redis/durability.ts';
+import { knownFaultsOf } from '../../src/redis/known-faults.ts';
+import { type NetworkRedis, startNetworkRedis } from '../support/network-redis.ts';
+import { startTestRedis } from '../support/redis.ts';
+import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';
+
+const PROD = {
+  PAYRUN_SERVICE_URL: 'https://127.0.0.1:1',
+  PAYRUN_CLIENT_ID: 'client',
+  PAYRUN_CLIENT_SECRET: 'other',
+  PAYRUN_TENANT_ID: 'acme',
+  PAYRUN_CONFIRM_PROD: 'acme',
+  PAYRUN_ENVIRONMENT: 'prod',
+};
+
+let payrun: Payrun;
+let open: NetworkRedis;
+let guarded: NetworkRedis;
+/** What this machine's server is known for. */
+let faults: readonly string[];
+
+beforeAll(async () => {
+  payrun = buildPayrun();
+  [open, guarded] = await Promise.all([startNetworkRedis(), startNetworkRedis('--requirepass', 'secret')]);
+  const redis = new Redis(`redis://${open.host}`);
+  faults = knownFaultsOf(infoFields(await redis.info()));
+  redis.disconnect();
+});
+afterAll(async () => {
+  payrun.remove();
+  await Promise.all([open, guarded].map((redis) => redis.stop()));
+});
+
+async function findingsOf(env: Readonly<Record<string, string>>) {
+  const { code, stdout } = await payrun.run(['doctor', '--json'], env);
+  const found = parsed(doctorSchema, stdout);
+  return { code, of: (name: string) => found.find(({ check }) => check === name) };
+}
+
+test('doctor warns of a Redis over the network that lets anybody in, and all is well otherwise', async () => {
+  const env = { REDIS_URL: `redis://${open.host}` };
+  const { code, of } = await findingsOf(env);
+  expect(of('Redis access')).toMatchObject({ ok: true, remedy: expect.stringContaining('docs/redis.acl') });
+  expect(code).toBe(0);
+  expect((await payrun.run(['doctor'], env)).stdout).toMatch(/^warning +Redis access +Redis lets in anybody/m);
+});
+
+test('doctor calls it not well in prod, also where our own address has a password', async () => {
+  const { code, of } = await findingsOf({ ...PROD, REDIS_URL: `redis://:secret@${open.host}` });
+  expect(of('Redis access')).toMatchObject({ ok: false, remedy: expect.stringContaining('"default" off') });
+  expect(code).not.toBe(0);
+});
+
+test('doctor is content with one that wants a password, and names the faults of its version as a warning', async () => {
+  const { code, of } = await findingsOf({ REDIS_URL: `redis://:secret@${guarded.host}` });
+  expect(of('Redis access')).toMatchObject({ ok: true, remedy: null });
+  const version = of('Redis');
+  expect(version?.found.split('\n').slice(1)).toEqual(faults);
+  expect([version?.ok, version?.remedy !== null]).toEqual([true, faults.length > 0]);
+  expect(code).toBe(0);
+});
+
+test('doctor tells no remote fault of a Redis on a socket', async () => {
+  const server = await startTestRedis();
+  try {
+    const { of } = await findingsOf({ REDIS_URL: server.url });
+    expect(of('Redis')).toMatchObject({ ok: true, remedy: null, found: expect.not.stringContaining('CVE') });
+    expect(of('Redis access')).toMatchObject({ ok: true, remedy: null });
+  } finally {
+    await server.stop();
+  }
+});
