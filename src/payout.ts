@@ -21,7 +21,7 @@ import type { Money } from './money.ts';
 export const AMOUNT_TYPES = ['SOURCE_AMOUNT', 'DESTINATION_AMOUNT'] as const;
 export type AmountType = (typeof AMOUNT_TYPES)[number];
 
-/** The values of `sourceOfCash` (interface page, section 2.5). */
+/** Values of `sourceOfCash` (interface page, section 2.5). */
 export const SOURCES_OF_CASH = [
   'ALMY',
   'CASH',
@@ -47,9 +47,8 @@ export interface PayoutRow {
   /** The physical line of the file on which the row begins; the header is line 1. */
   readonly line: number;
   readonly reference: string;
-  /** UUID in lower case. */
+  /** UUIDs in lower case; the originator's is given when paying on behalf of another business. */
   readonly beneficiaryIdentityId: string;
-  /** UUID in lower case; given when paying on behalf of another business. */
   readonly originatorIdentityId: string | null;
   /** In the currency that `amountType` names. */
   readonly amount: Money;
@@ -258,9 +257,8 @@ export type Decision = (typeof DECISIONS)[number];
 export interface Proposal {
   readonly decision: Decision;
   readonly by: string;
-  /** Redis's time in milliseconds since 1970. */
+  /** Redis's time in milliseconds since 1970; the payment, for `paid`, and empty for the others. */
   readonly at: number;
-  /** The payment, for `paid`; empty for the others. */
   readonly paymentId: string;
   readonly reason: string;
   /** For `allow`: how the payout stood that has the same reference; empty where there was none. */
@@ -355,9 +353,8 @@ export interface Run {
   /** When a paused run starts by itself; null when it waits for people. */
   readonly startAt: RunStart | null;
   readonly fileName: string;
-  /** SHA-256 of the payout file's bytes, in hexadecimal. */
+  /** SHA-256 of the payout file's bytes, and what is the same for the same rows in any order; in hexadecimal. */
   readonly fileSha256: string;
-  /** In hexadecimal; the same for the same rows in any order. */
   readonly contentHash: string;
   /** Who approved it, and what; one for something else than it is now, or that is too old, counts for nothing. */
   readonly approvals: readonly Approval[];

@@ -83,12 +83,6 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     return records.filter((record) => record !== undefined);
   }
 
-  /** Those whose loss was not noted, in the order of their times. */
-  async function fresh(records: readonly AuditRecord[]): Promise<readonly AuditRecord[]> {
-    const hashes = new Set(await store.notNoted(records.map(({ hash }) => hash)));
-    return byTime(records.filter(({ hash }) => hashes.has(hash)));
-  }
-
   let copiedTo: number | undefined;
   async function copyOthers(): Promise<void> {
     if (dataDir === undefined) return;
@@ -115,13 +109,19 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
       const isAdopted = dataDir !== undefined && formerInstance !== '';
       const former = isAdopted ? await readCopies(copiesFile(dataDir, formerInstance)) : [];
       const gone = await missingIn(await copies(), store.lines(1));
-      return { ours: await fresh([...(await putBack()), ...gone]), former: await fresh(former) };
+      return { ours: await notNoted(store, [...(await putBack()), ...gone]), former: await notNoted(store, former) };
     },
     noteMissing: (records) => store.noteLost(records.map(({ hash }) => hash)),
     copyOthers,
     head: async () => (await store.look()).head,
     lines: (from = 1) => store.lines(from),
   };
+}
+
+/** Those whose loss was not noted, in the order of their times. */
+async function notNoted(store: AuditStore, records: readonly AuditRecord[]): Promise<readonly AuditRecord[]> {
+  const hashes = new Set(await store.notNoted(records.map(({ hash }) => hash)));
+  return byTime(records.filter(({ hash }) => hashes.has(hash)));
 }
 
 /** What comes next in the log: an entry that Redis lost, the one that begins it, or the act. */

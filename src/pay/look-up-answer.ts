@@ -6,7 +6,7 @@ import { differenceFrom } from './payment-answer.ts';
 /** What a look-up says (design 3 rule 6, design 5). */
 export type LookUpReading =
   | { readonly kind: 'found'; readonly payment: PaymentReply }
-  | { readonly kind: 'breach'; readonly evidence: string }
+  | { readonly kind: 'breach'; readonly evidence: string; readonly payment: PaymentReply }
   /** A well-formed "not found", with the answer's `Date`. */
   | { readonly kind: 'not-found'; readonly date: number | null }
   | { readonly kind: 'nothing'; readonly reason: string };
@@ -36,7 +36,7 @@ function readShown(payment: PaymentReply, payout: Payout, paymentId: string): Lo
     return { kind: 'nothing', reason: 'the answer shows no state of a payment' };
   }
   const evidence = differenceFrom(payment, payout.row);
-  if (evidence !== undefined) return { kind: 'breach', evidence };
+  if (evidence !== undefined) return { kind: 'breach', evidence, payment };
   if ((payment.internalId ?? payout.row.reference) !== payout.row.reference) {
     return { kind: 'nothing', reason: 'the payment shows another reference' };
   }

@@ -41,7 +41,10 @@ async function lookUpQuote(
   deps.log.debug('a payment was looked up', { ...named(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
-      await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment, exchange });
+      // A breach is not over because one of its payments is there: people settle it.
+      if (payout.state === 'held' && payout.reasonCode === 'E_BREACH')
+        await note(deps, payout, { dueMs: LOOK_DAILY_MS });
+      else await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment, exchange });
       return;
     case 'breach':
       if (payout.state === 'held') await noteBreach(deps, payout, found.evidence);

@@ -27,10 +27,7 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   const answer = await deps.service.readPayment(payout.paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: payout.paymentId });
   if (reading.kind === 'breach') {
-    await holdBreach(deps, payout, {
-      evidence: `the payment shows ${reading.evidence}`,
-      exchange: exchangeOf(answer),
-    });
+    await holdNewBreach(deps, payout, { evidence: reading.evidence, exchange: exchangeOf(answer) });
     return;
   }
   const isAccepted = payout.state === 'accepted';
@@ -46,6 +43,16 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     ...(move.to === undefined ? { dueMs: deps.rules.trackEveryMs } : {}),
     ...move,
   });
+}
+
+/** What people settled as it is shown is known. */
+async function holdNewBreach(
+  deps: PayDeps,
+  payout: Payout,
+  { evidence, exchange }: { evidence: string; exchange: string },
+): Promise<void> {
+  if (payout.reasonCode !== 'E_BREACH')
+    await holdBreach(deps, payout, { evidence: `the payment shows ${evidence}`, exchange });
 }
 
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */

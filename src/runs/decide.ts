@@ -2,7 +2,7 @@ import { rfc3339 } from '../clock.ts';
 import type { PayoutMove } from '../ledger/payouts.ts';
 import { proposalField } from '../ledger/record.ts';
 import { LOOK_DAILY_MS } from '../pay/due.ts';
-import { acceptPayment, placeOf } from '../pay/facts.ts';
+import { acceptPayment, paymentFields, placeOf } from '../pay/facts.ts';
 import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
@@ -84,7 +84,7 @@ interface Agreed extends Asked {
 }
 
 async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
-  const { decision, by, proposedBy, reason, found, other } = agreed;
+  const { decision, by, proposedBy, reason, other } = agreed;
   const people = { actor: `${proposedBy} and ${by}`, reason };
   switch (decision) {
     case 'allow':
@@ -105,31 +105,44 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       // It is looked up once more a day later, in case both of them were wrong.
       await moveOrRefuse(deps, payout, {
         ...people,
-        ...(payout.quoteId === null ? { to: 'cancelled' } : { to: 'rejected', dueMs: LOOK_DAILY_MS }),
+        ...notPaidMove(payout),
         fields: { rc: 'E_NOT_PAID', rs: reason, ok: '1' },
       });
       break;
     case 'paid':
-      if (found === undefined && isForgotten(payout, agreed.paymentId)) {
-        await moveOrRefuse(deps, payout, { ...people, to: 'completed' });
-        break;
-      }
-      if (found === undefined || payout.quoteId === null) throw refuse(payout, 'the payment was not found');
-      if (
-        (await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
-          quoteId: payout.quoteId,
-          payment: found.payment,
-          exchange: found.exchange,
-          isOurs: found.payment.internalId === payout.row.reference,
-        })) === 'changed'
-      ) {
-        throw refuse(payout, 'it has just changed');
-      }
+      await settlePaid(deps, payout, agreed);
   }
   await writeAudit(deps, payout, { ...agreed, action: `payout.${decision}-confirmed` });
 }
 
 const WHY_NOT_YET = 'Redis was restarted, and not every host has said what it sent; try again once the workers run';
+
+/** A rejection that nothing could confirm is confirmed by people, and one that was never sent is given up. */
+function notPaidMove({ state, quoteId }: Payout): Pick<PayoutMove, 'to' | 'dueMs'> {
+  if (state === 'rejected') return { dueMs: LOOK_DAILY_MS };
+  return quoteId === null ? { to: 'cancelled' } : { to: 'rejected', dueMs: LOOK_DAILY_MS };
+}
+
+/** What the service forgot, or shows otherwise than we asked for, is over by the word of two people; else it is followed. */
+async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
+  const { found, paymentId, proposedBy, by, reason } = agreed;
+  const { quoteId } = payout;
+  const people = { actor: `${proposedBy} and ${by}`, reason };
+  if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
+    throw refuse(payout, 'the payment was not found');
+  if (found === undefined || found.isAsShown === true) {
+    const fields = found === undefined ? {} : paymentFields(found.payment, payout);
+    await moveOrRefuse(deps, payout, { ...people, to: 'completed', fields });
+    return;
+  }
+  const accepted = await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
+    quoteId,
+    payment: found.payment,
+    exchange: found.exchange,
+    isOurs: found.payment.internalId === payout.row.reference,
+  });
+  if (accepted === 'changed') throw refuse(payout, 'it has just changed');
+}
 
 /** Moves the very payout that the people saw, or says that it changed meanwhile. */
 async function moveOrRefuse(

@@ -13,16 +13,24 @@ const MAY_BE_PAID_ELSEWHERE =
 
 /** Why people may not decide this of the payout as it stands; undefined when they may (design 3 rule 9, design 4). */
 export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
+  if (decision === 'paid') return whyNotPaid(payout);
+  if (decision === 'not-paid' && isUnconfirmed(payout)) return undefined;
+  if (payout.state !== 'held') return `it is ${payout.state}, not held`;
   const wasSent = payout.quoteId !== null;
   const isInDoubt = payout.reasonCode === 'E_DIR_LOST';
-  if (decision === 'paid') {
-    if (!wasSent) return 'it was never sent';
-    return MAY_BE_PAID.includes(payout.state) ? undefined : `it is ${payout.state}`;
-  }
-  if (payout.state !== 'held') return `it is ${payout.state}, not held`;
   if (decision === 'not-paid') return wasSent || isInDoubt ? undefined : 'it was never sent: "payrun drop" gives it up';
   if (decision === 'drop' && isInDoubt) return MAY_BE_PAID_ELSEWHERE;
   return wasSent ? 'a payment request for it may have been sent: "payrun resolve" settles it' : undefined;
+}
+
+function whyNotPaid({ quoteId, state }: Payout): string | undefined {
+  if (quoteId === null) return 'it was never sent';
+  return MAY_BE_PAID.includes(state) ? undefined : `it is ${state}`;
+}
+
+/** Refused by the service for good, and no look-up could say that it was not paid all the same. */
+function isUnconfirmed({ state, quoteId, rejectionConfirmed }: Payout): boolean {
+  return state === 'rejected' && quoteId !== null && !rejectionConfirmed;
 }
 
 /**

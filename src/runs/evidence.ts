@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { NO_CANARY } from '../pay/canary.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../pay/facts.ts';
-import { readLookUpAnswer } from '../pay/look-up-answer.ts';
+import { type LookUpReading, readLookUpAnswer } from '../pay/look-up-answer.ts';
 import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { PaymentReply } from '../service/replies.ts';
@@ -21,6 +21,8 @@ export interface PaymentFound {
   readonly payment: PaymentReply;
   readonly exchange: string;
   readonly pay: PayDeps;
+  /** It is not what we asked for, which is known, and people settle it so. */
+  readonly isAsShown?: boolean;
 }
 
 /** What fresh look-ups say of a payout. */
@@ -78,12 +80,14 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
     const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
     switch (reading.kind) {
       case 'found':
-        if (quoteId === payout.quoteId)
-          await acceptPayment(pay, payout, { quoteId, payment: reading.payment, exchange });
-        else await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
-        return { ...facts, contradiction: 'the service has its payment, and that is written down now' };
+        return {
+          ...facts,
+          contradiction: await writeDown(pay, payout, { quoteId, payment: reading.payment, exchange }),
+        };
       case 'breach':
-        await holdBreach(pay, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
+        // What is known already halts nothing again.
+        if (payout.reasonCode !== 'E_BREACH')
+          await holdBreach(pay, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
         return { ...facts, contradiction: `the service has a payment for it that shows ${reading.evidence}` };
       case 'nothing':
         throw refuseSilence(payout, reading.reason);
@@ -95,6 +99,19 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
     }
   }
   return { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+}
+
+/** A payment that was found is written down at once, unless a breach is known: that one people settle. */
+async function writeDown(
+  pay: PayDeps,
+  payout: Payout,
+  found: { quoteId: string; payment: PaymentReply; exchange: string },
+): Promise<string> {
+  const { quoteId, payment, exchange } = found;
+  if (payout.reasonCode === 'E_BREACH') return `the service has the payment ${payment.paymentId} for it: it was paid`;
+  if (quoteId === payout.quoteId) await acceptPayment(pay, payout, found);
+  else await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
+  return 'the service has its payment, and that is written down now';
 }
 
 function foundNothing(pay: PayDeps, payout: Payout, at: { quoteId: string; date: number | null }): string {
@@ -126,7 +143,7 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
       };
     }
     case 'breach':
-      return { ...facts, contradiction: `the payment ${paymentId} shows ${reading.evidence}` };
+      return { ...facts, ...asShown(payout, { reading, found: { exchange: exchangeOf(answer), pay } }) };
     case 'not-found':
       if (isForgotten(payout, paymentId)) return { ...facts, words: [payout.reason ?? ''] };
       return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
@@ -135,6 +152,19 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
         return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
       throw refuseSilence(payout, reading.reason);
   }
+}
+
+/** A payment that is not what we asked for: people may settle it as it is shown, once that is known. */
+function asShown(
+  payout: Payout,
+  {
+    reading: { payment, evidence },
+    found,
+  }: { reading: Extract<LookUpReading, { kind: 'breach' }>; found: Omit<PaymentFound, 'payment' | 'isAsShown'> },
+): Partial<Findings> {
+  const shows = `the payment ${payment.paymentId} shows ${evidence}`;
+  if (payout.reasonCode !== 'E_BREACH') return { contradiction: shows };
+  return { words: [`${shows}: it is settled as it is shown`], payment: { ...found, payment, isAsShown: true } };
 }
 
 /** Whether it is the payment that the service said it made, and does not know any more. */

@@ -2,17 +2,19 @@ import type { Ledger } from '../ledger/ledger.ts';
 
 type Place = Pick<Ledger, 'runs' | 'payouts'>;
 
-const RUNS_LOOKED_AT_MAX = 20;
+const RUNS_LOOKED_AT_MAX = 200;
 const ROWS_LOOKED_AT_MAX = 20;
 const PAYMENTS_MAX = 3;
 const STATES = ['accepted', 'completed'] as const;
 
 /** Ids of some payments that were made under these credentials, of the latest runs; empty when there is none. */
 export async function findKnownPayments(ledger: Place, credentials: string): Promise<readonly string[]> {
-  const latest = (await ledger.runs.list()).slice(-RUNS_LOOKED_AT_MAX).toReversed();
+  const latest = (await ledger.runs.list()).slice(0, RUNS_LOOKED_AT_MAX);
   const found: string[] = [];
   for (const runId of latest) {
-    for (const state of STATES) {
+    const run = await ledger.runs.read(runId);
+    for (const state of run === undefined || run.purgedAt !== null ? [] : STATES) {
+      if (run?.counts[state] === 0) continue;
       found.push(...(await paymentsIn(ledger, { runId, state, credentials })));
       if (found.length >= PAYMENTS_MAX) return found.slice(0, PAYMENTS_MAX);
     }

@@ -117,5 +117,5 @@ async function doubtHeld(ledger: Ledger, note: PayoutMove): ReturnType<Ledger['p
   if (isDone) return { result: 'there', version: 0, state: 'held', badOutcomes: 0 };
   // It may have been armed until now.
   const fields = { ...note.fields, aa: String(now) };
-  return await ledger.payouts.move({ ...note, fields, version: payout.version, dueMs: 'as-it-is' });
+  return await ledger.payouts.move({ ...note, fields, without: ['pr'], version: payout.version, dueMs: 'as-it-is' });
 }

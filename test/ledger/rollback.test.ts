@@ -11,7 +11,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ensureSeason, keepSeason } from '../../src/ledger/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
-import type { Payout, PayoutRow } from '../../src/payout.ts';
+import type { Payout } from '../../src/payout.ts';
 import type { IdentityBook } from '../../src/runs/identities.ts';
 import { type Submitted, submitRun } from '../../src/runs/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
@@ -373,6 +373,15 @@ describe('a Redis that goes back under a running server, with the ids that it ha
   });
 });
 
+const LISTS_LINE_2_ONLY: IdentityBook = {
+  check: async () => ({ problems: [], problemsTotal: 0, refused: 0, warnings: [] }),
+  judge: (row) =>
+    row.line === 2
+      ? row
+      : { line: row.line, cells: {}, amount: row.amount, code: 'E_IDENTITY', message: 'it is not listed' },
+  names: async () => new Map(),
+};
+
 describe('a Redis that was restored from before the submit', () => {
   test('gets the run back as a stub that the same file fills, and pays nothing twice', async () => {
     takeCopy();
@@ -404,12 +413,7 @@ describe('a Redis that was restored from before the submit', () => {
     await armWithLines(id, [3]);
     await restoreCopy();
     await seasonOf();
-    const judge = (row: PayoutRow) =>
-      row.line === 2
-        ? row
-        : { line: row.line, cells: {}, amount: row.amount, code: 'E_IDENTITY', message: 'it is not listed' };
-    const check = async () => ({ problems: [], problemsTotal: 0, refused: 0, warnings: [] });
-    await submit(FILE, { check, judge, names: async () => new Map() });
+    await submit(FILE, LISTS_LINE_2_ONLY);
     expect(await readPayout(desk.ledger, { runId: id, line: 3 })).toMatchObject({
       state: 'unknown',
       row: { reference: 'r-2' },

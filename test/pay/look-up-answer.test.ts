@@ -38,7 +38,11 @@ describe('a breach', () => {
     ['another destination currency', { destination: { destinationCurrency: 'EUR' } }],
     ['another amount', { originator: { sourceAmount: 100 } }],
   ])('is a 200 with our id and %s', (evidence, changes) => {
-    expect(read(answered(200, { ...PAYMENT, ...changes }))).toEqual({ kind: 'breach', evidence });
+    expect(read(answered(200, { ...PAYMENT, ...changes }))).toEqual({
+      kind: 'breach',
+      evidence,
+      payment: expect.anything(),
+    });
   });
 });
 

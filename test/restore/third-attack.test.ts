@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { openSite, type Site, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
 let processes: Processes;
 beforeAll(() => {
@@ -69,6 +69,34 @@ describe('after a restore, what the service answered before is not forgotten:', 
     TEST_MS_MAX,
   );
 });
+
+test(
+  'no quote is dead because a gateway knows no payment, though twenty later runs have none',
+  async () => {
+    const switches = [
+      'visibilityDelayMs=6000000',
+      'dropAfterCommit=0.5',
+      'quoteLifeMs=4000',
+      'completesAfterMs=600000',
+    ];
+    const site = await openSite(processes, { switches });
+    const worker = await site.worker();
+    for (let run = 0; run < 20; run++) await site.submit(`waits-${run}.csv`, [`W-${run}`], '--at', LATER);
+    const references = Array.from({ length: 8 }, (_, index) => `O-${index}`);
+    const runId = await site.submit('file.csv', references);
+    await vi.waitUntil(() => site.booked() >= references.length, WAIT);
+    const isLongAgo = async (): Promise<boolean> => {
+      const rows = [...(await rowsByReference(site, runId)).values()];
+      const unknown = rows.filter(({ outcome }) => outcome === 'unknown');
+      const isOld = unknown.every(({ sentAt }) => Date.now() - Date.parse(sentAt ?? '') > 20_000);
+      return site.paidTwice().length > 0 || (rows.length === references.length && isOld);
+    };
+    await vi.waitUntil(isLongAgo, WAIT);
+    await stopped(worker);
+    expect(site.paidTwice()).toEqual([]);
+  },
+  TEST_MS_MAX,
+);
 
 test(
   'a run that waited for approval in the copy, and was paused since, keeps no worker from starting',

@@ -277,6 +277,45 @@ describe('a payment that the service made and forgot', () => {
   });
 });
 
+describe('a payment that shows another amount than ours', () => {
+  test('is settled as it is shown by two people who name it, and halts nothing again', async () => {
+    const desk = await openDesk();
+    const quote = await holdSent(desk, { commits: true });
+    const { runId } = desk.rig;
+    const breach = { rc: 'E_BREACH', rs: 'the payment shows another amount' };
+    const { version } = await desk.rig.payout();
+    await desk.rig.ledger.payouts.move({
+      runId,
+      line: 2,
+      actor: 'test',
+      reason: '',
+      version,
+      dueMs: 0,
+      fields: breach,
+    });
+    desk.rig.service.onLookUp = (_request, answering) =>
+      desk.rig.service.reply(answering, { json: { ...desk.rig.service.book[0], originator: { sourceAmount: 1 } } });
+    expect((await desk.decide('paid', 'anna', quote)).evidence.join()).toContain('settled as it is shown');
+    await desk.decide('paid', 'bob', quote);
+    expect(await desk.rig.payout()).toMatchObject({ state: 'completed', reasonCode: 'E_BREACH' });
+    expect((await desk.rig.ledger.head.read()).halt).toBeNull();
+  });
+});
+
+describe('a rejection that nothing can confirm', () => {
+  test('is confirmed by two people after the end of its quote, so that its reference is free', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    const { runId } = desk.rig;
+    await desk.rig.ledger.payouts.move({ runId, line: 2, to: 'rejected', actor: 'test', reason: 'USR_169' });
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
+    await desk.rig.passTime(120_000);
+    await desk.decide('not-paid', 'anna');
+    expect((await desk.decide('not-paid', 'bob')).result).toBe('done');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'rejected', rejectionConfirmed: true });
+  });
+});
+
 describe('a held payout that was sent', () => {
   test('is settled as not paid by two people after the end of its quote and grace, and confirmed', async () => {
     const desk = await openDesk();

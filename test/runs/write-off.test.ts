@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
+import { proposalField } from '../../src/ledger/record.ts';
 import type { Payout } from '../../src/payout.ts';
 import { cancelRun } from '../../src/runs/control.ts';
 import { type WrittenOff, writeOffDataDir } from '../../src/runs/write-off.ts';
@@ -196,6 +197,40 @@ describe('a data directory that two people write off', () => {
     await writeOff('anna');
     expect(await writeOff('bob')).toMatchObject({ result: 'done', held: 3 });
     expect(await statesOf(runId)).toEqual(['held', 'held', 'held']);
+  });
+
+  test('voids what was proposed before, on the words that it was never sent', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const held = { runId, line: 2 };
+    await movePayout(desk.ledger, held, { to: 'held', fields: { rc: 'E_DUP_LIKELY', rs: 'another one is alike' } });
+    await forgotten(async () => {
+      await movePayout(desk.ledger, held, { to: 'ready' });
+      await armOn(host('dir-b'), runId, [2]);
+    });
+    const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
+    await movePayout(desk.ledger, held, { fields: proposalField(said), dueMs: 'as-it-is' });
+    await writeOff('anna');
+    await writeOff('bob');
+    expect(await readPayout(desk.ledger, held)).toMatchObject({ reasonCode: 'E_DIR_LOST', proposal: null });
+  });
+
+  test('asks for each quote of a directory that comes back after all', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    const quotes: string[] = [];
+    await forgotten(async () => {
+      for (const again of [false, true]) {
+        if (again) await movePayout(desk.ledger, place, { to: 'unknown' });
+        if (again) await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
+        quotes.push((await only(armOn(host('dir-b'), runId, [2]))).quoteId ?? '');
+      }
+    });
+    await writeOff('anna');
+    await writeOff('bob');
+    await joinSeason(host('dir-b'));
+    const payout = await readPayout(desk.ledger, place);
+    const dead = (await desk.ledger.runs.deadQuotes(runId)).map(({ quoteId }) => quoteId);
+    expect([payout.state, payout.quoteId, dead]).toEqual(['held', quotes[1], [quotes[0]]]);
   });
 
   test('holds rows of a run that is still being recorded, those that come later too', async () => {
