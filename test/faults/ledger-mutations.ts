@@ -215,18 +215,78 @@ const SEASONS: readonly Mutation[] = [
 const PEOPLE: readonly Mutation[] = [
   {
     guard: 'a block that Redis forgot is done again',
-    edits: replaced(MISSED, 'of missed.blocked) {', 'of missed.blocked.slice(1)) {'),
+    edits: replaced(
+      MISSED,
+      "  ['beneficiary.blocked', (deps, target, control) => blockBeneficiary(deps, target, control)],\n",
+      '',
+    ),
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
   },
   {
     guard: 'a cancel that Redis forgot is done again',
-    edits: replaced(MISSED, '    [missed.cancelled, cancelRun],\n', ''),
+    edits: replaced(MISSED, "['run.cancelled', ({ ledger }", "['run.is-cancelled', ({ ledger }"),
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
   },
   {
     guard: 'a Redis that forgot what people decided is halted',
     edits: replaced(MISSED, 'await haltAll({ ledger }, { actor: ACTOR, reason })', 'undefined'),
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
+  },
+  {
+    guard: 'each branch of the audit log is compared',
+    edits: replaced('src/audit/missed.ts', "missing.delete(readEntry(line)?.hash ?? '')", 'missing.clear()'),
+    caughtBy: named(
+      MISSED_TESTS,
+      `${FORGOT} is halted for a decision between others that it has, where another directory wrote on before`,
+    ),
+  },
+  {
+    guard: 'a run that was handed in since is known again',
+    edits: replaced(MISSED, 'await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });', ''),
+    caughtBy: named(
+      MISSED_TESTS,
+      `${FORGOT} knows the file of a run again that was handed in, with the rows in any spelling, and nothing of it looks new`,
+    ),
+  },
+  {
+    guard: 'in a closed season no payout ends free',
+    edits: replaced('src/ledger/scripts/move.ts', 'return not isOpen', 'return false'),
+    caughtBy: named(
+      'test/runs/write-off.test.ts',
+      'a data directory that two people write off doubts what people cancelled since the restart: nothing is given up before it is known who sent it',
+    ),
+  },
+  {
+    guard: 'people allow only what they saw',
+    edits: replaced('src/ledger/scripts/move.ts', 'elseif not isAsSeen(e, p) then', 'elseif false then'),
+    caughtBy: named(
+      'test/ledger/recording.test.ts',
+      'a reference is not given to one that people allowed while the other one moved on',
+    ),
+  },
+  {
+    guard: 'a write-off voids proposals',
+    edits: replaced('src/runs/write-off.ts', "without: ['pr'], ", ''),
+    caughtBy: named(
+      'test/runs/write-off.test.ts',
+      'a data directory that two people write off voids what was proposed before, on the words that it was never sent',
+    ),
+  },
+  {
+    guard: 'each quote of a directory that comes back is asked for',
+    edits: replaced('src/ledger/scripts/season.ts', 'noteQuote(p, p.quote)', ''),
+    caughtBy: named(
+      'test/runs/write-off.test.ts',
+      'a data directory that two people write off asks for each quote of a directory that comes back after all',
+    ),
+  },
+  {
+    guard: 'a restored file is told by its birth',
+    edits: replaced('src/ledger/data-dir.ts', " && (born === '' || born === String(birthtimeNs))", ''),
+    caughtBy: named(
+      'test/ledger/dir-lease.test.ts',
+      'a data directory that was restored in its place, where the file system gave the copy the inode that had become free, has an id of its own',
+    ),
   },
   {
     guard: 'a write-off doubts what is held',

@@ -24,7 +24,7 @@ const LINE_FIRST =
 const SENDING: readonly Mutation[] = [
   {
     guard: 'an arming is written to the intent log',
-    edits: replaced(ARM_AND_PAY, 'await writeIntent(deps, payout, { toPay, armed, body })', 'true'),
+    edits: replaced(ARM_AND_PAY, 'await writeIntent(deps, payout, { toPay, armed, body, counted })', 'true'),
     caughtBy: named(PAY_TESTS, LINE_FIRST),
     quick: true,
   },
@@ -32,8 +32,8 @@ const SENDING: readonly Mutation[] = [
     guard: 'nothing is sent before the line is on disk',
     edits: replaced(
       ARM_AND_PAY,
-      'await writeIntent(deps, payout, { toPay, armed, body })',
-      '(void writeIntent(deps, payout, { toPay, armed, body }).catch(() => {}), true)',
+      'await writeIntent(deps, payout, { toPay, armed, body, counted })',
+      '(void writeIntent(deps, payout, { toPay, armed, body, counted }).catch(() => {}), true)',
     ),
     caughtBy: named(
       PAY_TESTS,
