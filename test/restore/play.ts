@@ -1,0 +1,43 @@
+import { vi } from 'vitest';
+import { openDice } from '../simulation/dice.ts';
+import { actAtRandom, faultsOf, handIn, letGo, openOffice } from './acts.ts';
+import { openCompany, type Town } from './company.ts';
+
+const ACTS_BEFORE = 6;
+const ACTS_AFTER = 12;
+const SETTLED = { timeout: 90_000, interval: 200 };
+
+export interface Played {
+  readonly faults: readonly string[];
+  /** What was done, in its order. */
+  readonly done: readonly string[];
+}
+
+/** People, hosts and a Redis that goes back to a copy, by chance; ends when nothing is left that could be paid. */
+export async function play(town: Town, seed: number): Promise<Played> {
+  const dice = openDice(seed);
+  const company = await openCompany(town, dice);
+  try {
+    const office = openOffice(company, dice, seed);
+    company.work();
+    await handIn(office);
+    await actAtRandom(office, dice.between(0, 3));
+    company.copy();
+    await actAtRandom(office, ACTS_BEFORE);
+    for (let times = dice.chance(0.2) ? 2 : 1; times > 0; times--) {
+      for (const host of company.hosts) if (dice.chance(0.8)) await company.stop(host, dice.chance(0.5) ? 'kill' : 'stop');
+      await company.putBack();
+      // A file may come before any worker runs.
+      if (dice.chance(0.2)) await handIn(office);
+      company.work();
+      await actAtRandom(office, ACTS_AFTER / times);
+    }
+    const faults = await vi
+      .waitUntil(() => letGo(office), SETTLED)
+      .then(() => faultsOf(office))
+      .catch((error: unknown) => [`it did not come to its end: ${String(error)}`, ...company.done]);
+    return { faults, done: company.done };
+  } finally {
+    await company.close();
+  }
+}
