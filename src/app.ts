@@ -23,6 +23,7 @@ import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
+import type { LivingWorker } from './runs/adopt-settings.ts';
 import { haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
@@ -40,6 +41,8 @@ const RELEASE_MS_MAX = 5000;
 /** What wakes the workers, and is closed with the app. */
 export interface Jobs {
   wake(runId: string): Promise<void>;
+  /** The workers that live; one that was killed is among them for half a minute. */
+  workers(): Promise<readonly LivingWorker[]>;
   close(): Promise<void>;
 }
 
