@@ -66,8 +66,8 @@ export const handIn: Act = async (office) => {
 /** Somebody ends the command while it records, and cancels what there is of the run, or does not. */
 const handInCutShort: Act = async (office) => {
   const { company, dice, handedIn } = office;
-  const path = anyFile(office);
   if (company.lost !== undefined) return;
+  const path = anyFile(office);
   handedIn.add(path);
   await company.say(['submit', path, '--as', 'hans'], 'C16');
   const recording = (await company.listed()).find(({ state }) => state === 'recording');
@@ -100,14 +100,17 @@ const cancelOne: Act = async ({ company, dice, ...office }) => {
 const halt: Act = async ({ company }) => void (await company.say(['halt', '--reason', 'a doubt', '--as', 'anna']));
 
 const release: Act = async ({ company }) => {
-  for (const name of ['anna', 'bob']) await company.say(['release', '--as', name]);
+  const { said } = await company.say(['release', '--as', 'anna']);
+  if (!said.includes('Nothing is halted')) await company.say(['release', '--as', 'bob']);
 };
 
-const approve: Act = async ({ company }) => {
-  const waiting = (await company.listed()).filter(({ state }) => state === 'awaiting-approval');
-  for (const { runId, file } of waiting)
-    await company.say(['approve', runId, '--sha256', file.sha256, '--as', 'carol']);
-};
+async function approveAll({ company }: Office, runs: readonly Listed[]): Promise<void> {
+  for (const { runId, state, file } of runs) {
+    if (state === 'awaiting-approval') await company.say(['approve', runId, '--sha256', file.sha256, '--as', 'carol']);
+  }
+}
+
+const approve: Act = async (office) => await approveAll(office, await office.company.listed());
 
 const block: Act = async ({ company, dice, files }) => {
   const { beneficiary } = dice.pick(dice.pick(files));
@@ -145,7 +148,7 @@ function mayBeThere({ company }: Office, said: string, { reference }: Told): boo
 }
 
 const workersDie: Act = async ({ company, dice }) => {
-  await company.stop(dice.pick(company.hosts), dice.chance(0.7) ? 'kill' : 'stop');
+  await company.stop(dice.pick(company.hosts), dice.chance(0.5) ? 'kill' : 'stop');
   company.work();
 };
 
@@ -155,8 +158,7 @@ const burn: Act = async ({ company, dice }) => {
 
 const writeOff: Act = async ({ company }) => {
   if (company.lost === undefined) return;
-  for (const name of ['anna', 'bob'])
-    await company.say(['write-off', company.lost, '--reason', 'burnt', '--as', name]);
+  for (const name of ['anna', 'bob']) await company.say(['write-off', company.lost, '--reason', 'burnt', '--as', name]);
 };
 
 const ACTS: readonly (readonly [act: Act, weight: number])[] = [
@@ -202,8 +204,8 @@ export async function letGo(office: Office): Promise<boolean> {
   company.work();
   await writeOff(office);
   await release(office);
-  await approve(office);
   const runs = await company.listed();
+  await approveAll(office, runs);
   await handInAgain(office, runs);
   for (const { runId } of runs.filter(({ state }) => state === 'paused')) {
     await company.say(['resume', runId, '--as', 'anna']);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, test, vi } from 'vitest';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
 import { openTown, type Town } from './company.ts';
-import { play } from './play.ts';
+import { play, SEED_MS_MAX } from './play.ts';
 
 /** How many seeds; RANDOM_ACTS_FROM is the first. */
 const SEEDS = Number.parseInt(process.env['RANDOM_ACTS'] ?? '200', 10);
@@ -23,6 +23,7 @@ afterAll(async () => {
 
 test.concurrent.for(Array.from({ length: SEEDS }, (_, index) => FROM + index))(
   'whatever people do before and after a restore, seed %i, no reference is paid twice and each payment is told',
+  { timeout: SEED_MS_MAX },
   async (seed, { expect }) => {
     const { faults, done } = await play(town, seed);
     expect({ faults, done }).toEqual({ faults: [], done });
