@@ -1,6 +1,7 @@
 import { type MissedDecisions, missedDecisions } from '../audit/missed.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
+import type { RunState } from '../payout.ts';
 import { blockBeneficiary } from './block.ts';
 import { cancelRun, haltAll, pauseRun } from './control.ts';
 
@@ -39,15 +40,17 @@ async function stopAndRedo({ ledger, log }: MissedDeps, missed: MissedDecisions)
     if (await goesOn(ledger, runId))
       await pauseRun(control, runId, { actor: ACTOR, reason: 'Redis went back in time' });
   }
-  for (const [runs, stop] of [
-    [missed.cancelled, cancelRun],
-    [missed.paused, pauseRun],
-  ] as const) {
-    for (const { target, details } of runs) {
-      if (await canBeStopped(ledger, target)) await stop(control, target, again(details['reason'] ?? ''));
-    }
+  for (const { target, details } of missed.cancelled) {
+    if (await isIn(ledger, target, BEFORE_THE_END)) await cancelRun(control, target, again(details['reason'] ?? ''));
+  }
+  for (const { target, details } of missed.paused) {
+    if (await isIn(ledger, target, GOING_ON)) await pauseRun(control, target, again(details['reason'] ?? ''));
   }
 }
+
+/** One that waits for approval here, or that is not recorded yet, cannot be paused; people are told of what is missing. */
+const GOING_ON: readonly RunState[] = ['paying', 'paused'];
+const BEFORE_THE_END: readonly RunState[] = ['recording', 'awaiting-approval', ...GOING_ON];
 
 /** Whether it is being paid, or will be at its time. */
 async function goesOn(ledger: Ledger, runId: string): Promise<boolean> {
@@ -55,8 +58,8 @@ async function goesOn(ledger: Ledger, runId: string): Promise<boolean> {
   return run !== undefined && (run.state === 'paying' || (run.state === 'paused' && run.startAt !== null));
 }
 
-/** A run that this Redis never had, or that is over, has nothing to stop. */
-async function canBeStopped(ledger: Ledger, runId: string): Promise<boolean> {
+/** A run that this Redis never had is in none of them. */
+async function isIn(ledger: Ledger, runId: string, states: readonly RunState[]): Promise<boolean> {
   const run = await ledger.runs.read(runId);
-  return run !== undefined && run.state !== 'finished' && run.state !== 'cancelled';
+  return run !== undefined && states.includes(run.state);
 }

@@ -204,6 +204,28 @@ describe('the private Redis', () => {
     await gone(pid);
   });
 
+  test('is no second server, without flock, beside one in another namespace that does not answer', async () => {
+    const bin = join(dir, 'bin');
+    mkdirSync(bin);
+    const [program = '', ...words] = IN_OWN_NAMESPACE;
+    const through = [(await findOnPath([program])) ?? '', ...words];
+    const user = runScript(userScript, [dir], { through, env: { ...process.env, PATH: bin } });
+    const pid = await pidOf(await user.line());
+    const [seen = 0] = serversOf(dir);
+    expect(seen).not.toBe(pid);
+    process.env['PATH'] = bin;
+    process.kill(seen, 'SIGSTOP');
+    const hurried = { ...systemClock, monotonic: () => 50 * systemClock.monotonic() };
+    await expect(openPrivateRedis(dir, { report: () => {}, clock: hurried })).rejects.toMatchObject({
+      message: expect.stringContaining('does not answer'),
+    });
+    expect(serversOf(dir)).toEqual([seen]);
+    process.kill(seen, 'SIGCONT');
+    user.child.stdin?.end();
+    expect(await user.ended).toBe(0);
+    await gone(seen);
+  });
+
   test('is started again with its data when it is killed, under the same users', async () => {
     const first = await open();
     const second = await open();

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Dice } from '../simulation/dice.ts';
 import type { Company, Listed, Row, Told } from './company.ts';
@@ -41,17 +42,23 @@ async function anyRun({ company, dice }: Office): Promise<Listed | undefined> {
   return runs.length === 0 ? undefined : dice.pick(runs);
 }
 
-/**
- * After a host burnt nobody hands in what the service has payments of: Redis may know nothing of that file, and what was
- * sent of it stands nowhere else ("What cannot be promised").
- */
 async function submit(office: Office, path: string, ...more: readonly string[]): Promise<void> {
-  const { company, references, handedIn } = office;
-  const text = readFileSync(path, 'utf8');
-  const own = references.filter((reference) => text.includes(`${reference},`));
-  if (company.lost !== undefined && company.booked(own).length > 0) return;
+  const { company, handedIn } = office;
+  if (await isPaidUnseen(office, path)) return;
   handedIn.add(path);
   await company.say(['submit', path, '--as', 'hans', ...more]);
+}
+
+/**
+ * After a host burnt nobody hands in a file that Redis has no rows of and the service has payments of: what was sent of it
+ * stands nowhere else ("What cannot be promised").
+ */
+async function isPaidUnseen({ company, references }: Office, path: string): Promise<boolean> {
+  if (company.lost === undefined) return false;
+  const text = readFileSync(path);
+  const sha256 = hash('sha256', text, 'hex');
+  if ((await company.listed()).some(({ file }) => file.sha256 === sha256 && file.rows > 0)) return false;
+  return company.booked(references.filter((reference) => text.includes(`${reference},`))).length > 0;
 }
 
 function anyFile({ company, dice, files }: Office): string {
@@ -66,8 +73,8 @@ export const handIn: Act = async (office) => {
 /** Somebody ends the command while it records, and cancels what there is of the run, or does not. */
 const handInCutShort: Act = async (office) => {
   const { company, dice, handedIn } = office;
-  if (company.lost !== undefined) return;
   const path = anyFile(office);
+  if (await isPaidUnseen(office, path)) return;
   handedIn.add(path);
   await company.say(['submit', path, '--as', 'hans'], 'C16');
   const recording = (await company.listed()).find(({ state }) => state === 'recording');
@@ -192,9 +199,15 @@ export async function actAtRandom(office: Office, times: number): Promise<void> 
   }
 }
 
-/** What is known from intent logs alone, or was never recorded to its end, waits for its file. */
+/** Of what is known from intent logs alone, and of what was never recorded to its end, rows are missing. */
+function isWhole({ file, outcomes, state }: Listed): boolean {
+  const rows = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  return file.rows > 0 && rows === file.rows && state !== 'recording';
+}
+
+/** What is not whole waits for its file. */
 async function handInAgain(office: Office, runs: readonly Listed[]): Promise<void> {
-  if (runs.every(({ file, state }) => file.rows > 0 && state !== 'recording')) return;
+  if (runs.every(isWhole)) return;
   for (const path of office.handedIn) await submit(office, path);
 }
 
@@ -210,9 +223,10 @@ export async function letGo(office: Office): Promise<boolean> {
   for (const { runId } of runs.filter(({ state }) => state === 'paused')) {
     await company.say(['resume', runId, '--as', 'anna']);
   }
-  return runs.every(
-    ({ outcomes, state }) => state !== 'recording' && (outcomes['waiting'] ?? 0) + (outcomes['unknown'] ?? 0) === 0,
-  );
+  const isOver = (run: Listed): boolean =>
+    (run.outcomes['waiting'] ?? 0) + (run.outcomes['unknown'] ?? 0) === 0 && run.state !== 'recording';
+  // After a host burnt, a file that nobody may hand in again stays open.
+  return runs.length > 0 && runs.every((run) => isOver(run) || (company.lost !== undefined && !isWhole(run)));
 }
 
 /** All that contradicts "each reference is paid at most once, and each payment is told". */
@@ -233,7 +247,9 @@ export async function faultsOf(office: Office): Promise<string[]> {
     const isOpen = company.lost !== undefined || own.some(({ outcome }) => outcome === 'held');
     for (const { paymentId } of paid)
       if (!isOpen && claims.filter((row) => row.paymentId === paymentId).length !== 1)
-        faults.push(`${reference} was paid by ${paymentId}, which is told ${claims.length} times`);
+        faults.push(
+          `${reference} was paid by ${paymentId}, and told are ${own.map((row) => JSON.stringify(row)).join()}`,
+        );
   }
   for (const { runId } of runs) {
     const { said } = await company.say(['report', runId, '--format', 'summary']);

@@ -60,7 +60,7 @@ export interface Company {
   /** The id of the data directory that burnt; undefined while none has. */
   readonly lost: string | undefined;
   /** Does a command on the first host; gives all that it said. */
-  say(words: readonly string[], diesAt?: Order['diesAt']): Promise<{ code: number; stdout: string; said: string }>;
+  say(words: readonly string[], diesAt?: Order['diesAt']): Promise<{ code: number; said: string }>;
   /** Runs in the order in which they came. */
   listed(): Promise<Listed[]>;
   rowsOf(runId: string): Promise<Told[]>;
@@ -127,9 +127,10 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
     async say(words, diesAt) {
       const order = { words, env: envOf('one'), ...(diesAt === undefined ? {} : { diesAt }) };
       const carried = await clerks.run(order);
-      done.push(`${words.join(' ').replaceAll(`${cwd}/`, '')}: ${carried?.code ?? 'killed'}`);
-      const { code, stdout, stderr } = carried ?? { code: -1, stdout: '', stderr: '' };
-      return { code, stdout, said: stdout + stderr };
+      const { code, stdout, stderr } = carried ?? { code: -1, stdout: '', stderr: 'killed' };
+      const came = `${code} ${code === 0 ? '' : stderr.split('\n')[0]}`;
+      done.push(`${words.join(' ')}: ${came}`.replaceAll(`${cwd}/`, ''));
+      return { code, said: stdout + stderr };
     },
     listed: async () => (await jsonOf<Listed>(['list'])).toReversed(),
     rowsOf: (runId) => jsonOf<Told>(['list', runId]),

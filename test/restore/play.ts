@@ -38,7 +38,10 @@ export async function play(town: Town, seed: number): Promise<Played> {
     const faults = await vi
       .waitUntil(() => letGo(office), SETTLED)
       .then(() => faultsOf(office))
-      .catch((error: unknown) => [`it did not come to its end: ${String(error)}`, ...company.done]);
+      .catch(async (error: unknown) => [
+        `it did not come to its end: ${String(error)}`,
+        ...(await company.listed()).map((run) => JSON.stringify(run)),
+      ]);
     return { faults, done: company.done };
   } finally {
     await company.close();

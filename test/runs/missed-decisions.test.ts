@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
-import { cancelRun } from '../../src/runs/control.ts';
+import { cancelRun, pauseRun } from '../../src/runs/control.ts';
 import { redoMissedDecisions } from '../../src/runs/missed-decisions.ts';
-import { DATA_DIR, freshRows, newLedger, payingRun } from '../ledger/test-ledger.ts';
+import { claimRun, DATA_DIR, freshRows, newLedger, payingRun, recordRows } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const BENEFICIARY = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
@@ -55,6 +55,27 @@ const redo = () => redoMissedDecisions({ ledger, log: silentLog });
 const stateOf = async () => (await ledger.runs.read(runId))?.state;
 
 describe('a Redis that forgot what people decided', () => {
+  test('does the others again where a run in the copy waits for approval, and so cannot be paused', async () => {
+    const rows = freshRows(1);
+    runId = await claimRun(ledger, rows);
+    await recordRows(ledger, runId, rows);
+    await ledger.runs.move(runId, { from: 'recording', to: 'awaiting-approval', actor: 'anna', reason: 'submitted' });
+    await forgotten(async () => {
+      await ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: 'approved' });
+      await pauseRun({ ledger, wake: async () => {} }, runId, ANNA);
+      await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);
+    });
+    expect(await stateOf()).toBe('awaiting-approval');
+    await redo();
+    expect(await stateOf()).toBe('awaiting-approval');
+    expect((await ledger.head.read()).halt).toContain(`run.paused ${runId}`);
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+    await ledger.head.release('anna');
+    await ledger.head.release('bob');
+    await redo();
+    expect((await ledger.head.read()).halt).toBeNull();
+  });
+
   test('is halted with what is missing, and blocks and cancels are done again', async () => {
     await forgotten(async () => {
       await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);
