@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
-import { cancelRun, pauseRun } from '../../src/runs/control.ts';
+import { cancelRun } from '../../src/runs/control.ts';
 import { redoMissedDecisions } from '../../src/runs/missed-decisions.ts';
 import { claimRun, DATA_DIR, freshRows, newLedger, payingRun, recordRows } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -61,8 +61,9 @@ describe('a Redis that forgot what people decided', () => {
     await recordRows(ledger, runId, rows);
     await ledger.runs.move(runId, { from: 'recording', to: 'awaiting-approval', actor: 'anna', reason: 'submitted' });
     await forgotten(async () => {
-      await ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: 'approved' });
-      await pauseRun({ ledger, wake: async () => {} }, runId, ANNA);
+      for (const action of ['run.approved', 'run.paused']) {
+        await ledger.audit.append({ actor: 'anna', action, target: runId, details: {} });
+      }
       await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);
     });
     expect(await stateOf()).toBe('awaiting-approval');
