@@ -1,22 +1,46 @@
-import { vi } from 'vitest';
+import { afterAll, beforeAll, test, vi } from 'vitest';
 import { openDice } from '../simulation/dice.ts';
+import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
 import { actAtRandom, faultsOf, handIn, letGo, openOffice } from './acts.ts';
-import { openCompany, type Town } from './company.ts';
+import { openCompany, openTown, type Town } from './company.ts';
 
 const ACTS_BEFORE = 6;
 const ACTS_AFTER = 10;
 /** For one seed beside the others, on a busy machine. */
-export const SEED_MS_MAX = 6 * 60_000;
+const SEED_MS_MAX = 6 * 60_000;
 const SETTLED = { timeout: 120_000, interval: 500 };
 
-export interface Played {
+/** A test for each seed. Some are played at once: they wait more than they compute. */
+export function testRandomActs(seeds: readonly number[], { atOnce }: { readonly atOnce: number }): void {
+  let processes: Processes;
+  let town: Town;
+  vi.setConfig({ maxConcurrency: atOnce });
+  beforeAll(async () => {
+    processes = buildProcesses();
+    town = await openTown(processes);
+  });
+  afterAll(async () => {
+    await town.clerks.close();
+    await processes.remove();
+  });
+  test.concurrent.for([...seeds])(
+    'whatever people do before and after a restore, seed %i, no reference is paid twice and each payment is told',
+    { timeout: SEED_MS_MAX },
+    async (seed, { expect }) => {
+      const { faults, done } = await play(town, seed);
+      expect({ faults, done }).toEqual({ faults: [], done });
+    },
+  );
+}
+
+interface Played {
   readonly faults: readonly string[];
   /** What was done, in its order. */
   readonly done: readonly string[];
 }
 
 /** People, hosts and a Redis that goes back to a copy, by chance; ends when nothing is left that could be paid. */
-export async function play(town: Town, seed: number): Promise<Played> {
+async function play(town: Town, seed: number): Promise<Played> {
   const dice = openDice(seed);
   const company = await openCompany(town, dice);
   try {
@@ -27,8 +51,9 @@ export async function play(town: Town, seed: number): Promise<Played> {
     company.copy();
     await actAtRandom(office, ACTS_BEFORE);
     for (let times = dice.chance(0.2) ? 2 : 1; times > 0; times--) {
-      for (const host of company.hosts)
+      for (const host of company.hosts) {
         if (dice.chance(0.8)) await company.stop(host, dice.chance(0.3) ? 'kill' : 'stop');
+      }
       await company.putBack();
       // A file may come before any worker runs.
       if (dice.chance(0.2)) await handIn(office);
