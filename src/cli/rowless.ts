@@ -1,8 +1,14 @@
 import type { Run } from '../payout.ts';
+import { rowsCounted } from '../runs/progress.ts';
 
-/** Whether a run was restored from intent logs alone: its rows come back with its file (design 3, rule 4). */
-export function isRowless({ rows, state }: Run): boolean {
-  return state === 'recording' && rows === 0;
+/**
+ * Whether payouts of a run are known from intent logs alone, and wait for its file: it was restored from them, or its file
+ * was then handed in by a command that was cut short (design 3, rule 4).
+ */
+export function isRowless({ rows, state, counts }: Pick<Run, 'rows' | 'state' | 'counts'>): boolean {
+  if (state === 'recording' && rows === 0) return true;
+  const isCutShort = (state === 'recording' || state === 'cancelled') && rowsCounted({ counts }) < rows;
+  return isCutShort && counts.unknown > 0;
 }
 
 /** What such a run is, and what it needs. */

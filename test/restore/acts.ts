@@ -202,7 +202,8 @@ export async function actAtRandom(office: Office, times: number): Promise<void> 
 /** Of what is known from intent logs alone, and of what was never recorded to its end, rows are missing. */
 function isWhole({ file, outcomes, state }: Listed): boolean {
   const rows = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
-  return file.rows > 0 && rows === file.rows && state !== 'recording';
+  const isCutShort = state === 'recording' || (state === 'cancelled' && (outcomes['unknown'] ?? 0) > 0);
+  return file.rows > 0 && rows === file.rows && !isCutShort;
 }
 
 /** What is not whole waits for its file. */
