@@ -206,6 +206,10 @@ function isWhole({ file, outcomes, state }: Listed): boolean {
   return file.rows > 0 && rows === file.rows && !isCutShort;
 }
 
+function isOver({ outcomes, state }: Listed): boolean {
+  return (outcomes['waiting'] ?? 0) + (outcomes['unknown'] ?? 0) === 0 && state !== 'recording';
+}
+
 /** What is not whole waits for its file. */
 async function handInAgain(office: Office, runs: readonly Listed[]): Promise<void> {
   if (runs.every(isWhole)) return;
@@ -224,8 +228,6 @@ export async function letGo(office: Office): Promise<boolean> {
   for (const { runId } of runs.filter(({ state }) => state === 'paused')) {
     await company.say(['resume', runId, '--as', 'anna']);
   }
-  const isOver = (run: Listed): boolean =>
-    (run.outcomes['waiting'] ?? 0) + (run.outcomes['unknown'] ?? 0) === 0 && run.state !== 'recording';
   // After a host burnt, a file that nobody may hand in again stays open.
   return runs.length > 0 && runs.every((run) => isOver(run) || (company.lost !== undefined && !isWhole(run)));
 }

@@ -58,7 +58,7 @@ export function openClerks(processes: Processes): Clerks {
     work(env) {
       const clerk = idle.pop() ?? engage();
       let hasEnded = false;
-      const ended = carryOut(clerk, { words: ['worker'], env }).then(() => {
+      const ended = carryOut(clerk, { words: ['worker'], env }).finally(() => {
         hasEnded = true;
       });
       return {

@@ -51,9 +51,8 @@ async function play(town: Town, seed: number): Promise<Played> {
     company.copy();
     await actAtRandom(office, ACTS_BEFORE);
     for (let times = dice.chance(0.2) ? 2 : 1; times > 0; times--) {
-      for (const host of company.hosts) {
-        if (dice.chance(0.8)) await company.stop(host, dice.chance(0.3) ? 'kill' : 'stop');
-      }
+      const stopped = company.hosts.filter(() => dice.chance(0.8));
+      for (const host of stopped) await company.stop(host, dice.chance(0.3) ? 'kill' : 'stop');
       await company.putBack();
       // A file may come before any worker runs.
       if (dice.chance(0.2)) await handIn(office);
