@@ -7,8 +7,9 @@ import { rowsCounted } from '../runs/progress.ts';
  */
 export function isRowless({ rows, state, counts }: Pick<Run, 'rows' | 'state' | 'counts'>): boolean {
   if (state === 'recording' && rows === 0) return true;
-  const isCutShort = (state === 'recording' || state === 'cancelled') && rowsCounted({ counts }) < rows;
-  return isCutShort && counts.unknown > 0;
+  const isUnrecorded =
+    (state === 'recording' || state === 'cancelled') && (rows === 0 || rowsCounted({ counts }) < rows);
+  return isUnrecorded && counts.unknown > 0;
 }
 
 /** What such a run is, and what it needs. */

@@ -9,6 +9,7 @@ function countsOf(some: Partial<Run['counts']>): Run['counts'] {
 
 test.each<[what: string, run: Parameters<typeof isRowless>[0], waits: boolean]>([
   ['is known from intent logs alone', { rows: 0, state: 'recording', counts: countsOf({ unknown: 2 }) }, true],
+  ['is known from them and was cancelled', { rows: 0, state: 'cancelled', counts: countsOf({ unknown: 2 }) }, true],
   ['was then recorded in part', { rows: 3, state: 'recording', counts: countsOf({ unknown: 2 }) }, true],
   ['was then recorded in part and cancelled', { rows: 3, state: 'cancelled', counts: countsOf({ unknown: 2 }) }, true],
   [
