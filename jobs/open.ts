@@ -2,6 +2,7 @@ import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Jobs } from '../src/app.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
+import { type Living, openLiving } from './living.ts';
 import { openWakers, type Wakers } from './wakers.ts';
 
 const JOBS_PER_CALL_MAX = 500;
@@ -22,6 +23,7 @@ export interface JobQueues extends Jobs {
   readonly redis: Redis;
   readonly prefix: string;
   add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>;
+  readonly living: Living;
   /** What wakes a worker at the times of the schedules. */
   readonly wakers: Wakers;
   /** For pages that look into them. */
@@ -51,6 +53,8 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     return opened;
   };
 
+  const living = openLiving(redis, prefix);
+
   async function add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void> {
     const queue = (await all()).get(name);
     const { attempts, backOffMs } = CATALOG[name];
@@ -77,6 +81,8 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     prefix,
     add,
     wake: (runId) => add('feed', [{ id: `feed-${runId}`, payload: { runId } }]),
+    living,
+    workers: () => living.all(),
     wakers: openWakers(async () => (await all()).get('tick')),
     queues: async () => [...(await all()).values()],
     depths: async (nowMs) => Promise.all([...(await all())].map(([name, queue]) => depthOf(name, queue, nowMs))),

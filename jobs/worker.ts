@@ -57,7 +57,9 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
   return {
     async stop(withinMs) {
       stopping.abort();
-      const closed = Promise.all([ticking, ...workers.map((worker) => worker.close())]);
+      const closed = Promise.all([ticking, ...workers.map((worker) => worker.close())]).then(() =>
+        app.jobs.living.leave(),
+      );
       const waiting = new AbortController();
       await Promise.race([closed, app.clock.sleep(withinMs, waiting.signal)]);
       waiting.abort();
@@ -69,12 +71,14 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
 
 /** Adds a sweep for each period; processes that tick at once add the same one. */
 async function tick({ app, stopping }: JobDeps): Promise<void> {
+  await app.jobs.living.note();
   await setWakers({ app });
   while (!stopping.aborted) {
     app.keepSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
     void wakeNotify({ app });
     const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
     try {
+      await app.jobs.living.note();
       await app.jobs.add('sweep', [{ id: `sweep-${period}`, payload: { period } }]);
     } catch (error) {
       app.log.warn('no sweep could be asked for', { error });

@@ -24,6 +24,7 @@ import { type DurabilityFinding, readDurability, requireDurability } from './red
 import { OPEN_REDIS, OPEN_REDIS_REMEDY, refuseOpenRedis } from './redis/open-redis.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
+import type { LivingWorker } from './runs/adopt-settings.ts';
 import { disproveCapability, haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
@@ -41,6 +42,8 @@ const RELEASE_MS_MAX = 5000;
 /** What wakes the workers, and is closed with the app. */
 export interface Jobs {
   wake(runId: string): Promise<void>;
+  /** The workers that live; one that was killed is among them for half a minute. */
+  workers(): Promise<readonly LivingWorker[]>;
   close(): Promise<void>;
 }
 

@@ -39,6 +39,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/redis/redis-server.test.ts', 'system'],
   ['test/regular-expressions.test.ts', 'system'],
   ['test/report/memory.test.ts', 'isolated'],
+  ['test/restore/few-random-acts.test.ts', 'quick'],
   ['test/restore/', 'system'],
   ['test/sandbox/rehearse.test.ts', 'system'],
   ['test/schedules/command.test.ts', 'system'],

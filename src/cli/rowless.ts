@@ -1,10 +1,15 @@
 import type { Run } from '../payout.ts';
+import { rowsCounted } from '../runs/progress.ts';
 
-/** Whether rows of a run are known from intent logs or from the audit log alone: they come back with its file (design 3, rule 4). */
-export function isRowless({ rows, state, counts, isInDoubt }: Run): boolean {
-  if (rows === 0) return state === 'recording' || counts.unknown > 0;
-  const recorded = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return isInDoubt && recorded < rows && counts.unknown > 0;
+/**
+ * Whether payouts of a run are known from intent logs alone, and wait for its file: it was restored from them, or its file
+ * was then handed in by a command that was cut short (design 3, rule 4).
+ */
+export function isRowless({ rows, state, counts }: Pick<Run, 'rows' | 'state' | 'counts'>): boolean {
+  if (state === 'recording' && rows === 0) return true;
+  const isUnrecorded =
+    (state === 'recording' || state === 'cancelled') && (rows === 0 || rowsCounted({ counts }) < rows);
+  return isUnrecorded && counts.unknown > 0;
 }
 
 /** What such a run is, and what it needs. */

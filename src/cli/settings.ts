@@ -55,7 +55,7 @@ async function showSettings(app: App, { json }: { json: boolean }): Promise<Exit
 
 const ADOPTED: Readonly<Record<Exclude<Adopted, 'same-person'>, string>> = {
   there: 'The ledger has these settings already.',
-  adopted: 'Changed. A worker that is running keeps what it was started with: stop it and start it again.',
+  adopted: 'Changed. Start the workers again, with these settings.',
   proposed: 'Limits or approval change: another person has to give the same command with their own name (--as).',
 };
 

@@ -4,7 +4,7 @@ import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { infoFields } from './durability.ts';
 import { type PrivatePlace, preparePlace, readPid } from './private-place.ts';
 import { type Launch, launchServer, refuseStart, refusesData } from './private-server.ts';
-import { joinServer, leaveServer, newUser, USERS_DATABASE } from './private-users.ts';
+import { connectionOf, joinServer, leaveServer, newUser, USERS_DATABASE } from './private-users.ts';
 import { findRedisServer, type RedisServer } from './redis-server.ts';
 
 const START_MS_MAX = 15_000;
@@ -133,7 +133,7 @@ function refuseLaunch(place: PrivatePlace, launch: Launch, server: RedisServer):
  * its data, `leaving` when its last user has left; then it is ended once more, for that user may have died over it.
  */
 async function knock(opening: Opening): Promise<Seat | 'absent' | 'loading' | 'leaving'> {
-  const redis = connectWatch(opening.place);
+  const redis = connectWatch(opening);
   let refused: unknown;
   redis.on('error', (error) => {
     refused = error;
@@ -164,11 +164,11 @@ function drop<const T>(redis: Redis, answer: T): T {
   return answer;
 }
 
-function connectWatch(place: PrivatePlace): Redis {
+function connectWatch({ place, user }: Opening): Redis {
   return new Redis({
     path: place.socket,
     db: USERS_DATABASE,
-    connectionName: 'payrun-private',
+    connectionName: connectionOf(user),
     lazyConnect: true,
     disableClientInfo: true,
     enableReadyCheck: false,

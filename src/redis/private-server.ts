@@ -1,5 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
@@ -31,7 +33,8 @@ export interface Launch {
  */
 export async function launchServer(place: PrivatePlace, server: RedisServer): Promise<Launch> {
   const flock = await findFlock();
-  if (flock === undefined && !claimLockFile(place.lockFile)) return { state: () => 'lock-held', logged: () => '' };
+  if (flock === undefined && !claimLockFile(place.lockFile, await isListening(place.socket)))
+    return { state: () => 'lock-held', logged: () => '' };
   const lock = flock === undefined ? [] : [flock, '-n', '-E', String(LOCK_HELD_EXIT_CODE), '-F', place.lockFile];
   const log = openSync(place.logFile, 'a', 0o600);
   const logStart = fstatSync(log).size;
@@ -119,15 +122,16 @@ async function findFlock(): Promise<string | undefined> {
 
 /**
  * Stands in for `flock` where there is none: a file that holds the server's process id, or ours until it has one. A file
- * whose process is gone is taken over; it is moved away first, so that only one taker can have moved it.
+ * whose process is gone is taken over; it is moved away first, so that only one taker can have moved it. While somebody
+ * listens on the socket the process is one that cannot be seen from here, in another namespace.
  */
-function claimLockFile(lockFile: string): boolean {
+function claimLockFile(lockFile: string, isUsed: boolean): boolean {
   const claim = `${lockFile}.${process.pid}`;
   writeFileSync(claim, String(process.pid), { mode: 0o600 });
   try {
     if (linked(claim, lockFile)) return true;
     const holder = readFileSync(lockFile, 'utf8');
-    if (isRunning(Number.parseInt(holder, 10))) return false;
+    if (isUsed || isRunning(Number.parseInt(holder, 10))) return false;
     const taken = `${claim}.taken`;
     renameSync(lockFile, taken);
     const stale = readFileSync(taken, 'utf8') === holder;
@@ -140,6 +144,19 @@ function claimLockFile(lockFile: string): boolean {
     throw error;
   } finally {
     rmSync(claim, { force: true });
+  }
+}
+
+/** Whether a process has the socket, even one that does not answer. */
+async function isListening(socket: string): Promise<boolean> {
+  const connection = connect(socket);
+  try {
+    await once(connection, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    connection.destroy();
   }
 }
 

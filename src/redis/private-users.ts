@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { codeOf } from '../refusal.ts';
@@ -27,9 +27,20 @@ return 1`;
 
 const flag = z.union([z.literal(0), z.literal(1)]).transform((value) => value === 1);
 
-/** A name for one use of the private Redis by this process: its id, when it started, and what tells uses apart. */
+/** What the connection of a user is called on the server, before the user's name. */
+const CONNECTION = 'payrun-private:';
+
+/**
+ * A name for one use of the private Redis by this process: its id, when it started, what tells uses apart, and the namespace
+ * that the id belongs to.
+ */
 export function newUser(): string {
-  return `${process.pid}:${startOf(process.pid) ?? ''}:${randomUUID()}`;
+  return `${process.pid}:${startOf(process.pid) ?? ''}:${randomUUID()}:${namespace()}`;
+}
+
+/** The name of the connection by which users in other namespaces see that this one lives. */
+export function connectionOf(user: string): string {
+  return `${CONNECTION}${user}`;
 }
 
 /** Writes the user down; false when this server is about to end. */
@@ -39,12 +50,16 @@ export async function joinServer(redis: Redis, user: string, runId: string): Pro
 
 /** Strikes the user off, and those whose process is gone; true when nobody is left and the server is to be ended. */
 export async function leaveServer(redis: Redis, user: string, runId: string): Promise<boolean> {
-  const dead = (await redis.smembers(USERS_KEY)).filter((other) => other !== user && !isAlive(other));
+  const clients = String(await redis.client('LIST'));
+  const isConnected = (other: string): boolean => clients.includes(` name=${connectionOf(other)} `);
+  const dead = (await redis.smembers(USERS_KEY)).filter((other) => other !== user && !isAlive(other, isConnected));
   return flag.parse(await redis.eval(LEAVE_SCRIPT, 2, USERS_KEY, LEAVING_KEY, runId, user, ...dead));
 }
 
-function isAlive(user: string): boolean {
-  const [id = '', start = ''] = user.split(':');
+/** In another namespace, such as a container's, a process cannot be seen: its user lives while it is connected. */
+function isAlive(user: string, isConnected: (user: string) => boolean): boolean {
+  const [id = '', start = '', , place = namespace()] = user.split(':');
+  if (place !== namespace()) return isConnected(user);
   const pid = Number.parseInt(id, 10);
   return isRunning(pid) && (start === '' || start === startOf(pid));
 }
@@ -56,6 +71,15 @@ export function isRunning(pid: number): boolean {
     return true;
   } catch (error) {
     return codeOf(error) === 'EPERM';
+  }
+}
+
+/** The namespace of this process's id, as `pid_namespaces(7)` numbers it; empty without /proc. */
+function namespace(): string {
+  try {
+    return /[0-9]+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
+  } catch {
+    return '';
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -264,6 +265,21 @@ test('settings shows where a process differs from the ledger, and adopt ends it'
   expect(JSON.parse(adopted.stdout)).toMatchObject({ ledger: own, same: true });
   const back = await run('settings');
   expect(back.stdout).toMatch(/^quote grace 9000 ms .*quote grace 1000 ms$/m);
+});
+
+test('settings are not adopted while a worker lives, who is named', async () => {
+  await submitTwo();
+  const other = { ...place, PAYRUN_QUOTE_GRACE: '9s' };
+  const adopt = (): Promise<Ended> => payrun.run(['settings', 'adopt'], other);
+  const worker = payrun.start(['worker', '--sandbox'], place);
+  await worker.said('is ready');
+  const named = `while a worker runs: process ${worker.child.pid} on ${hostname()}.`;
+  await vi.waitFor(async () => expect(await adopt()).toMatchObject({ code: 2 }), { timeout: 60_000 });
+  expect((await adopt()).stderr).toContain(named);
+  expect((await run('settings')).stdout).toContain('quote grace 1000 ms');
+  worker.child.kill('SIGTERM');
+  await worker.ended;
+  expect(await adopt()).toMatchObject({ code: 0, stderr: expect.stringContaining('Changed.') });
 });
 
 test('settings that change limits or approval are adopted by two people', async () => {

@@ -21,7 +21,7 @@ const app = await openApp({
   at: goOn,
   report: say,
   // Nobody pays here, so nobody is to be woken.
-  openJobs: () => ({ async wake() {}, async close() {} }),
+  openJobs: () => ({ async wake() {}, workers: async () => [], async close() {} }),
 });
 const source = openSource(app, dir);
 await source.prepare();

@@ -37,9 +37,19 @@ export interface Script {
 export function runScript(
   file: string,
   args: readonly string[],
-  options: { readonly uid?: number; readonly gid?: number; readonly env?: NodeJS.ProcessEnv } = {},
+  {
+    through = [],
+    ...options
+  }: {
+    readonly uid?: number;
+    readonly gid?: number;
+    readonly env?: NodeJS.ProcessEnv;
+    /** Words before the command. */
+    readonly through?: readonly string[];
+  } = {},
 ): Script {
-  const child = spawn(process.execPath, [file, ...args], { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
+  const [program = '', ...words] = [...through, process.execPath, file, ...args];
+  const child = spawn(program, words, { ...options, stdio: ['pipe', 'pipe', 'inherit'] });
   const lines: string[] = [];
   const waiting: ((line: string) => void)[] = [];
   let rest = '';

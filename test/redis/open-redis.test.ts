@@ -90,7 +90,7 @@ describe('payrun on a Redis over the network that lets anybody in', () => {
       at: goOn,
       looks,
       report: () => {},
-      openJobs: () => ({ async wake() {}, async close() {} }),
+      openJobs: () => ({ async wake() {}, workers: async () => [], async close() {} }),
     });
     await app.close();
     return warnings;

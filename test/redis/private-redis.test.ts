@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -100,6 +100,51 @@ function serversOf(dataDir: string): number[] {
 async function gone(pid: number): Promise<void> {
   await expect.poll(() => serversOf(dir).includes(pid), { timeout: 60_000 }).toBe(false);
 }
+
+/** As a container does it: process ids of its own. Killed together with what it started. */
+const IN_OWN_NAMESPACE = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child'];
+
+function hasNamespaces(): boolean {
+  const [program = '', ...words] = IN_OWN_NAMESPACE;
+  return spawnSync(program, [...words, 'true']).status === 0;
+}
+
+describe.skipIf(!hasNamespaces())(
+  'the private Redis, used from several pid namespaces (skipped where none can be made: that takes root)',
+  () => {
+    test('goes on when a user leaves that cannot see the process of another one, and is ended by the last', async () => {
+      const ours = await open();
+      const pid = await pidOf(ours.socket);
+      const users = [1, 2].map(() => runScript(userScript, [dir], { through: IN_OWN_NAMESPACE }));
+      for (const user of users) await user.line();
+      const watching = await connect(ours.socket);
+      await ours.close();
+      expect(await pidOf(ours.socket)).toBe(pid);
+      users[0]?.child.stdin?.end();
+      expect(await users[0]?.ended).toBe(0);
+      expect(await pidOf(ours.socket)).toBe(pid);
+      expect(watching.status).toBe('ready');
+      users[1]?.child.stdin?.end();
+      expect(await users[1]?.ended).toBe(0);
+      await gone(pid);
+    });
+
+    test('does not wait for a user in another namespace that was killed', async () => {
+      const ours = await open();
+      const pid = await pidOf(ours.socket);
+      const user = runScript(userScript, [dir], { through: IN_OWN_NAMESPACE });
+      await user.line();
+      user.child.kill('SIGKILL');
+      await user.ended;
+      const watching = await connect(ours.socket);
+      await expect
+        .poll(async () => String(await watching.client('LIST')).match(/name=payrun-private/g)?.length)
+        .toBe(1);
+      await ours.close();
+      await gone(pid);
+    });
+  },
+);
 
 describe('the private Redis', () => {
   test('is durable, on a socket that only its user can reach, with the pid in its file', async () => {
@@ -303,5 +348,22 @@ describe('the private Redis', () => {
     await expect.poll(() => serversOf(dir), { timeout: 60_000 }).toHaveLength(1);
     expect(await pidOf((await open()).socket)).not.toBe(pid);
     expect(serversOf(dir)).toHaveLength(1);
+  });
+
+  test('is no second server, without flock, beside one that does not answer and whose process cannot be seen', async () => {
+    const bin = join(dir, 'bin');
+    mkdirSync(bin);
+    process.env['PATH'] = bin;
+    await open();
+    const [pid = 0] = serversOf(dir);
+    // As in another namespace, where it has another id.
+    writeFileSync(join(dir, 'redis.lock'), String(spawnSync(process.execPath, ['--version']).pid));
+    process.kill(pid, 'SIGSTOP');
+    const hurried = { ...systemClock, monotonic: () => 50 * systemClock.monotonic() };
+    await expect(openPrivateRedis(dir, { report: () => {}, clock: hurried })).rejects.toMatchObject({
+      message: expect.stringContaining('does not answer'),
+    });
+    expect(serversOf(dir)).toEqual([pid]);
+    process.kill(pid, 'SIGCONT');
   });
 });

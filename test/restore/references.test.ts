@@ -1,7 +1,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openSwitches } from '../../src/sandbox/switch-journal.ts';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import type { ServiceProcess } from '../support/service-process.ts';
 import { openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';
 
 let processes: Processes;
@@ -13,7 +16,58 @@ afterAll(() => processes.remove());
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
 const REFERENCES = ['R-1', 'R-2', 'R-3'];
 
+/** From now on; the service takes it at its next request. */
+async function switchService({ folder }: ServiceProcess, ...set: string[]): Promise<void> {
+  const switches = await openSwitches(folder, systemClock);
+  await switches.write({ set, fromDefaults: false });
+  await switches.close();
+}
+
 describe('a reference that went to another payout', () => {
+  test(
+    'of a run that waited in the copy, and of which the retry file paid the rows that were refused at the quote: is paid once after the restore',
+    async () => {
+      const site = await openSite(processes, {
+        switches: ['answerDelayMs.payments=1500'],
+        settings: { PAYRUN_CONCURRENCY: '1' },
+      });
+      const first = await site.worker();
+      const evening = await site.submit('evening.csv', [...REFERENCES, 'R-4', 'R-5'], '--at', LATER);
+      site.copy();
+
+      await site.resume(evening);
+      await vi.waitUntil(() => site.booked() > 0, { timeout: TEST_MS_MAX, interval: 5 });
+      await switchService(site.service, 'quoteRefused=1');
+      await site.untilEnded(evening);
+      await switchService(site.service, 'quoteRefused=0');
+      const morning = [...(await rowsByReference(site, evening)).entries()];
+      const refused = morning.flatMap(([reference, { outcome }]) => (outcome === 'rejected' ? [reference] : []));
+      expect(refused.length).toBeGreaterThan(0);
+      expect(site.booked()).toBe(5 - refused.length);
+      await site.does(['retry-file', evening, '--output', 'retry.csv']);
+      await site.does(['submit', 'retry.csv']);
+      const retry = (await site.listed()).map(({ runId }) => runId).find((runId) => runId !== evening) ?? '';
+      await site.untilEnded(evening, retry);
+      expect(site.booked()).toBe(5);
+      await stopped(first);
+
+      await site.putBack();
+      const second = await site.worker();
+      for (const name of ['evening.csv', 'retry.csv']) await site.does(['submit', name]);
+      await site.release();
+      await site.resume(evening, retry);
+      await site.untilEnded(evening, retry);
+      expect(site.paidTwice()).toEqual([]);
+      expect(site.booked()).toBe(5);
+      const after = await rowsByReference(site, evening);
+      expect(refused.map((reference) => after.get(reference)?.['reasonCode'])).toEqual(
+        refused.map(() => 'E_DUP_HISTORY'),
+      );
+      await stopped(second);
+    },
+    TEST_MS_MAX,
+  );
+
   test(
     'of a run that waited in the copy, was cancelled afterwards and paid by a corrected file: is paid once after the restore',
     async () => {

@@ -12,7 +12,7 @@ import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun } from '../../src/runs/control.ts';
 import { redoMissedDecisions } from '../../src/runs/missed-decisions.ts';
-import { DATA_DIR, freshRows, newLedger, payingRun, readPayout } from '../ledger/test-ledger.ts';
+import { claimRun, DATA_DIR, freshRows, newLedger, payingRun, readPayout, recordRows } from '../ledger/test-ledger.ts';
 import { CHEAP } from '../people/people-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
@@ -60,6 +60,28 @@ const redo = () => redoMissedDecisions({ ledger, clock: systemClock, log: silent
 const stateOf = async () => (await ledger.runs.read(runId))?.state;
 
 describe('a Redis that forgot what people decided', () => {
+  test('does the others again where a run in the copy waits for approval, and so cannot be paused', async () => {
+    const rows = freshRows(1);
+    runId = await claimRun(ledger, rows);
+    await recordRows(ledger, runId, rows);
+    await ledger.runs.move(runId, { from: 'recording', to: 'awaiting-approval', actor: 'anna', reason: 'submitted' });
+    await forgotten(async () => {
+      for (const action of ['run.approved', 'run.paused']) {
+        await ledger.audit.append({ actor: 'anna', action, target: runId, details: {} });
+      }
+      await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);
+    });
+    expect(await stateOf()).toBe('awaiting-approval');
+    await redo();
+    expect(await stateOf()).toBe('awaiting-approval');
+    expect((await ledger.head.read()).halt).toContain(`run.paused ${runId}`);
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+    await ledger.head.release('anna');
+    await ledger.head.release('bob');
+    await redo();
+    expect((await ledger.head.read()).halt).toBeNull();
+  });
+
   test('is halted with what is missing, and blocks and cancels are done again', async () => {
     await forgotten(async () => {
       await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);

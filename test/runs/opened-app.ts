@@ -21,7 +21,7 @@ export async function openTestApp(
     log: silentLog,
     at: goOn,
     report: () => {},
-    openJobs: () => ({ async wake() {}, async close() {} }),
+    openJobs: () => ({ async wake() {}, workers: async () => [], async close() {} }),
   });
   await app.joinSeason();
   return {
