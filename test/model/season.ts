@@ -23,7 +23,7 @@ export interface Host {
 }
 
 /** Entries of the directory's copies that this Redis does not have and whose loss was not told. */
-export function missingIn(redis: Redis, { copies }: Host, rules: Rules): readonly Entry[] {
+function missingIn(redis: Redis, { copies }: Host, rules: Rules): readonly Entry[] {
   const stands = ({ place, hash }: Entry): boolean => redis.audit[place - 1]?.hash === hash;
   const sorted = copies.toSorted((one, two) => one.place - two.place);
   const gone = rules.everyEntryIsCompared
@@ -62,7 +62,7 @@ export function compare(redis: Redis, { id, lines, peers }: Host): Compared {
   return { kind: 'compared', redis: isOpen ? { ...compared, season: compared.server } : compared };
 }
 
-export function notePeers(redis: Redis, id: string, peers: string): Redis {
+function notePeers(redis: Redis, id: string, peers: string): Redis {
   const dirs = { ...redis.dirs };
   for (const peer of peers) if (!redis.forgotten.includes(peer)) dirs[peer] ??= 0;
   return { ...redis, dirs, peers: { ...redis.peers, [id]: peers } };
