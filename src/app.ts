@@ -23,7 +23,7 @@ import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
-import { haltAll } from './runs/control.ts';
+import { disproveCapability, haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
 import { findKnownPayments } from './runs/known-payment.ts';
@@ -333,6 +333,7 @@ function openPayDeps(
         const fault = await haltAll(app, { actor: `process ${actor}`, reason });
         if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
       },
+      disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
     },
     intents,
     service: client,

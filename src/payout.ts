@@ -133,6 +133,7 @@ export const MOVES: readonly Move[] = [
   { from: 'held', to: 'cancelled', guard: 'never-sent', by: 'a person drops it' },
   { from: 'held', to: 'accepted', guard: 'sent', by: 'a person or a look-up found the payment' },
   { from: 'held', to: 'rejected', guard: 'sent', by: 'two people settle that it was not paid' },
+  { from: 'held', to: 'completed', guard: 'sent', by: 'two people settle that it was paid, and the service forgot it' },
   { from: 'accepted', to: 'completed', by: "the service's state" },
   { from: 'accepted', to: 'failed', by: "the service's state" },
   { from: 'accepted', to: 'returned', by: "the service's state" },
@@ -262,6 +263,8 @@ export interface Proposal {
   /** The payment, for `paid`; empty for the others. */
   readonly paymentId: string;
   readonly reason: string;
+  /** For `allow`: how the payout stood that has the same reference; empty where there was none. */
+  readonly seen: string;
 }
 
 /** A payout as the ledger holds it. Times are milliseconds since 1970. */
@@ -366,6 +369,8 @@ export interface Run {
   readonly createdBy: string;
   /** When rows of it were recorded last; null before the first. */
   readonly recordedAt: number | null;
+  /** Redis forgot it for a time, or a host that is lost may have sent some of it: nobody else takes its rows over. */
+  readonly isInDoubt: boolean;
   /** Who put its file into an inbox, '' where nobody is named; null for a file that came another way. */
   readonly dropper: string | null;
   /** The name that its sender gave this handing in. */

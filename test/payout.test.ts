@@ -46,6 +46,7 @@ const TABLE: readonly (readonly [from: PayoutState, to: PayoutState, when: When]
   ['held', 'cancelled', 'never sent'],
   ['held', 'accepted', 'sent'],
   ['held', 'rejected', 'sent'],
+  ['held', 'completed', 'sent'],
   ['accepted', 'completed', 'always'],
   ['accepted', 'failed', 'always'],
   ['accepted', 'returned', 'always'],

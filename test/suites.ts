@@ -39,7 +39,6 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/regular-expressions.test.ts', 'system'],
   ['test/report/memory.test.ts', 'isolated'],
   ['test/restore/', 'system'],
-  ['test/restore/', 'system'],
   ['test/sandbox/rehearse.test.ts', 'system'],
   ['test/schedules/command.test.ts', 'system'],
   // A burst of reads is one only while nothing else keeps the process busy.

@@ -1,7 +1,7 @@
 import type { AuditLook, AuditStore } from '../ledger/audit.ts';
 import { appendCopies, copiesFile, readCopies } from './copies.ts';
 import { type AuditAct, type AuditHead, type AuditRecord, readEntry, writeEntry } from './entry.ts';
-import { missingIn } from './missed.ts';
+import { byTime, type MissingEntries, missingIn } from './missed.ts';
 
 const LOST_RACES_MAX = 200;
 const TEXT_CHARACTERS_MAX = 1000;
@@ -17,8 +17,8 @@ export interface AuditLog {
   lines(from?: number): AsyncIterable<string>;
   /** The entries whose copies lie in this data directory. */
   copies(): Promise<readonly AuditRecord[]>;
-  /** Those of them that Redis does not have, for it went back in time, and that were not noted as missing. */
-  missing(): Promise<readonly AuditRecord[]>;
+  /** What Redis does not have, for it went back in time or is another one, and was not noted as missing. */
+  missing(): Promise<MissingEntries>;
   /** They are missing no more: it was said that they were. */
   noteMissing(records: readonly AuditRecord[]): Promise<void>;
   /** Copies what other directories appended, so that each directory can tell what a Redis that goes back has forgotten. */
@@ -83,6 +83,12 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     return records.filter((record) => record !== undefined);
   }
 
+  /** Those whose loss was not noted, in the order of their times. */
+  async function fresh(records: readonly AuditRecord[]): Promise<readonly AuditRecord[]> {
+    const hashes = new Set(await store.notNoted(records.map(({ hash }) => hash)));
+    return byTime(records.filter(({ hash }) => hashes.has(hash)));
+  }
+
   let copiedTo: number | undefined;
   async function copyOthers(): Promise<void> {
     if (dataDir === undefined) return;
@@ -105,10 +111,11 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     append,
     copies,
     async missing() {
-      const gone = await missingIn(await copies(), (number) => store.lineAt(number));
-      const missing = [...(await putBack()), ...gone];
-      const fresh = new Set(await store.notNoted(missing.map(({ hash }) => hash)));
-      return missing.filter(({ hash }) => fresh.has(hash));
+      const { formerInstance } = await store.look();
+      const isAdopted = dataDir !== undefined && formerInstance !== '';
+      const former = isAdopted ? await readCopies(copiesFile(dataDir, formerInstance)) : [];
+      const gone = await missingIn(await copies(), store.lines(1));
+      return { ours: await fresh([...(await putBack()), ...gone]), former: await fresh(former) };
     },
     noteMissing: (records) => store.noteLost(records.map(({ hash }) => hash)),
     copyOthers,

@@ -11,54 +11,74 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** What only stops, and what ends it. */
-const DONE_AGAIN: ReadonlySet<string> = new Set(['run.cancelled', 'run.paused', 'beneficiary.blocked']);
-const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked']);
+const DONE_AGAIN: ReadonlySet<string> = new Set([
+  'run.cancelled',
+  'run.paused',
+  'beneficiary.blocked',
+  'user.disabled',
+  'key.revoked',
+  'capability.disproved',
+]);
+const UNDONE: ReadonlySet<string> = new Set(['run.resumed', 'beneficiary.unblocked', 'user.enabled', 'key.created']);
 
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
 export interface MissedDecisions {
-  /** For people: how many, and which. */
+  /** For people: how many, and the first of them. */
   readonly text: string;
-  /** Identity ids of beneficiaries that were blocked last, and not let go since. */
-  readonly blocked: readonly AuditRecord[];
-  /** Runs whose last change was to be cancelled, or to be paused. */
-  readonly cancelled: readonly AuditRecord[];
-  readonly paused: readonly AuditRecord[];
+  readonly all: readonly AuditRecord[];
+  /** Hand-ins: their files are known, though their rows are not. */
+  readonly submitted: readonly AuditRecord[];
+  /** The last change of a run, beneficiary, user or key, where that was one that stops. */
+  readonly stops: readonly AuditRecord[];
 }
 
-/** Undefined when nothing was decided in what is missing. */
-export function missedDecisions(missing: readonly AuditRecord[]): MissedDecisions | undefined {
-  const decisions = missing.filter(({ action }) => !NO_DECISIONS.has(action));
-  if (decisions.length === 0) return undefined;
-  const lasting = decisions.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
-  const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
-  const lastBy = (action: string): AuditRecord[] => [...last.values()].filter((record) => record.action === action);
-  return {
-    text: describe(decisions),
-    blocked: lastBy('beneficiary.blocked'),
-    cancelled: lastBy('run.cancelled'),
-    paused: lastBy('run.paused'),
-  };
-}
-
-function describe(decisions: readonly AuditRecord[]): string {
-  const shown = decisions.slice(0, SHOWN_MAX).map(({ number, action, target }) => `${number} ${action} ${target}`);
-  const more = decisions.length > SHOWN_MAX ? [`and ${decisions.length - SHOWN_MAX} more`] : [];
-  return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
+/** Entries of the audit log that Redis lost, in the order of their times. */
+export interface MissingEntries {
+  readonly ours: readonly AuditRecord[];
+  /** Of the lost ledger in whose place this one was made: all of them. */
+  readonly former: readonly AuditRecord[];
 }
 
 /**
- * The entries of a directory's copies that do not stand in Redis: all after the last one that does, for each entry's hash
- * covers those before it. `lineAt` gives the line of a number in Redis.
+ * Undefined when nothing was decided in what is missing. Of a lost ledger the files of stopped runs alone are made known
+ * again: what else was handed in comes back with its intent lines, or is over.
  */
+export function missedDecisions({ ours, former }: MissingEntries): MissedDecisions | undefined {
+  const all = [...former, ...ours].filter(({ action }) => !NO_DECISIONS.has(action));
+  if (all.length === 0) return undefined;
+  const lasting = all.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
+  const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
+  const stops = [...last.values()].filter(({ action }) => DONE_AGAIN.has(action));
+  const stopped = new Set(stops.map(({ target }) => target));
+  const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
+    ({ action }) => action === 'run.submitted',
+  );
+  return { text: describe(all), all, submitted, stops };
+}
+
+function describe(decisions: readonly AuditRecord[]): string {
+  const shown = decisions
+    .toReversed()
+    .slice(0, SHOWN_MAX)
+    .map(({ number, action, target }) => `${number} ${action} ${target}`);
+  const more =
+    decisions.length > SHOWN_MAX
+      ? [`and ${decisions.length - SHOWN_MAX} more, all of which are in the process log`]
+      : [];
+  return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
+}
+
+/** In the order of their times: where Redis went back before, entries of two times have the same numbers. */
+export function byTime(records: readonly AuditRecord[]): readonly AuditRecord[] {
+  return records.toSorted((one, other) => one.at - other.at || one.number - other.number);
+}
+
+/** The entries of a directory's copies that do not stand in Redis. */
 export async function missingIn(
   copies: readonly AuditRecord[],
-  lineAt: (number: number) => Promise<string | undefined>,
+  lines: AsyncIterable<string>,
 ): Promise<readonly AuditRecord[]> {
-  const sorted = copies.toSorted((one, other) => one.number - other.number);
-  for (let index = sorted.length - 1; index >= 0; index--) {
-    const copy = sorted[index];
-    const line = copy === undefined ? undefined : await lineAt(copy.number);
-    if (line !== undefined && readEntry(line)?.hash === copy?.hash) return sorted.slice(index + 1);
-  }
-  return sorted;
+  const missing = new Map(copies.map((copy) => [copy.hash, copy]));
+  for await (const line of lines) missing.delete(readEntry(line)?.hash ?? '');
+  return [...missing.values()];
 }

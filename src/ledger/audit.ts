@@ -12,6 +12,8 @@ export interface AuditLook {
   readonly at: number;
   readonly instance: string;
   readonly service: string;
+  /** The lost ledger in whose place this one was made; '' for none. */
+  readonly formerInstance: string;
 }
 
 /** The audit log's lines in Redis: it stores them, and what they hold is its writer's (src/audit/). */
@@ -38,20 +40,30 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
   const append = script(APPEND_AUDIT);
   return {
     async look() {
-      const [count, last, at, instance, service] = listOf(await runScript(redis, look, { prefix, args: [] }));
+      const [count, last, at, instance, service, former] = listOf(await runScript(redis, look, { prefix, args: [] }));
       if (instance === '') throw new LedgerFault('there is no ledger in Redis');
       const number = integerOf(count);
       const hash = number === 0 ? BEFORE_FIRST.hash : textOf(last).slice(0, BEFORE_FIRST.hash.length);
-      return { head: { number, hash }, at: integerOf(at), instance: textOf(instance), service: textOf(service) };
+      return {
+        head: { number, hash },
+        at: integerOf(at),
+        instance: textOf(instance),
+        service: textOf(service),
+        formerInstance: textOf(former),
+      };
     },
     async push(line, { number, hash }) {
       return integerOf(await runScript(redis, append, { prefix, args: [number, hash, line] })) === 1;
     },
     lineAt: async (number) => (await redis.lindex(keys.audit, number - 1)) ?? undefined,
     async notNoted(hashes) {
-      if (hashes.length === 0) return [];
-      const isNoted = await redis.smismember(keys.missed, ...hashes);
-      return hashes.filter((_hash, index) => isNoted[index] === 0);
+      const fresh: string[] = [];
+      for (let from = 0; from < hashes.length; from += LINES_PER_PAGE) {
+        const page = hashes.slice(from, from + LINES_PER_PAGE);
+        const isNoted = await redis.smismember(keys.missed, ...page);
+        fresh.push(...page.filter((_hash, index) => isNoted[index] === 0));
+      }
+      return fresh;
     },
     async notePutBack({ number, hash }) {
       await redis.sadd(keys.putBack, `${number} ${hash}`);
@@ -63,7 +75,9 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
       });
     },
     async noteLost(hashes) {
-      await redis.sadd(keys.missed, ...hashes);
+      for (let from = 0; from < hashes.length; from += LINES_PER_PAGE) {
+        await redis.sadd(keys.missed, ...hashes.slice(from, from + LINES_PER_PAGE));
+      }
     },
     async *lines(from) {
       for (let index = from - 1; ; index += LINES_PER_PAGE) {

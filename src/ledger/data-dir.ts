@@ -1,4 +1,4 @@
-import { link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../clock.ts';
@@ -21,6 +21,8 @@ const schema = z.object({
   instance: z.string(),
   /** Of this very file: a copy of it has another. Absent in files of an earlier payrun. */
   inode: z.string().optional(),
+  /** When this very file was made, in ns: a copy may be given an inode that is free again. Empty where it cannot be told. */
+  born: z.string().default(''),
 });
 
 const IDENTITY = 'ledger.json';
@@ -70,7 +72,8 @@ export async function bindDataDir(dataDir: DataDir, instance: string): Promise<D
   const file = await open(draft, 'w', 0o600);
   try {
     const { ino } = await file.stat();
-    await file.writeFile(`${JSON.stringify({ id: dataDir.id, instance, inode: String(ino) })}\n`);
+    const identity = { id: dataDir.id, instance, inode: String(ino), born: await bornAt(file) };
+    await file.writeFile(`${JSON.stringify(identity)}\n`);
     await file.sync();
   } finally {
     await file.close();
@@ -88,6 +91,20 @@ export async function bindDataDir(dataDir: DataDir, instance: string): Promise<D
     isBound: true,
     formerId: null,
   };
+}
+
+const CHANGES_MAX = 1000;
+
+/** Empty where no times of birth are kept: Node may give that of the last change in their place, which goes on. */
+async function bornAt(file: FileHandle): Promise<string> {
+  const first = await file.stat({ bigint: true });
+  for (let changes = 0; changes < CHANGES_MAX; changes++) {
+    await file.chmod(0o600);
+    const { birthtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    if (ctimeNs !== first.ctimeNs)
+      return birthtimeNs === first.birthtimeNs && birthtimeNs > 0n ? String(birthtimeNs) : '';
+  }
+  return '';
 }
 
 /** The same directory under an id of its own: another host uses the present one. */
@@ -134,10 +151,11 @@ interface Identity {
 async function readIdentity(path: string): Promise<Identity | undefined> {
   const target = join(path, IDENTITY);
   try {
-    const { id, instance, inode } = schema.parse(JSON.parse(await readFile(target, 'utf8')));
-    const { ino } = await stat(target);
+    const { id, instance, inode, born } = schema.parse(JSON.parse(await readFile(target, 'utf8')));
+    const { ino, birthtimeNs } = await stat(target, { bigint: true });
     if (inode === undefined) return { id, instance, inode: 'not said' };
-    return { id, instance, inode: inode === String(ino) ? 'its own' : 'another' };
+    const isOwn = inode === String(ino) && (born === '' || born === String(birthtimeNs));
+    return { id, instance, inode: isOwn ? 'its own' : 'another' };
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

@@ -29,6 +29,8 @@ export interface Season {
   readonly missing: readonly string[];
   /** All data directories that may arm. */
   readonly dataDirIds: readonly string[];
+  /** Those that keep the caller's own one waiting, for one of the two has not noted the other. */
+  readonly strangers: readonly string[];
 }
 
 /** A time in which Redis was less durable than it has to be, and which of its settings were; `to` null: still. */
@@ -73,7 +75,8 @@ export interface Head {
   adoptSafety(safety: string): Promise<void>;
   /** The same where it changes limits or approval: the first person proposes it, another one carries it out. */
   adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
-  season(): Promise<Season>;
+  /** `dataDirId`: the one of which is asked who keeps it waiting. */
+  season(dataDirId?: string): Promise<Season>;
   /** Enters a data directory that may arm; from then on no season opens without it. */
   enterDir(dataDirId: string): Promise<void>;
   compare(part: {
@@ -88,7 +91,8 @@ export interface Head {
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   halt(actor: string, reason: string): Promise<void>;
   release(actor: string): Promise<ReleaseResult>;
-  disprove(capability: string, evidence: string): Promise<void>;
+  /** Notes that the service lacks a capability; false when that was known. */
+  disprove(capability: string, evidence: string): Promise<boolean>;
   /** Makes all workers and all operations wait. */
   hold(ms: number): Promise<void>;
   /** Takes places of a shared pace; milliseconds until the first of them. */
@@ -169,7 +173,7 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
       return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
     },
     async disprove(capability, evidence) {
-      await run('disprove', capability, evidence);
+      return (await run('disprove', capability, evidence)) === 1;
     },
     async hold(ms) {
       await run('hold', Math.max(1, Math.ceil(ms)));
@@ -211,8 +215,8 @@ function seasonActs(
   { highestCounter, sawServer }: KnownArmings,
 ): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
   return {
-    async season() {
-      const season = seasonOf(await run('season', highestCounter()));
+    async season(dataDirId = '') {
+      const season = seasonOf(await run('season', highestCounter(), dataDirId));
       sawServer(season.server);
       return season;
     },
@@ -276,12 +280,13 @@ function flag(value: boolean): string {
 }
 
 function seasonOf(reply: unknown): Season {
-  const [open, server, missing, all] = listOf(reply);
+  const [open, server, missing, all, strangers] = listOf(reply);
   return {
     open: integerOf(open) === 1,
     server: textOf(server),
     missing: textsOf(missing),
     dataDirIds: textsOf(all),
+    strangers: textsOf(strangers),
   };
 }
 

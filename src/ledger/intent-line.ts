@@ -17,7 +17,22 @@ export interface IntentLine {
   readonly credentials: string;
 }
 
-const schema = z.strictObject({
+/** That the service began to say yes to a payment request: its quote is never proven dead (design 3, rule 8). */
+export interface AnswerLine {
+  readonly quoteId: string;
+  /** Null where the answer broke off before it named one. */
+  readonly paymentId: string | null;
+}
+
+export type LogLine = IntentLine | AnswerLine;
+
+/** Whether the line is an arming. */
+export function isIntent(line: LogLine): line is IntentLine {
+  return 'armingCounter' in line;
+}
+
+const answer = z.strictObject({ quoteId: z.string().min(1), paymentId: z.string().min(1).nullable() });
+const intent = z.strictObject({
   runId: z.string().min(1),
   line: z.int().positive(),
   fileSha256: z.string(),
@@ -31,15 +46,16 @@ const schema = z.strictObject({
   armedAt: z.int(),
   credentials: z.string(),
 });
+const schema = z.union([intent, answer]);
 
 /** A line of the log: a line end first, so that a torn line before it cannot swallow it; length; checksum; JSON. */
-export function writeIntentLine(line: IntentLine): string {
+export function writeIntentLine(line: LogLine): string {
   const json = JSON.stringify(line);
   return `\n${Buffer.byteLength(json)} ${crc32(json).toString(16).padStart(8, '0')} ${json}`;
 }
 
 /** One line of the log without its line end; undefined when it is damaged. */
-export function readIntentLine(part: string): IntentLine | undefined {
+export function readIntentLine(part: string): LogLine | undefined {
   const match = /^([0-9]+) ([0-9a-f]{8}) (.*)$/.exec(part);
   const json = match?.[3];
   if (match === null || json === undefined) return undefined;

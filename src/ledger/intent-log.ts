@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock, Random } from '../clock.ts';
 import { syncFolder } from './data-dir.ts';
-import { type IntentLine, isOverlong, readIntentLine, writeIntentLine } from './intent-line.ts';
+import {
+  type AnswerLine,
+  type IntentLine,
+  isIntent,
+  isOverlong,
+  type LogLine,
+  readIntentLine,
+  writeIntentLine,
+} from './intent-line.ts';
 
 /** The line is not known to be on disk: nothing may be sent for it. */
 export class IntentLogFault extends Error {
@@ -21,6 +29,8 @@ export class IntentLogFault extends Error {
 export interface IntentLog {
   /** Resolves when the line is synced to disk; throws an IntentLogFault when that is not certain. */
   append(line: IntentLine): Promise<void>;
+  /** Resolves when the line is written: it outlives the process, and a loss of power once the next arming is synced. */
+  noteAnswer(line: AnswerLine): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,7 +47,7 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
   const folder = intentsFolder(dataDir);
   let file: FileHandle | undefined;
   let poisoned: IntentLogFault | undefined;
-  let waiting: { text: string; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  let waiting: { line: LogLine; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let writing: Promise<void> | undefined;
 
   async function openFile(): Promise<FileHandle> {
@@ -50,11 +60,11 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
     return handle;
   }
 
-  async function writeText(text: string): Promise<void> {
+  async function writeLines(lines: readonly LogLine[]): Promise<void> {
     if (poisoned !== undefined) throw poisoned;
     try {
       file ??= await openFile();
-      const bytes = Buffer.from(text);
+      const bytes = Buffer.from(lines.map(writeIntentLine).join(''));
       const { bytesWritten } = await file.write(bytes);
       if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
     } catch (cause) {
@@ -62,6 +72,7 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
       file = undefined;
       throw new IntentLogFault('the intent log could not be written', { poisoned: false, cause });
     }
+    if (!lines.some(isIntent)) return;
     try {
       await file.datasync();
     } catch (cause) {
@@ -75,21 +86,23 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
       const batch = waiting;
       waiting = [];
       try {
-        await writeText(batch.map(({ text }) => text).join(''));
-        for (const line of batch) line.resolve();
+        await writeLines(batch.map(({ line }) => line));
+        for (const { resolve } of batch) resolve();
       } catch (error) {
-        for (const line of batch) line.reject(error);
+        for (const { reject } of batch) reject(error);
       }
     }
     writing = undefined;
   }
 
+  const write = (line: LogLine): Promise<void> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ line, resolve, reject });
+      writing ??= Promise.resolve().then(writeWaiting);
+    });
   return {
-    append: (line) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ text: writeIntentLine(line), resolve, reject });
-        writing ??= Promise.resolve().then(writeWaiting);
-      }),
+    append: write,
+    noteAnswer: write,
     async close() {
       await writing;
       await file?.close();
@@ -120,7 +133,8 @@ export async function highestCounter(dataDir: string): Promise<number> {
       const lines = bytes
         .toString('utf8')
         .split('\n')
-        .flatMap((part) => readIntentLine(part) ?? []);
+        .flatMap((part) => readIntentLine(part) ?? [])
+        .filter(isIntent);
       highest = Math.max(highest, ...lines.map(({ armingCounter }) => armingCounter));
     } finally {
       await file.close();
@@ -133,7 +147,7 @@ export async function highestCounter(dataDir: string): Promise<number> {
  * The lines of an intent log in their order, and `damaged` for one that cannot be read and is not the file's last. The
  * last one may be torn: nothing was sent for it.
  */
-export async function* readIntentFile(file: string): AsyncGenerator<IntentLine | 'damaged'> {
+export async function* readIntentFile(file: string): AsyncGenerator<LogLine | 'damaged'> {
   let torn = '';
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     if (text === '') continue;

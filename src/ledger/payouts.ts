@@ -114,6 +114,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly dropQuote?: DropReason;
   /** When it is due next, in milliseconds from now; left out: not due; `as-it-is`: a note leaves it alone. */
   readonly dueMs?: number | 'as-it-is';
+  /** What people saw to have the reference of a payout that they allow; `id` is '' where nobody else had it. */
+  readonly sawHolder?: { readonly id: string; readonly state: string };
   /** A quote that a breach shows to be spent, for a payout that has none any more. */
   readonly spentQuoteId?: string;
   readonly actor: string;
@@ -134,6 +136,8 @@ export const MOVE_RESULTS = [
   'payment-taken',
   'forbidden',
   'missing',
+  /** In a closed season a payout does not come to an end that frees its reference. */
+  'season',
 ] as const;
 export type MoveResult = (typeof MOVE_RESULTS)[number];
 
@@ -304,6 +308,7 @@ function moveArgument(move: PayoutMove): Record<string, unknown> {
     w: move.dropQuote,
     e: typeof move.dueMs === 'number' ? Math.ceil(move.dueMs) : undefined,
     o: move.dueMs === 'as-it-is' ? true : undefined,
+    ho: move.sawHolder === undefined ? undefined : { i: move.sawHolder.id, s: move.sawHolder.state },
     q2: move.spentQuoteId,
     a: move.actor,
     y: move.reason,

@@ -25,7 +25,7 @@ import { LedgerFault, textsOf } from './script.ts';
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
  *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al two people allowed it beyond them
  *   cx cost limit (debited, arrives, drift in basis points)
- *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason)
+ *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen)
  *   cells code msg   a row that intake refused
  */
 
@@ -196,15 +196,15 @@ function readHistory(fields: Fields): HistoryEntry[] {
 
 function readProposal(text: string | undefined): Proposal | null {
   if (text === undefined) return null;
-  const [word, by = '', at = '', paymentId = '', reason = ''] = text.split(SEPARATOR);
+  const [word, by = '', at = '', paymentId = '', reason = '', seen = ''] = text.split(SEPARATOR);
   const decision = DECISIONS.find((known) => known === word);
   if (decision === undefined) throw new LedgerFault(`a record proposes ${JSON.stringify(word)}`);
-  return { decision, by, at: Number.parseInt(at, 10), paymentId, reason };
+  return { decision, by, at: Number.parseInt(at, 10), paymentId, reason, seen };
 }
 
 /** A proposal as the record keeps it. */
-export function proposalField({ decision, by, at, paymentId, reason }: Proposal): Record<string, string> {
-  return { pr: [decision, by, at, paymentId, reason].join(SEPARATOR) };
+export function proposalField({ decision, by, at, paymentId, reason, seen }: Proposal): Record<string, string> {
+  return { pr: [decision, by, at, paymentId, reason, seen].join(SEPARATOR) };
 }
 
 function readFees(text: string): Money[] {

@@ -4,7 +4,7 @@ import { byTwo } from './by-two.ts';
 import { requireOurs, SCHEMA_VERSION } from './head.ts';
 import type { LedgerKeys } from './keys.ts';
 import { LedgerFault, runScript, script, textsOf } from './script.ts';
-import { ADOPT, FORGET_DIRS, WRITE_OFF } from './scripts/recovery.ts';
+import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from './scripts/recovery.ts';
 
 /** A ledger to be made for data directories whose Redis is gone. */
 export interface Adoption {
@@ -47,10 +47,17 @@ export interface Recovery {
   writeOff(dataDirId: string, actor: string): Promise<WriteOffAnswer>;
   /** Takes the directories that were agreed on out of the season; gives those that keep it closed still. */
   forgetDirs(): Promise<string[]>;
+  /** Makes a run known again that this Redis forgot, by its file (in hexadecimal); its rows come back with it. */
+  restoreRun(run: { id: string; fileSha256: string; contentHash: string }): Promise<void>;
 }
 
 export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
-  const scripts = { adopt: script(ADOPT), writeOff: script(WRITE_OFF), forget: script(FORGET_DIRS) };
+  const scripts = {
+    adopt: script(ADOPT),
+    writeOff: script(WRITE_OFF),
+    forget: script(FORGET_DIRS),
+    restoreRun: script(RESTORE_RUN),
+  };
   const { prefix } = keys;
   const run = async (name: keyof typeof scripts, ...args: (string | number)[]): Promise<string[]> =>
     textsOf(await runScript(redis, scripts[name], { prefix, args }));
@@ -79,6 +86,9 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       return { result: wordOf(words, word), proposedBy, missing };
     },
     forgetDirs: () => run('forget'),
+    async restoreRun({ id, fileSha256, contentHash }) {
+      await runScript(redis, scripts.restoreRun, { prefix, args: [id, fileSha256, contentHash] });
+    },
   };
 }
 

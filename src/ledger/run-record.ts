@@ -35,6 +35,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     createdAt: number('createdAt'),
     createdBy: text('createdBy'),
     recordedAt: time('recordedAt'),
+    isInDoubt: fields.has('restored') || fields.has('doubted'),
     dropper: fields.get('dropper') ?? null,
     submissionKey: fields.get('submissionKey') ?? null,
     currencies: words('currencies'),

@@ -35,6 +35,8 @@ export interface RowRecord {
   readonly referenceHash: string | null;
   /** What a likely duplicate would have in common with it, as 16 hexadecimal digits, and for how long it would be one. */
   readonly likeness?: { readonly hash: string; readonly withinMs: number } | undefined;
+  /** Of a refused row that was sound when it was sent: what a record gets that was restored from an intent log. */
+  readonly sound?: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'> | undefined;
 }
 
 export interface RunEvent {
@@ -173,13 +175,20 @@ function recordArgument(row: RowRecord): Record<string, unknown> {
   return {
     l: String(row.line),
     s: row.state,
-    f: Object.entries(row.fields).flat(),
+    ...contentArgument(row),
     b: row.fields['ben'],
-    a: row.amount?.minor.toString(),
-    c: row.amount?.currency,
-    h: row.referenceHash ?? undefined,
     d: row.likeness?.hash,
     w: row.likeness?.withinMs,
+    k: row.sound === undefined ? undefined : contentArgument(row.sound),
+  };
+}
+
+function contentArgument({ fields, amount, referenceHash }: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'>) {
+  return {
+    f: Object.entries(fields).flat(),
+    a: amount?.minor.toString(),
+    c: amount?.currency,
+    h: referenceHash ?? undefined,
   };
 }
 

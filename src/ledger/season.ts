@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { Head, Season } from './head.ts';
-import type { IntentLine } from './intent-line.ts';
+import { isIntent, type LogLine } from './intent-line.ts';
 import { intentFiles, readIntentFile } from './intent-log.ts';
 import { notePeers, type PeersDeps } from './peers.ts';
 
@@ -102,7 +102,7 @@ async function compareLogs(
   at: { server: string; joins: boolean; peers: readonly string[] },
 ): Promise<{ result: string; strangers: readonly string[] }> {
   const { head, dataDirId } = deps;
-  let part: IntentLine[] = [];
+  let part: LogLine[] = [];
   const compare = async (last: boolean): ReturnType<Head['compare']> => {
     const json = JSON.stringify(part.map(lineArgument));
     part = [];
@@ -131,7 +131,8 @@ function refuseDamaged(file: string): Refusal {
   });
 }
 
-function lineArgument(line: IntentLine): Record<string, unknown> {
+function lineArgument(line: LogLine): Record<string, unknown> {
+  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '' };
   return {
     r: line.runId,
     l: line.line,

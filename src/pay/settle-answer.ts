@@ -32,6 +32,7 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
     armings: isAgain ? payout.armings + 1 : 1,
   });
   deps.log.debug('a payment request was answered', { ...named(payout), class: reading.kind });
+  await noteYes(deps, payout, { reading, quoteId: sent.quote.quoteId });
   switch (reading.kind) {
     case 'accepted':
       await stored(deps, () =>
@@ -69,6 +70,20 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
       await moveUnknown(deps, payout, { sent, reading });
       return 'done';
   }
+}
+
+/** Where the service began to say yes, the intent log has it before Redis, which may go back in time. */
+async function noteYes(
+  deps: PayDeps,
+  payout: Payout,
+  { reading, quoteId }: { reading: PaymentReading; quoteId: string },
+): Promise<void> {
+  const isNamed = reading.kind === 'accepted' || reading.kind === 'breach';
+  if (!isNamed && !(reading.kind === 'unknown' && reading.seen2xx)) return;
+  const paymentId = isNamed ? reading.payment.paymentId : null;
+  await deps.intents.noteAnswer({ quoteId, paymentId }).catch((error: unknown) => {
+    deps.log.warn('the intent log lacks an answer of the service', { ...named(payout), error });
+  });
 }
 
 /**

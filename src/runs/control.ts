@@ -1,5 +1,6 @@
 import type { ReleaseResult } from '../ledger/head.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Log } from '../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { cancelReady } from './cancel-ready.ts';
@@ -101,6 +102,12 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     });
     return;
   }
+  if (result === 'season') {
+    throw new Refusal('Redis was restarted, and not every host has said what it sent.', {
+      exitCode: EXIT.unavailable,
+      remedy: 'Cancel it once the workers run.',
+    });
+  }
   throw refuseCancel(payout, state);
 }
 
@@ -127,6 +134,28 @@ export async function haltAll({ ledger }: Pick<ControlDeps, 'ledger'>, { actor, 
     () => undefined,
     (fault: unknown) => fault,
   );
+}
+
+/**
+ * Notes that the service lacks a capability; true when that is news. It stands on the audit log, whose copies outlive a Redis
+ * that goes back in time.
+ */
+export async function disproveCapability(
+  { ledger, log }: Pick<ControlDeps, 'ledger'> & { readonly log: Log },
+  capability: string,
+  evidence: string,
+): Promise<boolean> {
+  if (!(await ledger.head.disprove(capability, evidence))) return false;
+  const entry = {
+    actor: 'payrun',
+    action: 'capability.disproved',
+    target: capability,
+    details: { reason: evidence },
+  };
+  await ledger.audit.append(entry).catch((error: unknown) => {
+    log.error('that a capability is lacking is not on the audit log', { error });
+  });
+  return true;
 }
 
 /** Proposes to release a halt, or confirms what another person proposed. */

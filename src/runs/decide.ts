@@ -7,8 +7,9 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { isSamePerson } from '../people/same-person.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { notPaidFrom, whyNotDecided } from './decision.ts';
-import { type EvidenceDeps, type Findings, lookUpForPeople, type PaymentFound } from './evidence.ts';
+import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
+import type { OtherOfReference } from './same-reference.ts';
 
 export interface DecideDeps extends EvidenceDeps {
   readonly wake: (runId: string) => Promise<void>;
@@ -45,13 +46,13 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
     proposal !== null &&
     proposal.decision === asked.decision &&
     proposal.paymentId === asked.paymentId &&
-    (findings.otherMovedAt ?? 0) <= proposal.at;
+    proposal.seen === (findings.other?.seen ?? '');
   if (!isConfirmed) {
-    await propose(deps, payout, asked);
+    await propose(deps, payout, { ...asked, seen: findings.other?.seen ?? '' });
     return { result: 'proposed', evidence: findings.words };
   }
   if (isSamePerson(proposal.by, asked.by)) throw refuseSamePerson(payout, proposal.by);
-  await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment });
+  await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, other: findings.other });
   return { result: 'done', evidence: findings.words };
 }
 
@@ -64,14 +65,14 @@ function requireNoContradiction(payout: Payout, { decision }: Asked, findings: F
   }
 }
 
-async function propose(deps: DecideDeps, payout: Payout, asked: Asked): Promise<void> {
-  const { decision, paymentId, by, reason } = asked;
+async function propose(deps: DecideDeps, payout: Payout, asked: Asked & { seen: string }): Promise<void> {
+  const { decision, paymentId, by, reason, seen } = asked;
   const { now } = await deps.ledger.payouts.read(placeOf(payout));
   await moveOrRefuse(deps, payout, {
     actor: by,
     reason,
     dueMs: 'as-it-is',
-    fields: proposalField({ decision, by, at: now, paymentId, reason }),
+    fields: proposalField({ decision, by, at: now, paymentId, reason, seen }),
   });
   await writeAudit(deps, payout, { ...asked, action: `payout.${decision}-proposed` });
 }
@@ -79,10 +80,11 @@ async function propose(deps: DecideDeps, payout: Payout, asked: Asked): Promise<
 interface Agreed extends Asked {
   readonly proposedBy: string;
   readonly found: PaymentFound | undefined;
+  readonly other: OtherOfReference | undefined;
 }
 
 async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
-  const { decision, by, proposedBy, reason, found } = agreed;
+  const { decision, by, proposedBy, reason, found, other } = agreed;
   const people = { actor: `${proposedBy} and ${by}`, reason };
   switch (decision) {
     case 'allow':
@@ -90,6 +92,7 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
         ...people,
         to: 'ready',
         dueMs: 0,
+        ...(other === undefined ? {} : { sawHolder: other.holder }),
         without: ['rc', 'rs', 'qf', ...(payout.reasonCode === 'E_COST_DRIFT' ? ['cx'] : [])],
         fields: payout.reasonCode === 'E_LIMIT' ? { al: '1' } : {},
       });
@@ -102,12 +105,15 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       // It is looked up once more a day later, in case both of them were wrong.
       await moveOrRefuse(deps, payout, {
         ...people,
-        to: 'rejected',
-        dueMs: LOOK_DAILY_MS,
+        ...(payout.quoteId === null ? { to: 'cancelled' } : { to: 'rejected', dueMs: LOOK_DAILY_MS }),
         fields: { rc: 'E_NOT_PAID', rs: reason, ok: '1' },
       });
       break;
     case 'paid':
+      if (found === undefined && isForgotten(payout, agreed.paymentId)) {
+        await moveOrRefuse(deps, payout, { ...people, to: 'completed' });
+        break;
+      }
       if (found === undefined || payout.quoteId === null) throw refuse(payout, 'the payment was not found');
       if (
         (await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
@@ -123,6 +129,8 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
   await writeAudit(deps, payout, { ...agreed, action: `payout.${decision}-confirmed` });
 }
 
+const WHY_NOT_YET = 'Redis was restarted, and not every host has said what it sent; try again once the workers run';
+
 /** Moves the very payout that the people saw, or says that it changed meanwhile. */
 async function moveOrRefuse(
   deps: DecideDeps,
@@ -131,6 +139,7 @@ async function moveOrRefuse(
 ): Promise<void> {
   const { result, state } = await deps.ledger.payouts.move({ ...placeOf(payout), version: payout.version, ...move });
   if (result === 'moved') return;
+  if (result === 'season') throw refuse(payout, WHY_NOT_YET);
   if (result === 'forbidden' && move.to === 'ready') throw refuse(payout, 'its run was cancelled');
   throw refuse(payout, `it has just changed (it is ${state} now)`);
 }

@@ -8,7 +8,7 @@ import { type Decision, type Payout, payoutId } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
-import { NO_OTHER, otherOfReference } from './same-reference.ts';
+import { NO_OTHER, type OtherOfReference, otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -31,8 +31,8 @@ export interface Findings {
   /** The service's clock at the last look-up, or Redis's where it shows none; milliseconds since 1970. */
   readonly date: number;
   readonly quoteGraceMs: number;
-  /** When the payout moved last that has the same reference; a proposal from before it was made on other words. */
-  readonly otherMovedAt?: number;
+  /** The payout that has the same reference, when they want to allow this one. */
+  readonly other?: OtherOfReference;
   readonly words: readonly string[];
 }
 
@@ -51,15 +51,20 @@ export async function lookUpForPeople(
   const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
   if (payout.quoteId !== null) quotes.push(payout.quoteId);
   const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
-  const none = { date: 0, quoteGraceMs: 0, words: [withoutQuote(payout)] };
-  const findings = quotes.length === 0 ? none : await lookUpQuotes(await deps.openPay(), payout, quotes);
-  return { ...findings, words: [...findings.words, ...other.words], otherMovedAt: other.movedAt };
+  const findings =
+    quotes.length > 0
+      ? await lookUpQuotes(await deps.openPay(), payout, quotes)
+      : {
+          date: (await deps.ledger.payouts.read(payout)).now,
+          quoteGraceMs: 0,
+          words: payout.reasonCode === 'E_DIR_LOST' ? [] : ['it was never sent'],
+        };
+  const words = [...findings.words, ...(payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : []), ...other.words];
+  return { ...findings, words, other };
 }
 
-function withoutQuote({ reasonCode }: Payout): string {
-  if (reasonCode !== 'E_DIR_LOST') return 'it was never sent';
-  return 'a data directory that was written off may have sent it, and its quote is not known: look for its reference at the service';
-}
+const SENT_ELSEWHERE =
+  'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
 
 async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
   const words: string[] = [];
@@ -123,12 +128,18 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
     case 'breach':
       return { ...facts, contradiction: `the payment ${paymentId} shows ${reading.evidence}` };
     case 'not-found':
+      if (isForgotten(payout, paymentId)) return { ...facts, words: [payout.reason ?? ''] };
       return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
     case 'nothing':
       if (reading.reason === 'HTTP_400')
         return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
       throw refuseSilence(payout, reading.reason);
   }
+}
+
+/** Whether it is the payment that the service said it made, and does not know any more. */
+export function isForgotten(payout: Payout, paymentId: string): boolean {
+  return payout.reasonCode === 'E_PAYMENT_GONE' && paymentId === (payout.paymentId ?? payout.quoteId);
 }
 
 async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['service']['readPayment']> {

@@ -1,51 +1,81 @@
 import { type MissedDecisions, missedDecisions } from '../audit/missed.ts';
+import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
+import { revokeKey } from '../people/keys.ts';
+import { disableUser } from '../people/users.ts';
+import { Refusal } from '../refusal.ts';
 import { blockBeneficiary } from './block.ts';
-import { cancelRun, haltAll, pauseRun } from './control.ts';
+import { type Control, cancelRun, haltAll, pauseRun } from './control.ts';
 
 const ACTOR = 'payrun';
 
 interface MissedDeps {
   readonly ledger: Ledger;
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
 }
 
 /**
  * Compares this directory's copies of the audit log with Redis, before a season may open. A Redis that forgot what people
- * decided is halted with what is missing; blocks, cancels and pauses are done again at once, for they only stop, and every
- * run that goes on is paused (design 3, rule 4). What was said once is not said again.
+ * decided is halted with what is missing, and every run that goes on is paused. What only stops is done again at once, and
+ * files that were handed in are known again: nobody can tell whether anything of them was sent before their rows are there
+ * (design 3, rule 4). What was said once is not said again.
  */
 export async function redoMissedDecisions(deps: MissedDeps): Promise<void> {
   const { audit } = deps.ledger;
   const missing = await audit.missing();
-  if (missing.length === 0) return;
   const missed = missedDecisions(missing);
   if (missed !== undefined) await stopAndRedo(deps, missed);
-  await audit.noteMissing(missing);
+  await audit.noteMissing([...missing.former, ...missing.ours]);
 }
 
-async function stopAndRedo({ ledger, log }: MissedDeps, missed: MissedDecisions): Promise<void> {
+async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<void> {
+  const { ledger, log } = deps;
   log.error('Redis went back in time: what people decided is missing', { reason: missed.text });
+  for (const { number, action, target } of missed.all) {
+    log.error('a decision is missing in Redis', { reason: `${number} ${action} ${target}` });
+  }
   const reason = `Redis went back in time; ${missed.text}`;
   const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
   if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
-  const again = (what: string): { actor: string; reason: string } => ({ actor: ACTOR, reason: `again: ${what}` });
-  for (const { target, details } of missed.blocked) {
-    await blockBeneficiary({ ledger }, target, again(details['reason'] ?? ''));
+  for (const { target, details } of missed.submitted) {
+    const { fileSha256 = '', contentHash = '' } = details;
+    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });
   }
-  const control = { ledger, wake: async () => {} };
   for (const runId of await ledger.runs.live()) {
-    if (await goesOn(ledger, runId))
-      await pauseRun(control, runId, { actor: ACTOR, reason: 'Redis went back in time' });
+    const control = { actor: ACTOR, reason: 'Redis went back in time' };
+    if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
   }
-  for (const [runs, stop] of [
-    [missed.cancelled, cancelRun],
-    [missed.paused, pauseRun],
-  ] as const) {
-    for (const { target, details } of runs) {
-      if (await canBeStopped(ledger, target)) await stop(control, target, again(details['reason'] ?? ''));
-    }
+  for (const { action, target, details } of missed.stops) {
+    await doAgain(deps, { action, target, control: { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` } });
+  }
+}
+
+const pause: Stop = ({ ledger }, runId, control) => pauseRun({ ledger, wake: async () => {} }, runId, control);
+
+type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;
+
+/** How each act that only stops is done again, by its action on the audit log. */
+const STOPS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
+  ['beneficiary.blocked', (deps, target, control) => blockBeneficiary(deps, target, control)],
+  ['run.cancelled', ({ ledger }, target, control) => cancelRun({ ledger, wake: async () => {} }, target, control)],
+  ['run.paused', pause],
+  ['user.disabled', (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor })],
+  ['capability.disproved', ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason)],
+  ['key.revoked', (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor })],
+]);
+
+/** What this Redis never had, or what is over, has nothing to stop. */
+async function doAgain(
+  deps: MissedDeps,
+  { action, target, control }: { action: string; target: string; control: Control },
+): Promise<void> {
+  try {
+    await STOPS.get(action)?.(deps, target, control);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    deps.log.warn('it was not done again', { reason: `${action} ${target}: ${error.message}` });
   }
 }
 
@@ -53,10 +83,4 @@ async function stopAndRedo({ ledger, log }: MissedDeps, missed: MissedDecisions)
 async function goesOn(ledger: Ledger, runId: string): Promise<boolean> {
   const run = await ledger.runs.read(runId);
   return run !== undefined && (run.state === 'paying' || (run.state === 'paused' && run.startAt !== null));
-}
-
-/** A run that this Redis never had, or that is over, has nothing to stop. */
-async function canBeStopped(ledger: Ledger, runId: string): Promise<boolean> {
-  const run = await ledger.runs.read(runId);
-  return run !== undefined && run.state !== 'finished' && run.state !== 'cancelled';
 }

@@ -19,11 +19,13 @@ const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
 
 export interface OtherOfReference {
   readonly words: readonly string[];
-  /** When that payout moved last, by Redis's clock; 0 when nobody knows, or there is none. */
-  readonly movedAt: number;
+  /** Which payout it is and how it stands, `''` and `''` where there is none. */
+  readonly holder: { readonly id: string; readonly state: string };
+  /** The same after another move of it is another text: what people said of the former does not hold. */
+  readonly seen: string;
 }
 
-export const NO_OTHER: OtherOfReference = { words: [], movedAt: 0 };
+export const NO_OTHER: OtherOfReference = { words: [], holder: { id: '', state: '' }, seen: '' };
 
 /**
  * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
@@ -37,10 +39,12 @@ export async function otherOfReference(
   if (holder === undefined || holder === null || holder === payoutId(payout)) return NO_OTHER;
   const runId = holder.slice(0, holder.lastIndexOf('-'));
   const place = { runId, line: Number(holder.slice(runId.length + 1)) };
-  const [reading, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(runId)]);
+  const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(runId)]);
+  const state = other?.state ?? '';
   return {
-    words: [`payout ${holder} has the same reference and ${standsOf(reading.payout, run)}`],
-    movedAt: reading.payout?.history.at(-1)?.at ?? 0,
+    words: [`payout ${holder} has the same reference and ${standsOf(other, run)}`],
+    holder: { id: holder, state },
+    seen: `${holder} ${state} ${other?.history.length ?? 0}`,
   };
 }
 

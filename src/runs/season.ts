@@ -29,9 +29,13 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const { config, clock, random, log, ledger, lease, durability } = parts;
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
   const season = { head: ledger.head, ...place, clock, random, log };
+  let comparedFor = '';
   const enter = async (arms: boolean): Promise<readonly string[]> => {
     await durability.look(true);
-    await redoMissedDecisions({ ledger, log });
+    const { server } = await ledger.head.season();
+    // A server that goes back in time is another one afterwards.
+    if (server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
+    comparedFor = server;
     return await ensureSeason({ ...season, arms });
   };
   const joinSeason = onceAtATime(() => enter(true));

@@ -92,6 +92,7 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     target: id,
     details: {
       fileSha256: checked.sha256,
+      contentHash: checked.contentHash,
       rows: String(checked.rows),
       ...(dropper === undefined || dropper === '' ? {} : { droppedBy: dropper }),
     },
@@ -153,7 +154,7 @@ async function claimOrTakeOver(
   if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
   if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
   // What was sent may be held too, where a lost host has it.
-  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
+  if (run.isInDoubt || SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   await requireSeason(deps);
   if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
   const { actor } = submission;
@@ -277,7 +278,12 @@ interface Batch {
 async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
   const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
   const limits = await costLimits(deps, judged, maxCostDriftBp);
-  const records = judged.map((row) => recordOf(row, { ...deps.config, costLimit: limits.get(row.line) }));
+  const records = judged.map((row, index) => {
+    const record = recordOf(row, { ...deps.config, costLimit: limits.get(row.line) });
+    const sound = batch[index];
+    if (record.state === 'ready' || sound === undefined || !('reference' in sound)) return record;
+    return { ...record, sound: recordOf(sound, { costLimit: undefined }) };
+  });
   const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
   if (result === 'season') throw refuseRestarted();

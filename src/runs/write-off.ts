@@ -112,8 +112,10 @@ async function doubtOne(
 
 /** One that was sent keeps its reason: it is looked up already, and people cannot allow it. */
 async function doubtHeld(ledger: Ledger, note: PayoutMove): ReturnType<Ledger['payouts']['move']> {
-  const { payout } = await ledger.payouts.read(note);
+  const { payout, now } = await ledger.payouts.read(note);
   const isDone = payout === undefined || payout.reasonCode === 'E_DIR_LOST' || payout.quoteId !== null;
   if (isDone) return { result: 'there', version: 0, state: 'held', badOutcomes: 0 };
-  return await ledger.payouts.move({ ...note, version: payout.version, dueMs: 'as-it-is' });
+  // It may have been armed until now.
+  const fields = { ...note.fields, aa: String(now) };
+  return await ledger.payouts.move({ ...note, fields, version: payout.version, dueMs: 'as-it-is' });
 }

@@ -31,11 +31,11 @@ export async function onSmallDisk(
   }
 }
 
-/** Whole lines of all intent logs of a worker. */
+/** Armings whose lines stand whole in the intent logs of a worker. */
 export function intentLines(rig: Rig, name: string): number {
   const folder = join(rig.folder, name, 'intents');
   const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-  return texts.flatMap((text) => text.split('\n')).filter((line) => line.endsWith('}')).length;
+  return texts.flatMap((text) => text.split('\n')).filter((line) => /"armingCounter".*\}$/.test(line)).length;
 }
 
 export function missingCompiler(): string | undefined {

@@ -84,12 +84,13 @@ export function appendedFile({ dir }: RedisProcess): string {
   return join(folder, names.toSorted().at(-1) ?? '');
 }
 
-/** The lines of the intent logs of all data directories: what may have been sent. */
+/** The armings in the intent logs of all data directories: what may have been sent. */
 export function intentsOf({ folder }: Rig): Record<string, unknown>[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /intents\/.*\.log$/.test(name))
     .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
-    .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>);
+    .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>)
+    .filter((line) => 'armingCounter' in line);
 }
 
 /** Lines of a payout file's text as a file of their own, counted from its first row, the last one included. */

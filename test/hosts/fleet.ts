@@ -122,7 +122,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     },
     book,
     booked: (count) => fleet.until(`${count} payments`, () => book().length >= count),
-    intents: (name) => linesBelow(join(folder, name, 'intents')),
+    intents: (name) => armingsBelow(join(folder, name, 'intents')),
     async nothingSentFor(ms) {
       await delay(SENT_AT_LAST_MS);
       const sent = book().length;
@@ -166,10 +166,10 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   return fleet;
 }
 
-function linesBelow(dir: string): number {
+function armingsBelow(dir: string): number {
   try {
     const files = readdirSync(dir).filter((name) => name.endsWith('.log'));
-    return files.flatMap((name) => readFileSync(join(dir, name), 'utf8').split('\n').filter(Boolean)).length;
+    return files.flatMap((name) => readFileSync(join(dir, name), 'utf8').split('"armingCounter"').slice(1)).length;
   } catch {
     return 0;
   }

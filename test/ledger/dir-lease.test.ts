@@ -1,4 +1,4 @@
-import { cpSync, linkSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -65,6 +65,17 @@ describe('a data directory', () => {
     expect(copy).not.toBe(id);
     expect((await start('two')).id).toBe(copy);
     expect((await start('one')).id).toBe(id);
+  });
+
+  test('that was restored in its place, where the file system gave the copy the inode that had become free, has an id of its own', async () => {
+    const { id } = await start('one');
+    const file = join(folder, 'one/ledger.json');
+    const text = readFileSync(file, 'utf8');
+    const { born } = JSON.parse(text) as { born: string };
+    expect(born).toMatch(/^[0-9]{19}$/);
+    // The file keeps its inode, and says of itself what it said before it was lost: that it was made another time.
+    writeFileSync(file, text.replace(born, String(BigInt(born) - 1n)));
+    expect((await start('one')).id).not.toBe(id);
   });
 
   describe('of which a copy shares all that is on the disk, as one of a cloned machine does,', () => {

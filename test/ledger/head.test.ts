@@ -151,12 +151,12 @@ describe('a halt', () => {
     expect(await head.read()).toMatchObject({ halt: null, releaseBy: null });
   });
 
-  test('keeps its first reason, and a further one voids a release that was proposed', async () => {
+  test('adds a further reason to its first, once, which voids a release that was proposed', async () => {
     const { head } = desk.ledger;
     await head.halt('worker-1', 'first');
     await head.release('anna');
     await head.halt('worker-2', 'second');
-    expect(await head.read()).toMatchObject({ halt: 'first', releaseBy: null });
+    expect(await head.read()).toMatchObject({ halt: 'first; second', releaseBy: null });
     expect(await head.release('ben')).toBe('proposed');
   });
 

@@ -18,7 +18,7 @@ import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { type IntentLine, writeIntentLine } from '../../src/ledger/intent-line.ts';
+import { type IntentLine, isIntent, writeIntentLine } from '../../src/ledger/intent-line.ts';
 import {
   type IntentLog,
   IntentLogFault,
@@ -80,7 +80,7 @@ async function readLog(path: string): Promise<{ lines: IntentLine[]; damaged: bo
   let damaged = false;
   for await (const line of readIntentFile(path)) {
     if (line === 'damaged') damaged = true;
-    else read.push(line);
+    else if (isIntent(line)) read.push(line);
   }
   return { lines: read, damaged };
 }

@@ -143,6 +143,17 @@ describe('recording', () => {
     expect(await recordRows(desk.ledger, runId, rows)).toBe('closed');
   });
 
+  test('of a run that was cancelled meanwhile holds every row that a lost host may have sent', async () => {
+    const rows = freshRows(3);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, rows.slice(0, 1));
+    await desk.ledger.runs.note(runId, { doubted: '1' });
+    await desk.ledger.runs.move(runId, { to: 'cancelled', actor: 'anna', reason: '' });
+    await recordRows(desk.ledger, runId, rows);
+    expect(await linesIn(desk.ledger, runId, 'held')).toEqual([3, 4]);
+    expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
+  });
+
   test.each(['paying', 'awaiting-approval'] as const)(
     'does not end before each row of the file has a record: a run without some goes not to %s',
     async (to) => {
@@ -267,6 +278,21 @@ describe('a reference', () => {
     await sendTo(desk.ledger, allowed, 'completed');
     await movePayout(desk.ledger, place, { to: 'failed' });
     expect((await second(reference)).state).toBe('held');
+  });
+
+  test('is not given to one that people allowed while the other one moved on', async () => {
+    const earlier = await first();
+    const place = await second(earlier.reference);
+    const id = `${earlier.place.runId}-${earlier.place.line}`;
+    for (const sawHolder of [
+      { id, state: 'held' },
+      { id: '', state: '' },
+    ]) {
+      expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolder })).result).toBe('changed');
+    }
+    expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolder: { id, state: 'ready' } })).result).toBe(
+      'moved',
+    );
   });
 
   test('is free again after the time for which references are remembered, but never while its payout is open', async () => {
@@ -394,7 +420,7 @@ describe('submitting a file', () => {
     const [begun = ''] = await desk.ledger.runs.list();
     await desk.ledger.runs.note(begun, { recordedAt: '0', doubted: '1' });
     await expect(submit(pathOf(reordered(text)))).rejects.toThrow('was interrupted');
-    expect(await desk.ledger.runs.list()).toEqual([begun]);
+    expect((await desk.ledger.runs.read(begun))?.state).toBe('recording');
     await desk.ledger.runs.note(begun, { state: 'recording', 'n:held': '1' });
     await expect(submit(pathOf(reordered(text)))).rejects.toThrow('was interrupted');
     expect((await desk.ledger.runs.read(begun))?.state).toBe('recording');

@@ -11,7 +11,8 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ensureSeason, keepSeason } from '../../src/ledger/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
-import type { Payout } from '../../src/payout.ts';
+import type { Payout, PayoutRow } from '../../src/payout.ts';
+import type { IdentityBook } from '../../src/runs/identities.ts';
 import { type Submitted, submitRun } from '../../src/runs/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -137,7 +138,7 @@ async function releaseByTwo(ledger: Ledger): Promise<void> {
   expect(await ledger.head.release('ben')).toBe('released');
 }
 
-function submit(text: string): Promise<Submitted> {
+function submit(text: string, identities?: IdentityBook): Promise<Submitted> {
   const path = join(folder, `payouts-${systemRandom.uuid()}.csv`);
   writeFileSync(path, text);
   const deps = {
@@ -148,6 +149,7 @@ function submit(text: string): Promise<Submitted> {
     config: CONFIG,
     wake: async () => {},
     ensureSeason: () => seasonOf(),
+    identities,
   };
   return submitRun(deps, { path, actor: 'anna', skipInvalid: false });
 }
@@ -394,6 +396,25 @@ describe('a Redis that was restored from before the submit', () => {
     });
     expect(await countersOf(desk.ledger, id)).toEqual(await recount(desk.ledger, id));
     expect(await desk.ledger.runs.read(id)).toMatchObject({ rows: 3, createdBy: 'anna', fileName: /csv/ });
+  });
+
+  test('gets the row of what was sent back, though the service lists its identity no more', async () => {
+    takeCopy();
+    const { id } = await submittedRun(FILE);
+    await armWithLines(id, [3]);
+    await restoreCopy();
+    await seasonOf();
+    const judge = (row: PayoutRow) =>
+      row.line === 2
+        ? row
+        : { line: row.line, cells: {}, amount: row.amount, code: 'E_IDENTITY', message: 'it is not listed' };
+    const check = async () => ({ problems: [], problemsTotal: 0, refused: 0, warnings: [] });
+    await submit(FILE, { check, judge, names: async () => new Map() });
+    expect(await readPayout(desk.ledger, { runId: id, line: 3 })).toMatchObject({
+      state: 'unknown',
+      row: { reference: 'r-2' },
+    });
+    expect(await countersOf(desk.ledger, id)).toEqual(await recount(desk.ledger, id));
   });
 
   test('does not go on by the release alone: a run that comes back while all is halted is not being paid', async () => {

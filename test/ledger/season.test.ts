@@ -221,8 +221,10 @@ describe('a data directory that joins an open season', () => {
   test('may not arm before each other one has noted it on its disk', async () => {
     expect(await joining(sleepless())).toEqual(['dir-a']);
     await expect(armPayout(desk.in('dir-b'), { runId, line: 2 })).rejects.toThrow('season');
+    expect((await desk.ledger.head.season('dir-b')).strangers).toEqual(['dir-a']);
     await noteAll();
     expect(await joining(sleepless())).toEqual([]);
+    expect((await desk.ledger.head.season('dir-b')).strangers).toEqual([]);
     await armPayout(desk.in('dir-b'), { runId, line: 2 });
   });
 

@@ -243,6 +243,40 @@ describe.each(['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT'])('a payout that is held f
   });
 });
 
+describe('a held payout that a lost host may have sent', () => {
+  const DAY_MS = 24 * 60 * 60_000;
+
+  test('is settled as not paid by two people a day later, not before, and is cancelled then', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk, 'E_DIR_LOST');
+    expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
+    const { rig } = desk;
+    const key = `${rig.prefix}:p:${rig.runId}:2`;
+    const [, version] = [await rig.redis.hget(key, 's'), await rig.redis.hget(key, 'v')];
+    const step = (await rig.redis.hget(key, `h${version}`)) ?? '';
+    const heldAt = /\d{13}/.exec(step)?.[0] ?? '';
+    await rig.redis.hset(key, `h${version}`, step.replace(heldAt, String(Number.parseInt(heldAt, 10) - DAY_MS - 1)));
+    expect((await desk.decide('not-paid', 'anna')).result).toBe('proposed');
+    expect((await desk.decide('not-paid', 'bob')).result).toBe('done');
+    expect(await rig.payout()).toMatchObject({ state: 'cancelled', reasonCode: 'E_NOT_PAID' });
+  });
+});
+
+describe('a payment that the service made and forgot', () => {
+  test('is settled as paid by two people who name it, and by no other payment', async () => {
+    const desk = await openDesk();
+    const quote = await holdSent(desk);
+    const { runId } = desk.rig;
+    const gone = { rc: 'E_PAYMENT_GONE', rs: 'the service made the payment and does not know it any more' };
+    const { version } = await desk.rig.payout();
+    await desk.rig.ledger.payouts.move({ runId, line: 2, actor: 'test', reason: '', version, dueMs: 0, fields: gone });
+    expect(await refusalOf(desk.decide('paid', 'anna', 'another'))).toContain('the service knows no payment another');
+    await desk.decide('paid', 'anna', quote);
+    await desk.decide('paid', 'bob', quote);
+    expect(await desk.rig.payout()).toMatchObject({ state: 'completed', paymentId: quote });
+  });
+});
+
 describe('a held payout that was sent', () => {
   test('is settled as not paid by two people after the end of its quote and grace, and confirmed', async () => {
     const desk = await openDesk();

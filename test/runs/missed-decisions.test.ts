@@ -3,12 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock, systemRandom } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
+import { createKey, revokeKey } from '../../src/people/keys.ts';
+import { openPasswords } from '../../src/people/password.ts';
+import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelRun } from '../../src/runs/control.ts';
 import { redoMissedDecisions } from '../../src/runs/missed-decisions.ts';
 import { DATA_DIR, freshRows, newLedger, payingRun } from '../ledger/test-ledger.ts';
+import { CHEAP } from '../people/people-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const BENEFICIARY = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
@@ -51,7 +56,7 @@ async function forgotten(act: () => Promise<unknown>): Promise<void> {
   await putBack();
 }
 
-const redo = () => redoMissedDecisions({ ledger, log: silentLog });
+const redo = () => redoMissedDecisions({ ledger, clock: systemClock, log: silentLog });
 const stateOf = async () => (await ledger.runs.read(runId))?.state;
 
 describe('a Redis that forgot what people decided', () => {
@@ -68,6 +73,49 @@ describe('a Redis that forgot what people decided', () => {
     expect(halt ?? '').toContain(`run.cancelled ${runId}`);
     expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
     expect(await stateOf()).toBe('cancelled');
+  });
+
+  test('keeps users out and keys revoked that people had stopped', async () => {
+    const people = { ledger, clock: systemClock, random: systemRandom, passwords: openPasswords(systemRandom, CHEAP) };
+    await addUser(people, { name: 'anna', role: 'admin', actor: 'anna' });
+    await addUser(people, { name: 'mallory', role: 'maker', actor: 'anna' });
+    await createKey(people, { name: 'erp', role: 'maker', actor: 'anna' });
+    await forgotten(async () => {
+      await disableUser(people, { name: 'mallory', actor: 'anna' });
+      await revokeKey(people, { name: 'erp', actor: 'anna' });
+    });
+    await redo();
+    const { users, keys } = await ledger.people.read();
+    expect(users.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))).toEqual(['mallory']);
+    expect(keys).toEqual([]);
+  });
+
+  test('knows the file of a run again that was handed in, with the rows in any spelling, and nothing of it looks new', async () => {
+    const details = { fileSha256: 'f'.repeat(64), contentHash: 'c'.repeat(64) };
+    await forgotten(() => ledger.audit.append({ actor: 'anna', action: 'run.submitted', target: 'R2', details }));
+    await redo();
+    expect(await ledger.runs.read('R2')).toMatchObject({ state: 'recording', isInDoubt: true, rows: 0 });
+    const claim = { id: 'R3', fileName: 'a.csv', rows: 1, fileTotals: [], createdBy: 'bob' };
+    for (const same of [details, { ...details, fileSha256: 'e'.repeat(64) }]) {
+      expect(await ledger.runs.claim({ ...claim, ...same })).toEqual({ id: 'R2', result: 'known' });
+    }
+  });
+
+  test('is halted for a decision between others that it has, where another directory wrote on before', async () => {
+    const other = openLedger({ redis: server.redis, arming: server.redis }, { prefix, dataDirId: 'dir-b' });
+    await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
+    await other.audit.append({ actor: 'bob', action: 'run.attached', target: runId, details: {} });
+    await ledger.audit.append({ actor: 'anna', action: 'run.attached', target: runId, details: {} });
+    await redo();
+    expect((await ledger.head.read()).halt ?? '').toContain(`beneficiary.blocked ${BENEFICIARY}`);
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+  });
+
+  test('says what is missing where everything is halted already', async () => {
+    await ledger.head.halt('anna', 'the bank called');
+    await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
+    await redo();
+    expect((await ledger.head.read()).halt).toMatch(/^the bank called; .*beneficiary\.blocked/);
   });
 
   test('is halted once for what is missing', async () => {

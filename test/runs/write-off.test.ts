@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import type { Payout } from '../../src/payout.ts';
+import { cancelRun } from '../../src/runs/control.ts';
 import { type WrittenOff, writeOffDataDir } from '../../src/runs/write-off.ts';
 import { armOn, type Host, hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
 import {
@@ -177,6 +178,24 @@ describe('a data directory that two people write off', () => {
       reasonCode: 'E_DIR_LOST',
       quoteId: null,
     });
+  });
+
+  test('doubts what people cancelled since the restart: nothing is given up before it is known who sent it', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(3));
+    const held = { runId, line: 4 };
+    await movePayout(desk.ledger, held, { to: 'held', fields: { rc: 'E_LIMIT', rs: 'above the limit' } });
+    await restart();
+    await cancelRun({ ledger: desk.ledger, wake: async () => {} }, runId, { actor: 'anna', reason: 'wrong month' });
+    for (const move of [
+      { line: 2, to: 'rejected' },
+      { line: 3, to: 'cancelled' },
+      { line: 4, to: 'cancelled' },
+    ] as const) {
+      expect((await movePayout(desk.ledger, { runId, line: move.line }, { to: move.to })).result).toBe('season');
+    }
+    await writeOff('anna');
+    expect(await writeOff('bob')).toMatchObject({ result: 'done', held: 3 });
+    expect(await statesOf(runId)).toEqual(['held', 'held', 'held']);
   });
 
   test('holds rows of a run that is still being recorded, those that come later too', async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { IntentLine } from '../../src/ledger/intent-line.ts';
+import type { AnswerLine, IntentLine } from '../../src/ledger/intent-line.ts';
 import { type IntentLog, IntentLogFault } from '../../src/ledger/intent-log.ts';
 import { latencyMs } from './plan.ts';
 import type { Setting } from './setting.ts';
@@ -7,6 +7,7 @@ import type { Setting } from './setting.ts';
 /** The intent logs of a host: what was written, and whether it survives a loss of power. */
 export interface FakeDisk {
   readonly lines: { readonly line: IntentLine; isSynced: boolean }[];
+  readonly answers: { readonly answer: AnswerLine; isSynced: boolean }[];
   /** The other data directories, as this one has noted them. */
   peers: readonly string[];
 }
@@ -33,6 +34,13 @@ export function openFakeIntents(
         throw new IntentLogFault('not synced', { poisoned: true, cause: 'EIO' });
       }
       written.isSynced = true;
+      for (const one of disk.answers) one.isSynced = true;
+    },
+    async noteAnswer(answer) {
+      await clock.sleep(lag());
+      if (isPoisoned) throw new IntentLogFault('not synced before', { poisoned: true, cause: 'EIO' });
+      if (fault(0.06)) throw new IntentLogFault('not written', { poisoned: false, cause: 'ENOSPC' });
+      disk.answers.push({ answer, isSynced: false });
     },
     close: async () => {},
   };

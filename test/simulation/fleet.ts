@@ -34,7 +34,7 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
   const { dice } = world;
   const hosts: Host[] = [];
   while (hosts.length < plan.hosts)
-    hosts.push({ dataDirId: `dir-${hosts.length + 1}`, disk: { lines: [], peers: [] } });
+    hosts.push({ dataDirId: `dir-${hosts.length + 1}`, disk: { lines: [], answers: [], peers: [] } });
   const processes: Process[] = [];
   let credentials: 'A' | 'B' = 'A';
 
@@ -103,6 +103,8 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
       for (const { actor, host: place } of alive()) if (place === host) kill(actor, 'no power');
       const kept = host.disk.lines.filter(({ isSynced }) => isSynced || dice.chance(0.5));
       host.disk.lines.splice(0, host.disk.lines.length, ...kept);
+      const answers = host.disk.answers.filter(({ isSynced }) => isSynced || dice.chance(0.5));
+      host.disk.answers.splice(0, host.disk.answers.length, ...answers);
     },
     terminate(process) {
       if (process === undefined || process.stopping.signal.aborted) return;

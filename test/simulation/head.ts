@@ -9,7 +9,13 @@ export function readSeason(store: Store, sawCounter = 0): Season {
   if (store.armings < sawCounter) closeSeason(store);
   const missing: string[] = [];
   for (const [dir, server] of store.dirs) if (server !== store.server) missing.push(dir);
-  return { open: store.season === store.server, server: store.server, missing, dataDirIds: [...store.dirs.keys()] };
+  return {
+    open: store.season === store.server,
+    server: store.server,
+    missing,
+    dataDirIds: [...store.dirs.keys()],
+    strangers: [],
+  };
 }
 
 export function enterDir(store: Store, dataDirId: string): void {
@@ -31,11 +37,18 @@ export interface ComparedLine {
   readonly f: string;
 }
 
+/** A quote to which the service began to say yes, and its payment where it was named. */
+export interface ComparedAnswer {
+  readonly y: string;
+  readonly p: string;
+}
+
 export interface Comparison {
   readonly dataDirId: string;
   readonly server: string;
   readonly last: boolean;
   readonly lines: readonly ComparedLine[];
+  readonly answers: readonly ComparedAnswer[];
   /** Directories that this one has noted on its disk. */
   readonly peers: readonly string[];
 }
@@ -65,6 +78,7 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
   if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
   const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
   for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
+  for (const answer of part.answers) restoreAnswer(store, answer);
   store.armings = Math.max(store.armings, ...part.lines.map(({ c }) => c));
   if (!part.last) return { result: 'compared', restored: 0, strangers: [] };
   const { restored } = store;
@@ -113,6 +127,21 @@ function restoreLine(
   if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') setDue(store, entry, { now, ms: 0 });
   else
     applyMove(store, entry, { to: 'unknown', now, actor: 'season', reason: 'restored from an intent log', dueMs: 0 });
+}
+
+/** What the service answered, and this Redis may have forgotten. */
+function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer): void {
+  const owner = store.quotes.get(quote);
+  const entry = owner === undefined ? undefined : store.entries.get(owner);
+  if (owner === undefined || entry === undefined || entry.quote !== quote) return;
+  const isOther = payment !== '' && payment !== quote;
+  if (isOther) disprove(store, 'payment-id-is-quote-id');
+  if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state)) return;
+  entry.more['z2'] = '1';
+  entry.version++;
+  if (!isOther) return;
+  entry.more['pid'] = payment;
+  if (!store.quotes.has(payment)) store.quotes.set(payment, owner);
 }
 
 /** Of two payouts with one reference the one that was armed later has it; the other is a suspected duplicate. */
@@ -188,7 +217,8 @@ function haltRestored(store: Store): void {
 
 export function haltAll(store: Store, reason: string): void {
   store.releaseBy = null;
-  store.halt ??= reason;
+  const isSaid = store.halt !== null && (store.halt.includes(reason) || store.halt.length > 4000);
+  if (!isSaid) store.halt = store.halt === null ? reason : `${store.halt}; ${reason}`;
 }
 
 export function releaseHalt(store: Store, actor: string): ReleaseResult {
@@ -204,8 +234,10 @@ export function releaseHalt(store: Store, actor: string): ReleaseResult {
   return 'released';
 }
 
-export function disprove(store: Store, capability: string): void {
-  if (!store.disproved.includes(capability)) store.disproved.push(capability);
+export function disprove(store: Store, capability: string): boolean {
+  if (store.disproved.includes(capability)) return false;
+  store.disproved.push(capability);
+  return true;
 }
 
 export function holdAll(store: Store, ms: number, now: number): void {

@@ -14,7 +14,7 @@ const TABLE: Readonly<Record<RowState, Readonly<Partial<Record<PayoutState, Guar
   quoted: { armed: 'any', unknown: 'any', accepted: 'any', held: 'any' },
   unknown: { accepted: 'any', ready: 'proven-dead', cancelled: 'proven-dead', held: 'any' },
   rejected: { accepted: 'sent' },
-  held: { ready: 'never-sent', cancelled: 'never-sent', accepted: 'sent', rejected: 'sent' },
+  held: { ready: 'never-sent', cancelled: 'never-sent', accepted: 'sent', rejected: 'sent', completed: 'sent' },
   accepted: { completed: 'any', failed: 'any', returned: 'any', held: 'any' },
   completed: { returned: 'any' },
   failed: {},

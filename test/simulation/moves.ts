@@ -61,6 +61,9 @@ export function movePayout(store: Store, move: PayoutMove, now: number): MoveAns
     store.refusedMoves++;
     return answer('forbidden');
   }
+  const isFreed = to !== entry.state && (to === 'cancelled' || to === 'rejected');
+  if (isFreed && store.season !== store.server) return answer('season');
+  if (!isAsSeen(store, entry, move)) return answer('changed');
   if (!claimPayment(store, entry, move.fields?.['pid'])) return answer('payment-taken');
   if (to === entry.state) return answer('there');
   if (to !== undefined) return answer('moved', changeState(store, entry, { move, to, now }));
@@ -79,6 +82,14 @@ function isAllowed(store: Store, entry: Entry, { move, to }: { move: PayoutMove;
   if (entry.state !== 'held' || to !== 'ready') return true;
   const state = store.runs.get(entry.runId)?.state;
   return state === 'paying' || state === 'paused' || state === 'finished';
+}
+
+/** Whether the payout that has the reference stands as people saw it who allow this one. */
+function isAsSeen(store: Store, entry: Entry, { sawHolder }: PayoutMove): boolean {
+  if (sawHolder === undefined || entry.duplicateOf === null) return true;
+  const holder = store.references.get(entry.duplicateOf);
+  if (holder === undefined || holder === entryId(entry.runId, entry.line)) return sawHolder.id === '';
+  return holder === sawHolder.id && (store.entries.get(holder)?.state ?? '') === sawHolder.state;
 }
 
 /** A payment belongs to one payout; one whose id is its quote's was claimed by the arming. */

@@ -1,6 +1,7 @@
 import { hashReference } from '../../src/intake/reference-hash.ts';
 import { RUN_STATES } from '../../src/payout.ts';
 import {
+  type ComparedAnswer,
   type ComparedLine,
   compareLines,
   disprove,
@@ -92,10 +93,17 @@ export function compare(pair: Pair): void {
     last: dice.chance(0.9),
     peers: dice.chance(0.7) ? DIRS : [],
   };
-  ask(pair, `compare ${JSON.stringify({ ...part, lines })}`, {
-    mine: compareLines(store, { ...part, lines }, now()),
-    theirs: real.ledger.head.compare({ ...part, json: JSON.stringify(lines) }),
+  const quotes = [...pair.quotes, ...lines.map(({ q }) => q)];
+  const answers = quotes.length > 0 && dice.chance(0.5) ? [drawAnswer(pair, quotes)] : [];
+  ask(pair, `compare ${JSON.stringify({ ...part, lines, answers })}`, {
+    mine: compareLines(store, { ...part, lines, answers }, now()),
+    theirs: real.ledger.head.compare({ ...part, json: JSON.stringify([...lines, ...answers]) }),
   });
+}
+
+function drawAnswer({ dice }: Pair, quotes: readonly string[]): ComparedAnswer {
+  const quote = dice.pick(quotes);
+  return { y: quote, p: dice.pick(['', quote, dice.uuid()]) };
 }
 
 function drawLine(pair: Pair): ComparedLine {

@@ -111,11 +111,14 @@ function drawWrites({ dice, quotes }: Pair): Partial<PayoutMove> {
     ...(dice.chance(0.02) ? { rfh: hashReference(`INV-${dice.between(2, 6)}`) } : {}),
     ...(dice.chance(0.04) ? { pid: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() } : {}),
     ...(dice.chance(0.05)
-      ? proposalField({ decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine' })
+      ? proposalField({ decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine', seen: '' })
       : {}),
   };
   return {
     ...(Object.keys(fields).length > 0 ? { fields } : {}),
+    ...(dice.chance(0.1)
+      ? { sawHolder: { id: dice.pick(['', 'run-1-2', 'run-2-3']), state: dice.pick(['', 'ready', 'held']) } }
+      : {}),
     ...(dice.chance(0.1) ? { without: dice.pick([['rc', 'rs'], ['nf'], ['rc', 'rs', 'qf'], ['z2']]) } : {}),
     ...(dice.chance(0.6)
       ? { dueMs: dice.chance(0.1) ? ('as-it-is' as const) : dice.between(0, 4) * HOUR_MS + 0.5 }

@@ -58,9 +58,9 @@ export function payoutOf(entry: Entry): Payout | undefined {
 
 function proposalIn(text: string | undefined): Payout['proposal'] {
   if (text === undefined) return null;
-  const [word, by = '', at = '', paymentId = '', reason = ''] = text.split('\u001f');
+  const [word, by = '', at = '', paymentId = '', reason = '', seen = ''] = text.split('\u001f');
   const decision = DECISIONS.find((known) => known === word);
-  return decision === undefined ? null : { decision, by, at: Number.parseInt(at, 10), paymentId, reason };
+  return decision === undefined ? null : { decision, by, at: Number.parseInt(at, 10), paymentId, reason, seen };
 }
 
 function numberIn(text: string | undefined): number | null {

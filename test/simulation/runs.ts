@@ -84,7 +84,8 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
     if (there.rowHash === null && record.state === 'ready') restoreRow(store, run, { entry: there, record });
     return;
   }
-  const entry = blankEntry(run.id, record.line, isCancelled && record.state === 'ready' ? 'cancelled' : record.state);
+  const isDropped = isCancelled && run.fields['doubted'] === undefined;
+  const entry = blankEntry(run.id, record.line, isDropped && record.state === 'ready' ? 'cancelled' : record.state);
   setRow(entry, record);
   if (record.referenceHash !== null && entry.state === 'ready') {
     const earlier = holderOf(store, record.referenceHash, { own: id, rememberMs, now });
@@ -216,6 +217,7 @@ export function runOf(entry: RunEntry): Run {
     fileTotals: [],
     createdAt: entry.createdAt,
     createdBy: entry.fields['createdBy'] ?? '',
+    isInDoubt: entry.fields['restored'] !== undefined || entry.fields['doubted'] !== undefined,
     recordedAt: entry.fields['recordedAt'] === undefined ? null : number('recordedAt'),
     finishedAt: entry.finishedAt,
     finishedChanges: number('finishedChanges'),

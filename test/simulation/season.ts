@@ -95,12 +95,13 @@ async function notePeers(
 }
 
 async function compare(
-  { head, dataDirId, lines, clock, diskMs }: SeasonParts,
+  { head, dataDirId, disk, lines, clock, diskMs }: SeasonParts,
   { server, joins, peers }: { server: string; joins: boolean; peers: readonly string[] },
 ): Promise<Compared> {
   const compared = lines().map(argumentOf);
   await clock.sleep(diskMs());
-  return await head.compare({ dataDirId: joins ? dataDirId : '', server, last: true, lines: compared, peers });
+  const answers = disk.answers.map(({ answer }) => ({ y: answer.quoteId, p: answer.paymentId ?? '' }));
+  return await head.compare({ dataDirId: joins ? dataDirId : '', server, last: true, lines: compared, answers, peers });
 }
 
 function argumentOf({ line }: FakeDisk['lines'][number]): ComparedLine {

@@ -9,7 +9,7 @@ import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import { CAPABILITIES } from '../../src/config.ts';
 import { hashReference } from '../../src/intake/reference-hash.ts';
 import { hashRow } from '../../src/intake/row-hash.ts';
-import type { IntentLine } from '../../src/ledger/intent-line.ts';
+import { type IntentLine, isIntent } from '../../src/ledger/intent-line.ts';
 import { type IntentLog, intentFiles, openIntentLog, readIntentFile } from '../../src/ledger/intent-log.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
@@ -161,7 +161,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
       for (const file of await intentFiles(dataDir)) {
         for await (const line of readIntentFile(file)) {
           if (line === 'damaged') throw new Error('an intent log is damaged');
-          lines.push(line);
+          if (isIntent(line)) lines.push(line);
         }
       }
       return lines;

@@ -263,7 +263,7 @@ async function openSite() {
   const { ledger } = rig.app;
   await recordRun(ledger, { id: 'pays', lines: [2, 3, 4, 5] });
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
-  const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate' } as const;
+  const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
   await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, proposalField(proposal));
   await armPayout(ledger, { runId: 'pays', line: 4 }, 'quote-4');
   await movePayout(ledger, { runId: 'pays', line: 4 }, 'unknown', 'held');

@@ -300,6 +300,7 @@ async function proposePaid({ ledger }: App, place: { runId: string; line: number
     decision: 'paid',
     by: 'zoe',
     at: 1,
+    seen: '',
     paymentId: `p-${place.line}`,
     reason: 'the bank says so',
   } as const;

@@ -2,6 +2,7 @@ import { systemRandom } from '../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../config.ts';
 import { type DataDir, openDataDir } from '../../ledger/data-dir.ts';
 import { readDisk } from '../../ledger/disk.ts';
+import { isIntent } from '../../ledger/intent-line.ts';
 import { intentFiles, readIntentFile } from '../../ledger/intent-log.ts';
 import { describeCapabilities, readCapabilities } from './capability-check.ts';
 import { type Check, type Finding, type Found, isAtLeast, openChecks } from './check.ts';
@@ -67,7 +68,7 @@ async function checkIntentLogs({ dataDir }: Config): Promise<Found> {
   let armings = 0;
   for (const file of await intentFiles(dataDir)) {
     for await (const line of readIntentFile(file)) {
-      if (line !== 'damaged') armings++;
+      if (line !== 'damaged') armings += isIntent(line) ? 1 : 0;
       else if (damaged.at(-1) !== file) damaged.push(file);
     }
   }

@@ -56,7 +56,14 @@ function compareSafety(facts: HeadFacts, safety: string): Found {
 
 async function checkSeason({ head }: Ledger, { isNew, folder }: { isNew: boolean; folder: DataDir }): Promise<Found> {
   if (isNew) return { found: 'begins with the first run' };
-  const { open, missing } = await head.season();
+  const { open, missing, strangers } = await head.season(folder.id);
+  if (open && strangers.length > 0) {
+    return {
+      found: `open, and nothing is sent from this data directory yet: ${strangers.length} others have to note it (${strangers.join(', ')})`,
+      remedy:
+        'Start a worker on each of them. One that does not come back, as after a move of this directory to another disk, is given up by two people: "payrun write-off ID".',
+    };
+  }
   if (open) return { found: 'open' };
   const others = missing.filter((id) => id !== folder.id);
   if (others.length === 0) {

@@ -4,11 +4,12 @@ import { LUA_PRELUDE } from './prelude.ts';
  * The end of the audit log, Redis's time, and which ledger it is.
  *
  * KEYS[1] prefix
- * Returns [number of entries, last line or '', time, instance or '', service or ''].
+ * Returns [number of entries, last line or '', time, instance or '', service or '', the lost ledger that it was adopted for or ''].
  */
 export const LOOK_AUDIT = `${LUA_PRELUDE}
-local head = redis.call('HMGET', HEAD, 'instance', 'service')
-return { redis.call('LLEN', AUDIT), redis.call('LINDEX', AUDIT, -1) or '', text(now()), head[1] or '', head[2] or '' }
+local head = redis.call('HMGET', HEAD, 'instance', 'service', 'adopted')
+return { redis.call('LLEN', AUDIT), redis.call('LINDEX', AUDIT, -1) or '', text(now()), head[1] or '', head[2] or '',
+  head[3] or '' }
 `;
 
 /**

@@ -30,6 +30,9 @@ if ARGV[7] == '1' and tonumber(head[2]) < tonumber(ARGV[3]) then redis.call('HSE
 return { 'opened', head[1], '' }
 `;
 
+/** Of reasons after each other, above which none is added. */
+const HALT_CHARACTERS_MAX = 4000;
+
 /**
  * Halts everything, or releases it by two people.
  *
@@ -37,13 +40,15 @@ return { 'opened', head[1], '' }
  * ARGV[1] 'halt' | 'release'; ARGV[2] actor; ARGV[3] the reason of a halt; of a release, who has proposed it, as the caller
  *         saw, or ''
  * Returns ['halted' | 'proposed' | 'seen' | 'released' | 'not-halted' | 'season', who has proposed it]: 'seen' when somebody
- * else than ARGV[3] has proposed it, 'season' because nobody knows in a closed one what a release would let go.
+ * else than ARGV[3] has proposed it, 'season' because nobody knows in a closed one what a release would let go. A second reason
+ * to halt is added to the first.
  */
 export const HALT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy')
 if ARGV[1] == 'halt' then
   redis.call('HDEL', HEAD, 'releaseBy')
-  redis.call('HSET', HEAD, 'halt', head[1] or ARGV[3])
+  local isSaid = head[1] and (string.find(head[1], ARGV[3], 1, true) or #head[1] > ${HALT_CHARACTERS_MAX})
+  redis.call('HSET', HEAD, 'halt', isSaid and head[1] or head[1] and head[1] .. '; ' .. ARGV[3] or ARGV[3])
   return { 'halted' }
 end
 if not head[1] then return { 'not-halted' } end
@@ -61,13 +66,10 @@ return { 'released', head[2] }
  * Notes that a capability of the service was seen not to hold; from then on no quote is proven dead.
  *
  * KEYS[1] prefix; ARGV[1] capability; ARGV[2] evidence
+ * Returns 1, or 0 when that was known.
  */
 export const DISPROVE = `${LUA_PRELUDE}
-local known = redis.call('HGET', HEAD, 'disproved') or ''
-if not string.find(',' .. known .. ',', ',' .. ARGV[1] .. ',', 1, true) then
-  redis.call('HSET', HEAD, 'disproved', known == '' and ARGV[1] or known .. ',' .. ARGV[1], 'evidence:' .. ARGV[1], ARGV[2])
-end
-return 1
+return disprove(ARGV[1], ARGV[2]) and 1 or 0
 `;
 
 /**

@@ -7,11 +7,13 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * ARGV[1] JSON array of { r run, l line, v version or nil, q quote id that the payout must have or nil, t to (nil: a
  *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, w why the quote is dropped
  *         ('not-sent' or 'proven-dead') or nil, e due after ms or nil, o true to leave the due time of a note as it is,
+ *         ho what people saw to have the reference of a payout that they allow, { i its id or '', s its state }, or nil,
  *         q2 a quote that a breach shows to be spent, a actor, y reason, g the service's exchange, f fields to set,
  *         x names of fields to delete, n how many outcomes of the run's payments are remembered or nil }
  * Returns for each ['moved', version, state, bad ones among the run's last outcomes], or [refusal, version, state].
  *
- * Invariant: only moves of the table are made; anything else is refused and counted in the head.
+ * Invariant: only moves of the table are made; anything else is refused and counted in the head. In a closed season no
+ * payout comes to an end in which its reference is free: another host may have sent it (design 3, rule 4).
  */
 export const MOVE = `${LUA_PRELUDE}${LUA_SUMS}
 local at = now()
@@ -44,6 +46,23 @@ local function isAllowed(e, p, to)
     return state == 'paying' or state == 'paused' or state == 'finished'
   end
   return true
+end
+
+-- Whether the payout that has the reference of this one stands as people saw it: it may be paid meanwhile.
+local function isAsSeen(e, p)
+  local hash = e.ho and redis.call('HGET', p.key, 'rfh')
+  if not hash then return true end
+  local holder = redis.call('HGET', referencesKey(hash), hash)
+  if not holder or holder == p.run .. '-' .. p.line then return e.ho.i == '' end
+  local run, line = string.match(holder, '^(.*)%-(%d+)$')
+  return holder == e.ho.i and (redis.call('HGET', payoutKey(run, line), 's') or '') == e.ho.s
+end
+
+local isOpen
+local function mayBeSentElsewhere(to)
+  if to ~= 'cancelled' and to ~= 'rejected' then return false end
+  if isOpen == nil then isOpen = redis.call('HGET', HEAD, 'season') == serverNow() end
+  return not isOpen
 end
 
 -- A duplicate that a person allowed is the one that its reference stands for from now on.
@@ -101,6 +120,10 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   elseif to and to ~= p.state and not isAllowed(e, p, to) then
     redis.call('HINCRBY', HEAD, 'refusedMoves', 1)
     answers[i] = { 'forbidden', p.version, p.state }
+  elseif to and to ~= p.state and mayBeSentElsewhere(to) then
+    answers[i] = { 'season', p.version, p.state }
+  elseif not isAsSeen(e, p) then
+    answers[i] = { 'changed', p.version, p.state }
   elseif e.f and e.f.pid and not claimPayment(e, p) then
     answers[i] = { 'payment-taken', p.version, p.state }
   elseif not to then

@@ -151,6 +151,14 @@ local function closeSeason()
   for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
 end
 
+-- Notes that a capability of the service was seen not to hold; false when that was known.
+local function disprove(capability, evidence)
+  local known = redis.call('HGET', HEAD, 'disproved') or ''
+  if string.find(',' .. known .. ',', ',' .. capability .. ',', 1, true) then return false end
+  redis.call('HSET', HEAD, 'disproved', known == '' and capability or known .. ',' .. capability, 'evidence:' .. capability, evidence)
+  return true
+end
+
 -- Whether a run goes on, or will by itself at its time, unless somebody pauses it.
 local function goesOn(run)
   local f = redis.call('HMGET', runKey(run), 'state', 'startAt')

@@ -6,14 +6,15 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] ms for which references are remembered; ARGV[3] JSON array of { l line, s state (ready or
  *         refused), f names and values of fields, b beneficiary or nil, a amount in minor units or nil, c currency or nil, h hash of the folded reference or nil, d hash
- *         of what a likely duplicate has in common or nil, w ms within which it is one }
+ *         of what a likely duplicate has in common or nil, w ms within which it is one, k f, a, c and h of a refused row that could be
+ *         paid, for a record that was restored, or nil }
  * Returns 'recorded', 'closed' when the run is not being recorded any more or was purged, or 'season' in a closed season.
  *
  * Invariant: a record that is there stays as it is, so recording may be run again; only a record that was restored
  * from an intent log, which lacks its row, is given the row. A reference that an earlier payout has not given free
  * (design 6) makes the new payout held, with a link to the earlier one; so does a payout of the same beneficiary, amount
- * and currency within `w`. The rows of a run that was cancelled while it was
- * being recorded are recorded as cancelled: none of them is lost.
+ * and currency within `w`. The rows of a run that was cancelled while it was being recorded are recorded as cancelled, or as
+ * held where a lost host may have sent them: none of them is lost.
  */
 export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
 local run = ARGV[1]
@@ -85,14 +86,17 @@ local hasRecorded = false
 for _, row in ipairs(cjson.decode(ARGV[3])) do
   local key, id, set = payoutKey(run, row.l), run .. '-' .. row.l, row.f
   local there = redis.call('HMGET', key, 's', 'rh')
-  if there[1] and not there[2] and row.s == 'ready' then
-    redis.call('HSET', key, unpack(set))
-    add(rk, 'm:' .. row.c .. ':' .. OUTCOME[there[1]], row.a)
-    redis.call('HSETNX', referencesKey(row.h), row.h, id)
+  local sent = row.s == 'ready' and row or row.k
+  if there[1] and not there[2] and sent then
+    redis.call('HSET', key, unpack(sent.f))
+    add(rk, 'm:' .. sent.c .. ':' .. OUTCOME[there[1]], sent.a)
+    redis.call('HSETNX', referencesKey(sent.h), sent.h, id)
   elseif not there[1] then
     hasRecorded = true
-    local state = (isCancelled and row.s == 'ready') and 'cancelled' or row.s
-    if state == 'ready' then
+    local state = row.s
+    if state == 'ready' and isCancelled and not recording[2] then
+      state = 'cancelled'
+    elseif state == 'ready' then
       local code, reason = whyHeld(row, id)
       if code then
         state = 'held'

@@ -49,6 +49,25 @@ redis.call('DEL', key)
 return { 'adopted', by }
 `;
 
+/**
+ * Makes a run known again of which only the audit log knows: a stub that its file fills when it comes again. While it has no
+ * rows, its content is no new one.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''
+ * Returns 1 when it was made, 0 where the run or its content is known.
+ */
+export const RESTORE_RUN = `${LUA_PRELUDE}
+local run, file, content = ARGV[1], ARGV[2], ARGV[3]
+if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return 0 end
+if redis.call('HEXISTS', FILES, file) == 1 or redis.call('HEXISTS', CONTENTS, content) == 1 then return 0 end
+local at = text(now())
+redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', at, 'changes', 1, 'fileSha256', file, 'restored', '1')
+redis.call('HSET', FILES, file, run)
+if content ~= '' then redis.call('HSET', CONTENTS, content, run) end
+redis.call('ZADD', RUNS, at, run)
+return 1
+`;
+
 const LUA_WRITE_OFF = `${LUA_PROPOSALS}
 local server = serverNow()
 local function propose(dir, by, agreed)

@@ -41,10 +41,12 @@ end
 /**
  * Tells whether this server is in its season, and which data directories have yet to compare their intent logs for it.
  *
- * KEYS[1] prefix; ARGV[1] the highest arming counter that the caller ever saw: below it, the season is closed here
- * Returns [open 1 | 0, server, directories that have yet to compare, all directories].
+ * KEYS[1] prefix; ARGV[1] the highest arming counter that the caller ever saw: below it, the season is closed here; ARGV[2] a
+ *         data directory, or ''
+ * Returns [open 1 | 0, server, directories that have yet to compare, all directories, those that keep ARGV[2] waiting: they
+ * have not noted it, or it has not noted them].
  */
-export const READ_SEASON = `${LUA_PRELUDE}
+export const READ_SEASON = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
 if tonumber(redis.call('HGET', HEAD, 'armings') or '0') < tonumber(ARGV[1]) then closeSeason() end
 local missing, all = {}, {}
@@ -53,7 +55,9 @@ for i = 1, #dirs, 2 do
   all[#all + 1] = dirs[i]
   if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
 end
-return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing, all }
+local isWaiting = ARGV[2] ~= '' and (redis.call('HGET', DIRS, ARGV[2]) or server) ~= server
+return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing, all,
+  isWaiting and strangersOf(ARGV[2], server) or {} }
 `;
 
 /**
@@ -63,7 +67,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * KEYS[1] prefix
  * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with
  *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, h hash of the reference, q quote, x expiry or '', k attempt,
- *         c arming counter, o owner, t time armed, f credentials }; ARGV[5] JSON array of the directories that this one has
+ *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
+ *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has
  *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
  * Returns ['compared' | 'open' | 'changed' | 'unnoted', lines restored in all, directories that have not noted this one...].
  *
@@ -71,7 +76,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
  * forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
  * is possible again; what people gave up with a directory stays held. No directory may arm before each other one that
- * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it.
+ * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it. A quote to which the
+ * service said yes is never proven dead.
  */
 export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
@@ -161,10 +167,31 @@ local function restore(e)
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
 
+local function isInDoubt(state)
+  return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
+end
+
+-- What the service answered, and this Redis may have forgotten.
+local function restoreAnswer(e)
+  local owner = redis.call('HGET', quotesKey(e.y), e.y)
+  local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
+  local p = run and load(run, line)
+  if not p or p.quote ~= e.y then return end
+  if e.p ~= '' and e.p ~= e.y then disprove('payment-id-is-quote-id', 'payout ' .. owner) end
+  if not isInDoubt(p.state) then return end
+  redis.call('HSET', p.key, 'z2', '1', 'v', text(p.version + 1))
+  if e.p == '' or e.p == e.y then return end
+  redis.call('HSET', p.key, 'pid', e.p)
+  redis.call('HSETNX', quotesKey(e.p), e.p, owner)
+end
+
 local highest = math.max(tonumber(redis.call('HGET', HEAD, 'armings') or '0'), tonumber(ARGV[6]))
 for _, e in ipairs(cjson.decode(ARGV[4])) do
-  restore(e)
-  if e.c > highest then highest = e.c end
+  if e.y then restoreAnswer(e)
+  else
+    restore(e)
+    if e.c > highest then highest = e.c end
+  end
 end
 redis.call('HSET', HEAD, 'armings', highest)
 if ARGV[3] ~= '1' then return { 'compared', 0 } end
