@@ -154,9 +154,16 @@ export function arm(redis: Redis, which: Which, quote: number): Redis {
   return move(armed, which, { state: 'unknown', quote, counter });
 }
 
-export function cancelRun(redis: Redis, which: Which): Redis {
+/** Whether a payout may come to an end in which its reference is free: another host may have sent it. */
+export function mayEnd({ season, server }: Redis, { nothingEndsInClosedSeason }: Rules): boolean {
+  return season === server || !nothingEndsInClosedSeason;
+}
+
+/** The run is over at once; its payout as soon as it may end. */
+export function cancelRun(redis: Redis, which: Which, rules: Rules): Redis {
   const cancelled = setRun(redis, which, 'cancelled');
-  return redis.payouts[which].state === 'ready' ? move(cancelled, which, { state: 'cancelled' }) : cancelled;
+  const isReady = redis.payouts[which].state === 'ready';
+  return isReady && mayEnd(redis, rules) ? move(cancelled, which, { state: 'cancelled' }) : cancelled;
 }
 
 /** MOVE, held -> ready: what two people allowed. */

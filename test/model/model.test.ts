@@ -10,7 +10,7 @@ const RULES: Rules = {
   decisionsAreCompared: true,
   copyGetsNewId: true,
   writeOffDoubtsHeld: true,
-  writeOffDoubtsCancelled: true,
+  nothingEndsInClosedSeason: true,
   doubtVoidsProposal: true,
   everyEntryIsCompared: true,
   allowingComparesOther: true,
@@ -80,7 +80,7 @@ const WITHOUT: readonly (readonly [keyof Rules, keyof typeof ROOMS, string])[] =
   ['copyGetsNewId', 'a directory that is copied', 'paid twice'],
   ['writeOffDoubtsHeld', 'a host that is lost, and people who allow', 'paid twice'],
   ['doubtVoidsProposal', 'a host that is lost, and people who allow', 'paid twice'],
-  ['writeOffDoubtsCancelled', 'a host that is lost, and a cancelled run', 'paid twice'],
+  ['nothingEndsInClosedSeason', 'a host that is lost, and a cancelled run', 'paid twice'],
   ['everyEntryIsCompared', 'decisions at two hosts', 'what people stopped is paid'],
   ['allowingComparesOther', 'two people who allow', 'paid twice'],
 ];

@@ -1,4 +1,16 @@
-import { allow, cancelRun, handIn, move, other, PAYOUTS, put, type Redis, setRun, type Which } from './ledger.ts';
+import {
+  allow,
+  cancelRun,
+  handIn,
+  mayEnd,
+  move,
+  other,
+  PAYOUTS,
+  put,
+  type Redis,
+  setRun,
+  type Which,
+} from './ledger.ts';
 import type { Rules } from './rules.ts';
 import { append, giveUp, type Host, mayBothBePaid } from './season.ts';
 import { type Act, type Left, payments, spend, type Truth, type World } from './state.ts';
@@ -50,7 +62,7 @@ export function decisions(world: World, rules: Rules): Act[] {
     acts.push(['two people release', { ...world, redis: { ...redis, isHalted: false }, truth: { ...truth, halted } }]);
   }
   for (const which of PAYOUTS)
-    acts.push(...handingIn(world, which), ...stopping(world, which), ...allowing(world, which, rules));
+    acts.push(...handingIn(world, which), ...stopping(world, which, rules), ...allowing(world, which, rules));
   for (const id of Object.keys(redis.dirs)) acts.push(...givingUp(world, id, rules));
   return acts;
 }
@@ -83,7 +95,7 @@ function mayHandIn(world: World, which: Which): boolean {
   return redis.runs[which] === 'stub' || !truth.hasGivenUp || !isUnknown || payments(world) === 0;
 }
 
-function stopping(world: World, which: Which): Act[] {
+function stopping(world: World, which: Which, rules: Rules): Act[] {
   const { redis, left, truth } = world;
   const run = redis.runs[which];
   const { state, quote, why } = redis.payouts[which];
@@ -93,11 +105,16 @@ function stopping(world: World, which: Which): Act[] {
   if (left.cancels > 0 && run !== 'absent' && run !== 'cancelled') {
     const stands = (hash: number): Partial<Truth> => ({ cancelled: put(truth.cancelled, which, hash) });
     acts.push(
-      ...decide(world, { act: `cancel run ${which + 1}`, kind: 'cancels', redis: cancelRun(redis, which), stands }),
+      ...decide(world, {
+        act: `cancel run ${which + 1}`,
+        kind: 'cancels',
+        redis: cancelRun(redis, which, rules),
+        stands,
+      }),
     );
   }
   const dropped = move(redis, which, { state: 'cancelled' });
-  if (left.drops > 0 && state === 'held' && quote === 0 && why !== 'lost')
+  if (left.drops > 0 && state === 'held' && quote === 0 && why !== 'lost' && mayEnd(redis, rules))
     acts.push(...decide(world, { act: `drop payout ${which + 1}`, kind: 'drops', redis: dropped }));
   return acts;
 }

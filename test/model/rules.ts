@@ -18,10 +18,10 @@ export interface Rules {
   readonly copyGetsNewId: boolean;
   /** A write-off puts in doubt what is held and was never sent. */
   readonly writeOffDoubtsHeld: boolean;
-  /** A write-off voids what was proposed before, on the words that a payout was never sent. */
+  /** A write-off voids what was proposed before, on the words that a payout was never sent. Not so yet in src/runs/write-off.ts. */
   readonly doubtVoidsProposal: boolean;
-  /** A write-off puts in doubt what was cancelled and was never sent, since the copy came back. */
-  readonly writeOffDoubtsCancelled: boolean;
+  /** In a closed season no payout comes to an end that frees its reference. */
+  readonly nothingEndsInClosedSeason: boolean;
   /** An entry of the audit log is missing wherever another one has its place, and not only after the last one that stands. */
   readonly everyEntryIsCompared: boolean;
   /** Allowing is refused when the other payout has moved since it was looked at. */

@@ -41,7 +41,8 @@ export function redoMissed(redis: Redis, host: Host, rules: Rules): Redis {
   if (missing.some(({ act }) => act === 'block')) redone = { ...redone, isBlocked: true };
   for (const which of PAYOUTS) {
     const isThere = redone.runs[which] !== 'absent';
-    if (isThere && missing.some(({ act }) => act === `cancel run ${which + 1}`)) redone = cancelRun(redone, which);
+    if (isThere && missing.some(({ act }) => act === `cancel run ${which + 1}`))
+      redone = cancelRun(redone, which, rules);
   }
   return redone;
 }
@@ -124,7 +125,6 @@ function doubt(redis: Redis, which: Which, rules: Rules): Redis {
   const { state, quote, why, proposal } = redis.payouts[which];
   const lost = { state: 'held', why: 'lost' } as const;
   if (state === 'unknown' || state === 'ready') return move(redis, which, lost);
-  if (state === 'cancelled' && rules.writeOffDoubtsCancelled) return move(redis, which, lost);
   if (state !== 'held' || quote !== 0 || why === 'lost' || !rules.writeOffDoubtsHeld) return redis;
   return rules.doubtVoidsProposal ? move(redis, which, lost) : move(redis, which, { ...lost, proposal });
 }

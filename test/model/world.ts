@@ -1,4 +1,4 @@
-import { arm, armRefusal, move, PAYOUTS, type Redis, type Which } from './ledger.ts';
+import { arm, armRefusal, mayEnd, move, PAYOUTS, type Redis, type Which } from './ledger.ts';
 import { decisions } from './people.ts';
 import type { Rules } from './rules.ts';
 import { compare, type Host, noteAll, redoMissed } from './season.ts';
@@ -18,10 +18,13 @@ function work(world: World, rules: Rules): Act[] {
     const name = `payout ${which + 1}`;
     const to = (moved: Redis): World => ({ ...world, redis: moved });
     if (state === 'ready') acts.push(...turn(world, which, rules));
-    if (state === 'ready' && left.refusals > 0 && redis.runs[which] === 'paying')
+    const ends = state === 'ready' && mayEnd(redis, rules);
+    if (ends && redis.runs[which] === 'cancelled')
+      acts.push([`${name} is cancelled with its run`, to(move(redis, which, { state: 'cancelled' }))]);
+    if (ends && left.refusals > 0 && redis.runs[which] === 'paying')
       acts.push([`${name} is refused at its quote`, spend(to(move(redis, which, { state: 'rejected' })), 'refusals')]);
     const isSeen = redis.runs[which] !== 'stub' && quote !== 0;
-    if (isSeen && (state === 'unknown' || state === 'held')) acts.push(...lookUp(world, which));
+    if (isSeen && (state === 'unknown' || state === 'held')) acts.push(...lookUp(world, which, rules));
   }
   for (const [index, host] of world.hosts.entries()) acts.push(...season(world, { host, index }, rules));
   return acts;
@@ -65,20 +68,17 @@ function send(world: World, which: Which, { index, isPaid }: { index: number; is
 }
 
 /** A look-up finds what there is; what is not there is proven dead. */
-function lookUp(world: World, which: Which): Act[] {
+function lookUp(world: World, which: Which, rules: Rules): Act[] {
   const { redis, truth } = world;
   const { quote, state } = redis.payouts[which];
   const found = truth.quotes[quote - 1] === true;
   const name = `payout ${which + 1} is looked up: ${found ? 'found' : 'not found'}`;
   if (found) return [[name, { ...world, redis: move(redis, which, { state: 'accepted' }) }]];
-  if (state === 'held')
-    return [
-      [
-        `two people say that payout ${which + 1} was not paid`,
-        { ...world, redis: move(redis, which, { state: 'rejected' }) },
-      ],
-    ];
-  const to = redis.runs[which] === 'cancelled' ? 'cancelled' : 'ready';
+  const isOver = state === 'held' || redis.runs[which] === 'cancelled';
+  if (isOver && !mayEnd(redis, rules)) return [];
+  const rejected = { ...world, redis: move(redis, which, { state: 'rejected' }) };
+  if (state === 'held') return [[`two people say that payout ${which + 1} was not paid`, rejected]];
+  const to = isOver ? 'cancelled' : 'ready';
   return [[name, { ...world, redis: move(redis, which, { state: to, quote: 0 }) }]];
 }
 
