@@ -1,6 +1,7 @@
-import { DECISIONS, type Decision } from '../../src/payout.ts';
+import { DECISIONS, type Decision, type Payout } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide.ts';
+import { otherOfReference } from '../../src/runs/same-reference.ts';
 import type { Dice } from './dice.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
@@ -40,6 +41,7 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
     for (const by of people) {
       const { payout } = await process.deps.payouts.read(entry);
       if (payout === undefined) return;
+      if (decision === 'allow' && (await wouldPayTwice(process, payout))) return;
       const pay = { ...process.deps, rules: { ...process.deps.rules, ...parts.mutation.rulesOfPeople } };
       const deps = { ledger: process.ledger, openPay: async () => pay, wake: async () => {} };
       const asked = { decision, paymentId, by, reason: 'a person' };
@@ -55,6 +57,12 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
       await process.deps.clock.sleep(pauseMs);
     }
   };
+}
+
+/** They are told where the other payout with the reference stands, and let nothing go that may be paid beside it. */
+async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boolean> {
+  const { words } = await otherOfReference(ledger, payout);
+  return words.some((word) => word.includes('both are paid then'));
 }
 
 /** What honest people may say of it; the program may say that it is too early. */

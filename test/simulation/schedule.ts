@@ -11,7 +11,7 @@ import { openRedis } from './redis.ts';
 import { openFakeService } from './service.ts';
 import type { Setting } from './setting.ts';
 import { type Entry, newStore, type Store } from './store.ts';
-import { fileOf, submit } from './submission.ts';
+import { filesOf, type SimulatedFile, submit } from './submission.ts';
 import { isSettled, judgeAll, settleMsMaxOf } from './verdict.ts';
 import { type Failure, openWorld } from './world.ts';
 
@@ -47,7 +47,7 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
     isCalm: () => calmAt !== undefined,
     onOpen: (entry) => people.onOpen(entry),
   });
-  const { world, plan, redis, service, file } = setting;
+  const { world, plan, redis, service, files } = setting;
   const { dice } = world;
   const settleMsMax = settleMsMaxOf(plan);
   const fleet: Fleet = openFleet(setting, () => chaos.onArmed());
@@ -56,8 +56,17 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
   const chaos = openChaos(setting, { fleet, jobs, people });
   world.meddleBy(chaos.meddle);
 
-  function handIn(process: Fleet['processes'][number], candidateId: string): void {
+  function handIn(file: SimulatedFile, candidateId: string): void {
+    const process = dice.pick(fleet.alive());
     fleet.spawn(process, `submits the file as ${candidateId}`, () => submit(process, redis, { file, candidateId }));
+  }
+
+  /** Later files come while the first one is under way, or when it is over. */
+  function handInLater(file: SimulatedFile, index: number): void {
+    const run = (): void => {
+      if (!setting.isCalm() && fleet.alive().length > 0) handIn(file, `run-${index + 3}`);
+    };
+    world.after(dice.between(0, plan.chaosMs), { actor: null, label: 'another file comes', run });
   }
 
   /** A process that knows of armings which Redis has forgotten will say so: then it is not over. */
@@ -99,9 +108,10 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
           });
       }
     }
-    const [first] = fleet.processes;
-    if (first !== undefined) handIn(first, 'run-1');
-    if (plan.submittedTwice) handIn(dice.pick(fleet.processes), 'run-2');
+    const [file, ...later] = files;
+    if (file !== undefined) handIn(file, 'run-1');
+    if (file !== undefined && plan.submittedTwice) handIn(file, 'run-2');
+    for (const [index, each] of later.entries()) handInLater(each, index);
     world.after(FIRST_SWEEP_MS, { actor: null, label: 'sweep', run: sweep });
     chaos.begin();
     world.after(plan.chaosMs, { actor: null, label: 'the end of faults', run: calm });
@@ -140,12 +150,13 @@ interface Hooks {
 function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }: Hooks): Setting {
   const world = openWorld(seed, { traced: options.traced === true });
   const plan: Plan = Object.assign(drawPlan(world.dice), options.plan);
-  const file = fileOf(plan.payouts);
-  const referenceOf = new Map(file.rows.map(({ line, row }) => [line, row?.reference ?? '']));
+  const files = filesOf(plan.files, plan.payouts);
+  const [file] = files;
+  const referenceOf = new Map((file?.rows ?? []).map(({ line, row }) => [line, row?.reference ?? '']));
   const checks = openChecks(world, plan, referenceOf);
   const service = openFakeService(world, plan, {
-    made: (payment) => checks.made(payment, service.book),
-    refusedBeneficiary: plan.refusesSecond ? file.rows[1]?.row?.beneficiaryIdentityId : undefined,
+    made: (payment) => checks.made(payment, service),
+    refusedBeneficiary: plan.refusesSecond ? file?.rows[1]?.row?.beneficiaryIdentityId : undefined,
   });
   const watch: Store['watch'] = (entry, from, actor) => {
     checks.moved(entry, from, { actor, service });
@@ -160,7 +171,7 @@ function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }:
   return {
     world,
     plan,
-    file,
+    files,
     redis,
     service,
     checks,
