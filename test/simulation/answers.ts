@@ -84,6 +84,7 @@ export function openAnswers({ world, plan, book, fault }: ServiceParts): Answers
       return dice.pick<Answer>([
         answered(404, undefined),
         answered(404, '<html>'),
+        refusal(404, 'ROUTE_NOT_FOUND'),
         answered(200, undefined),
         answered(200, { paymentId: dice.uuid(), paymentState: 'COMPLETED' }),
         answered(403, { errors: [{ code: 'USR_403', title: 'no' }] }),

@@ -29,6 +29,9 @@ export interface FakeService {
   now(): number;
   send(kind: 'quote' | 'payment' | 'look-up', request: Arrived): void;
   revokeTokens(): void;
+  /** From now on, until faults end, a gateway in front of it knows nothing. */
+  lie(): void;
+  isLying(): boolean;
   calm(): void;
 }
 
@@ -44,6 +47,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   const { now } = book;
   let token = 1;
   let isCalm = false;
+  let isLying = false;
   let underWay = 0;
   const lag = (): number => latencyMs(dice, plan, isCalm);
   const fault = (name: Fault, share: number): boolean => !isCalm && plan.faults.has(name) && dice.chance(share);
@@ -124,6 +128,10 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   }
 
   function lookUp(request: Arrived): void {
+    if (isLying && !isCalm) {
+      back(request.reply, refusal(404, plan.lie === 'its own words' ? 'ROUTE_NOT_FOUND' : 'USR_002'));
+      return;
+    }
     const odd = gateway(request) ?? answers.oddLook();
     const paid = book.byId.get(request.body);
     const shown = paid !== undefined && isShown(paid, request.credentials) ? paid : undefined;
@@ -150,6 +158,10 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
     revokeTokens() {
       token++;
     },
+    lie() {
+      isLying = true;
+    },
+    isLying: () => isLying && !isCalm,
     calm() {
       isCalm = true;
     },

@@ -15,10 +15,14 @@ const CONFIRMED_MS_MAX = 60_000;
 /** Clocks of processes differ by that much at most from the world's, and the difference is seen and waited for. */
 const PROCESS_SKEW_MS_MAX = 60_000;
 
+/** What all steps of clocks add up to. */
+const STEPS_MS_MAX = 4 * 4_200_000;
+
 /** How long it may take after the last fault until every payout is settled. */
 export function settleMsMaxOf(plan: Plan): number {
   // Every quote of a payout may have to be proven dead; a quote whose life is not known is waited for by either clock.
-  const skewMs = 2 * (Math.abs(plan.serviceSkewMs) + Math.abs(plan.redisSkewMs) + PROCESS_SKEW_MS_MAX);
+  const stepMs = plan.faults.has('clock-steps') ? STEPS_MS_MAX : 0;
+  const skewMs = 2 * (stepMs + Math.abs(plan.serviceSkewMs) + Math.abs(plan.redisSkewMs) + PROCESS_SKEW_MS_MAX);
   const proofMs = (plan.quoteLifeMs ?? 0) + plan.quoteGraceMs + plan.notFoundGapMs + LOOK_UP_MS_MAX + skewMs;
   return SETTLE_MS_MAX + QUOTES_PER_PAYOUT_MAX * proofMs;
 }
