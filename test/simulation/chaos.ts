@@ -76,7 +76,7 @@ export function openChaos(
     world.after(dice.between(50, 1500), { actor: null, label: 'chaos', run: happen });
     if (hasFault('token') && dice.chance(0.2)) service.revokeTokens();
     if (hasFault('redis-rollback') && dice.chance(0.3)) redis.copy();
-    if (hasFault('lies') && !service.isLying() && dice.chance(0.3)) lie();
+    if (hasFault('lies') && dice.chance(0.3)) lie();
     if (hasFault('clock-steps') && dice.chance(0.1)) stepClock();
     const workers = fleet.alive();
     if (workers.length === 0) return;

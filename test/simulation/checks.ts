@@ -7,6 +7,8 @@ import type { FakeService } from './service.ts';
 import { type Entry, entryId, NO_COUNTS, PAID, ROW_STATES, type RowState, type RunEntry, type Store } from './store.ts';
 import type { World } from './world.ts';
 
+const WAIT_MS_MAX = 600_000;
+
 const SENT_STATES: readonly RowState[] = ['armed', 'quoted', 'unknown'];
 
 /** An arming as it was carried out, whatever a Redis that went back in time remembers of it. */
@@ -36,6 +38,8 @@ export interface Checks {
   moved(entry: Entry, from: RowState, how: { actor: string; service: FakeService }): void;
   /** A person has proposed how to settle a payout. */
   proposed(store: Store, move: PayoutMove): void;
+  /** Nothing that is ready waits for longer than the program ever lets it, however clocks are set. */
+  waits(store: Store, now: number): void;
   /** Conservation (design 3, rule 10), after a script has run. */
   conserved(store: Store): void;
 }
@@ -144,6 +148,10 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       const internalId = referenceOf.get(entry.line);
       if (!service.book.some((payment) => payment.paymentId === paymentId && payment.internalId === internalId))
         world.fail('accepted', `${internalId} is ${entry.state} without a payment of the service`);
+    },
+    waits({ runs, waitUntil }, now) {
+      const latest = Math.max(waitUntil, ...[...runs.values()].flatMap(({ slices }) => [...slices.values()]));
+      if (latest - now > WAIT_MS_MAX) world.fail('waits', `something waits for ${latest - now} ms`);
     },
     conserved(store) {
       for (const run of store.runs.values()) checkRun(world, run, store);

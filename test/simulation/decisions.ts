@@ -41,7 +41,8 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
     for (const by of people) {
       const { payout } = await process.deps.payouts.read(entry);
       if (payout === undefined) return;
-      if (decision === 'allow' && (await wouldPayTwice(process, payout))) return;
+      const isTold = decision === 'allow' && parts.mutation.tellsNothing !== true;
+      if (isTold && (await wouldPayTwice(process, payout))) return;
       const pay = { ...process.deps, rules: { ...process.deps.rules, ...parts.mutation.rulesOfPeople } };
       const deps = { ledger: process.ledger, openPay: async () => pay, wake: async () => {} };
       const asked = { decision, paymentId, by, reason: 'a person' };

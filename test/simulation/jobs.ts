@@ -106,6 +106,7 @@ export function openJobs(setting: Setting, fleet: Fleet): Jobs {
       const workers = fleet.alive();
       if (workers.length === 0) return;
       if (setting.mutation.ignoresClockSteps !== true) lookAtClock(store, now);
+      setting.checks.waits(store, now);
       for (const worker of workers) keepSeason(store, worker);
       for (const runId of store.live) sweepRun(store, runId, now);
       for (const id of takeFrom(store.due, now).concat(takeFrom(store.tracked, now))) dispatch(id);

@@ -16,6 +16,8 @@ export interface Mutation {
   readonly rules?: Partial<PayRules>;
   readonly clock?: (clock: Clock, actor: Actor) => Clock;
   readonly canary?: Canary;
+  /** People are not told where the other payout with the reference stands. */
+  readonly tellsNothing?: boolean;
   /** A data directory that was copied keeps the id that it had. */
   readonly copyKeepsId?: boolean;
   /** Nobody looks whether the clock of Redis stepped back. */

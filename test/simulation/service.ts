@@ -31,6 +31,7 @@ export interface FakeService {
   revokeTokens(): void;
   /** From now on, until faults end, a gateway in front of it knows nothing. */
   lie(): void;
+  /** Whether it answers nothing else either. */
   isLying(): boolean;
   calm(): void;
 }
@@ -161,7 +162,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
     lie() {
       isLying = true;
     },
-    isLying: () => isLying && !isCalm,
+    isLying: () => isLying && !isCalm && plan.lie === 'the words of the service',
     calm() {
       isCalm = true;
     },
