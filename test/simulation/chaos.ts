@@ -6,6 +6,7 @@ import type { Setting } from './setting.ts';
 import type { Actor } from './world.ts';
 
 const RESTARTS_MAX = 3;
+const STEPS_MAX = 2;
 const HOUR_MS = 3_600_000;
 /** What happens by itself now and then, whatever the processes do. */
 const BY_ITSELF = [
@@ -40,6 +41,7 @@ export function openChaos(
   // Only who saw the armings that were forgotten can tell: where others armed, it takes them to come by first.
   const mayBeUnseen = plan.hosts === 1 && plan.processesPerHost === 1 && !plan.faults.has('copied-directory');
   let restarts = 0;
+  let steps = 0;
 
   function restartRedis(): void {
     restarts++;
@@ -62,6 +64,7 @@ export function openChaos(
 
   /** By more than an hour, of Redis's host or of another. */
   function stepClock(): void {
+    steps++;
     const ms = dice.pick([-1, 1]) * dice.between(HOUR_MS, HOUR_MS + 600_000);
     const workers = fleet.alive();
     if (workers.length === 0 || dice.chance(0.6)) redis.stepClock(ms);
@@ -77,7 +80,7 @@ export function openChaos(
     if (hasFault('token') && dice.chance(0.2)) service.revokeTokens();
     if (hasFault('redis-rollback') && dice.chance(0.3)) redis.copy();
     if (hasFault('lies') && dice.chance(0.3)) lie();
-    if (hasFault('clock-steps') && dice.chance(0.1)) stepClock();
+    if (hasFault('clock-steps') && steps < STEPS_MAX && dice.chance(0.1)) stepClock();
     const workers = fleet.alive();
     if (workers.length === 0) return;
     const process = dice.pick(workers);

@@ -18,6 +18,8 @@ import { type Failure, openWorld } from './world.ts';
 const SWEEP_MS = 2000;
 const FIRST_SWEEP_MS = 50;
 const STEPS_MAX = 50_000;
+/** A quote that was armed before the clock of Redis stepped back is waited for by that much longer. */
+const STEPS_MAX_OF_HOURS = 500_000;
 
 export interface Outcome {
   readonly seed: number;
@@ -50,6 +52,7 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
   const { world, plan, redis, service, files } = setting;
   const { dice } = world;
   const settleMsMax = settleMsMaxOf(plan);
+  const stepsMax = plan.faults.has('clock-steps') ? STEPS_MAX_OF_HOURS : STEPS_MAX;
   const fleet: Fleet = openFleet(setting, () => chaos.onArmed());
   const jobs = openJobs(setting, fleet);
   const people = openPeople(setting, fleet);
@@ -126,7 +129,7 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
       return false;
     }
     if (calmMs > settleMsMax) world.fail('not settled', whatIsOpen(redis.store()));
-    else if (world.steps() > STEPS_MAX) world.fail('not settled', `${STEPS_MAX} steps`);
+    else if (world.steps() > stepsMax) world.fail('not settled', `${stepsMax} steps: ${whatIsOpen(redis.store())}`);
     return world.failure() === undefined;
   }
 

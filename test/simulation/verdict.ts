@@ -16,7 +16,7 @@ const CONFIRMED_MS_MAX = 60_000;
 const PROCESS_SKEW_MS_MAX = 60_000;
 
 /** What all steps of clocks add up to. */
-const STEPS_MS_MAX = 4 * 4_200_000;
+const STEPS_MS_MAX = 2 * 4_200_000;
 
 /** How long it may take after the last fault until every payout is settled. */
 export function settleMsMaxOf(plan: Plan): number {
