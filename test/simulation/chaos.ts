@@ -7,6 +7,7 @@ import type { Actor } from './world.ts';
 
 const RESTARTS_MAX = 3;
 const STEPS_MAX = 2;
+const STEPS_APART_MS = 3000;
 const HOUR_MS = 3_600_000;
 /** What happens by itself now and then, whatever the processes do. */
 const BY_ITSELF = [
@@ -42,6 +43,7 @@ export function openChaos(
   const mayBeUnseen = plan.hosts === 1 && plan.processesPerHost === 1 && !plan.faults.has('copied-directory');
   let restarts = 0;
   let steps = 0;
+  let steppedAt = 0;
 
   function restartRedis(): void {
     restarts++;
@@ -62,9 +64,15 @@ export function openChaos(
     service.lie();
   }
 
+  /** Two steps between two sweeps look like none. */
+  function mayStep(): boolean {
+    return steps < STEPS_MAX && world.now() - steppedAt > STEPS_APART_MS;
+  }
+
   /** By more than an hour, of Redis's host or of another. */
   function stepClock(): void {
     steps++;
+    steppedAt = world.now();
     const ms = dice.pick([-1, 1]) * dice.between(HOUR_MS, HOUR_MS + 600_000);
     const workers = fleet.alive();
     if (workers.length === 0 || dice.chance(0.6)) redis.stepClock(ms);
@@ -79,8 +87,8 @@ export function openChaos(
     world.after(dice.between(50, 1500), { actor: null, label: 'chaos', run: happen });
     if (hasFault('token') && dice.chance(0.2)) service.revokeTokens();
     if (hasFault('redis-rollback') && dice.chance(0.3)) redis.copy();
-    if (hasFault('lies') && dice.chance(0.3)) lie();
-    if (hasFault('clock-steps') && steps < STEPS_MAX && dice.chance(0.1)) stepClock();
+    if (hasFault('lies') && dice.chance(0.1)) lie();
+    if (hasFault('clock-steps') && mayStep() && dice.chance(0.1)) stepClock();
     const workers = fleet.alive();
     if (workers.length === 0) return;
     const process = dice.pick(workers);

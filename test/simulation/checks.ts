@@ -78,12 +78,6 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     return armings.findLast((armed) => armed.quoteId === quoteId)?.runId;
   }
 
-  /** Whether its payment came to nothing, and another run may pay the reference. */
-  function isFree(quoteId: string, service: FakeService): boolean {
-    const payment = service.book.find((paid) => paid.quoteId === quoteId);
-    return payment !== undefined && hasComeToNothing(payment, service.now());
-  }
-
   return {
     armed(arming, { answer, store, askedAt }) {
       if (!answer.armed) return;
@@ -157,6 +151,12 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       for (const run of store.runs.values()) checkRun(world, run, store);
     },
   };
+}
+
+/** Whether its payment came to nothing, and another run may pay the reference. */
+function isFree(quoteId: string, service: FakeService): boolean {
+  const payment = service.book.find((paid) => paid.quoteId === quoteId);
+  return payment !== undefined && hasComeToNothing(payment, service.now());
 }
 
 /** A move has been made: the table of src/payout.ts is asked whether it had it. What it dropped shows by what is gone. */

@@ -70,7 +70,7 @@ async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boole
 function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly Decision[] {
   const isHeld = entry.state === 'held';
   if (entry.quote === null) return isHeld ? ['allow', 'allow', 'drop'] : [];
-  if (service.book.some(({ internalId }) => internalId === entry.row?.reference)) return ['paid'];
+  if (service.book.some(({ quoteId }) => quoteId === entry.quote)) return ['paid'];
   return isHeld && canBeDead(plan) ? ['not-paid'] : [];
 }
 

@@ -26,7 +26,7 @@ export interface People {
 const LOOK_SOON_MS_MAX = 300;
 const LOOK_MS_MAX = 4000;
 /** How often they look once no fault happens any more. */
-const LAST_LOOKS = 8;
+const LAST_LOOKS = 16;
 
 const ACTS = ['pause', 'pause', 'resume', 'resume', 'runbook', 'runbook', 'cancel payout', 'cancel run'] as const;
 

@@ -48,7 +48,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   const { now } = book;
   let token = 1;
   let isCalm = false;
-  let isLying = false;
+  let lies = false;
   let underWay = 0;
   const lag = (): number => latencyMs(dice, plan, isCalm);
   const fault = (name: Fault, share: number): boolean => !isCalm && plan.faults.has(name) && dice.chance(share);
@@ -129,7 +129,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   }
 
   function lookUp(request: Arrived): void {
-    if (isLying && !isCalm) {
+    if (lies && !isCalm) {
       back(request.reply, refusal(404, plan.lie === 'its own words' ? 'ROUTE_NOT_FOUND' : 'USR_002'));
       return;
     }
@@ -160,9 +160,9 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
       token++;
     },
     lie() {
-      isLying = true;
+      lies = true;
     },
-    isLying: () => isLying && !isCalm && plan.lie === 'the words of the service',
+    isLying: () => lies && !isCalm && plan.lie === 'the words of the service',
     calm() {
       isCalm = true;
     },
