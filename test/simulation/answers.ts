@@ -84,6 +84,7 @@ export function openAnswers({ world, plan, book, fault }: ServiceParts): Answers
       return dice.pick<Answer>([
         answered(404, undefined),
         answered(404, '<html>'),
+        refusal(404, 'ROUTE_NOT_FOUND'),
         answered(200, undefined),
         answered(200, { paymentId: dice.uuid(), paymentState: 'COMPLETED' }),
         answered(403, { errors: [{ code: 'USR_403', title: 'no' }] }),
@@ -104,7 +105,7 @@ export function openSight({ world, plan, book, fault }: ServiceParts) {
   function isMissed({ paymentId, quoteId }: BookedPayment): boolean {
     if (missed.has(paymentId)) return missed.get(paymentId) === book.now();
     const end = book.quotes.get(quoteId)?.expiresAt ?? Number.POSITIVE_INFINITY;
-    if (book.now() < end + plan.quoteGraceMs || !fault('looks', 0.5)) return false;
+    if (book.now() < end + plan.quoteGraceMs || !fault('looks', 0.9)) return false;
     world.count('payments missed');
     missed.set(paymentId, book.now());
     return true;

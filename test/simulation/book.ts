@@ -53,6 +53,11 @@ const TO_END_MS = 3000;
 /** How late a payment is seen where the service does not show it in time. */
 const HIDDEN_MS_MAX = 120_000;
 
+/** Whether a payment has ended so that its reference is free again (design 6). */
+export function hasComeToNothing({ madeAt, end }: BookedPayment, now: number): boolean {
+  return now - madeAt > TO_END_MS && (end === 'FAILED' || end === 'RETURNED' || end === 'DECLINED');
+}
+
 export function openBook(world: World, plan: Plan): Book {
   const { dice } = world;
   const quotes = new Map<string, Quote>();

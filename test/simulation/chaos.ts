@@ -6,8 +6,21 @@ import type { Setting } from './setting.ts';
 import type { Actor } from './world.ts';
 
 const RESTARTS_MAX = 3;
+const STEPS_MAX = 2;
+const STEPS_APART_MS = 3000;
+const HOUR_MS = 3_600_000;
 /** What happens by itself now and then, whatever the processes do. */
-const BY_ITSELF = ['token', 'redis-rollback', 'credentials', 'jobs', 'people', 'halt'] as const;
+const BY_ITSELF = [
+  'token',
+  'redis-rollback',
+  'credentials',
+  'jobs',
+  'people',
+  'halt',
+  'copied-directory',
+  'lies',
+  'clock-steps',
+] as const;
 /** What happens to a process at one of its awaits. */
 const AT_AN_AWAIT = ['kill', 'stop', 'redis-restart', 'redis-rollback', 'power', 'terminate'] as const;
 
@@ -27,8 +40,10 @@ export function openChaos(
   const { world, plan, redis, service, hasFault } = setting;
   const { dice } = world;
   // Only who saw the armings that were forgotten can tell: where others armed, it takes them to come by first.
-  const mayBeUnseen = plan.hosts === 1 && plan.processesPerHost === 1;
+  const mayBeUnseen = plan.hosts === 1 && plan.processesPerHost === 1 && !plan.faults.has('copied-directory');
   let restarts = 0;
+  let steps = 0;
+  let steppedAt = 0;
 
   function restartRedis(): void {
     restarts++;
@@ -44,14 +59,40 @@ export function openChaos(
     world.say(() => `${actor.name} is stopped until ${actor.stoppedUntil}`);
   }
 
+  function lie(): void {
+    world.count('lies');
+    service.lie();
+  }
+
+  /** Two steps between two sweeps look like none. */
+  function mayStep(): boolean {
+    return steps < STEPS_MAX && world.now() - steppedAt > STEPS_APART_MS;
+  }
+
+  /** By more than an hour, of Redis's host or of another. */
+  function stepClock(): void {
+    steps++;
+    steppedAt = world.now();
+    const ms = dice.pick([-1, 1]) * dice.between(HOUR_MS, HOUR_MS + 600_000);
+    const workers = fleet.alive();
+    if (workers.length === 0 || dice.chance(0.6)) redis.stepClock(ms);
+    else {
+      world.count('clock steps');
+      dice.pick(workers).actor.wallStepMs += ms;
+    }
+  }
+
   function happen(): void {
     if (setting.isCalm()) return;
     world.after(dice.between(50, 1500), { actor: null, label: 'chaos', run: happen });
     if (hasFault('token') && dice.chance(0.2)) service.revokeTokens();
     if (hasFault('redis-rollback') && dice.chance(0.3)) redis.copy();
+    if (hasFault('lies') && dice.chance(0.1)) lie();
+    if (hasFault('clock-steps') && mayStep() && dice.chance(0.1)) stepClock();
     const workers = fleet.alive();
     if (workers.length === 0) return;
     const process = dice.pick(workers);
+    if (hasFault('copied-directory') && dice.chance(0.15)) fleet.copyHost(dice.pick(fleet.hosts));
     if (hasFault('credentials') && dice.chance(0.1)) fleet.rotate();
     if (hasFault('jobs') && dice.chance(0.5)) jobs.stray(process);
     if (hasFault('people') && dice.chance(0.35)) people.interfere(process);

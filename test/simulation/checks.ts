@@ -1,16 +1,19 @@
 import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payouts.ts';
 import { mayMove, type PayoutState } from '../../src/payout.ts';
-import type { BookedPayment } from './book.ts';
+import { type BookedPayment, hasComeToNothing } from './book.ts';
 import type { FakeDisk } from './disk.ts';
 import type { Plan } from './plan.ts';
 import type { FakeService } from './service.ts';
 import { type Entry, entryId, NO_COUNTS, PAID, ROW_STATES, type RowState, type RunEntry, type Store } from './store.ts';
 import type { World } from './world.ts';
 
+const WAIT_MS_MAX = 600_000;
+
 const SENT_STATES: readonly RowState[] = ['armed', 'quoted', 'unknown'];
 
 /** An arming as it was carried out, whatever a Redis that went back in time remembers of it. */
 interface Armed {
+  readonly runId: string;
   readonly internalId: string;
   readonly quoteId: string;
   readonly owner: string;
@@ -31,10 +34,12 @@ export interface Checks {
   answered(arming: Arming, answer: ArmAnswer): void;
   /** The first byte of a payment request leaves. */
   leaves(body: string, from: { owner: string; disk: FakeDisk; service: FakeService }): void;
-  made(payment: BookedPayment, book: readonly BookedPayment[]): void;
+  made(payment: BookedPayment, service: FakeService): void;
   moved(entry: Entry, from: RowState, how: { actor: string; service: FakeService }): void;
   /** A person has proposed how to settle a payout. */
   proposed(store: Store, move: PayoutMove): void;
+  /** Nothing that is ready waits for longer than the program ever lets it, however clocks are set. */
+  waits(store: Store, now: number): void;
   /** Conservation (design 3, rule 10), after a script has run. */
   conserved(store: Store): void;
 }
@@ -68,6 +73,11 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     return quote.expiresAt !== null && service.now() > quote.expiresAt && plan.has.has('expired-quote-refused');
   }
 
+  /** The run for which a quote was armed last. */
+  function runOf(quoteId: string): string | undefined {
+    return armings.findLast((armed) => armed.quoteId === quoteId)?.runId;
+  }
+
   return {
     armed(arming, { answer, store, askedAt }) {
       if (!answer.armed) return;
@@ -75,8 +85,9 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       if ((store.entries.get(entryId(arming.runId, arming.line))?.armings ?? 0) > 1) world.count('re-armings');
       if (store.season !== store.server) world.fail('A1', 'armed in a closed season');
       const internalId = referenceOf.get(arming.line) ?? '';
-      const { quoteId, owner } = arming;
-      armings.push({ internalId, quoteId, owner, askedAt, counter: answer.counter, isAnswered: false, isSent: false });
+      const { runId, quoteId, owner } = arming;
+      const { counter } = answer;
+      armings.push({ runId, internalId, quoteId, owner, askedAt, counter, isAnswered: false, isSent: false });
     },
     answered(arming, answer) {
       if (!answer.armed) return;
@@ -105,14 +116,18 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
           armed.internalId === internalId &&
           armed.quoteId !== quoteId &&
           armed.isSent &&
-          !isDead(armed.quoteId, service)
+          !isDead(armed.quoteId, service) &&
+          !(armed.runId !== arming.runId && isFree(armed.quoteId, service))
         );
       });
       if (other !== undefined)
         world.fail('one live quote', `${internalId} is sent while ${other.quoteId} may still be paid`);
     },
-    made(payment, book) {
-      const payments = book.filter(({ internalId }) => internalId === payment.internalId);
+    made(payment, service) {
+      const runId = runOf(payment.quoteId);
+      const payments = service.book.filter(({ internalId, quoteId }) => {
+        return internalId === payment.internalId && !(runOf(quoteId) !== runId && isFree(quoteId, service));
+      });
       if (payments.length > 1) world.fail('paid twice', `${payment.internalId} has ${payments.length} payments`);
     },
     proposed(store, { runId, line, actor }) {
@@ -128,10 +143,20 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       if (!service.book.some((payment) => payment.paymentId === paymentId && payment.internalId === internalId))
         world.fail('accepted', `${internalId} is ${entry.state} without a payment of the service`);
     },
+    waits({ runs, waitUntil }, now) {
+      const latest = Math.max(waitUntil, ...[...runs.values()].flatMap(({ slices }) => [...slices.values()]));
+      if (latest - now > WAIT_MS_MAX) world.fail('waits', `something waits for ${latest - now} ms`);
+    },
     conserved(store) {
       for (const run of store.runs.values()) checkRun(world, run, store);
     },
   };
+}
+
+/** Whether its payment came to nothing, and another run may pay the reference. */
+function isFree(quoteId: string, service: FakeService): boolean {
+  const payment = service.book.find((paid) => paid.quoteId === quoteId);
+  return payment !== undefined && hasComeToNothing(payment, service.now());
 }
 
 /** A move has been made: the table of src/payout.ts is asked whether it had it. What it dropped shows by what is gone. */

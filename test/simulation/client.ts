@@ -146,15 +146,16 @@ export function openClient(parts: ClientParts): Service {
       return bear(token, answer);
     },
     readPayment: (id) => ask('look-up', id),
-    listIdentities: async () => quiet({ data: [] }),
-    testToken: async () => quiet({}),
+    listIdentities: async () => quiet(service, { data: [] }),
+    testToken: async () => quiet(service, {}),
     close: async () => {},
   };
 }
 
 /** What is asked when no payment is known yet. */
-function quiet(json: unknown): Answer {
-  return { kind: 'answered', status: 200, date: null, retryAfter: null, json, requestId: null };
+function quiet(service: FakeService, json: unknown): Answer {
+  const status = service.isLying() ? 404 : 200;
+  return { kind: 'answered', status, date: null, retryAfter: null, json, requestId: null };
 }
 
 function wordOf(answer: Answer): string {

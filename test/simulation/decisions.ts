@@ -1,6 +1,7 @@
-import { DECISIONS, type Decision } from '../../src/payout.ts';
+import { DECISIONS, type Decision, type Payout } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide.ts';
+import { otherOfReference } from '../../src/runs/same-reference.ts';
 import type { Dice } from './dice.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
@@ -40,6 +41,8 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
     for (const by of people) {
       const { payout } = await process.deps.payouts.read(entry);
       if (payout === undefined) return;
+      const isTold = decision === 'allow' && parts.mutation.tellsNothing !== true;
+      if (isTold && (await wouldPayTwice(process, payout))) return;
       const pay = { ...process.deps, rules: { ...process.deps.rules, ...parts.mutation.rulesOfPeople } };
       const deps = { ledger: process.ledger, openPay: async () => pay, wake: async () => {} };
       const asked = { decision, paymentId, by, reason: 'a person' };
@@ -57,11 +60,17 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
   };
 }
 
+/** They are told where the other payout with the reference stands, and let nothing go that may be paid beside it. */
+async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boolean> {
+  const { words } = await otherOfReference(ledger, payout);
+  return words.some((word) => word.includes('both are paid then'));
+}
+
 /** What honest people may say of it; the program may say that it is too early. */
 function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly Decision[] {
   const isHeld = entry.state === 'held';
   if (entry.quote === null) return isHeld ? ['allow', 'allow', 'drop'] : [];
-  if (service.book.some(({ internalId }) => internalId === entry.row?.reference)) return ['paid'];
+  if (service.book.some(({ quoteId }) => quoteId === entry.quote)) return ['paid'];
   return isHeld && canBeDead(plan) ? ['not-paid'] : [];
 }
 

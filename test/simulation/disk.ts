@@ -12,6 +12,11 @@ export interface FakeDisk {
   peers: readonly string[];
 }
 
+/** What a copy of the directory has; what was not synced may be in it. */
+export function copyDisk({ lines, answers, peers }: FakeDisk): FakeDisk {
+  return { lines: lines.map((line) => ({ ...line })), answers: answers.map((answer) => ({ ...answer })), peers };
+}
+
 /** The intent log of a process on its host's disk. A torn line is one that is not there. */
 export function openFakeIntents(
   { world, plan, isCalm }: Setting,

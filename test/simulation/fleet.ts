@@ -1,6 +1,7 @@
 import { IntentLogFault } from '../../src/ledger/intent-log.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { TokenRefused, TokenUnavailable } from '../../src/service/token.ts';
+import { copyDisk } from './disk.ts';
 import { latencyMs } from './plan.ts';
 import { type Host, openProcess, type Process } from './process.ts';
 import { ConnectionLost } from './redis.ts';
@@ -9,6 +10,7 @@ import type { Actor } from './world.ts';
 
 const END_MS = 5000;
 const START_AGAIN_MS_MAX = 5000;
+const HOSTS_MAX = 3;
 
 /** The hosts with the processes that run on them. */
 export interface Fleet {
@@ -23,6 +25,8 @@ export interface Fleet {
   kill(actor: Actor, why: string): void;
   losePower(host: Host): void;
   terminate(process: Process | undefined): void;
+  /** A copy of a host's data directory comes into use on a host of its own. */
+  copyHost(host: Host): void;
   /** New credentials for everybody: what was sent before may be hidden from them. */
   rotate(): void;
   /** Each process is replaced by a new one. */
@@ -116,6 +120,15 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
         label: 'a process has ended',
         run: () => kill(process.actor, 'it was told to end'),
       });
+    },
+    copyHost({ dataDirId, disk }) {
+      if (hosts.length >= HOSTS_MAX) return;
+      const isKnown = setting.mutation.copyKeepsId === true;
+      const copy: Host = { dataDirId: isKnown ? dataDirId : `dir-${hosts.length + 1}`, disk: copyDisk(disk) };
+      hosts.push(copy);
+      world.count('directories copied');
+      world.say(() => `${dataDirId} is copied as ${copy.dataDirId}`);
+      start(copy);
     },
     rotate() {
       credentials = credentials === 'A' ? 'B' : 'A';

@@ -4,7 +4,7 @@ import { trackPayout } from '../../src/pay/track.ts';
 import { finishRun, lookUpDeadQuotes } from '../../src/runs/finish.ts';
 import type { Fleet } from './fleet.ts';
 import type { Process } from './process.ts';
-import { linesIn, takeFrom } from './runs.ts';
+import { linesIn, lookAtClock, takeFrom } from './runs.ts';
 import { isSeasonClosed } from './season.ts';
 import type { Setting } from './setting.ts';
 import { type Entry, OPEN, type RowState, type Store } from './store.ts';
@@ -105,6 +105,8 @@ export function openJobs(setting: Setting, fleet: Fleet): Jobs {
       const now = redis.now();
       const workers = fleet.alive();
       if (workers.length === 0) return;
+      if (setting.mutation.ignoresClockSteps !== true) lookAtClock(store, now);
+      setting.checks.waits(store, now);
       for (const worker of workers) keepSeason(store, worker);
       for (const runId of store.live) sweepRun(store, runId, now);
       for (const id of takeFrom(store.due, now).concat(takeFrom(store.tracked, now))) dispatch(id);

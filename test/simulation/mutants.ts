@@ -53,7 +53,90 @@ const ROTATED: Partial<Plan> = {
   chaosMs: 20_000,
 };
 
+/** Schedules in which two files have the same references, and people let go what is held. */
+const TWICE: Partial<Plan> = {
+  files: 2,
+  payouts: 1,
+  faults: new Set(['people', 'jobs', 'redis-rollback'] as const),
+  takenBackShare: 0.6,
+  copiedShare: 0.6,
+  decideShare: 1,
+};
+
+/** Schedules in which a gateway knows nothing any more while it is not known what was paid. */
+const LIED_TO: Partial<Plan> = {
+  faults: new Set(['lies', 'service-replies', 'network'] as const),
+  payouts: 3,
+  quoteLifeMs: 3000,
+  quoteGraceMs: 1500,
+  chaosMs: 20_000,
+  visibleMs: 0,
+};
+
+const AHEAD_MS = 12_000;
+
 export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'an arming does not compare the owner of the reference',
+    mutation: {
+      beforeArm(store, arming) {
+        store.references.set(arming.referenceHash, entryId(arming.runId, arming.line));
+        return arming;
+      },
+    },
+    plan: TWICE,
+  },
+  {
+    name: 'nobody is told where the other payout with the reference stands, nor is it compared',
+    mutation: {
+      tellsNothing: true,
+      beforeMove: (_store, { sawHolder: _holder, ...move }) => move,
+    },
+    plan: TWICE,
+  },
+  {
+    name: 'a data directory that was copied keeps its id',
+    mutation: { copyKeepsId: true },
+    plan: { ...GOING_BACK, faults: new Set(['redis-rollback', 'jobs', 'copied-directory'] as const) },
+  },
+  {
+    name: 'a "not found" in any words counts',
+    mutation: { rules: { notFoundCodes: { has: () => true } as unknown as ReadonlySet<string> } },
+    plan: { ...LIED_TO, payouts: 1, files: 1, lie: 'its own words' },
+  },
+  {
+    name: 'a "not found" counts while payments that exist are not found',
+    mutation: { canary: { sings: async () => true } },
+    plan: { ...LIED_TO, lie: 'the words of the service' },
+  },
+  {
+    name: 'nobody looks whether the clock of Redis stepped back',
+    mutation: { ignoresClockSteps: true },
+    plan: { faults: new Set(['clock-steps', 'quotes', 'halt'] as const), chaosMs: 20_000 },
+  },
+  {
+    name: 'of two lives the shorter counts, and the difference of the clocks does not',
+    mutation: {
+      // As if it had been armed earlier by as much as the service's `Date` is ahead.
+      payouts: (payouts) => ({
+        ...payouts,
+        async read(place) {
+          const reading = await payouts.read(place);
+          return reading.payout?.state === 'unknown' ? { ...reading, now: reading.now + AHEAD_MS } : reading;
+        },
+      }),
+      service: (service) => ({ ...service, clockDifferenceMs: () => 0 }),
+    },
+    plan: {
+      faults: new Set(['service-late', 'network', 'service-replies'] as const),
+      dateSkewMs: AHEAD_MS,
+      serviceSkewMs: 0,
+      redisSkewMs: 0,
+      quoteGraceMs: 1500,
+      quoteLifeMs: 20_000,
+      chaosMs: 20_000,
+    },
+  },
   {
     name: 'the request may leave after the arm deadline',
     mutation: {

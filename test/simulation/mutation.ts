@@ -1,6 +1,7 @@
 import type { Clock } from '../../src/clock.ts';
 import type { IntentLog } from '../../src/ledger/intent-log.ts';
 import type { Arming, PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
+import type { Canary } from '../../src/pay/canary.ts';
 import type { PayRules } from '../../src/pay/deps.ts';
 import type { Service } from '../../src/service/client.ts';
 import type { FakeDisk } from './disk.ts';
@@ -14,6 +15,13 @@ export interface Mutation {
   readonly intents?: (intents: IntentLog) => IntentLog;
   readonly rules?: Partial<PayRules>;
   readonly clock?: (clock: Clock, actor: Actor) => Clock;
+  readonly canary?: Canary;
+  /** People are not told where the other payout with the reference stands. */
+  readonly tellsNothing?: boolean;
+  /** A data directory that was copied keeps the id that it had. */
+  readonly copyKeepsId?: boolean;
+  /** Nobody looks whether the clock of Redis stepped back. */
+  readonly ignoresClockSteps?: boolean;
   /** What is left of an intent log when it is compared. */
   readonly compared?: (lines: FakeDisk['lines']) => FakeDisk['lines'];
   readonly seasonWaitMs?: number;

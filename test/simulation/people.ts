@@ -1,6 +1,7 @@
 import { cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../../src/runs/control.ts';
 import { drawDecision } from './decisions.ts';
 import type { Fleet } from './fleet.ts';
+import { followRunbook } from './operators.ts';
 import type { Process } from './process.ts';
 import type { Setting } from './setting.ts';
 import { type Entry, entryId, type Store } from './store.ts';
@@ -25,7 +26,9 @@ export interface People {
 const LOOK_SOON_MS_MAX = 300;
 const LOOK_MS_MAX = 4000;
 /** How often they look once no fault happens any more. */
-const LAST_LOOKS = 8;
+const LAST_LOOKS = 16;
+
+const ACTS = ['pause', 'pause', 'resume', 'resume', 'runbook', 'runbook', 'cancel payout', 'cancel run'] as const;
 
 export function openPeople(setting: Setting, fleet: Fleet): People {
   const { world, plan, redis } = setting;
@@ -39,13 +42,18 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
 
   return {
     interfere(process) {
-      const [run] = redis.store().runs.values();
-      if (run === undefined) return;
+      const runs = [...redis.store().runs.values()];
+      if (runs.length === 0) return;
+      const run = dice.pick(runs);
       const runId = run.id;
       const { ledger } = process;
       const control = { ledger, wake: async () => {} };
       const person = { actor: 'anna', reason: 'a person' };
-      const act = dice.pick(['pause', 'pause', 'resume', 'resume', 'resume', 'cancel payout', 'cancel run'] as const);
+      const act = dice.pick(ACTS);
+      if (act === 'runbook') {
+        followRunbook(setting, fleet, process);
+        return;
+      }
       fleet.spawn(process, `a person: ${act}`, async () => {
         if (act === 'pause') await pauseRun(control, runId, person);
         else if (act === 'resume') await resumeRun(control, runId, person);

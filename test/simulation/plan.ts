@@ -25,12 +25,17 @@ export const FAULTS = [
   'jobs',
   'credentials',
   'terminate',
+  'copied-directory',
+  'lies',
+  'clock-steps',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
 /** What one schedule is made of. Times are milliseconds. */
 export interface Plan {
   readonly payouts: number;
+  /** Files with these payouts: the later ones are retry files, corrected files, or one too many. */
+  readonly files: number;
   readonly hosts: number;
   readonly processesPerHost: number;
   /** The second host comes that much later than the first. */
@@ -60,6 +65,8 @@ export interface Plan {
   readonly sharesQuotes: boolean;
   /** A payment is shown only to the credentials that made it. */
   readonly showsToOwnOnly: boolean;
+  /** What a gateway answers to all look-ups from some time on: not found, in its own words or in the service's. */
+  readonly lie: 'its own words' | 'the words of the service';
   /** The file is handed in twice at once, under two run ids. */
   readonly submittedTwice: boolean;
   /** The second payout's beneficiary is turned away for good. */
@@ -88,6 +95,7 @@ export function drawPlan(dice: Dice): Plan {
   const has = dice.chance(0.15) ? without(all, dice.pick(CAPABILITIES)) : all;
   return {
     payouts: dice.pick([1, 1, 1, 2, 2, 3]),
+    files: dice.pick([1, 1, 1, 2, 2, 3]),
     hosts: dice.pick([1, 1, 2]),
     processesPerHost: dice.pick([1, 1, 2]),
     secondHostMs: dice.chance(0.5) ? 0 : dice.between(0, 8000),
@@ -108,6 +116,7 @@ export function drawPlan(dice: Dice): Plan {
     told: has === all && dice.chance(0.08) ? without(all, dice.pick(CAPABILITIES)) : has,
     sharesQuotes: dice.chance(0.15),
     showsToOwnOnly: dice.chance(0.3),
+    lie: dice.pick(['its own words', 'the words of the service'] as const),
     submittedTwice: dice.chance(0.1),
     refusesSecond: dice.chance(0.15),
     oddLookShare: dice.pick([0.15, 0.7]),

@@ -48,7 +48,7 @@ export interface ProcessParts {
 export function openProcess(setting: Setting, as: ProcessParts): Process {
   const { world, plan, service, mutation, isCalm } = setting;
   const { dice } = world;
-  const actor: Actor = { name: as.name, dead: false, stoppedUntil: 0, stoppedMs: 0 };
+  const actor: Actor = { name: as.name, dead: false, stoppedUntil: 0, stoppedMs: 0, wallStepMs: 0 };
   const skew = { wallMs: dice.between(-60_000, 60_000), monotonicMs: dice.between(0, 1_000_000) };
   const plainClock = clockOf(world, actor, skew);
   const clock = mutation.clock?.(plainClock, actor) ?? plainClock;
@@ -99,10 +99,12 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     head: ledger.head,
     intents: mutation.intents?.(intents) ?? intents,
     service: asked,
-    canary: openCanary({
-      service: asked,
-      known: async () => knownPayments(setting.redis.store(), as.credentials),
-    }),
+    canary:
+      mutation.canary ??
+      openCanary({
+        service: asked,
+        known: async () => knownPayments(setting.redis.store(), as.credentials),
+      }),
     pace,
     trackPace: pace,
     quoteLead: openQuoteLead(),

@@ -37,6 +37,8 @@ export interface FakeRedis {
   call<T>(command: Command<T>): Promise<T>;
   /** Ends the server and starts it again: on its own data, or on an earlier copy. */
   restart(how: Restart): void;
+  /** Its clock is set. */
+  stepClock(ms: number): void;
   /** Keeps a copy for a later roll-back. */
   copy(): void;
   /** From now on nothing goes wrong here any more. */
@@ -51,7 +53,8 @@ export function openRedis(world: World, plan: Plan, first: Store): FakeRedis {
   let isCalm = false;
   let servers = 1;
   const copies: Store[] = [];
-  const now = (): number => EPOCH_MS + world.now() + plan.redisSkewMs;
+  let stepMs = 0;
+  const now = (): number => EPOCH_MS + world.now() + plan.redisSkewMs + stepMs;
   const flaky = (): boolean => !isCalm && plan.faults.has('redis-connection');
   const lag = (): number => latencyMs(dice, plan, isCalm);
 
@@ -139,6 +142,11 @@ export function openRedis(world: World, plan: Plan, first: Store): FakeRedis {
       store = copyStore(old);
       store.server = isUnseen ? server : `server-${servers}`;
       if (isUnseen) world.count('rollbacks under the same name');
+    },
+    stepClock(ms) {
+      stepMs += ms;
+      world.count('clock steps');
+      world.say(() => `the clock of redis steps by ${ms} ms`);
     },
     copy() {
       if (copies.length < COPIES_MAX) copies.push(copyStore(store));

@@ -11,13 +11,15 @@ import { openRedis } from './redis.ts';
 import { openFakeService } from './service.ts';
 import type { Setting } from './setting.ts';
 import { type Entry, newStore, type Store } from './store.ts';
-import { fileOf, submit } from './submission.ts';
+import { filesOf, type SimulatedFile, submit } from './submission.ts';
 import { isSettled, judgeAll, settleMsMaxOf } from './verdict.ts';
 import { type Failure, openWorld } from './world.ts';
 
 const SWEEP_MS = 2000;
 const FIRST_SWEEP_MS = 50;
 const STEPS_MAX = 50_000;
+/** A quote that was armed before the clock of Redis stepped back is waited for by that much longer. */
+const STEPS_MAX_OF_HOURS = 500_000;
 
 export interface Outcome {
   readonly seed: number;
@@ -47,17 +49,27 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
     isCalm: () => calmAt !== undefined,
     onOpen: (entry) => people.onOpen(entry),
   });
-  const { world, plan, redis, service, file } = setting;
+  const { world, plan, redis, service, files } = setting;
   const { dice } = world;
   const settleMsMax = settleMsMaxOf(plan);
+  const stepsMax = plan.faults.has('clock-steps') ? STEPS_MAX_OF_HOURS : STEPS_MAX;
   const fleet: Fleet = openFleet(setting, () => chaos.onArmed());
   const jobs = openJobs(setting, fleet);
   const people = openPeople(setting, fleet);
   const chaos = openChaos(setting, { fleet, jobs, people });
   world.meddleBy(chaos.meddle);
 
-  function handIn(process: Fleet['processes'][number], candidateId: string): void {
+  function handIn(file: SimulatedFile, candidateId: string): void {
+    const process = dice.pick(fleet.alive());
     fleet.spawn(process, `submits the file as ${candidateId}`, () => submit(process, redis, { file, candidateId }));
+  }
+
+  /** Later files come while the first one is under way, or when it is over. */
+  function handInLater(file: SimulatedFile, index: number): void {
+    const run = (): void => {
+      if (!setting.isCalm() && fleet.alive().length > 0) handIn(file, `run-${index + 3}`);
+    };
+    world.after(dice.between(0, plan.chaosMs), { actor: null, label: 'another file comes', run });
   }
 
   /** A process that knows of armings which Redis has forgotten will say so: then it is not over. */
@@ -99,9 +111,10 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
           });
       }
     }
-    const [first] = fleet.processes;
-    if (first !== undefined) handIn(first, 'run-1');
-    if (plan.submittedTwice) handIn(dice.pick(fleet.processes), 'run-2');
+    const [file, ...later] = files;
+    if (file !== undefined) handIn(file, 'run-1');
+    if (file !== undefined && plan.submittedTwice) handIn(file, 'run-2');
+    for (const [index, each] of later.entries()) handInLater(each, index);
     world.after(FIRST_SWEEP_MS, { actor: null, label: 'sweep', run: sweep });
     chaos.begin();
     world.after(plan.chaosMs, { actor: null, label: 'the end of faults', run: calm });
@@ -116,7 +129,7 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
       return false;
     }
     if (calmMs > settleMsMax) world.fail('not settled', whatIsOpen(redis.store()));
-    else if (world.steps() > STEPS_MAX) world.fail('not settled', `${STEPS_MAX} steps`);
+    else if (world.steps() > stepsMax) world.fail('not settled', `${stepsMax} steps: ${whatIsOpen(redis.store())}`);
     return world.failure() === undefined;
   }
 
@@ -140,12 +153,13 @@ interface Hooks {
 function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }: Hooks): Setting {
   const world = openWorld(seed, { traced: options.traced === true });
   const plan: Plan = Object.assign(drawPlan(world.dice), options.plan);
-  const file = fileOf(plan.payouts);
-  const referenceOf = new Map(file.rows.map(({ line, row }) => [line, row?.reference ?? '']));
+  const files = filesOf(plan.files, plan.payouts);
+  const [file] = files;
+  const referenceOf = new Map((file?.rows ?? []).map(({ line, row }) => [line, row?.reference ?? '']));
   const checks = openChecks(world, plan, referenceOf);
   const service = openFakeService(world, plan, {
-    made: (payment) => checks.made(payment, service.book),
-    refusedBeneficiary: plan.refusesSecond ? file.rows[1]?.row?.beneficiaryIdentityId : undefined,
+    made: (payment) => checks.made(payment, service),
+    refusedBeneficiary: plan.refusesSecond ? file?.rows[1]?.row?.beneficiaryIdentityId : undefined,
   });
   const watch: Store['watch'] = (entry, from, actor) => {
     checks.moved(entry, from, { actor, service });
@@ -160,7 +174,7 @@ function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }:
   return {
     world,
     plan,
-    file,
+    files,
     redis,
     service,
     checks,

@@ -29,6 +29,10 @@ export interface FakeService {
   now(): number;
   send(kind: 'quote' | 'payment' | 'look-up', request: Arrived): void;
   revokeTokens(): void;
+  /** From now on, until faults end, a gateway in front of it knows nothing. */
+  lie(): void;
+  /** Whether it answers nothing else either. */
+  isLying(): boolean;
   calm(): void;
 }
 
@@ -44,6 +48,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   const { now } = book;
   let token = 1;
   let isCalm = false;
+  let lies = false;
   let underWay = 0;
   const lag = (): number => latencyMs(dice, plan, isCalm);
   const fault = (name: Fault, share: number): boolean => !isCalm && plan.faults.has(name) && dice.chance(share);
@@ -124,6 +129,10 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   }
 
   function lookUp(request: Arrived): void {
+    if (lies && !isCalm) {
+      back(request.reply, refusal(404, plan.lie === 'its own words' ? 'ROUTE_NOT_FOUND' : 'USR_002'));
+      return;
+    }
     const odd = gateway(request) ?? answers.oddLook();
     const paid = book.byId.get(request.body);
     const shown = paid !== undefined && isShown(paid, request.credentials) ? paid : undefined;
@@ -150,6 +159,10 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
     revokeTokens() {
       token++;
     },
+    lie() {
+      lies = true;
+    },
+    isLying: () => lies && !isCalm && plan.lie === 'the words of the service',
     calm() {
       isCalm = true;
     },

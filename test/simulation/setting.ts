@@ -10,7 +10,8 @@ import type { World } from './world.ts';
 export interface Setting {
   readonly world: World;
   readonly plan: Plan;
-  readonly file: SimulatedFile;
+  /** Each is handed in, the first one at once. */
+  readonly files: readonly SimulatedFile[];
   readonly redis: FakeRedis;
   readonly service: FakeService;
   readonly checks: Checks;

@@ -74,6 +74,8 @@ export interface Store {
   restored: number;
   disproved: string[];
   waitUntil: number;
+  /** The server's time at the last look at it. */
+  clockSeen: number;
   readonly dirs: Map<string, string>;
   /** Which others each data directory has noted on its disk. */
   readonly peers: Map<string, readonly string[]>;
@@ -104,6 +106,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     restored: 0,
     disproved: [],
     waitUntil: 0,
+    clockSeen: 0,
     dirs: new Map(),
     peers: new Map(),
     files: new Map(),

@@ -49,8 +49,9 @@ const ROWS: readonly RowToRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, i
   };
 });
 
-export function fileOf(payouts: number): SimulatedFile {
-  return { sha256: 'f'.repeat(64), rows: ROWS.slice(0, payouts) };
+/** Files with the same rows, and so the same references: a retry file, a corrected one, or one too many. */
+export function filesOf(files: number, payouts: number): readonly SimulatedFile[] {
+  return ['f', 'e', 'd'].slice(0, files).map((digit) => ({ sha256: digit.repeat(64), rows: ROWS.slice(0, payouts) }));
 }
 
 /**

@@ -16,6 +16,8 @@ export interface Actor {
   stoppedUntil: number;
   /** How long it was stopped, or will have been when it wakes. */
   stoppedMs: number;
+  /** By how much its host's time of day has been set. */
+  wallStepMs: number;
 }
 
 /** Why a schedule failed. */
@@ -138,7 +140,7 @@ export function openWorld(seed: number, { traced }: { traced: boolean }): World 
 export function clockOf(world: World, actor: Actor, skew: { wallMs: number; monotonicMs: number }): Clock {
   const label = 'wakes from a sleep';
   return {
-    now: () => EPOCH_MS + world.now() + skew.wallMs,
+    now: () => EPOCH_MS + world.now() + skew.wallMs + actor.wallStepMs,
     monotonic: () => world.now() + skew.monotonicMs,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
