@@ -220,8 +220,16 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a cancel that Redis forgot is done again',
-    edits: replaced(MISSED, '    [missed.cancelled, cancelRun],\n', ''),
+    edits: replaced(MISSED, 'of missed.cancelled) {', 'of missed.cancelled.slice(1)) {'),
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
+  },
+  {
+    guard: 'a pause that cannot be done again stops nothing else',
+    edits: replaced(MISSED, 'GOING_ON)) await pauseRun', 'BEFORE_THE_END)) await pauseRun'),
+    caughtBy: named(
+      MISSED_TESTS,
+      `${FORGOT} does the others again where a run in the copy waits for approval, and so cannot be paused`,
+    ),
   },
   {
     guard: 'a Redis that forgot what people decided is halted',
