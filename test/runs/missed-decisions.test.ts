@@ -67,7 +67,7 @@ describe('a Redis that forgot what people decided', () => {
       await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);
     });
     expect(await stateOf()).toBe('awaiting-approval');
-    await expect(redo()).resolves.toBeUndefined();
+    expect(await redo().catch(String)).toBeUndefined();
     expect(await stateOf()).toBe('awaiting-approval');
     expect((await ledger.head.read()).halt).toContain(`run.paused ${runId}`);
     expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
