@@ -228,6 +228,14 @@ const PEOPLE: readonly Mutation[] = [
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
   },
   {
+    guard: 'a pause that cannot be done again stops nothing else',
+    edits: replaced(MISSED, 'if (!(error instanceof Refusal)) throw error;', 'throw error;'),
+    caughtBy: named(
+      MISSED_TESTS,
+      `${FORGOT} does the others again where a run in the copy waits for approval, and so cannot be paused`,
+    ),
+  },
+  {
     guard: 'a Redis that forgot what people decided is halted',
     edits: replaced(MISSED, 'await haltAll({ ledger }, { actor: ACTOR, reason })', 'undefined'),
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
