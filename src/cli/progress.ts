@@ -13,7 +13,10 @@ export interface Progress {
   end(): void;
 }
 
-export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress {
+export function openProgress(
+  clock: Pick<Clock, 'monotonic'>,
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>,
+): Progress {
   const startedAt = clock.monotonic();
   let doneAtStart: number | undefined;
   let shownAt = Number.NEGATIVE_INFINITY;
@@ -24,9 +27,10 @@ export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress
       const done = rowsDone(run);
       doneAtStart ??= done;
       const seconds = (clock.monotonic() - startedAt) / 1000;
-      const line = progressLine(run, { done, perSecond: seconds > 0 ? (done - doneAtStart) / seconds : 0 });
+      const rate = { done, perSecond: seconds > 0 ? (done - doneAtStart) / seconds : 0 };
+      const line = progressLine(run, rate);
       if (stream.isTTY) {
-        stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, stream.columns - 1))}`);
+        stream.write(`\r\u001b[2K${progressLine(run, { ...rate, width: stream.columns - 1 })}`);
         isOpen = true;
       } else if (clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
         shownAt = clock.monotonic();
@@ -44,17 +48,32 @@ export function openProgress(clock: Clock, stream: NodeJS.WriteStream): Progress
   };
 }
 
-/** Rows, rate, time left and money of a run in one line; `perSecond` is rows. */
-export function progressLine(run: Run, { done, perSecond }: { done: number; perSecond: number }): string {
+/**
+ * Rows, rate, time left and money of a run in one line; `perSecond` is rows. Parts that do not fit into `width` characters
+ * are left out whole and counted: a cut figure reads like another amount.
+ */
+export function progressLine(run: Run, options: { done: number; perSecond: number; width?: number }): string {
+  const { done, perSecond, width = Number.POSITIVE_INFINITY } = options;
   const left = run.rows - done;
-  return [
+  const parts = [
     `${run.state} ${done}/${run.rows} rows`,
     ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
     ...(run.counts.held > 0 ? [`${run.counts.held} held`] : []),
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
-  ].join(' · ');
+  ];
+  return fitting(parts, width);
+}
+
+/** As many of the parts as fit, and how many more there are; the first always stands. */
+function fitting(parts: readonly string[], width: number): string {
+  for (let count = parts.length; count > 0; count--) {
+    const more = count < parts.length ? [`+${parts.length - count} more`] : [];
+    const line = [...parts.slice(0, count), ...more].join(' · ');
+    if (line.length <= width) return line;
+  }
+  return parts[0] ?? '';
 }
 
 function moneyText(run: Run, currency: string): string {
