@@ -9,36 +9,63 @@ import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import type { ObserveCall } from '../service/client.ts';
 import { noTracing, openTracing, type Tracing } from '../tracing.ts';
 import { say } from './print.ts';
+import { onStop, STOP_MS, unlessStopped } from './stop.ts';
 
 export interface OpenOptions {
   readonly logLevel: LogLevel;
   /** The command looks or steers, and never pays (app.ts). */
   readonly looks?: boolean;
   readonly at?: At;
+  /** The command ends by itself, in good order, once the signal comes; any other is left where it is. */
+  readonly endsItself?: boolean;
   /** Changes the settings that were read. */
   readonly adapt?: (config: Config) => Config;
   /** Told of each exchange with the service, for figures. */
   readonly observe?: ObserveCall;
 }
 
-/** Opens the app for one command, and closes it however the command ends. */
-export async function withApp(
-  options: OpenOptions,
-  command: (app: App<JobQueues>) => Promise<ExitCode>,
-): Promise<ExitCode> {
+/** A command; `stop` ends at the first signal to end. */
+export type AppCommand = (app: App<JobQueues>, stop: AbortSignal) => Promise<ExitCode>;
+
+/**
+ * Opens the app for one command, and closes it however the command ends. Throws a Refusal (exit 130) for one that a signal
+ * ended while it was being opened, or later where it does not end by itself.
+ */
+export async function withApp(options: OpenOptions, command: AppCommand): Promise<ExitCode> {
+  const stop = onStop();
+  try {
+    return await withStop(options, command, stop.signal);
+  } finally {
+    stop.release();
+  }
+}
+
+async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSignal): Promise<ExitCode> {
   const { adapt = (asRead: Config) => asRead } = options;
   const config = adapt(readConfig());
   const tracing = config.otel ? await openTracing(systemClock) : noTracing;
   try {
-    const app = await openCommandApp(config, { ...options, tracing });
+    const opening = openCommandApp(config, { ...options, tracing });
+    const app = await unlessStopped(opening, stop).catch(async (error: unknown) => await closeOpening(opening, error));
     try {
-      return await command(app);
+      const working = command(app, stop);
+      return await (options.endsItself === true ? working : unlessStopped(working, stop));
     } finally {
       await app.close();
     }
   } finally {
     await tracing.close();
   }
+}
+
+/** Closes what is opened after all, within a limit, and throws what kept it from being used. */
+async function closeOpening(opening: Promise<App>, fault: unknown): Promise<never> {
+  const closed = opening.then(
+    async (app) => await app.close(),
+    () => {},
+  );
+  await Promise.race([closed, systemClock.sleep(STOP_MS)]);
+  throw fault;
 }
 
 async function openCommandApp(
@@ -63,8 +90,8 @@ async function openCommandApp(
 }
 
 /** Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. */
-export async function withLedger(command: (app: App<JobQueues>) => Promise<ExitCode>): Promise<ExitCode> {
-  return await withApp({ logLevel: 'error', looks: true }, command);
+export async function withLedger(command: AppCommand, { endsItself = false } = {}): Promise<ExitCode> {
+  return await withApp({ logLevel: 'error', looks: true, endsItself }, command);
 }
 
 /** Who acts: the name that was given, else the user of the operating system. */

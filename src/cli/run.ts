@@ -17,7 +17,7 @@ import { documentOf } from '../runs/document.ts';
 import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
 import { requireReportFolder, writeReport } from '../runs/report.ts';
 import { costPreviewOf } from '../runs/submission-options.ts';
-import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
+import { readRun, requireSeason, type Submitted, submitRun } from '../runs/submit.ts';
 import { REHEARSAL_NAMES } from '../sandbox/rehearsals.ts';
 import { warnOfRoot } from './as-root.ts';
 import { exitCodeOf } from './exit-code.ts';
@@ -29,7 +29,7 @@ import { openPayService } from './pay-service.ts';
 import { print, printJson, say } from './print.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
-import { onStop, STOP_MS } from './stop.ts';
+import { STOP_MS, unlessStopped } from './stop.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
 const LOOK_EVERY_MS = 200;
@@ -82,26 +82,12 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
   warnOfRoot();
   const rehearsal = rehearsalOf(options);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
-  return await withApp({ logLevel: 'error', at, adapt }, async (app) => {
+  return await withApp({ logLevel: 'error', at, adapt, endsItself: true }, async (app, stop) => {
     if (rehearsal !== undefined) {
       say(rehearsalText(rehearsal));
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
-    // Before anything is recorded that a worker with other settings would pay.
-    await app.requireSafety();
-    await requireReportFolder(options.reportDir ?? app.config.reportDir);
-    const early = await openEarly(app, options);
-    const submitted = await submitRun(
-      { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
-      {
-        path: file,
-        actor: actorOf(options.as),
-        skipInvalid: options.skipInvalid,
-        again: options.again,
-        intake: await intakeOptionsOf(options),
-        maxCostDriftBp: options.maxCostDrift,
-      },
-    );
+    const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
       say(describeProblems(submitted.checked));
@@ -111,12 +97,38 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
     const { run, isNew } = submitted;
     for (const remark of remarksOn(submitted, options)) say(remark);
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-    const wasInterrupted = await payRun(app, run, { ...options, early });
+    await payRun(app, run, { ...options, early, stop });
     await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-    return wasInterrupted ? EXIT.interrupted : code;
+    return stop.aborted ? EXIT.interrupted : code;
   });
+}
+
+interface HandedIn {
+  readonly submitted: Submitted;
+  /** What the run is paid with, where rows were quoted before they were recorded. */
+  readonly early: PayDeps | undefined;
+}
+
+/** Records the file as a run, or finds the one that it is. */
+async function handIn(app: App<JobQueues>, path: string, options: RunOptions): Promise<HandedIn> {
+  // Before anything is recorded that a worker with other settings would pay.
+  await app.requireSafety();
+  await requireReportFolder(options.reportDir ?? app.config.reportDir);
+  const early = await openEarly(app, options);
+  const submitted = await submitRun(
+    { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
+    {
+      path,
+      actor: actorOf(options.as),
+      skipInvalid: options.skipInvalid,
+      again: options.again,
+      intake: await intakeOptionsOf(options),
+      maxCostDriftBp: options.maxCostDrift,
+    },
+  );
+  return { submitted, early };
 }
 
 /** payrun's own sandbox is only there to be asked what rows cost once it is started. */
@@ -148,26 +160,23 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
   return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
 }
 
-/** Works until nothing more can be done for the run now. True when a signal ended it before. */
+/** Works until nothing more can be done for the run now, or until a signal ends it. */
 async function payRun(
   app: App<JobQueues>,
   { id }: Run,
-  { early, wait }: { early: PayDeps | undefined; wait: number },
-): Promise<boolean> {
-  const stop = onStop();
+  { early, wait, stop }: { early: PayDeps | undefined; wait: number; stop: AbortSignal },
+): Promise<void> {
   const progress = openProgress(app.clock, process.stderr);
   const isSettled = async (): Promise<boolean> => {
     const run = await readRun(app, id);
     return isOver(run) && run.counts.accepted === 0;
   };
   try {
-    if (await isSettled()) return false;
-    const deps = early ?? (await openPayService(app, { signal: stop.signal, isOver: isSettled }));
-    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop: stop.signal, progress });
-    return stop.signal.aborted;
+    if (await isSettled()) return;
+    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled }));
+    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
   } finally {
     progress.end();
-    stop.release();
   }
 }
 

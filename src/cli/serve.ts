@@ -16,7 +16,6 @@ import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
 import { say } from './print.ts';
 import { openServedInboxes } from './served-inbox.ts';
-import { onStop } from './stop.ts';
 import { endAtLast, payUntil } from './worker.ts';
 
 const PORT_MAX = 65_535;
@@ -64,16 +63,11 @@ async function serve(options: ServeOptions, at: At): Promise<ExitCode> {
   requireService(config, options);
   requireSafeAddress(options, config.web);
   const metrics = openMetrics();
-  return await withApp({ logLevel: 'info', at, observe: metrics.observe }, async (app) => {
+  return await withApp({ logLevel: 'info', at, observe: metrics.observe, endsItself: true }, async (app, stop) => {
     await requireReportFolder(app.config.reportDir);
-    const stop = onStop();
-    stop.signal.addEventListener('abort', endAtLast);
-    try {
-      await serveUntil(app, { options, metrics, stop: stop.signal });
-      return EXIT.ok;
-    } finally {
-      stop.release();
-    }
+    stop.addEventListener('abort', endAtLast);
+    await serveUntil(app, { options, metrics, stop });
+    return EXIT.ok;
   });
 }
 

@@ -14,7 +14,6 @@ import { parseOptions } from './options.ts';
 import { print, printJson } from './print.ts';
 import { progressLine } from './progress.ts';
 import { tellHalt } from './status.ts';
-import { onStop } from './stop.ts';
 
 const LOOK_EVERY_MS = 250;
 /** In these nothing changes any more, or not before a person has acted. */
@@ -31,27 +30,27 @@ export function watchCommand(end: (code: ExitCode) => void): Command {
     .addHelpText('after', '\nExamples:\n  payrun watch 20260131-k3f9xq\n  payrun watch 20260131-k3f9xq --json')
     .action(async (runId: string, raw: unknown) => {
       const { json } = parseOptions(schema, raw);
-      end(await withLedger((app) => watch(app, runId, { json })));
+      end(await withLedger((app, stop) => watch(app, runId, { json, stop }), { endsItself: true }));
     });
 }
 
-async function watch(app: App, runId: string, options: { json: boolean }): Promise<ExitCode> {
-  const stop = onStop();
+interface Watching {
+  readonly json: boolean;
+  readonly stop: AbortSignal;
+}
+
+async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
   let seen = -1;
-  try {
-    while (!stop.signal.aborted) {
-      const run = await readRun(app, runId);
-      if (run.changes !== seen) await printChange(app, run, options);
-      seen = run.changes;
-      // Whoever read the lines has seen enough of them.
-      if (!process.stdout.writable) return EXIT.ok;
-      if (ENDS.includes(run.state) || (await tellHalt(app))) return await endOf(app, run);
-      await app.clock.sleep(LOOK_EVERY_MS, stop.signal);
-    }
-    return EXIT.interrupted;
-  } finally {
-    stop.release();
+  while (!options.stop.aborted) {
+    const run = await readRun(app, runId);
+    if (run.changes !== seen) await printChange(app, run, options);
+    seen = run.changes;
+    // Whoever read the lines has seen enough of them.
+    if (!process.stdout.writable) return EXIT.ok;
+    if (ENDS.includes(run.state) || (await tellHalt(app))) return await endOf(app, run);
+    await app.clock.sleep(LOOK_EVERY_MS, options.stop);
   }
+  return EXIT.interrupted;
 }
 
 async function printChange(app: App, run: Run, { json }: { json: boolean }): Promise<void> {
