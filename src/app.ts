@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
@@ -21,12 +22,14 @@ import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
+import { hadPrivateRedis } from './redis/private-place.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import { haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
 import { findKnownPayments } from './runs/known-payment.ts';
+import { placeOf, refuseNoLedger } from './runs/no-ledger.ts';
 import { openSeason } from './runs/season.ts';
 import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
@@ -64,6 +67,10 @@ export interface AppOptions<J extends Jobs> {
    * service is configured it takes the ledger's.
    */
   readonly looks?: boolean;
+  /** Whether a ledger is made where there is none; unless told, only by a process that does not just look. */
+  readonly makesLedger?: boolean;
+  /** What there is to do on a ledger, as a verb, for who is told that there is none. */
+  readonly purpose?: string;
   /** Told, in words for people, of what takes its time. */
   readonly report: (line: string) => void;
   /** Told of each exchange with the service, for figures. */
@@ -88,6 +95,8 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly keepSeason: () => Promise<void>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
+  /** Where the ledger is, for people. */
+  readonly place: string;
   readonly overrides: readonly string[];
   readonly observe: ObserveCall;
   readonly traceJob: TraceJob;
@@ -122,6 +131,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const { folder, redis, connect, overrides, known, safety } = ground;
     const arming = await connect('arming');
     const head = openHead(redis, ledgerKeys(config.prefix));
+    if (folder.instance === '' && !makesLedger(options)) await requireLedger(head, options);
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
     const instance = await head.open({ ...claim, insist: false, writes: !looks });
@@ -137,6 +147,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const durability = openDurabilityWatch({ read: () => readDurability(redis), accepted, ledger, clock, log });
     const facts = {
       serviceName,
+      place: placeOf(config),
       ...known,
       overrides,
       safety,
@@ -173,6 +184,14 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   }
 }
 
+function makesLedger({ looks = false, makesLedger: makes = !looks }: AppOptions<Jobs>): boolean {
+  return makes;
+}
+
+async function requireLedger(head: Head, options: AppOptions<Jobs>): Promise<void> {
+  if ((await head.read()).instance === '') throw refuseNoLedger(options);
+}
+
 /** What stands before a ledger: its Redis, the data directory, and how this process is set. */
 interface Ground {
   readonly folder: DataDir;
@@ -186,7 +205,11 @@ interface Ground {
 
 async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promise<Ground> {
   const { config, random, log, looks = false } = options;
+  const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
+  if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
   const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined && !looks });
+  // Before a Redis is started that nobody asked for.
+  if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
   const connect = async (kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
     const redis = await connectRedis(address, {

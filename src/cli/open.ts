@@ -15,6 +15,10 @@ export interface OpenOptions {
   readonly logLevel: LogLevel;
   /** The command looks or steers, and never pays (app.ts). */
   readonly looks?: boolean;
+  /** Whether a ledger is made where there is none (app.ts). */
+  readonly makesLedger?: boolean;
+  /** As in `AppOptions`. */
+  readonly purpose?: string | undefined;
   readonly at?: At;
   /** The command ends by itself, in good order, once the signal comes; any other is left where it is. */
   readonly endsItself?: boolean;
@@ -70,7 +74,15 @@ async function closeOpening(opening: Promise<App>, fault: unknown): Promise<neve
 
 async function openCommandApp(
   config: Config,
-  { logLevel, looks = false, at = goOn, observe, tracing }: OpenOptions & { readonly tracing: Tracing },
+  {
+    logLevel,
+    looks = false,
+    makesLedger = !looks,
+    purpose,
+    at = goOn,
+    observe,
+    tracing,
+  }: OpenOptions & { readonly tracing: Tracing },
 ): Promise<App<JobQueues>> {
   return await openApp({
     config,
@@ -79,6 +91,8 @@ async function openCommandApp(
     log: openLog(config.logLevel ?? logLevel),
     at,
     looks,
+    makesLedger,
+    ...(purpose === undefined ? {} : { purpose }),
     report: say,
     observe(call) {
       observe?.(call);
@@ -89,9 +103,23 @@ async function openCommandApp(
   });
 }
 
-/** Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. */
-export async function withLedger(command: AppCommand, { endsItself = false } = {}): Promise<ExitCode> {
-  return await withApp({ logLevel: 'error', looks: true, endsItself }, command);
+interface LedgerOptions {
+  /** As in `OpenOptions`. */
+  readonly endsItself?: boolean;
+  /** The command was given `--sandbox`: it may be the first on its ledger. */
+  readonly sandbox?: boolean;
+  /** As in `AppOptions`. */
+  readonly purpose?: string;
+}
+
+/**
+ * Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. Throws
+ * a Refusal (exit 2) where there is no ledger.
+ */
+export async function withLedger(command: AppCommand, options: LedgerOptions = {}): Promise<ExitCode> {
+  const { endsItself = false, sandbox = false, purpose } = options;
+  if (sandbox) requireService(readConfig(), { sandbox });
+  return await withApp({ logLevel: 'error', looks: true, endsItself, makesLedger: sandbox, purpose }, command);
 }
 
 /** Who acts: the name that was given, else the user of the operating system. */

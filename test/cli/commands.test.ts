@@ -6,6 +6,7 @@ import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { makeLedger } from '../runs/opened-app.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   buildPayrun,
@@ -124,6 +125,7 @@ describe('usage', () => {
     { words: ['worker'], says: /No payments service is configured/ },
     { words: ['status', 'no\u001b[31m-run'], says: /There is no run no\\u\{1b\}\[31m-run/ },
   ])('$words exits 2 and says on standard error alone what to do', async ({ words, says }) => {
+    await makeLedger(redis.url, place);
     const { code, stdout, stderr } = await run(...words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(says);
@@ -244,7 +246,12 @@ describe('control', () => {
     expect((await run('status', runId)).stderr).toContain('Everything is halted: wrong account');
 
     const proposed = await run('release', '--as', 'anna', '--json');
-    expect(JSON.parse(proposed.stdout)).toEqual({ halt: 'wrong account', releaseBy: 'anna', service: 'sandbox' });
+    expect(JSON.parse(proposed.stdout)).toEqual({
+      halt: 'wrong account',
+      releaseBy: 'anna',
+      service: 'sandbox',
+      ledger: expect.stringContaining(place['PAYRUN_PREFIX'] ?? ''),
+    });
     expect(proposed.stderr).toContain('Still needed: another person');
     expect(await run('release', '--as', 'Anna')).toMatchObject({ code: 2, stdout: '' });
     const released = await run('release', '--as', 'bob', '--json');
@@ -292,7 +299,7 @@ describe('doctor', () => {
   });
 
   test('exits 2 and names the remedy for what is not as it should be', async () => {
-    await run('halt', '--reason', 'wrong account');
+    await run('halt', '--reason', 'wrong account', '--sandbox');
     await redis.redis.config('SET', 'appendfsync', 'everysec');
     onTestFinished(async () => {
       await redis.redis.config('SET', 'appendfsync', 'always');
