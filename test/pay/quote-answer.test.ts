@@ -120,6 +120,12 @@ describe('amounts in a quote', () => {
 });
 
 describe('the answer to a quote request (design 5)', () => {
+  test('is told in the words that the service wrote of this very request', () => {
+    const description = 'an amount of the quote would be above 100000000';
+    const answer = answered(400, { errors: [{ code: 'USR_001', title: 'Bad request', description }] });
+    expect(readQuoteAnswer(answer, RIG_ROW)).toEqual({ kind: 'rejected', code: 'USR_001', reason: description });
+  });
+
   test.each<[string, ReturnType<typeof answered>, QuoteReading['kind']]>([
     ['400 with a body', answered(400, errors('USR_013')), 'rejected'],
     ['400 with a flat body', answered(400, { code: 'USR_001', title: 'bad' }), 'rejected'],
