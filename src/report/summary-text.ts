@@ -105,10 +105,10 @@ function bookingCells(entry: BookingEntry): string[] {
     entry.currency,
     String(entry.debitedPayments),
     amountText(entry.debited, entry),
-    amountText(entry.fees, entry),
+    formatAmount(entry.fees),
     String(entry.returnedPayments),
     amountText(entry.returned, entry),
-    amountText(entry.returnedFees, entry),
+    formatAmount(entry.returnedFees),
   ];
 }
 
