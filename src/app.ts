@@ -29,7 +29,7 @@ import { haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
 import { findKnownPayments } from './runs/known-payment.ts';
-import { placeOf, refuseNoLedger } from './runs/no-ledger.ts';
+import { placeOf, refuseNoLedger, requireLedger } from './runs/no-ledger.ts';
 import { openSeason } from './runs/season.ts';
 import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
@@ -131,7 +131,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const { folder, redis, connect, overrides, known, safety } = ground;
     const arming = await connect('arming');
     const head = openHead(redis, ledgerKeys(config.prefix));
-    if (folder.instance === '' && !makesLedger(options)) await requireLedger(head, options);
+    await requireLedger(head, { ...options, folder, makes: makesLedger(options) });
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
     const instance = await head.open({ ...claim, insist: false, writes: !looks });
@@ -186,10 +186,6 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
 
 function makesLedger({ looks = false, makesLedger: makes = !looks }: AppOptions<Jobs>): boolean {
   return makes;
-}
-
-async function requireLedger(head: Head, options: AppOptions<Jobs>): Promise<void> {
-  if ((await head.read()).instance === '') throw refuseNoLedger(options);
 }
 
 /** What stands before a ledger: its Redis, the data directory, and how this process is set. */

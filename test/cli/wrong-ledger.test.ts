@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { payoutFile } from './payrun.ts';
 
 const ID = '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f';
 
@@ -90,6 +91,19 @@ describe.each(['private', 'shared'])('where there is no ledger, on a %s Redis', 
     expect(await redis.redis.keys(`${prefix}*`)).toEqual([]);
     expect(readdirSync(dir)).toEqual([]);
   });
+});
+
+test('where REDIS_URL is set beside a data directory with a private Redis, another data directory is the first remedy', async () => {
+  writeFileSync(join(dir, 'ledger.json'), JSON.stringify({ id: 'd1', instance: 'i1' }));
+  mkdirSync(join(dir, 'redis'));
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
+  const file = join(dir, 'one.csv');
+  writeFileSync(file, payoutFile([['INV-1', '10.00']]));
+  const told = await refused(`run ${file}`);
+  expect(told?.exitCode).toBe(2);
+  expect(told?.text).toMatch(/is in its private Redis.*\n.*set PAYRUN_DATA_DIR to another folder/);
+  expect(told?.text).not.toContain('adopt-ledger');
 });
 
 test('where Redis alone is gone, the data directory is told to be of a ledger that was lost', async () => {
