@@ -31,6 +31,7 @@ import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs
 import { findKnownPayments } from './runs/known-payment.ts';
 import { placeOf, refuseNoLedger, requireLedger } from './runs/no-ledger.ts';
 import { openSeason } from './runs/season.ts';
+import { type Answering, openAnswering } from './service/answering.ts';
 import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
 import { type ObserveCall, openService, type Service } from './service/client.ts';
@@ -97,6 +98,8 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly serviceName: string;
   /** Where the ledger is, for people. */
   readonly place: string;
+  /** Whether the service answers this process. */
+  readonly answering: Answering;
   readonly overrides: readonly string[];
   readonly observe: ObserveCall;
   readonly traceJob: TraceJob;
@@ -148,6 +151,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const facts = {
       serviceName,
       place: placeOf(config),
+      answering: openAnswering(clock),
       ...known,
       overrides,
       safety,
@@ -295,7 +299,7 @@ function openNotifierOf(app: Base & Pick<App, 'serviceName'>, dataDirId: string)
 }
 
 type Base = Pick<App, 'config' | 'clock' | 'random' | 'log' | 'ledger'>;
-type ClientBase = Base & Pick<App, 'observe'>;
+type ClientBase = Base & Pick<App, 'observe' | 'answering'>;
 
 /** The configured service for questions; its client is opened by the first one. */
 function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: Release[] }): Asker | undefined {
@@ -370,7 +374,7 @@ function openPayDeps(
 }
 
 function openClient(
-  { config, clock, random, log, observe }: Omit<ClientBase, 'ledger'>,
+  { config, clock, random, log, observe, answering }: Omit<ClientBase, 'ledger'>,
   { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
 ): Service {
   const keys = ledgerKeys(config.prefix);
@@ -386,6 +390,7 @@ function openClient(
     random,
     log,
     observe,
+    answering,
     userAgent: `payrun/${VERSION}`,
   });
   closing.push(() => client.close());

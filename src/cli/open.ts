@@ -6,10 +6,13 @@ import { type Config, type LogLevel, readConfig } from '../config.ts';
 import { openLog } from '../log.ts';
 import { type At, goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { placeOf } from '../runs/no-ledger.ts';
 import type { ObserveCall } from '../service/client.ts';
 import { noTracing, openTracing, type Tracing } from '../tracing.ts';
 import { say } from './print.ts';
 import { onStop, STOP_MS, unlessStopped } from './stop.ts';
+
+const TELL_WAIT_MS = 3000;
 
 export interface OpenOptions {
   readonly logLevel: LogLevel;
@@ -50,7 +53,10 @@ async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSi
   const tracing = config.otel ? await openTracing(systemClock) : noTracing;
   try {
     const opening = openCommandApp(config, { ...options, tracing });
-    const app = await unlessStopped(opening, stop).catch(async (error: unknown) => await closeOpening(opening, error));
+    const opened = tellWait(config);
+    const app = await unlessStopped(opening, stop)
+      .catch(async (error: unknown) => await closeOpening(opening, error))
+      .finally(opened);
     try {
       const working = command(app, stop);
       return await (options.endsItself === true ? working : unlessStopped(working, stop));
@@ -60,6 +66,16 @@ async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSi
   } finally {
     await tracing.close();
   }
+}
+
+/** Says that Redis has not answered yet, unless what it returns is called before. */
+function tellWait(config: Config): () => void {
+  if (config.redisUrl === undefined) return () => {};
+  const opened = new AbortController();
+  void systemClock.sleep(TELL_WAIT_MS, opened.signal).then(() => {
+    if (!opened.signal.aborted) say(`The ledger (${placeOf(config)}) does not answer yet; payrun keeps trying.`);
+  });
+  return () => opened.abort();
 }
 
 /** Closes what is opened after all, within a limit, and throws what kept it from being used. */

@@ -1,20 +1,28 @@
 import { once } from 'node:events';
 import type { App, ServiceChoice } from '../app.ts';
 import type { PayDeps } from '../pay/deps.ts';
+import { watchOutages } from '../runs/outages.ts';
 import { explainTokenFaults } from '../service/token-refusal.ts';
+import { say } from './print.ts';
+import type { Progress } from './progress.ts';
 import { startOwnSandbox } from './sandbox-service.ts';
 
 const SANDBOX_POLL_MS = 250;
 
+interface Waiting {
+  readonly signal: AbortSignal;
+  readonly isOver: () => Promise<boolean>;
+  /** How far the work is, for who is told that it waits. */
+  readonly progress?: Pick<Progress, 'say' | 'sentence'>;
+}
+
 /**
  * The service to pay through: the one that is configured, or else payrun's own sandbox. While another process runs that
  * sandbox, `isOver` is asked again and again whether there is still anything to do. Undefined when there is not, and when
- * the signal ends the wait.
+ * the signal ends the wait. What does not answer is told from here on, until the app is closed.
  */
-export async function openPayService(
-  app: App,
-  wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
-): Promise<PayDeps | undefined> {
+export async function openPayService(app: App, wait: Waiting): Promise<PayDeps | undefined> {
+  tellOutages(app, wait);
   const service = app.config.service === undefined ? await awaitSandbox(app, wait) : configured(app);
   if (service === undefined || wait.signal.aborted) return undefined;
   const deps = await app.openPay(service);
@@ -22,14 +30,18 @@ export async function openPayService(
   return wait.signal.aborted ? undefined : deps;
 }
 
+function tellOutages(app: App, { signal, progress }: Waiting): void {
+  const closed = new AbortController();
+  app.onClose(async () => closed.abort());
+  const telling = progress === undefined ? { say } : { say: progress.say, progress: progress.sentence };
+  void watchOutages(app, { stop: AbortSignal.any([signal, closed.signal]), ...telling });
+}
+
 function configured({ config }: App): ServiceChoice | undefined {
   return config.service === undefined ? undefined : { settings: config.service, isSandbox: false };
 }
 
-async function awaitSandbox(
-  app: App,
-  wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
-): Promise<ServiceChoice | undefined> {
+async function awaitSandbox(app: App, wait: Pick<Waiting, 'signal' | 'isOver'>): Promise<ServiceChoice | undefined> {
   while (!wait.signal.aborted && !(await wait.isOver())) {
     const own = await startOwnSandbox(app.config.dataDir, app);
     if (own !== undefined) {

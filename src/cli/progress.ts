@@ -5,10 +5,18 @@ import { rowsDone } from '../runs/progress.ts';
 
 const PLAIN_EVERY_MS = 5000;
 const MINUTE_S = 60;
+/** To the start of the line, and nothing on it. */
+const CLEAR = '\r\u001b[2K';
 
 /** Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere. */
 export interface Progress {
   show(run: Run): void;
+  /** Takes note of how far the run is, without a line. */
+  note(run: Run): void;
+  /** Says something on a line of its own. */
+  say(line: string): void;
+  /** How much of the run that was shown last has been sent, and how much waits; empty before. */
+  sentence(): string;
   /** Ends the line; elsewhere than on a terminal, shows where it ended. */
   end(): void;
 }
@@ -22,15 +30,25 @@ export function openProgress(
   let shownAt = Number.NEGATIVE_INFINITY;
   let isOpen = false;
   let unshown = '';
+  let last: Run | undefined;
   return {
+    sentence: () => (last === undefined ? '' : sentenceOf(last)),
+    note(run) {
+      last = run;
+    },
+    say(line) {
+      stream.write(`${isOpen ? CLEAR : ''}${line}\n`);
+      isOpen = false;
+    },
     show(run) {
+      last = run;
       const done = rowsDone(run);
       doneAtStart ??= done;
       const seconds = (clock.monotonic() - startedAt) / 1000;
       const rate = { done, perSecond: seconds > 0 ? (done - doneAtStart) / seconds : 0 };
       const line = progressLine(run, rate);
       if (stream.isTTY) {
-        stream.write(`\r\u001b[2K${progressLine(run, { ...rate, width: stream.columns - 1 })}`);
+        stream.write(`${CLEAR}${progressLine(run, { ...rate, width: stream.columns - 1 })}`);
         isOpen = true;
       } else if (clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
         shownAt = clock.monotonic();
@@ -46,6 +64,13 @@ export function openProgress(
       isOpen = false;
     },
   };
+}
+
+function sentenceOf({ rows, counts }: Run): string {
+  const unknown = counts.armed + counts.quoted + counts.unknown;
+  const sent = unknown + counts.accepted + counts.completed + counts.failed + counts.returned;
+  const doubt = unknown === 0 ? '' : ` (of ${unknown} nobody knows yet whether they were paid)`;
+  return `${sent} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
 }
 
 /**

@@ -169,11 +169,12 @@ async function payRun(
   const progress = openProgress(app.clock, process.stderr);
   const isSettled = async (): Promise<boolean> => {
     const run = await readRun(app, id);
+    progress.note(run);
     return isOver(run) && run.counts.accepted === 0;
   };
   try {
     if (await isSettled()) return;
-    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled }));
+    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled, progress }));
     if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
   } finally {
     progress.end();

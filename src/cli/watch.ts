@@ -5,19 +5,23 @@ import { rfc3339 } from '../clock.ts';
 import type { Run, RunState } from '../payout.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { documentOf } from '../runs/document.ts';
+import { outageWords, watchOutages } from '../runs/outages.ts';
 import { rowsDone } from '../runs/progress.ts';
 import { readRun } from '../runs/submit.ts';
 import { columnsLine } from './columns.ts';
 import { exitCodeOf } from './exit-code.ts';
 import { withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
-import { print, printJson } from './print.ts';
+import { print, printJson, say } from './print.ts';
 import { progressLine } from './progress.ts';
 import { tellHalt } from './status.ts';
 
 const LOOK_EVERY_MS = 250;
 /** In these nothing changes any more, or not before a person has acted. */
 const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-approval'];
+
+/** Whoever only looks on knows of no service, and notes no disk. */
+const REDIS_ALONE = { answering: { awaySince: () => null }, freeBytes: async () => Number.POSITIVE_INFINITY };
 
 const schema = z.object({ json: z.boolean() });
 
@@ -41,16 +45,32 @@ interface Watching {
 
 async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
   let seen = -1;
+  const tellOutages = openOutageTelling(app);
+  void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say });
   while (!options.stop.aborted) {
     const run = await readRun(app, runId);
     if (run.changes !== seen) await printChange(app, run, options);
     seen = run.changes;
+    await tellOutages();
     // Whoever read the lines has seen enough of them.
     if (!process.stdout.writable) return EXIT.ok;
     if (ENDS.includes(run.state) || (await tellHalt(app))) return await endOf(app, run);
     await app.clock.sleep(LOOK_EVERY_MS, options.stop);
   }
   return EXIT.interrupted;
+}
+
+/** Says what workers see to be away, once for each outage that begins. */
+function openOutageTelling(app: App): () => Promise<void> {
+  const told = new Set<string>();
+  return async () => {
+    for (const outage of await app.ledger.outages.read()) {
+      const key = `${outage.what} ${outage.since}`;
+      if (told.has(key)) continue;
+      told.add(key);
+      say(outageWords(outage, app.clock.now()));
+    }
+  };
 }
 
 async function printChange(app: App, run: Run, { json }: { json: boolean }): Promise<void> {
