@@ -3,7 +3,7 @@ import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import { type App, openApp } from '../app.ts';
 import { systemClock, systemRandom } from '../clock.ts';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
-import { openLog } from '../log.ts';
+import { type Log, openLog, withoutRepeats } from '../log.ts';
 import { type At, goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { placeOf } from '../runs/no-ledger.ts';
@@ -104,7 +104,7 @@ async function openCommandApp(
     config,
     clock: systemClock,
     random: systemRandom,
-    log: openLog(config.logLevel ?? logLevel),
+    log: logOf(config.logLevel, logLevel),
     at,
     looks,
     makesLedger,
@@ -117,6 +117,12 @@ async function openCommandApp(
     traceJob: tracing.job,
     openJobs: openQueues,
   });
+}
+
+/** Who waits for a command reads each fault once a minute; what runs on its own, or was told a level, logs all of them. */
+function logOf(told: LogLevel | undefined, usual: LogLevel): Log {
+  const log = openLog(told ?? usual);
+  return told === undefined && usual === 'error' ? withoutRepeats(log, () => systemClock.monotonic()) : log;
 }
 
 interface LedgerOptions {
