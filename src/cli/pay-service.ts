@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import type { App, ServiceChoice } from '../app.ts';
 import type { PayDeps } from '../pay/deps.ts';
-import { watchOutages } from '../runs/outages.ts';
 import { explainTokenFaults } from '../service/token-refusal.ts';
-import { say } from './print.ts';
-import type { Progress } from './progress.ts';
 import { startOwnSandbox } from './sandbox-service.ts';
 
 const SANDBOX_POLL_MS = 250;
@@ -12,29 +9,19 @@ const SANDBOX_POLL_MS = 250;
 interface Waiting {
   readonly signal: AbortSignal;
   readonly isOver: () => Promise<boolean>;
-  /** How far the work is, for who is told that it waits. */
-  readonly progress?: Pick<Progress, 'say' | 'sentence'>;
 }
 
 /**
  * The service to pay through: the one that is configured, or else payrun's own sandbox. While another process runs that
  * sandbox, `isOver` is asked again and again whether there is still anything to do. Undefined when there is not, and when
- * the signal ends the wait. What does not answer is told from here on, until the app is closed.
+ * the signal ends the wait.
  */
 export async function openPayService(app: App, wait: Waiting): Promise<PayDeps | undefined> {
-  tellOutages(app, wait);
   const service = app.config.service === undefined ? await awaitSandbox(app, wait) : configured(app);
   if (service === undefined || wait.signal.aborted) return undefined;
   const deps = await app.openPay(service);
   await Promise.race([requireToken(deps), once(wait.signal, 'abort')]);
   return wait.signal.aborted ? undefined : deps;
-}
-
-function tellOutages(app: App, { signal, progress }: Waiting): void {
-  const closed = new AbortController();
-  app.onClose(async () => closed.abort());
-  const telling = progress === undefined ? { say } : { say: progress.say, progress: progress.sentence };
-  void watchOutages(app, { stop: AbortSignal.any([signal, closed.signal]), ...telling });
 }
 
 function configured({ config }: App): ServiceChoice | undefined {

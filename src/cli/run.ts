@@ -24,6 +24,7 @@ import { exitCodeOf } from './exit-code.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
+import { tellOutages } from './outages.ts';
 import { openPatience, type Patience } from './patience.ts';
 import { openPayService } from './pay-service.ts';
 import { print, printJson, say } from './print.ts';
@@ -87,6 +88,8 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
       say(rehearsalText(rehearsal));
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
+    const progress = openProgress(app.clock, process.stderr);
+    tellOutages(app, { stop, progress });
     const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -97,7 +100,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
     const { run, isNew } = submitted;
     for (const remark of remarksOn(submitted, options)) say(remark);
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-    await payRun(app, run, { ...options, early, stop });
+    await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -160,13 +163,15 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
   return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
 }
 
+interface Paying {
+  readonly early: PayDeps | undefined;
+  readonly wait: number;
+  readonly stop: AbortSignal;
+  readonly progress: Progress;
+}
+
 /** Works until nothing more can be done for the run now, or until a signal ends it. */
-async function payRun(
-  app: App<JobQueues>,
-  { id }: Run,
-  { early, wait, stop }: { early: PayDeps | undefined; wait: number; stop: AbortSignal },
-): Promise<void> {
-  const progress = openProgress(app.clock, process.stderr);
+async function payRun(app: App<JobQueues>, { id }: Run, { early, wait, stop, progress }: Paying): Promise<void> {
   const isSettled = async (): Promise<boolean> => {
     const run = await readRun(app, id);
     progress.note(run);
@@ -174,7 +179,7 @@ async function payRun(
   };
   try {
     if (await isSettled()) return;
-    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled, progress }));
+    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled }));
     if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
   } finally {
     progress.end();

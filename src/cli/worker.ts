@@ -13,6 +13,7 @@ import { listenForMetrics } from '../web/operations/metrics-listener.ts';
 import { refuseRoot } from './as-root.ts';
 import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
+import { tellOutages } from './outages.ts';
 import { openPayService } from './pay-service.ts';
 import { say } from './print.ts';
 import { STOP_MS } from './stop.ts';
@@ -59,6 +60,7 @@ async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void>
 
 /** Pays all runs until `stop` is aborted, through the configured service or the sandbox. Throws the fault that ended it before. */
 export async function payUntil(app: App<JobQueues>, stop: AbortSignal): Promise<void> {
+  tellOutages(app, { stop });
   const deps = await openPayService(app, { signal: stop, isOver: async () => false });
   if (deps !== undefined) await workUntil(app, deps, stop);
 }
