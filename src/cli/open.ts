@@ -72,9 +72,11 @@ async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSi
 function tellWait(config: Config): () => void {
   if (config.redisUrl === undefined) return () => {};
   const opened = new AbortController();
-  void systemClock.sleep(TELL_WAIT_MS, opened.signal).then(() => {
+  const tell = async (): Promise<void> => {
+    await systemClock.sleep(TELL_WAIT_MS, opened.signal);
     if (!opened.signal.aborted) say(`The ledger (${placeOf(config)}) does not answer yet; payrun keeps trying.`);
-  });
+  };
+  void tell();
   return () => opened.abort();
 }
 

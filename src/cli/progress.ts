@@ -1,9 +1,11 @@
 import type { Clock } from '../clock.ts';
 import { formatAmount } from '../money.ts';
 import type { Run } from '../payout.ts';
-import { rowsDone } from '../runs/progress.ts';
+import { perSecondOf, rowsDone, type Sample, withSample } from '../runs/progress.ts';
 
 const PLAIN_EVERY_MS = 5000;
+/** A rate over less tells nothing of the time that is left. */
+const RATE_SPAN_MS_MIN = 5000;
 const MINUTE_S = 60;
 /** To the start of the line, and nothing on it. */
 const CLEAR = '\r\u001b[2K';
@@ -26,7 +28,7 @@ export function openProgress(
   stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>,
 ): Progress {
   const startedAt = clock.monotonic();
-  let doneAtStart: number | undefined;
+  let samples: readonly Sample[] = [];
   let shownAt = Number.NEGATIVE_INFINITY;
   let isOpen = false;
   let unshown = '';
@@ -43,9 +45,9 @@ export function openProgress(
     show(run) {
       last = run;
       const done = rowsDone(run);
-      doneAtStart ??= done;
-      const seconds = (clock.monotonic() - startedAt) / 1000;
-      const rate = { done, perSecond: seconds > 0 ? (done - doneAtStart) / seconds : 0 };
+      samples = withSample(samples, { atMs: clock.monotonic(), done });
+      const isTold = clock.monotonic() - startedAt >= RATE_SPAN_MS_MIN;
+      const rate = { done, perSecond: isTold ? (perSecondOf(samples) ?? 0) : 0 };
       const line = progressLine(run, rate);
       if (stream.isTTY) {
         stream.write(`${CLEAR}${progressLine(run, { ...rate, width: stream.columns - 1 })}`);

@@ -21,6 +21,7 @@ import { readRun, requireSeason, type Submitted, submitRun } from '../runs/submi
 import { REHEARSAL_NAMES } from '../sandbox/rehearsals.ts';
 import { warnOfRoot } from './as-root.ts';
 import { exitCodeOf } from './exit-code.ts';
+import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
@@ -159,7 +160,15 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
   const rehearsal = rehearsalOf(options);
   const rehearsed = rehearsal === undefined ? [] : [rehearsalText(rehearsal)];
   if (options.json) printJson({ ...(await documentOf(app, run)), reports: paths });
-  else print([...rehearsed, summaryText(summary), ...paths.map((path) => `report ${path}`)].join('\n'));
+  else
+    print(
+      [
+        ...rehearsed,
+        summaryText(summary),
+        ...(await heldText(app, run)),
+        ...paths.map((path) => `report ${path}`),
+      ].join('\n'),
+    );
   return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
 }
 

@@ -60,6 +60,7 @@ test('a Redis that takes connections and says nothing is told long before it is 
   const cwd = processes.folder();
   const started = processes.start(['list'], { cwd, env: { REDIS_URL: `redis://127.0.0.1:${port}` } });
   await started.said('does not answer yet; payrun keeps trying.');
+  expect(started.hasEnded).toBe(false);
   started.kill('SIGKILL');
   await started.ended;
   silent.close();

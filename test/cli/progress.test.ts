@@ -32,3 +32,22 @@ function shownOn(width: number): string {
   openProgress({ monotonic: () => 0 }, { isTTY: true, columns: width, write }).show(run);
   return written.join('').replace('\r\u001b[2K', '');
 }
+
+test('the time left is told from five seconds on, by the rate of the last ten', () => {
+  let at = 0;
+  const written: string[] = [];
+  const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
+  const progress = openProgress({ monotonic: () => at }, { isTTY: true, columns: 200, write });
+  const shown = (done: number): string => {
+    const counts = { ...run.counts, completed: done, ready: 1000 - done };
+    progress.show({ ...run, rows: 1000, counts });
+    return written.at(-1) ?? '';
+  };
+  expect(shown(0)).not.toContain('left');
+  at = 4900;
+  expect(shown(1)).not.toMatch(/rows\/s|left/);
+  at = 10_000;
+  shown(2);
+  at = 20_000;
+  expect(shown(102)).toContain('10 rows/s · 2 min left');
+});

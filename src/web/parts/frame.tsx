@@ -102,7 +102,7 @@ function Frame({ title, who, place, path, refused, children }: FrameProps) {
           </p>
         )}
         {place.outages.map((words) => (
-          <p class="halt" role="status" key={words}>
+          <p class="halt" key={words}>
             {words}
           </p>
         ))}
