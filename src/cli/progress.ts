@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { formatAmount } from '../money.ts';
 import type { Run } from '../payout.ts';
 import { perSecondOf, rowsDone, type Sample, withSample } from '../runs/progress.ts';
+import { SETTLING_MS } from './patience.ts';
 
 const PLAIN_EVERY_MS = 5000;
 /** A rate over less tells nothing of the time that is left. */
@@ -68,6 +69,12 @@ export function openProgress(
   };
 }
 
+/** A finished run whose payments are under way is waited for, at most for a while. */
+function stateWords({ state, counts }: Run): string {
+  if (state !== 'finished' || counts.accepted === 0) return state;
+  return `paid; waiting for the service to settle ${counts.accepted}, ${SETTLING_MS / 1000} s at most;`;
+}
+
 function sentenceOf({ rows, counts }: Run): string {
   const unknown = counts.armed + counts.quoted + counts.unknown;
   const sent = unknown + counts.accepted + counts.completed + counts.failed + counts.returned;
@@ -83,7 +90,7 @@ export function progressLine(run: Run, options: { done: number; perSecond: numbe
   const { done, perSecond, width = Number.POSITIVE_INFINITY } = options;
   const left = run.rows - done;
   const parts = [
-    `${run.state} ${done}/${run.rows} rows`,
+    `${stateWords(run)} ${done}/${run.rows} rows`,
     ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),

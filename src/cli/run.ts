@@ -219,7 +219,10 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
 
 /** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
 async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
-  const patience = openPatience(app.clock, work.waitMs);
+  const patience = openPatience(app.clock, {
+    unknownMs: work.waitMs,
+    tracksPerSecond: app.config.trackRatePerSecond,
+  });
   let answeredAt = app.clock.monotonic();
   while (!ended.aborted) {
     try {

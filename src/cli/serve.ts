@@ -18,6 +18,7 @@ import { say } from './print.ts';
 import { openServedInboxes } from './served-inbox.ts';
 import { endAtLast, payUntil } from './worker.ts';
 
+const PORT_WORDS = 'must be an integer from 1 to 65535';
 const PORT_MAX = 65_535;
 const INBOXES_MAX = 100;
 
@@ -26,7 +27,7 @@ const schema = z.object({
   allowRoot: z.boolean(),
   sandbox: z.boolean(),
   host: z.string().min(1).max(255),
-  port: z.coerce.number('must be a number').int().min(1).max(PORT_MAX),
+  port: z.coerce.number(PORT_WORDS).int(PORT_WORDS).min(1, PORT_WORDS).max(PORT_MAX, PORT_WORDS),
   inbox: z.array(z.string().min(1, 'must name a folder')).max(INBOXES_MAX),
 });
 type ServeOptions = z.infer<typeof schema>;

@@ -115,7 +115,9 @@ function bookingCells(entry: BookingEntry): string[] {
 function trustLines(facts: ReportFacts): string[] {
   const { deadQuotes, deadQuotesFound } = facts.run;
   const found = deadQuotesFound === null ? 'not looked up once more yet' : `${deadQuotesFound} of ${deadQuotes} found`;
-  const capabilities = Object.entries(facts.capabilities).map(([name, holds]) => `${name} ${holds ? 'yes' : 'NO'}`);
+  const capabilities = Object.entries(facts.capabilities).map(
+    ([name, holds]) => `${name} ${holds ? 'yes' : 'not known'}`,
+  );
   return table(
     [
       ['quotes proven dead', `${deadQuotes}, ${found}`],

@@ -139,6 +139,7 @@ describe('usage', () => {
     { words: ['pause', 'x'], says: /--reason/ },
     { words: ['release'], says: /--as/ },
     { words: ['halt', '--reason', ' '], says: /--reason must not be empty/ },
+    { words: ['serve', '--port', '99999'], says: /--port must be an integer from 1 to 65535/ },
     { words: ['submit', 'two.csv', '--sandbox', '--as', 'a|b'], says: /--as must have no/ },
     { words: ['run', 'two.csv', '--as', 'a\nb'], says: /--as must have no/ },
     { words: ['list', '--outcome', 'held'], says: /payrun list RUN --outcome held/ },
