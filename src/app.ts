@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
@@ -22,6 +23,7 @@ import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, letsAnybodyIn, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
 import { OPEN_REDIS, OPEN_REDIS_REMEDY, refuseOpenRedis } from './redis/open-redis.ts';
+import { hadPrivateRedis } from './redis/private-place.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
 import { EXIT, Refusal } from './refusal.ts';
 import type { LivingWorker } from './runs/adopt-settings.ts';
@@ -29,7 +31,9 @@ import { disproveCapability, haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
 import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
 import { findKnownPayments } from './runs/known-payment.ts';
+import { placeOf, refuseNoLedger, requireLedger } from './runs/no-ledger.ts';
 import { openSeason } from './runs/season.ts';
+import { type Answering, openAnswering } from './service/answering.ts';
 import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
 import { type ObserveCall, openService, type Service } from './service/client.ts';
@@ -68,6 +72,10 @@ export interface AppOptions<J extends Jobs> {
    * service is configured it takes the ledger's.
    */
   readonly looks?: boolean;
+  /** Whether a ledger is made where there is none; unless told, only by a process that does not just look. */
+  readonly makesLedger?: boolean;
+  /** What there is to do on a ledger, as a verb, for who is told that there is none. */
+  readonly purpose?: string;
   /** Told, in words for people, of what takes its time. */
   readonly report: (line: string) => void;
   /** Told of each exchange with the service, for figures. */
@@ -92,6 +100,10 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly keepSeason: () => Promise<void>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
+  /** Where the ledger is, for people. */
+  readonly place: string;
+  /** Whether the service answers this process. */
+  readonly answering: Answering;
   readonly overrides: readonly string[];
   readonly observe: ObserveCall;
   readonly traceJob: TraceJob;
@@ -126,6 +138,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const { folder, redis, connect, overrides, known, safety } = ground;
     const arming = await connect('arming');
     const head = openHead(redis, ledgerKeys(config.prefix));
+    await requireLedger(head, { ...options, folder, makes: makesLedger(options) });
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
     const instance = await head.open({ ...claim, insist: false, writes: !looks });
@@ -141,6 +154,8 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const durability = openDurabilityWatch({ read: () => readDurability(redis), accepted, ledger, clock, log });
     const facts = {
       serviceName,
+      place: placeOf(config),
+      answering: openAnswering(clock),
       ...known,
       overrides,
       safety,
@@ -177,6 +192,10 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   }
 }
 
+function makesLedger({ looks = false, makesLedger: makes = !looks }: AppOptions<Jobs>): boolean {
+  return makes;
+}
+
 /** What stands before a ledger: its Redis, the data directory, and how this process is set. */
 interface Ground {
   readonly folder: DataDir;
@@ -190,7 +209,11 @@ interface Ground {
 
 async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promise<Ground> {
   const { config, random, log, looks = false } = options;
+  const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
+  if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
   const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined && !looks });
+  // Before a Redis is started that nobody asked for.
+  if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
   const connect = async (kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
     const redis = await connectRedis(address, {
@@ -288,7 +311,7 @@ function openNotifierOf(app: Base & Pick<App, 'serviceName'>, dataDirId: string)
 }
 
 type Base = Pick<App, 'config' | 'clock' | 'random' | 'log' | 'ledger'>;
-type ClientBase = Base & Pick<App, 'observe'>;
+type ClientBase = Base & Pick<App, 'observe' | 'answering'>;
 
 /** The configured service for questions; its client is opened by the first one. */
 function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: Release[] }): Asker | undefined {
@@ -364,7 +387,7 @@ function openPayDeps(
 }
 
 function openClient(
-  { config, clock, random, log, observe }: Omit<ClientBase, 'ledger'>,
+  { config, clock, random, log, observe, answering }: Omit<ClientBase, 'ledger'>,
   { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
 ): Service {
   const keys = ledgerKeys(config.prefix);
@@ -380,6 +403,7 @@ function openClient(
     random,
     log,
     observe,
+    answering,
     userAgent: `payrun/${VERSION}`,
   });
   closing.push(() => client.close());

@@ -55,6 +55,26 @@ export function openLog(level: LogLevel): Log {
   };
 }
 
+const REPEATED_MS = 60_000;
+const REPEATED_KEPT_MAX = 1000;
+
+/** The same log for a person who waits: an error like one of the last minute, whichever payout it is of, is not written again. */
+export function withoutRepeats(log: Log, now: () => number): Log {
+  const writtenAt = new Map<string, number>();
+  return {
+    ...log,
+    error(message, fields) {
+      const { error } = written(fields);
+      const key = JSON.stringify([message, fields?.reason, error]);
+      const at = now();
+      if (at - (writtenAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEATED_MS) return;
+      if (writtenAt.size >= REPEATED_KEPT_MAX) writtenAt.clear();
+      writtenAt.set(key, at);
+      log.error(message, fields);
+    },
+  };
+}
+
 /** A log that says nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 

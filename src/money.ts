@@ -10,6 +10,8 @@ export interface Money {
   readonly minor: bigint;
   /** ISO 4217 alphabetic code in upper case. */
   readonly currency: string;
+  /** Digits of `minor` where they are more than the currency's; only of fees, which are kept as they were told (design 5). */
+  readonly digits?: number;
 }
 
 /** The day on which `MINOR_DIGITS` was compared with ISO 4217, list one (funds, metals and testing codes left out). */
@@ -81,9 +83,55 @@ export function moneyOfDecimal(text: string, currency: string): Money | undefine
   return { minor: BigInt(`${match[1] ?? ''}${fraction.padEnd(digits, '0')}`), currency };
 }
 
-/** The amount as a decimal with exactly the currency's digits: 1234.50, 1000, 1.000. */
+const EXACT_DECIMAL = /^(-?)([0-9]{1,400})(?:\.([0-9]{1,400}))?$/;
+
+/** A fee's decimal text, exact however many digits it has and whatever its currency; undefined for what is no decimal. */
+export function exactMoney(text: string, currency: string): Money | undefined {
+  const match = EXACT_DECIMAL.exec(text);
+  if (match === null) return undefined;
+  const fraction = withoutTrailing(match[3] ?? '', '0');
+  const digits = Math.max(fraction.length, digitsOf(currency) ?? 0);
+  return withDigits({ minor: BigInt(`${match[1]}${match[2]}${fraction.padEnd(digits, '0')}`), currency }, digits);
+}
+
+/** The exact sum of two amounts in one currency. */
+export function addMoney(one: Money, other: Money): Money {
+  const digits = Math.max(digitsIn(one), digitsIn(other));
+  return withDigits({ minor: scaledTo(one, digits) + scaledTo(other, digits), currency: one.currency }, digits);
+}
+
+/** Exact sums, one a currency. */
+export function sumMoney(amounts: readonly Money[]): Money[] {
+  const sums = new Map<string, Money>();
+  for (const amount of amounts) {
+    const sum = sums.get(amount.currency);
+    sums.set(amount.currency, sum === undefined ? amount : addMoney(sum, amount));
+  }
+  return [...sums.values()];
+}
+
+/** The amount in minor units of its currency; what is finer counts as one more. */
+export function minorRoundedUp(money: Money): bigint {
+  const unit = 10n ** BigInt(digitsIn(money) - (digitsOf(money.currency) ?? 0));
+  const whole = money.minor / unit;
+  return money.minor > whole * unit ? whole + 1n : whole;
+}
+
+function digitsIn({ currency, digits }: Money): number {
+  return digits ?? digitsOf(currency) ?? 0;
+}
+
+function scaledTo(money: Money, digits: number): bigint {
+  return money.minor * 10n ** BigInt(digits - digitsIn(money));
+}
+
+function withDigits(money: Money, digits: number): Money {
+  return digits === (digitsOf(money.currency) ?? 0) ? money : { ...money, digits };
+}
+
+/** The amount as a decimal with exactly the currency's digits, or its own where it has more: 1234.50, 1000, 1.000. */
 export function formatAmount(money: Money): string {
-  const digits = digitsOf(money.currency) ?? 0;
+  const digits = digitsIn(money);
   const sign = money.minor < 0n ? '-' : '';
   const text = (money.minor < 0n ? -money.minor : money.minor).toString().padStart(digits + 1, '0');
   if (digits === 0) return sign + text;

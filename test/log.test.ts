@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { silentLog } from '../src/log.ts';
+import { type LogFields, silentLog, withoutRepeats } from '../src/log.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const CANARY = 'canary-4c1d';
@@ -145,4 +145,20 @@ test('the silent log takes everything and says nothing', () => {
   for (const level of ['debug', 'info', 'warn', 'error'] as const) {
     expect(silentLog[level]('m', { error: new Error('x') })).toBeUndefined();
   }
+});
+
+describe('a log for a person who waits', () => {
+  test('has an error of many payouts once a minute, and others beside it', () => {
+    let at = 0;
+    const written: string[] = [];
+    const error = (message: string, fields?: LogFields): void => void written.push(`${message} ${fields?.payout}`);
+    const log = withoutRepeats({ ...silentLog, error }, () => at);
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    for (let payout = 0; payout < 34; payout++) log.error('it failed', { payout: `p${payout}`, error: full });
+    log.error('it failed', { payout: 'p34', error: new Error('another fault') });
+    log.error('another thing failed', { payout: 'p35', error: full });
+    at = 60_000;
+    log.error('it failed', { payout: 'p36', error: full });
+    expect(written).toEqual(['it failed p0', 'it failed p34', 'another thing failed p35', 'it failed p36']);
+  });
 });

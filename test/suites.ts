@@ -11,6 +11,10 @@ export type Suite = 'quick' | 'system' | 'isolated' | 'containers' | 'faults' | 
 export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // The main promises, proven by real processes in each `npm test`.
   ['test/cli/run.test.ts', 'quick'],
+  // It starts none.
+  ['test/cli/progress.test.ts', 'quick'],
+  ['test/cli/patience.test.ts', 'quick'],
+  ['test/cli/held-rows.test.ts', 'quick'],
   ['test/crash/kill.test.ts', 'quick'],
   ['test/browser/whole-way.test.ts', 'quick'],
   ['test/browser/', 'system'],

@@ -6,8 +6,8 @@ import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { approveRun } from '../runs/approve.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../runs/block.ts';
 import { columns } from './columns.ts';
-import { actorOf, withLedger } from './open.ts';
-import { parseOptions, personName, reasonText } from './options.ts';
+import { type AppCommand, actorOf, withLedger } from './open.ts';
+import { parseOptions, personName, reasonText, sandboxOption } from './options.ts';
 import { print, printJson, printRun, say } from './print.ts';
 
 const approveSchema = z.object({
@@ -27,7 +27,7 @@ export function approveCommand(end: (code: ExitCode) => void): Command {
     .addHelpText('after', '\nExample:\n  payrun approve 20260131-k3f9xq --sha256 9f86d081 --as bob')
     .action(async (runId: string, raw: unknown) => {
       const { as: actor, sha256, json } = parseOptions(approveSchema, raw);
-      end(await withLedger((app) => approve(app, runId, { actor, sha256, json })));
+      end(await withLedger((app) => approve(app, runId, { actor, sha256, json }), { purpose: 'approve' }));
     });
 }
 
@@ -54,14 +54,19 @@ export function blockCommand(end: (code: ExitCode) => void): Command {
     .argument('[id]', 'identity id of the beneficiary')
     .option('--reason <text>', 'why')
     .option('--as <name>', 'who does it')
+    .addOption(sandboxOption())
     .option('--json', 'print the list as JSON', false)
     .addHelpText(
       'after',
       '\nExample:\n  payrun block 7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f --reason "account taken over" --as anna',
     )
     .action(async (id: string | undefined, raw: unknown) => {
-      const { json, ...options } = parseOptions(z.looseObject({ json: z.boolean() }), raw);
-      end(await withLedger((app) => (id === undefined ? list(app, json) : block(app, { ...options, id }))));
+      const { json, sandbox, ...options } = parseOptions(
+        z.looseObject({ json: z.boolean(), sandbox: z.boolean() }),
+        raw,
+      );
+      const act: AppCommand = (app) => (id === undefined ? list(app, json) : block(app, { ...options, id }));
+      end(await withLedger(act, { sandbox }));
     });
 }
 

@@ -5,7 +5,7 @@ import type { Run } from '../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { type Control, cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../runs/control.ts';
 import { readRun } from '../runs/submit.ts';
-import { actorOf, withLedger } from './open.ts';
+import { type AppCommand, actorOf, withLedger } from './open.ts';
 import { parseOptions, personName, reasonText } from './options.ts';
 import { printRun, say } from './print.ts';
 
@@ -21,7 +21,7 @@ export function pauseCommand(end: (code: ExitCode) => void): Command {
         '\n\nExample:\n  payrun pause 20260131-k3f9xq --reason "the rates look wrong"',
     )
     .action(async (runId: string, raw: unknown) => {
-      end(await steer(runId, raw, (app, control) => pauseRun(app, runId, control)));
+      end(await steer(runId, raw, { purpose: 'pause', act: (app, control) => pauseRun(app, runId, control) }));
     });
 }
 
@@ -31,7 +31,7 @@ export function resumeCommand(end: (code: ExitCode) => void): Command {
     .option('--reason <text>', 'why, for the history of the run', 'resumed')
     .addHelpText('after', '\nExample:\n  payrun resume 20260131-k3f9xq --as anna')
     .action(async (runId: string, raw: unknown) => {
-      end(await steer(runId, raw, (app, control) => resumeRun(app, runId, control)));
+      end(await steer(runId, raw, { purpose: 'resume', act: (app, control) => resumeRun(app, runId, control) }));
     });
 }
 
@@ -47,7 +47,7 @@ export function cancelCommand(end: (code: ExitCode) => void): Command {
     )
     .action(async (runId: string, reference: string | undefined, raw: unknown) => {
       const cancel = reference === undefined ? cancelRun : cancelOne(reference);
-      end(await steer(runId, raw, (app, control) => cancel(app, runId, control)));
+      end(await steer(runId, raw, { purpose: 'cancel', act: (app, control) => cancel(app, runId, control) }));
     });
 }
 
@@ -59,20 +59,22 @@ function controlCommand(name: string, description: string): Command {
     .option('--json', 'print the run as JSON', false);
 }
 
-async function steer(
-  runId: string,
-  raw: unknown,
-  act: (app: App, control: Control) => Promise<Run>,
-): Promise<ExitCode> {
+interface Steering {
+  readonly purpose: string;
+  readonly act: (app: App, control: Control) => Promise<Run>;
+}
+
+async function steer(runId: string, raw: unknown, { purpose, act }: Steering): Promise<ExitCode> {
   const { reason, json, ...options } = parseOptions(schema, raw);
-  return await withLedger(async (app) => {
+  const command: AppCommand = async (app) => {
     const run = await act(app, { actor: actorOf(options.as), reason });
     await printRun(app, run, { json });
     const { armed, quoted, unknown } = run.counts;
     const left = armed + quoted + unknown;
     if (left > 0) say(`${left} payouts of run ${runId} may have been sent; workers look them up until it is known.`);
     return EXIT.ok;
-  });
+  };
+  return await withLedger(command, { purpose });
 }
 
 function cancelOne(reference: string) {

@@ -96,7 +96,7 @@ interface Wanted {
 }
 
 async function decide({ runId, reference, json }: Which, wanted: Wanted): Promise<ExitCode> {
-  return await withApp({ logLevel: 'error' }, async (app) => {
+  return await withApp({ logLevel: 'error', makesLedger: false, purpose: 'decide' }, async (app) => {
     await readRun(app, runId);
     const payout = await requirePayout(app, runId, reference);
     const decided = await decidePayout({ ...app, openPay: onceOpened(app) }, payout, wanted);

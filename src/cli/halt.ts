@@ -5,10 +5,10 @@ import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { haltAll, releaseHalt } from '../runs/control.ts';
 import { explain } from './explain.ts';
 import { actorOf, withLedger } from './open.ts';
-import { parseOptions, personName, reasonText } from './options.ts';
+import { parseOptions, personName, reasonText, sandboxOption } from './options.ts';
 import { print, printJson, safeText, say } from './print.ts';
 
-const haltSchema = z.object({ reason: reasonText, as: personName.optional(), json: z.boolean() });
+const haltSchema = z.object({ reason: reasonText, as: personName.optional(), sandbox: z.boolean(), json: z.boolean() });
 const releaseSchema = z.object({ as: personName, json: z.boolean() });
 
 /** `payrun halt`: stops everything at once. */
@@ -17,11 +17,17 @@ export function haltCommand(end: (code: ExitCode) => void): Command {
     .description('stop everything: nothing is sent for any run until two people release it')
     .requiredOption('--reason <text>', 'why')
     .option('--as <name>', 'who does it')
+    .addOption(sandboxOption())
     .option('--json', 'print the halt as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun halt --reason "payments to the wrong account" --as anna')
     .action(async (raw: unknown) => {
-      const { reason, json, ...options } = parseOptions(haltSchema, raw);
-      end(await withLedger((app) => halt(app, { actor: actorOf(options.as), reason, json })));
+      const { reason, json, sandbox, ...options } = parseOptions(haltSchema, raw);
+      end(
+        await withLedger((app) => halt(app, { actor: actorOf(options.as), reason, json }), {
+          sandbox,
+          purpose: 'halt',
+        }),
+      );
     });
 }
 
@@ -34,7 +40,7 @@ export function releaseCommand(end: (code: ExitCode) => void): Command {
     .addHelpText('after', '\nExample:\n  payrun release --as anna\n  payrun release --as bob')
     .action(async (raw: unknown) => {
       const { as, json } = parseOptions(releaseSchema, raw);
-      end(await withLedger((app) => release(app, { actor: as, json })));
+      end(await withLedger((app) => release(app, { actor: as, json }), { purpose: 'release' }));
     });
 }
 
@@ -63,10 +69,10 @@ async function release(app: App, { actor, json }: { actor: string; json: boolean
 
 async function printHalt(app: App, { json }: { json: boolean }): Promise<void> {
   const { halt: reason, releaseBy } = await app.ledger.head.read();
-  if (json) return printJson({ halt: reason, releaseBy, service: app.serviceName });
+  if (json) return printJson({ halt: reason, releaseBy, service: app.serviceName, ledger: app.place });
   const proposed = releaseBy === null ? '' : `; ${releaseBy} proposes to release it`;
   const what = reason === null ? 'Nothing is halted' : `Everything is halted: ${reason}${proposed}`;
-  print(safeText(`${what} (service ${app.serviceName}, data directory ${app.config.dataDir})`));
+  print(safeText(`${what} (service ${app.serviceName}, ledger ${app.place})`));
 }
 
 function refuseSamePerson(name: string): Refusal {

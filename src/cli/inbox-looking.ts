@@ -52,7 +52,9 @@ function openWaiting(app: App, waitMs: number): (runs: readonly Run[]) => Promis
   const patiences = new Map<string, Patience>();
   return async (runs) => {
     const waiting = runs.filter((run) => {
-      const patience = patiences.get(run.id) ?? openPatience(app.clock, waitMs);
+      const patience =
+        patiences.get(run.id) ??
+        openPatience(app.clock, { unknownMs: waitMs, tracksPerSecond: app.config.trackRatePerSecond });
       patiences.set(run.id, patience);
       return !patience.isOver(run);
     });

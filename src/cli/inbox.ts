@@ -18,7 +18,6 @@ import { openOutcome } from './inbox-outcome.ts';
 import { actorOf, requireService, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
 import { safeText, say } from './print.ts';
-import { onStop } from './stop.ts';
 import { endAtLast, payUntil } from './worker.ts';
 
 const schema = z.object({
@@ -73,19 +72,15 @@ Examples:
 
 async function watchInbox(dir: string, options: InboxCommandOptions, at: At): Promise<ExitCode> {
   requireService(readConfig(), options);
-  return await withApp({ logLevel: options.once ? 'error' : 'info', at }, async (app) => {
+  const logLevel = options.once ? 'error' : 'info';
+  return await withApp({ logLevel, at, endsItself: true }, async (app, stop) => {
     const source = openSource(app, dir);
     app.onClose(() => source.close());
     if (await source.prepare()) say(`payrun inbox made the folder ${safeText(source.name)}, which was not there`);
     await requireReportFolder(app.config.reportDir);
     await removeOldCopies(app.config, app.clock);
-    const stop = onStop();
-    stop.signal.addEventListener('abort', endAtLast);
-    try {
-      return await watchUntil(app, { source, options, stop: stop.signal });
-    } finally {
-      stop.release();
-    }
+    stop.addEventListener('abort', endAtLast);
+    return await watchUntil(app, { source, options, stop });
   });
 }
 

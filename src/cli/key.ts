@@ -8,11 +8,12 @@ import { KEY_ROLES } from '../people/roles.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { columns } from './columns.ts';
 import { actorOf, withLedger } from './open.ts';
-import { parseOptions, personName } from './options.ts';
+import { parseOptions, personName, sandboxOption } from './options.ts';
 import { print, printJson, safeText, say } from './print.ts';
 
 const role = z.enum(KEY_ROLES, `must be one of ${KEY_ROLES.join(', ')}: a program decides nothing that needs people`);
 const createSchema = z.object({
+  sandbox: z.boolean(),
   as: personName,
   role,
   for: durationFrom('1d', '3650d').optional(),
@@ -37,6 +38,7 @@ function createOne(end: (code: ExitCode) => void): Command {
     .argument('<name>', 'the program, as "key NAME" in histories')
     .requiredOption('--role <role>', `${KEY_ROLES.join(' (looks) or ')} (looks, hands in, stops)`)
     .requiredOption('--as <name>', 'who makes it')
+    .addOption(sandboxOption())
     .option('--for <duration>', 'how long it holds, from 1d to 3650d; without it until it is revoked')
     .option('--json', 'print the key as JSON', false)
     .addHelpText(
@@ -45,9 +47,9 @@ function createOne(end: (code: ExitCode) => void): Command {
         '\n\nExample:\n  payrun key create accounting --role maker --for 365d --as anna',
     )
     .action(async (name: string, raw: unknown) => {
-      const { as: actor, for: lifeMs, ...asked } = parseOptions(createSchema, raw);
+      const { as: actor, for: lifeMs, sandbox, ...asked } = parseOptions(createSchema, raw);
       const life = lifeMs === undefined ? {} : { lifeMs };
-      end(await withLedger((app) => create(app, { name, actor, ...asked, ...life })));
+      end(await withLedger((app) => create(app, { name, actor, ...asked, ...life }), { sandbox }));
     });
 }
 

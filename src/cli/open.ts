@@ -3,36 +3,63 @@ import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import { type App, openApp } from '../app.ts';
 import { systemClock, systemRandom } from '../clock.ts';
 import { type Config, type LogLevel, readConfig } from '../config.ts';
-import { openLog } from '../log.ts';
+import { type Log, openLog, withoutRepeats } from '../log.ts';
 import { type At, goOn } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { placeOf } from '../runs/no-ledger.ts';
 import type { ObserveCall } from '../service/client.ts';
 import { noTracing, openTracing, type Tracing } from '../tracing.ts';
 import { say } from './print.ts';
+import { onStop, STOP_MS, unlessStopped } from './stop.ts';
+
+const TELL_WAIT_MS = 3000;
 
 export interface OpenOptions {
   readonly logLevel: LogLevel;
   /** The command looks or steers, and never pays (app.ts). */
   readonly looks?: boolean;
+  /** Whether a ledger is made where there is none (app.ts). */
+  readonly makesLedger?: boolean;
+  /** As in `AppOptions`. */
+  readonly purpose?: string | undefined;
   readonly at?: At;
+  /** The command ends by itself, in good order, once the signal comes; any other is left where it is. */
+  readonly endsItself?: boolean;
   /** Changes the settings that were read. */
   readonly adapt?: (config: Config) => Config;
   /** Told of each exchange with the service, for figures. */
   readonly observe?: ObserveCall;
 }
 
-/** Opens the app for one command, and closes it however the command ends. */
-export async function withApp(
-  options: OpenOptions,
-  command: (app: App<JobQueues>) => Promise<ExitCode>,
-): Promise<ExitCode> {
+/** A command; `stop` ends at the first signal to end. */
+export type AppCommand = (app: App<JobQueues>, stop: AbortSignal) => Promise<ExitCode>;
+
+/**
+ * Opens the app for one command, and closes it however the command ends. Throws a Refusal (exit 130) for one that a signal
+ * ended while it was being opened, or later where it does not end by itself.
+ */
+export async function withApp(options: OpenOptions, command: AppCommand): Promise<ExitCode> {
+  const stop = onStop();
+  try {
+    return await withStop(options, command, stop.signal);
+  } finally {
+    stop.release();
+  }
+}
+
+async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSignal): Promise<ExitCode> {
   const { adapt = (asRead: Config) => asRead } = options;
   const config = adapt(readConfig());
   const tracing = config.otel ? await openTracing(systemClock) : noTracing;
   try {
-    const app = await openCommandApp(config, { ...options, tracing });
+    const opening = openCommandApp(config, { ...options, tracing });
+    const opened = tellWait(config);
+    const app = await unlessStopped(opening, stop)
+      .catch(async (error: unknown) => await closeOpening(opening, error))
+      .finally(opened);
     try {
-      return await command(app);
+      const working = command(app, stop);
+      return await (options.endsItself === true ? working : unlessStopped(working, stop));
     } finally {
       await app.close();
     }
@@ -41,17 +68,49 @@ export async function withApp(
   }
 }
 
+/** Says that Redis has not answered yet, unless what it returns is called before. */
+function tellWait(config: Config): () => void {
+  if (config.redisUrl === undefined) return () => {};
+  const opened = new AbortController();
+  const tell = async (): Promise<void> => {
+    await systemClock.sleep(TELL_WAIT_MS, opened.signal);
+    if (!opened.signal.aborted) say(`The ledger (${placeOf(config)}) does not answer yet; payrun keeps trying.`);
+  };
+  void tell();
+  return () => opened.abort();
+}
+
+/** Closes what is opened after all, within a limit, and throws what kept it from being used. */
+async function closeOpening(opening: Promise<App>, fault: unknown): Promise<never> {
+  const closed = opening.then(
+    async (app) => await app.close(),
+    () => {},
+  );
+  await Promise.race([closed, systemClock.sleep(STOP_MS)]);
+  throw fault;
+}
+
 async function openCommandApp(
   config: Config,
-  { logLevel, looks = false, at = goOn, observe, tracing }: OpenOptions & { readonly tracing: Tracing },
+  {
+    logLevel,
+    looks = false,
+    makesLedger = !looks,
+    purpose,
+    at = goOn,
+    observe,
+    tracing,
+  }: OpenOptions & { readonly tracing: Tracing },
 ): Promise<App<JobQueues>> {
   return await openApp({
     config,
     clock: systemClock,
     random: systemRandom,
-    log: openLog(config.logLevel ?? logLevel),
+    log: logOf(config.logLevel, logLevel),
     at,
     looks,
+    makesLedger,
+    ...(purpose === undefined ? {} : { purpose }),
     report: say,
     observe(call) {
       observe?.(call);
@@ -62,9 +121,29 @@ async function openCommandApp(
   });
 }
 
-/** Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. */
-export async function withLedger(command: (app: App<JobQueues>) => Promise<ExitCode>): Promise<ExitCode> {
-  return await withApp({ logLevel: 'error', looks: true }, command);
+/** Who waits for a command reads each fault once a minute; what runs on its own, or was told a level, logs all of them. */
+function logOf(told: LogLevel | undefined, usual: LogLevel): Log {
+  const log = openLog(told ?? usual);
+  return told === undefined && usual === 'error' ? withoutRepeats(log, () => systemClock.monotonic()) : log;
+}
+
+interface LedgerOptions {
+  /** As in `OpenOptions`. */
+  readonly endsItself?: boolean;
+  /** The command was given `--sandbox`: it may be the first on its ledger. */
+  readonly sandbox?: boolean;
+  /** As in `AppOptions`. */
+  readonly purpose?: string;
+}
+
+/**
+ * Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. Throws
+ * a Refusal (exit 2) where there is no ledger.
+ */
+export async function withLedger(command: AppCommand, options: LedgerOptions = {}): Promise<ExitCode> {
+  const { endsItself = false, sandbox = false, purpose } = options;
+  if (sandbox) requireService(readConfig(), { sandbox });
+  return await withApp({ logLevel: 'error', looks: true, endsItself, makesLedger: sandbox, purpose }, command);
 }
 
 /** Who acts: the name that was given, else the user of the operating system. */

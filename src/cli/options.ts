@@ -1,7 +1,13 @@
+import { Option } from 'commander';
 import type { z } from 'zod';
 import { EXIT, Refusal } from '../refusal.ts';
 
 export { personName, reasonText } from '../people/words.ts';
+
+/** For a command that may be the first on the ledger of the simulated service. */
+export function sandboxOption(): Option {
+  return new Option('--sandbox', 'for the simulated service; makes its ledger where there is none').default(false);
+}
 
 /** A command's options as its schema says; a Refusal (exit 2) that names what is wrong. */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {

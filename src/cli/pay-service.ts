@@ -6,15 +6,17 @@ import { startOwnSandbox } from './sandbox-service.ts';
 
 const SANDBOX_POLL_MS = 250;
 
+interface Waiting {
+  readonly signal: AbortSignal;
+  readonly isOver: () => Promise<boolean>;
+}
+
 /**
  * The service to pay through: the one that is configured, or else payrun's own sandbox. While another process runs that
  * sandbox, `isOver` is asked again and again whether there is still anything to do. Undefined when there is not, and when
  * the signal ends the wait.
  */
-export async function openPayService(
-  app: App,
-  wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
-): Promise<PayDeps | undefined> {
+export async function openPayService(app: App, wait: Waiting): Promise<PayDeps | undefined> {
   const service = app.config.service === undefined ? await awaitSandbox(app, wait) : configured(app);
   if (service === undefined || wait.signal.aborted) return undefined;
   const deps = await app.openPay(service);
@@ -26,10 +28,7 @@ function configured({ config }: App): ServiceChoice | undefined {
   return config.service === undefined ? undefined : { settings: config.service, isSandbox: false };
 }
 
-async function awaitSandbox(
-  app: App,
-  wait: { signal: AbortSignal; isOver: () => Promise<boolean> },
-): Promise<ServiceChoice | undefined> {
+async function awaitSandbox(app: App, wait: Pick<Waiting, 'signal' | 'isOver'>): Promise<ServiceChoice | undefined> {
   while (!wait.signal.aborted && !(await wait.isOver())) {
     const own = await startOwnSandbox(app.config.dataDir, app);
     if (own !== undefined) {

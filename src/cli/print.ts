@@ -45,16 +45,22 @@ export function safeText(text: string): string {
 
 /** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
 export async function printRun(
-  app: DocumentDeps & { readonly ledger: Pick<Ledger, 'audit'> },
+  app: DocumentDeps & { readonly ledger: Pick<Ledger, 'audit'>; readonly place: string },
   run: Run,
   { json }: { json: boolean },
 ): Promise<void> {
   const document = await documentOf(app, run);
   if (json) printJson(document);
-  else print(safeText(describeRun(document, run, await scheduleChangesOf(app.ledger, run))));
+  else print(safeText(describeRun(app, { document, run, changes: await scheduleChangesOf(app.ledger, run) })));
 }
 
-function describeRun(document: RunDocument, run: Run, changes: readonly ScheduleChange[]): string {
+interface Described {
+  readonly document: RunDocument;
+  readonly run: Run;
+  readonly changes: readonly ScheduleChange[];
+}
+
+function describeRun(app: DocumentDeps & { readonly place: string }, { document, run, changes }: Described): string {
   const facts = columns([
     ['run', document.runId],
     ['state', stateText(run)],
@@ -65,7 +71,8 @@ function describeRun(document: RunDocument, run: Run, changes: readonly Schedule
     ...changes.map((change) => ['way changed', `${rfc3339(change.at)}: ${scheduleChangeWords(change)}`]),
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
-    ...(document.sandbox ? [['service', 'sandbox: no money moved']] : []),
+    ['service', document.sandbox ? 'sandbox: no money moved' : app.serviceName],
+    ['ledger', app.place],
     ['capabilities', capabilityWords(document)],
   ]);
   return `${facts}\n\n${outcomeTable(document)}`;

@@ -17,19 +17,21 @@ import { documentOf } from '../runs/document.ts';
 import { finishRun, lookUpDeadQuotes } from '../runs/finish.ts';
 import { requireReportFolder, writeReport } from '../runs/report.ts';
 import { costPreviewOf } from '../runs/submission-options.ts';
-import { readRun, requireSeason, submitRun } from '../runs/submit.ts';
+import { readRun, requireSeason, type Submitted, submitRun } from '../runs/submit.ts';
 import { REHEARSAL_NAMES } from '../sandbox/rehearsals.ts';
 import { warnOfRoot } from './as-root.ts';
 import { exitCodeOf } from './exit-code.ts';
+import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
+import { tellOutages } from './outages.ts';
 import { openPatience, type Patience } from './patience.ts';
 import { openPayService } from './pay-service.ts';
 import { print, printJson, say } from './print.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
-import { onStop, STOP_MS } from './stop.ts';
+import { STOP_MS, unlessStopped } from './stop.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
 const LOOK_EVERY_MS = 200;
@@ -82,26 +84,14 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
   warnOfRoot();
   const rehearsal = rehearsalOf(options);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
-  return await withApp({ logLevel: 'error', at, adapt }, async (app) => {
+  return await withApp({ logLevel: 'error', at, adapt, endsItself: true }, async (app, stop) => {
     if (rehearsal !== undefined) {
       say(rehearsalText(rehearsal));
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
-    // Before anything is recorded that a worker with other settings would pay.
-    await app.requireSafety();
-    await requireReportFolder(options.reportDir ?? app.config.reportDir);
-    const early = await openEarly(app, options);
-    const submitted = await submitRun(
-      { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
-      {
-        path: file,
-        actor: actorOf(options.as),
-        skipInvalid: options.skipInvalid,
-        again: options.again,
-        intake: await intakeOptionsOf(options),
-        maxCostDriftBp: options.maxCostDrift,
-      },
-    );
+    const progress = openProgress(app.clock, process.stderr);
+    tellOutages(app, { stop, progress });
+    const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
       say(describeProblems(submitted.checked));
@@ -111,12 +101,38 @@ async function runFile(file: string | undefined, options: RunOptions, at: At): P
     const { run, isNew } = submitted;
     for (const remark of remarksOn(submitted, options)) say(remark);
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-    const wasInterrupted = await payRun(app, run, { ...options, early });
+    await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-    return wasInterrupted ? EXIT.interrupted : code;
+    return stop.aborted ? EXIT.interrupted : code;
   });
+}
+
+interface HandedIn {
+  readonly submitted: Submitted;
+  /** What the run is paid with, where rows were quoted before they were recorded. */
+  readonly early: PayDeps | undefined;
+}
+
+/** Records the file as a run, or finds the one that it is. */
+async function handIn(app: App<JobQueues>, path: string, options: RunOptions): Promise<HandedIn> {
+  // Before anything is recorded that a worker with other settings would pay.
+  await app.requireSafety();
+  await requireReportFolder(options.reportDir ?? app.config.reportDir);
+  const early = await openEarly(app, options);
+  const submitted = await submitRun(
+    { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
+    {
+      path,
+      actor: actorOf(options.as),
+      skipInvalid: options.skipInvalid,
+      again: options.again,
+      intake: await intakeOptionsOf(options),
+      maxCostDriftBp: options.maxCostDrift,
+    },
+  );
+  return { submitted, early };
 }
 
 /** payrun's own sandbox is only there to be asked what rows cost once it is started. */
@@ -144,30 +160,38 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
   const rehearsal = rehearsalOf(options);
   const rehearsed = rehearsal === undefined ? [] : [rehearsalText(rehearsal)];
   if (options.json) printJson({ ...(await documentOf(app, run)), reports: paths });
-  else print([...rehearsed, summaryText(summary), ...paths.map((path) => `report ${path}`)].join('\n'));
+  else
+    print(
+      [
+        ...rehearsed,
+        summaryText(summary),
+        ...(await heldText(app, run)),
+        ...paths.map((path) => `report ${path}`),
+      ].join('\n'),
+    );
   return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
 }
 
-/** Works until nothing more can be done for the run now. True when a signal ended it before. */
-async function payRun(
-  app: App<JobQueues>,
-  { id }: Run,
-  { early, wait }: { early: PayDeps | undefined; wait: number },
-): Promise<boolean> {
-  const stop = onStop();
-  const progress = openProgress(app.clock, process.stderr);
+interface Paying {
+  readonly early: PayDeps | undefined;
+  readonly wait: number;
+  readonly stop: AbortSignal;
+  readonly progress: Progress;
+}
+
+/** Works until nothing more can be done for the run now, or until a signal ends it. */
+async function payRun(app: App<JobQueues>, { id }: Run, { early, wait, stop, progress }: Paying): Promise<void> {
   const isSettled = async (): Promise<boolean> => {
     const run = await readRun(app, id);
+    progress.note(run);
     return isOver(run) && run.counts.accepted === 0;
   };
   try {
-    if (await isSettled()) return false;
-    const deps = early ?? (await openPayService(app, { signal: stop.signal, isOver: isSettled }));
-    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop: stop.signal, progress });
-    return stop.signal.aborted;
+    if (await isSettled()) return;
+    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled }));
+    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
   } finally {
     progress.end();
-    stop.release();
   }
 }
 
@@ -195,7 +219,10 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
 
 /** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
 async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
-  const patience = openPatience(app.clock, work.waitMs);
+  const patience = openPatience(app.clock, {
+    unknownMs: work.waitMs,
+    tracksPerSecond: app.config.trackRatePerSecond,
+  });
   let answeredAt = app.clock.monotonic();
   while (!ended.aborted) {
     try {

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { z } from 'zod';
-import type { JobQueues } from '../../jobs/open.ts';
 import type { App } from '../app.ts';
 import { readConfig } from '../config.ts';
 import type { StoredSchedule } from '../ledger/schedules.ts';
@@ -12,13 +11,19 @@ import { actText, actWords, readSchedule, type Schedule, scheduleName, windowTex
 import { removeSchedule, setSchedule } from '../schedules/set.ts';
 import { openZone, timeIn } from '../schedules/zone.ts';
 import { columns } from './columns.ts';
-import { actorOf, withLedger } from './open.ts';
-import { parseOptions, personName } from './options.ts';
+import { type AppCommand, actorOf, withLedger } from './open.ts';
+import { parseOptions, personName, sandboxOption } from './options.ts';
 import { print, printJson, say } from './print.ts';
 
 const listSchema = z.object({ json: z.boolean() });
 const removeSchema = z.object({ as: personName.optional(), json: z.boolean() });
-const setSchema = removeSchema.extend({ cron: z.string(), zone: z.string(), do: actText, window: windowText });
+const setSchema = removeSchema.extend({
+  cron: z.string(),
+  zone: z.string(),
+  do: actText,
+  window: windowText,
+  sandbox: z.boolean(),
+});
 
 /** `payrun schedule`: what payrun does by the clock. */
 export function scheduleCommand(end: (code: ExitCode) => void): Command {
@@ -54,6 +59,7 @@ function setOne(end: (code: ExitCode) => void): Command {
     .requiredOption('--do <act>', 'inbox:DIR, start, look-up or purge')
     .option('--window <duration>', 'so long after its time it is still done, from 1m to 7d', '1h')
     .option('--as <name>', 'who sets it')
+    .addOption(sandboxOption())
     .option('--json', 'print the schedule as JSON', false)
     .addHelpText(
       'after',
@@ -86,10 +92,10 @@ function removeOne(end: (code: ExitCode) => void): Command {
     });
 }
 
-async function set(name: string, { window, json, ...options }: z.infer<typeof setSchema>): Promise<ExitCode> {
+async function set(name: string, { window, json, sandbox, ...options }: z.infer<typeof setSchema>): Promise<ExitCode> {
   const { cron, zone, do: act } = options;
   const schedule = await readAsked({ cron, zone, act, windowMs: window }, readConfig());
-  return await withLedger(async (app: App<JobQueues>) => {
+  const command: AppCommand = async (app) => {
     const result = await setSchedule(app, schedule, { name, actor: actorOf(options.as) });
     await app.jobs.wakers.set(name, schedule);
     const { now, schedules } = await app.ledger.schedules.read();
@@ -99,7 +105,8 @@ async function set(name: string, { window, json, ...options }: z.infer<typeof se
     else print(setText(stored, schedule));
     if (result === 'there') say('It was set before; nothing has changed.');
     return EXIT.ok;
-  });
+  };
+  return await withLedger(command, { sandbox });
 }
 
 function requireName(text: string): string {

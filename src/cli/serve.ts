@@ -16,9 +16,9 @@ import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
 import { say } from './print.ts';
 import { openServedInboxes } from './served-inbox.ts';
-import { onStop } from './stop.ts';
 import { endAtLast, payUntil } from './worker.ts';
 
+const PORT_WORDS = 'must be an integer from 1 to 65535';
 const PORT_MAX = 65_535;
 const INBOXES_MAX = 100;
 
@@ -27,7 +27,7 @@ const schema = z.object({
   allowRoot: z.boolean(),
   sandbox: z.boolean(),
   host: z.string().min(1).max(255),
-  port: z.coerce.number('must be a number').int().min(1).max(PORT_MAX),
+  port: z.coerce.number(PORT_WORDS).int(PORT_WORDS).min(1, PORT_WORDS).max(PORT_MAX, PORT_WORDS),
   inbox: z.array(z.string().min(1, 'must name a folder')).max(INBOXES_MAX),
 });
 type ServeOptions = z.infer<typeof schema>;
@@ -64,16 +64,11 @@ async function serve(options: ServeOptions, at: At): Promise<ExitCode> {
   requireService(config, options);
   requireSafeAddress(options, config.web);
   const metrics = openMetrics();
-  return await withApp({ logLevel: 'info', at, observe: metrics.observe }, async (app) => {
+  return await withApp({ logLevel: 'info', at, observe: metrics.observe, endsItself: true }, async (app, stop) => {
     await requireReportFolder(app.config.reportDir);
-    const stop = onStop();
-    stop.signal.addEventListener('abort', endAtLast);
-    try {
-      await serveUntil(app, { options, metrics, stop: stop.signal });
-      return EXIT.ok;
-    } finally {
-      stop.release();
-    }
+    stop.addEventListener('abort', endAtLast);
+    await serveUntil(app, { options, metrics, stop });
+    return EXIT.ok;
   });
 }
 

@@ -31,7 +31,11 @@ export function settingsCommand(end: (code: ExitCode) => void): Command {
     )
     .action(async (_raw: unknown, self: Command) => {
       const { json, as } = parseOptions(schema.extend({ as: personName.optional() }), self.optsWithGlobals());
-      end(await withApp({ logLevel: 'error' }, (app) => adopt(app, { json, actor: actorOf(as) })));
+      end(
+        await withApp({ logLevel: 'error', makesLedger: false, purpose: 'change' }, (app) =>
+          adopt(app, { json, actor: actorOf(as) }),
+        ),
+      );
     });
   return command;
 }

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
+import { outagesNoted } from '../runs/outages.ts';
 import { readRun } from '../runs/submit.ts';
 import { withLedger } from './open.ts';
 import { parseOptions } from './options.ts';
@@ -20,6 +21,7 @@ export function statusCommand(end: (code: ExitCode) => void): Command {
       const { json } = parseOptions(schema, raw);
       const show = async (app: App): Promise<ExitCode> => {
         await printRun(app, await readRun(app, runId), { json });
+        for (const words of await outagesNoted(app)) say(words);
         await tellHalt(app);
         return EXIT.ok;
       };

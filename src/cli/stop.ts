@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { EXIT, Refusal } from '../refusal.ts';
+
 /** Ends at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
 export interface Stop {
   readonly signal: AbortSignal;
@@ -9,12 +12,11 @@ export interface Stop {
 export const STOP_MS = 8000;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const INTERRUPTED = 130;
 
 export function onStop(): Stop {
   const stopping = new AbortController();
   const stop = (): void => {
-    if (stopping.signal.aborted) process.exit(INTERRUPTED);
+    if (stopping.signal.aborted) process.exit(EXIT.interrupted);
     stopping.abort();
   };
   for (const name of SIGNALS) process.on(name, stop);
@@ -24,4 +26,25 @@ export function onStop(): Stop {
       for (const name of SIGNALS) process.off(name, stop);
     },
   };
+}
+
+/** Work that may be left where it is: throws a Refusal (exit 130) once the signal comes, whatever the work does then. */
+export async function unlessStopped<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const settled = new AbortController();
+  const stopped = once(signal, 'abort', { signal: settled.signal }).then(() => {
+    throw refuseInterrupted();
+  });
+  try {
+    if (signal.aborted) throw refuseInterrupted();
+    return await Promise.race([work, stopped]);
+  } finally {
+    settled.abort();
+  }
+}
+
+function refuseInterrupted(): Refusal {
+  return new Refusal('Interrupted; nothing was paid.', {
+    exitCode: EXIT.interrupted,
+    remedy: 'The same command carries on.',
+  });
 }

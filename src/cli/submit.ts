@@ -10,6 +10,7 @@ import { submitRun } from '../runs/submit.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { actorOf, requireService, withApp } from './open.ts';
 import { parseOptions, personName } from './options.ts';
+import { tellOutages } from './outages.ts';
 import { printJson, printRun, say } from './print.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
@@ -42,7 +43,8 @@ export function submitCommand(end: (code: ExitCode) => void, at: At): Command {
 
 async function submitFile(path: string, options: SubmitOptions, at: At): Promise<ExitCode> {
   requireService(readConfig(), options);
-  return await withApp({ logLevel: 'error', at }, async (app) => {
+  return await withApp({ logLevel: 'error', at }, async (app, stop) => {
+    tellOutages(app, { stop });
     const { skipInvalid, json, maxCostDrift: maxCostDriftBp } = options;
     requireCostPreview(maxCostDriftBp, app.asker);
     const submitted = await submitRun(

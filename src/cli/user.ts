@@ -18,14 +18,15 @@ import {
 } from '../people/users.ts';
 import { EXIT, type ExitCode } from '../refusal.ts';
 import { columns } from './columns.ts';
-import { actorOf, withLedger } from './open.ts';
-import { parseOptions, personName } from './options.ts';
+import { type AppCommand, actorOf, withLedger } from './open.ts';
+import { parseOptions, personName, sandboxOption } from './options.ts';
 import { print, printJson, safeText, say } from './print.ts';
 
 const role = z.enum(ROLES, `must be one of ${ROLES.join(', ')}`);
 const listSchema = z.object({ json: z.boolean() });
 const bySchema = z.object({ as: personName, json: z.boolean() });
-const addSchema = bySchema.extend({ role });
+const roleSchema = bySchema.extend({ role });
+const addSchema = roleSchema.extend({ sandbox: z.boolean() });
 const disableSchema = z.object({ as: personName.optional() });
 
 const BY_TWO = '\nOnce there is another admin, one proposes it and another confirms it by the same command.';
@@ -46,10 +47,12 @@ export function userCommand(end: (code: ExitCode) => void): Command {
 function addOne(end: (code: ExitCode) => void): Command {
   return byTwoCommand('add', 'add a user; a one-time secret for the first sign-in is shown once, and holds for a day')
     .requiredOption('--role <role>', ROLES.join(', '))
+    .addOption(sandboxOption())
     .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user add bob --role checker --as anna`)
     .action(async (name: string, raw: unknown) => {
-      const { as: actor, json, ...asked } = parseOptions(addSchema, raw);
-      end(await withLedger(async (app) => tell(await addUser(depsOf(app), { name, actor, ...asked }), json)));
+      const { as: actor, json, sandbox, ...asked } = parseOptions(addSchema, raw);
+      const add: AppCommand = async (app) => tell(await addUser(depsOf(app), { name, actor, ...asked }), json);
+      end(await withLedger(add, { sandbox }));
     });
 }
 
@@ -69,7 +72,7 @@ function giveRole(end: (code: ExitCode) => void): Command {
     .argument('<role>', ROLES.join(', '))
     .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user role bob admin --as anna`)
     .action(async (name: string, roleText: string, raw: unknown) => {
-      const { as: actor, json, role: asked } = parseOptions(addSchema, { ...looseOptions(raw), role: roleText });
+      const { as: actor, json, role: asked } = parseOptions(roleSchema, { ...looseOptions(raw), role: roleText });
       end(await withLedger(async (app) => tell(await changeRole(app, { name, role: asked, actor }), json)));
     });
 }

@@ -13,9 +13,10 @@ import { listenForMetrics } from '../web/operations/metrics-listener.ts';
 import { refuseRoot } from './as-root.ts';
 import { requireService, withApp } from './open.ts';
 import { parseOptions } from './options.ts';
+import { tellOutages } from './outages.ts';
 import { openPayService } from './pay-service.ts';
 import { say } from './print.ts';
-import { onStop, STOP_MS } from './stop.ts';
+import { STOP_MS } from './stop.ts';
 
 /** Connections that have not closed so long after that are left to the system. */
 const CLOSE_MS = 1500;
@@ -41,16 +42,11 @@ async function work(options: z.infer<typeof schema>, at: At): Promise<ExitCode> 
   refuseRoot(options);
   requireService(readConfig(), options);
   const metrics = openMetrics();
-  return await withApp({ logLevel: 'info', at, observe: metrics.observe }, async (app) => {
+  return await withApp({ logLevel: 'info', at, observe: metrics.observe, endsItself: true }, async (app, stop) => {
     await tellMetrics(app, metrics);
-    const stop = onStop();
-    stop.signal.addEventListener('abort', endAtLast);
-    try {
-      await payUntil(app, stop.signal);
-      return EXIT.ok;
-    } finally {
-      stop.release();
-    }
+    stop.addEventListener('abort', endAtLast);
+    await payUntil(app, stop);
+    return EXIT.ok;
   });
 }
 
@@ -64,6 +60,7 @@ async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void>
 
 /** Pays all runs until `stop` is aborted, through the configured service or the sandbox. Throws the fault that ended it before. */
 export async function payUntil(app: App<JobQueues>, stop: AbortSignal): Promise<void> {
+  tellOutages(app, { stop });
   const deps = await openPayService(app, { signal: stop, isOver: async () => false });
   if (deps !== undefined) await workUntil(app, deps, stop);
 }

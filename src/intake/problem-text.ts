@@ -29,8 +29,14 @@ export function describeProblems(checked: CheckedFile): string {
     ...problems.map(describe),
     ...(left === 0 ? [] : [moreText(left, checked)]),
     ...warnings.slice(0, DESCRIBED_WARNINGS_MAX).map(describe),
-    ...(warnings.length > DESCRIBED_WARNINGS_MAX ? ['and more warnings'] : []),
+    ...(warnings.length > DESCRIBED_WARNINGS_MAX ? [moreWarnings(checked)] : []),
   ].join('\n');
+}
+
+/** How many warnings are not described; no more of them are kept than of problems. */
+function moreWarnings({ warnings, reading }: CheckedFile): string {
+  const isAll = warnings.length < reading.limits.problemsMax;
+  return `and ${isAll ? '' : 'at least '}${warnings.length - DESCRIBED_WARNINGS_MAX} more warnings`;
 }
 
 function moreText(left: number, { isMarkable }: CheckedFile): string {

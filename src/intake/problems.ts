@@ -155,7 +155,7 @@ const KINDS = {
     verdict: 'file',
     message: 'The payment message cannot be taken: {found}.',
     remedy:
-      'Hand in a whole ISO 20022 pain.001.001.09, whose ids have 1 to 35 characters and no blanks around them, and name ' +
+      'Hand in a whole ISO 20022 pain.001.001.03, .08, .09, .10 or .11, whose ids have 1 to 35 characters and no blanks around them, and name ' +
       'a template with a part pain001.',
   },
   E_EMPTY_ROW: {

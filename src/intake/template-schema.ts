@@ -39,7 +39,7 @@ const paymentMessages = z
         'Elements that mean something to a bank and that payrun cannot pass on. Others of the kind are refused.',
       ),
   })
-  .describe('How payment messages (ISO 20022 pain.001.001.09) are read.');
+  .describe('How payment messages (ISO 20022 pain.001.001.03, .08, .09, .10 and .11) are read.');
 
 /** A template as it is written down. Strict: a misspelt name would be a rule that does not hold. */
 export const templateSchema = z.strictObject({

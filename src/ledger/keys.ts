@@ -29,6 +29,7 @@
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
  *   put-back              set      number and hash of entries of the audit log that were lost and are put back
  *   weak                  list     times in which Redis was less durable than it has to be: to, from, settings
+ *   outages               string   what processes see to be away now: service, disk; lives for seconds
  *   missed                set      hashes of entries of the audit log that Redis lost, once their loss was said
  *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
  *   blocked               hash     identity id of a beneficiary to whom nothing is paid -> by whom, when and why
@@ -69,6 +70,7 @@ export interface LedgerKeys {
   readonly missed: string;
   readonly putBack: string;
   readonly weak: string;
+  readonly outages: string;
   readonly blocked: string;
   readonly token: string;
   readonly tokenLock: string;
@@ -105,6 +107,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     missed: `${prefix}:missed`,
     putBack: `${prefix}:put-back`,
     weak: `${prefix}:weak`,
+    outages: `${prefix}:outages`,
     blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,

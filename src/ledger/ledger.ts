@@ -5,6 +5,7 @@ import { openAuditStore } from './audit.ts';
 import { type Beneficiaries, openBeneficiaries } from './beneficiaries.ts';
 import { type Head, openHead } from './head.ts';
 import { ledgerKeys } from './keys.ts';
+import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { openPayouts, type Payouts } from './payouts.ts';
 import { openPeople, type People } from './people.ts';
@@ -26,6 +27,7 @@ export interface Ledger {
   readonly audit: AuditLog;
   readonly recovery: Recovery;
   readonly outbox: Outbox;
+  readonly outages: Outages;
   readonly references: References;
   readonly purging: Purging;
   readonly approvals: Approvals;
@@ -53,6 +55,7 @@ export function openLedger(
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
     recovery: openRecovery(connections.redis, keys),
     outbox: openOutbox(connections.redis, keys),
+    outages: openOutages(connections.redis, keys),
     references: openReferences(connections.redis, keys),
     purging: openPurging(connections.redis, keys),
     approvals: openApprovals(connections.redis, keys),

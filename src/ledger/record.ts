@@ -22,7 +22,7 @@ import { LedgerFault, textsOf } from './script.ts';
  *   q quote · x its expiry · ql its life in ms · at attempts · ar armings of this quote · qn quotes · ct arming counter
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
- *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, comma-separated · rc rs reason · qa quoted · st settled
+ *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, or `minor/digits currency` where they have more digits than it, comma-separated · rc rs reason · qa quoted · st settled
  *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al two people allowed it beyond them
  *   cx cost limit (debited, arrives, drift in basis points)
  *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen)
@@ -210,14 +210,17 @@ export function proposalField({ decision, by, at, paymentId, reason, seen }: Pro
 function readFees(text: string): Money[] {
   if (text === '') return [];
   return text.split(',').map((fee) => {
-    const [minor = '', currency = ''] = fee.split(' ');
-    return { minor: BigInt(minor), currency };
+    const [amount = '', currency = ''] = fee.split(' ');
+    const [minor = '', digits] = amount.split('/');
+    return { minor: BigInt(minor), currency, ...(digits === undefined ? {} : { digits: Number.parseInt(digits, 10) }) };
   });
 }
 
 /** Fees as the record keeps them. */
 export function feesField(fees: readonly Money[]): string {
-  return fees.map(({ minor, currency }) => `${minor} ${currency}`).join(',');
+  return fees
+    .map(({ minor, currency, digits }) => `${minor}${digits === undefined ? '' : `/${digits}`} ${currency}`)
+    .join(',');
 }
 
 function stateOf(text: string): PayoutState {

@@ -1,3 +1,4 @@
+import { minorRoundedUp } from '../money.ts';
 import type { CostLimit, PayoutRow } from '../payout.ts';
 import type { UsableQuote } from './quote-answer.ts';
 
@@ -11,7 +12,7 @@ const BASIS_POINTS = 10_000n;
 
 /**
  * The cost of a quote. Fees and taxes in the source currency count as debited on top of the source amount, those in the
- * destination currency (where it is another one) as taken from what arrives. Null when the quote does not show both amounts,
+ * destination currency (where it is another one) as taken from what arrives; what is finer than a minor unit counts as one. Null when the quote does not show both amounts,
  * or has fees in a third currency.
  */
 export function costOf(
@@ -21,9 +22,9 @@ export function costOf(
   if (quote.sourceAmount === null || quote.destinationAmount === null) return null;
   let debited = quote.sourceAmount.minor;
   let arrives = quote.destinationAmount.minor;
-  for (const { currency, minor } of quote.fees) {
-    if (currency === sourceCurrency) debited += minor;
-    else if (currency === destinationCurrency) arrives -= minor;
+  for (const fee of quote.fees) {
+    if (fee.currency === sourceCurrency) debited += minorRoundedUp(fee);
+    else if (fee.currency === destinationCurrency) arrives -= minorRoundedUp(fee);
     else return null;
   }
   return arrives > 0n ? { debited, arrives } : null;

@@ -1,4 +1,4 @@
-import { type Money, moneyOfDecimal } from '../money.ts';
+import { exactMoney, type Money, moneyOfDecimal, sumMoney } from '../money.ts';
 import type { PayoutRow } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import { parseQuotes, type QuoteReply } from '../service/replies.ts';
@@ -78,13 +78,12 @@ function isInOurCurrencies(quote: QuoteReply, row: PayoutRow): boolean {
 
 type Amounts = Pick<UsableQuote, 'sourceAmount' | 'destinationAmount' | 'fees'>;
 
-/** The quote's money, or undefined when some of it has more digits than its currency (design 5). */
+/** The quote's money, or undefined when an amount has more digits than its currency; fees may (design 5). */
 function readAmounts(quote: QuoteReply, row: PayoutRow): Amounts | undefined {
   const source = readShown(quote.sourceAmount, row.sourceCurrency);
   const destination = readShown(quote.destinationAmount, row.destinationCurrency);
-  const fees = sumFees(quote.fees);
-  if (source === undefined || destination === undefined || fees === undefined) return undefined;
-  return { sourceAmount: source, destinationAmount: destination, fees };
+  if (source === undefined || destination === undefined) return undefined;
+  return { sourceAmount: source, destinationAmount: destination, fees: sumFees(quote.fees) };
 }
 
 /** Null when the service does not show it, undefined when it cannot be the currency's. */
@@ -92,15 +91,9 @@ export function readShown(text: string | null, currency: string): Money | null |
   return text === null ? null : moneyOfDecimal(text, currency);
 }
 
-/** Fees and taxes added up per currency; undefined when one cannot be its currency's. */
-export function sumFees(fees: readonly { amount: string; currency: string }[]): Money[] | undefined {
-  const sums = new Map<string, bigint>();
-  for (const { amount, currency } of fees) {
-    const money = moneyOfDecimal(amount, currency);
-    if (money === undefined) return undefined;
-    sums.set(currency, (sums.get(currency) ?? 0n) + money.minor);
-  }
-  return [...sums].map(([currency, minor]) => ({ minor, currency }));
+/** Fees and taxes added up per currency, exactly as they were told. */
+export function sumFees(fees: readonly { amount: string; currency: string }[]): Money[] {
+  return sumMoney(fees.flatMap(({ amount, currency }) => exactMoney(amount, currency) ?? []));
 }
 
 function hasOurAmount({ sourceAmount, destinationAmount }: Amounts, row: PayoutRow): boolean {

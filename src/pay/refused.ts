@@ -1,4 +1,4 @@
-import { parseErrors } from '../service/replies.ts';
+import { type ErrorEntry, parseErrors } from '../service/replies.ts';
 
 /** How the service put a refusal. */
 export interface RefusedAs {
@@ -13,6 +13,11 @@ export interface RefusedAs {
   readonly isRunWide: boolean;
 }
 
+/** What the service wrote of an error for people: its description, else the title of its code. */
+export function wordsOf(error: Pick<ErrorEntry, 'title' | 'description'> | undefined): string | null {
+  return error?.description ?? error?.title ?? null;
+}
+
 /** Reads a refusal of any shape (service-facts section 7). `request` names the request for people. */
 export function readRefused(answer: { status: number; json: unknown }, request: string): RefusedAs {
   const errors = parseErrors(answer.json);
@@ -20,7 +25,7 @@ export function readRefused(answer: { status: number; json: unknown }, request: 
   const code = error?.code ?? `HTTP_${answer.status}`;
   return {
     code,
-    reason: error?.title ?? `the service answered ${answer.status} to a ${request} request`,
+    reason: wordsOf(error) ?? `the service answered ${answer.status} to a ${request} request`,
     codes: errors.map((entry) => entry.code),
     isExplained: error !== undefined,
     isRunWide: answer.status === 402 || answer.status === 403 || code.startsWith('CFG_'),

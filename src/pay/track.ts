@@ -5,6 +5,7 @@ import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';
 import { exchangeOf, holdBreach, paymentFields, placeOf } from './facts.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
+import { wordsOf } from './refused.ts';
 
 /**
  * What the service's states mean for a payout (service-facts section 4). A state that is not here leaves the payout
@@ -89,6 +90,6 @@ function moveOf(payout: Payout, payment: PaymentReply): Partial<PayoutMove> {
     return shown === payout.paymentState ? found : { ...found, fields: { ps: shown } };
   }
   const [error] = payment.errors;
-  const why = error === undefined ? {} : { rc: error.code ?? '', rs: error.title ?? '' };
+  const why = error === undefined ? {} : { rc: error.code ?? '', rs: wordsOf(error) ?? '' };
   return { to, reason: shown, fields: { ...paymentFields(payment, payout), ...why } };
 }

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 
 /** Systems take at most 104 to 108 bytes with the byte that ends them. */
 const SOCKET_PATH_BYTES_MAX = 100;
+const REDIS_FOLDER = 'redis';
 const OTHERS_MODE = 0o077;
 
 /** Where the private Redis of a data directory has its things (design 9, "The private Redis"). */
@@ -20,6 +21,11 @@ export interface PrivatePlace {
   readonly logFile: string;
 }
 
+/** Whether a private Redis was ever started for the data directory. */
+export function hadPrivateRedis(dataDir: string): boolean {
+  return existsSync(join(dataDir, REDIS_FOLDER));
+}
+
 /**
  * The place, its folders made. The socket lies in the system's temporary directory where its path would be too long for
  * one; that folder's name follows from the data directory, so that every process finds it. Throws a Refusal (exit 69) for
@@ -29,7 +35,7 @@ export function preparePlace(dataDir: string): PrivatePlace {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const real = realpathSync(dataDir);
-    const redisDir = join(real, 'redis');
+    const redisDir = join(real, REDIS_FOLDER);
     makeOwn(redisDir);
     return {
       dataDir: real,

@@ -1,19 +1,19 @@
-import type { Money } from '../money.ts';
+import { addMoney, type Money } from '../money.ts';
 import { outcomeOf, type Payout } from '../payout.ts';
 
-/** What to book in one currency, in minor units. */
+/** What to book in one currency; a bigint is minor units. */
 export interface BookingEntry {
   readonly currency: string;
   /** Source amounts of the payments that are pending or paid. */
   readonly debited: bigint;
   readonly debitedPayments: number;
-  /** Fees and taxes of those payments, as the service named them. */
-  readonly fees: bigint;
+  /** Fees and taxes of those payments, exactly as the service named them: perhaps finer than minor units. */
+  readonly fees: Money;
   /** Source amounts of the payments that were debited and came back. */
   readonly returned: bigint;
   readonly returnedPayments: number;
   /** Fees and taxes of those; nothing tells whether they came back too. */
-  readonly returnedFees: bigint;
+  readonly returnedFees: Money;
 }
 
 export interface Booking {
@@ -46,6 +46,11 @@ export function openBooking(): { add(payout: Payout): void; result(): Booking } 
     entry[returned ? 'returnedPayments' : 'debitedPayments'] += 1;
   }
 
+  function addFee(fee: Money, to: 'fees' | 'returnedFees'): void {
+    const entry = entryOf(fee.currency);
+    entry[to] = addMoney(entry[to], fee);
+  }
+
   return {
     add(payout) {
       const outcome = outcomeOf(payout.state);
@@ -53,7 +58,7 @@ export function openBooking(): { add(payout: Payout): void; result(): Booking } 
       const returned = outcome === 'returned';
       if (payout.sourceAmount === null) withoutAmount += 1;
       else addAmount(payout.sourceAmount, returned);
-      for (const fee of payout.fees) entryOf(fee.currency)[returned ? 'returnedFees' : 'fees'] += fee.minor;
+      for (const fee of payout.fees) addFee(fee, returned ? 'returnedFees' : 'fees');
     },
     result: () => ({
       entries: [...entries.keys()].toSorted().map((currency) => ({ ...entryOf(currency) })),
@@ -63,5 +68,7 @@ export function openBooking(): { add(payout: Payout): void; result(): Booking } 
 }
 
 function emptyEntry(currency: string): Entry {
-  return { currency, debited: 0n, debitedPayments: 0, fees: 0n, returned: 0n, returnedPayments: 0, returnedFees: 0n };
+  const nothing = { minor: 0n, currency };
+  const counts = { debited: 0n, debitedPayments: 0, returned: 0n, returnedPayments: 0 };
+  return { currency, ...counts, fees: nothing, returnedFees: nothing };
 }

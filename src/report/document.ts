@@ -122,9 +122,9 @@ function bookingDocument({ currency, ...entry }: BookingEntry): BookingDocument 
     currency,
     debited: formatAmount({ minor: entry.debited, currency }),
     debitedPayments: entry.debitedPayments,
-    fees: formatAmount({ minor: entry.fees, currency }),
+    fees: formatAmount(entry.fees),
     returned: formatAmount({ minor: entry.returned, currency }),
     returnedPayments: entry.returnedPayments,
-    returnedFees: formatAmount({ minor: entry.returnedFees, currency }),
+    returnedFees: formatAmount(entry.returnedFees),
   };
 }

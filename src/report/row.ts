@@ -1,5 +1,5 @@
 import { rfc3339 } from '../clock.ts';
-import { formatAmount, type Money } from '../money.ts';
+import { formatAmount, sumMoney } from '../money.ts';
 import { type Outcome, outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
 
 /** The columns of the report in their order (design 12). */
@@ -61,7 +61,7 @@ export function reportRow(row: Payout | RefusedRow): ReportRow {
 
 function payoutRow(payout: Payout): ReportRow {
   const { row } = payout;
-  const fees = sumFees(payout.fees);
+  const fees = sumMoney(payout.fees).map((fee) => ({ amount: formatAmount(fee), currency: fee.currency }));
   const [fee] = fees.length === 1 ? fees : [];
   return {
     line: payout.line,
@@ -127,10 +127,4 @@ function cellOf(row: RefusedRow, column: TextColumn): string | null {
 
 function timeText(epochMs: number | null): string | null {
   return epochMs === null ? null : rfc3339(epochMs);
-}
-
-function sumFees(fees: readonly Money[]): AmountText[] {
-  const sums = new Map<string, bigint>();
-  for (const { minor, currency } of fees) sums.set(currency, (sums.get(currency) ?? 0n) + minor);
-  return Array.from(sums, ([currency, minor]) => ({ amount: formatAmount({ minor, currency }), currency }));
 }

@@ -105,17 +105,19 @@ function bookingCells(entry: BookingEntry): string[] {
     entry.currency,
     String(entry.debitedPayments),
     amountText(entry.debited, entry),
-    amountText(entry.fees, entry),
+    formatAmount(entry.fees),
     String(entry.returnedPayments),
     amountText(entry.returned, entry),
-    amountText(entry.returnedFees, entry),
+    formatAmount(entry.returnedFees),
   ];
 }
 
 function trustLines(facts: ReportFacts): string[] {
   const { deadQuotes, deadQuotesFound } = facts.run;
   const found = deadQuotesFound === null ? 'not looked up once more yet' : `${deadQuotesFound} of ${deadQuotes} found`;
-  const capabilities = Object.entries(facts.capabilities).map(([name, holds]) => `${name} ${holds ? 'yes' : 'NO'}`);
+  const capabilities = Object.entries(facts.capabilities).map(
+    ([name, holds]) => `${name} ${holds ? 'yes' : 'not known'}`,
+  );
   return table(
     [
       ['quotes proven dead', `${deadQuotes}, ${found}`],

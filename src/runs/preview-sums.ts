@@ -1,4 +1,4 @@
-import type { Money } from '../money.ts';
+import { addMoney, type Money, minorRoundedUp } from '../money.ts';
 import type { PayoutRow } from '../payout.ts';
 import { type Corridor, type CorridorRows, corridorKey, corridorOf } from './corridor.ts';
 import { type CostBasis, costBasisOf, type QuotedRow } from './cost-basis.ts';
@@ -32,6 +32,7 @@ export interface CorridorPreview extends Corridor {
 export interface FundsNeeded {
   readonly currency: string;
   readonly amount: bigint;
+  /** What is finer than a minor unit counts as one in each corridor. */
   readonly fees: bigint;
   readonly isEstimate: boolean;
 }
@@ -81,6 +82,11 @@ function previewCorridor(
     const minor = estimateTotal(points, all);
     return minor === undefined ? null : { minor, currency };
   };
+  const totalFees = (currency: string): Money | null => {
+    const finest = finestFee(quoted, currency);
+    const sum = total(currency, ({ quote }) => addMoney(finest, feesIn(quote, currency)).minor);
+    return sum && { ...finest, minor: sum.minor };
+  };
   const isSource = amountType === 'SOURCE_AMOUNT';
   const otherSide = ({ quote }: QuotedRow): Money | null => (isSource ? quote.destinationAmount : quote.sourceAmount);
   const currencies = new Set(quoted.flatMap(({ quote }) => quote.fees.map(({ currency }) => currency)));
@@ -95,12 +101,7 @@ function previewCorridor(
     isEstimate: quoted.filter((one) => otherSide(one) !== null).length < all.rows,
     source: total(sourceCurrency, isSource ? ownSide : (one) => otherSide(one)?.minor),
     destination: total(destinationCurrency, isSource ? (one) => otherSide(one)?.minor : ownSide),
-    fees:
-      quoted.length === 0
-        ? null
-        : [...currencies]
-            .toSorted()
-            .flatMap((currency) => total(currency, ({ quote }) => feesIn(quote, currency)) ?? []),
+    fees: quoted.length === 0 ? null : [...currencies].toSorted().flatMap((currency) => totalFees(currency) ?? []),
     rates: rangeOf(quoted.flatMap(({ quote }) => quote.rate ?? [])),
     cost: costBasisOf(quoted),
   };
@@ -110,15 +111,22 @@ function ownSide({ row }: { row: PayoutRow }): bigint {
   return row.amount.minor;
 }
 
-function feesIn({ fees }: QuotedRow['quote'], currency: string): bigint {
-  return fees.reduce((sum, fee) => (fee.currency === currency ? sum + fee.minor : sum), 0n);
+function feesIn({ fees }: QuotedRow['quote'], currency: string): Money {
+  const nothing: Money = { minor: 0n, currency };
+  return fees.reduce((sum, fee) => (fee.currency === currency ? addMoney(sum, fee) : sum), nothing);
+}
+
+/** Nothing, with as many digits as any fee in the currency has: added to one, it makes all of them alike. */
+function finestFee(quoted: readonly QuotedRow[], currency: string): Money {
+  const sums = quoted.map(({ quote }) => addMoney(feesIn(quote, currency), { minor: 0n, currency }));
+  return { ...sums.reduce(addMoney, { minor: 0n, currency }), minor: 0n };
 }
 
 /** In alphabetic order of currencies; a currency in which only fees are named has an entry too, as in a run's booking. */
 export function fundsNeeded(corridors: readonly CorridorPreview[]): FundsNeeded[] {
   const parts = corridors.flatMap(({ source, fees, isEstimate }) => [
     ...(source === null ? [] : [{ currency: source.currency, amount: source.minor, fees: 0n, isEstimate }]),
-    ...(fees ?? []).map(({ currency, minor }) => ({ currency, amount: 0n, fees: minor, isEstimate })),
+    ...(fees ?? []).map((fee) => ({ currency: fee.currency, amount: 0n, fees: minorRoundedUp(fee), isEstimate })),
   ]);
   return perCurrency(parts, (one, other) => ({
     currency: one.currency,

@@ -252,7 +252,10 @@ async function recordRun(
         currencies.add(row.sourceCurrency).add(row.destinationCurrency);
       }
       if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
-      inFlight.push(recordBatch(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp }));
+      const recording = recordBatch(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp });
+      // It is awaited later, and may fail while the next batch is read.
+      recording.catch(() => {});
+      inFlight.push(recording);
       deps.at('C16');
     }
     await Promise.all(inFlight);

@@ -6,6 +6,7 @@ import type { ServiceSettings } from '../config.ts';
 import type { Log } from '../log.ts';
 import { withoutTrailing } from '../trailing.ts';
 import { type Answer, notSent } from './answer.ts';
+import type { Answering } from './answering.ts';
 import { type Brake, retryAfterMs } from './brake.ts';
 import { type ClockDifference, openClockDifference } from './clock-difference.ts';
 import { openConnector, openPool } from './connection.ts';
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Told of each exchange with the service, for figures. */
   readonly observe?: ObserveCall;
+  /** Told of each exchange, to know whether the service answers. */
+  readonly answering?: Answering;
   readonly userAgent: string;
 }
 
@@ -188,7 +191,7 @@ interface Wire {
   close(): Promise<void>;
 }
 
-function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOptions): Wire {
+function openWire({ settings, userAgent, brake, clock, log, observe, answering }: ServiceOptions): Wire {
   const base = withoutTrailing(new URL(settings.url).pathname, '/');
   const inFlight = new Set<Promise<Answer>>();
   const clockDifference = openClockDifference();
@@ -224,10 +227,12 @@ function openWire({ settings, userAgent, brake, clock, log, observe }: ServiceOp
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === null ? {} : { 'content-type': 'application/json' }),
       };
+      const ended = answering?.begin();
       const sending = exchange(pool, { method, path: `${base}${path}`, headers, body }, limits);
       inFlight.add(sending);
       const answer = await sending;
       inFlight.delete(sending);
+      ended?.(answer);
       if (answer.kind === 'answered' && answer.date !== null) {
         clockDifference.saw(answer.date, { askedAt, answeredAt: clock.now() });
       }

@@ -36,11 +36,15 @@ export interface QuoteReply {
   readonly expiresAt: number | null;
 }
 
-/** One error of an error body. Meant for people and for tables of codes; a decision is never made on the title. */
+/**
+ * One error of an error body. Meant for people and for tables of codes; a decision is never made on the title or the
+ * description, which says what is wrong with this very request.
+ */
 export interface ErrorEntry {
   readonly code: string | null;
   readonly type: string | null;
   readonly title: string | null;
+  readonly description: string | null;
   readonly status: number | null;
 }
 
@@ -73,16 +77,24 @@ export interface IdentityReply {
 
 const WORD_MAX = 64;
 const TITLE_MAX = 200;
+const DESCRIPTION_MAX = 300;
+/** What is replaced or takes two code units is more than one character of what is cut at first. */
+const CUT_FIRST = 4;
 const ID_MAX = 128;
 const ENTRIES_MAX = 20;
 const IDENTITIES_MAX = 10_000;
 
-/** Text of the service for people: without control and format characters, and of a sane length. */
+/** Text of the service for people: without control and format characters, and of at most so many characters. */
 function cleaned(max: number): z.ZodType<string, string> {
   return z
     .string()
     .min(1)
-    .transform((text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, max));
+    .transform((text) => cut(text.slice(0, CUT_FIRST * max).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' '), max));
+}
+
+/** Never between the two halves of a character. */
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : Array.from(text).slice(0, max).join('');
 }
 
 /** Null when the field is missing or null; an unreadable one fails. */
@@ -128,13 +140,20 @@ const statusCode = z.union([
     .transform((text) => Number.parseInt(text, 10)),
 ]);
 const errorSchema = z
-  .object({ code: shown(word), type: shown(word), title: shown(cleaned(TITLE_MAX)), status: shown(statusCode) })
+  .object({
+    code: shown(word),
+    type: shown(word),
+    title: shown(cleaned(TITLE_MAX)),
+    description: shown(cleaned(DESCRIPTION_MAX)),
+    status: shown(statusCode),
+  })
   .refine(({ code, type }) => code !== null || type !== null)
   .transform((entry): ErrorEntry => entry);
 const errorBodySchema = z.object({
   errors: z.unknown().optional(),
   status: shown(statusCode),
   error: shown(z.string().regex(/^[a-z_]{1,64}$/)),
+  error_description: shown(cleaned(DESCRIPTION_MAX)),
 });
 
 const fee = z
@@ -288,7 +307,8 @@ export function parseErrors(json: unknown): ErrorEntry[] {
   if (body === undefined) return [];
   const entries = errorEntries(body.errors ?? json);
   if (entries.length > 0) return entries.map((entry) => ({ ...entry, status: entry.status ?? body.status }));
-  return body.error === null ? [] : [{ code: body.error, type: null, title: null, status: body.status }];
+  if (body.error === null) return [];
+  return [{ code: body.error, type: null, title: null, description: body.error_description, status: body.status }];
 }
 
 const identitySchema = z

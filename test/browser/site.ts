@@ -54,7 +54,7 @@ export async function openSite(): Promise<Site> {
     base: `http://127.0.0.1:${port}`,
     command,
     async addUser(name, role) {
-      const text = await command('user', 'add', name, '--role', role, '--as', 'root', '--json');
+      const text = await command('user', 'add', name, '--role', role, '--as', 'root', '--sandbox', '--json');
       return withSecret.parse(JSON.parse(text)).secret;
     },
     async misbehave(...switches) {

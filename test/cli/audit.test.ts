@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { makeLedger } from '../runs/opened-app.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { buildPayrun, type Ended, type Payrun, parsed, payoutFile, reportSchema, runSchema } from './payrun.ts';
 
@@ -39,9 +40,10 @@ beforeAll(async () => {
   payrun = buildPayrun({ REDIS_URL: redis.url });
   writeFileSync(join(payrun.dir, 'one.csv'), payoutFile([['INV-1', '10.00']]));
 }, 180_000);
-beforeEach(() => {
+beforeEach(async () => {
   places++;
   place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, `data-${places}`) };
+  await makeLedger(redis.url, place);
 });
 afterAll(async () => {
   payrun?.remove();

@@ -7,6 +7,7 @@ import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { makeLedger } from '../runs/opened-app.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   buildPayrun,
@@ -125,6 +126,7 @@ describe('usage', () => {
     { words: ['worker'], says: /No payments service is configured/ },
     { words: ['status', 'no\u001b[31m-run'], says: /There is no run no\\u\{1b\}\[31m-run/ },
   ])('$words exits 2 and says on standard error alone what to do', async ({ words, says }) => {
+    await makeLedger(redis.url, place);
     const { code, stdout, stderr } = await run(...words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(says);
@@ -138,6 +140,7 @@ describe('usage', () => {
     { words: ['pause', 'x'], says: /--reason/ },
     { words: ['release'], says: /--as/ },
     { words: ['halt', '--reason', ' '], says: /--reason must not be empty/ },
+    { words: ['serve', '--port', '99999'], says: /--port must be an integer from 1 to 65535/ },
     { words: ['submit', 'two.csv', '--sandbox', '--as', 'a|b'], says: /--as must have no/ },
     { words: ['run', 'two.csv', '--as', 'a\nb'], says: /--as must have no/ },
     { words: ['list', '--outcome', 'held'], says: /payrun list RUN --outcome held/ },
@@ -245,7 +248,12 @@ describe('control', () => {
     expect((await run('status', runId)).stderr).toContain('Everything is halted: wrong account');
 
     const proposed = await run('release', '--as', 'anna', '--json');
-    expect(JSON.parse(proposed.stdout)).toEqual({ halt: 'wrong account', releaseBy: 'anna', service: 'sandbox' });
+    expect(JSON.parse(proposed.stdout)).toEqual({
+      halt: 'wrong account',
+      releaseBy: 'anna',
+      service: 'sandbox',
+      ledger: expect.stringContaining(place['PAYRUN_PREFIX'] ?? ''),
+    });
     expect(proposed.stderr).toContain('Still needed: another person');
     expect(await run('release', '--as', 'Anna')).toMatchObject({ code: 2, stdout: '' });
     const released = await run('release', '--as', 'bob', '--json');
@@ -308,7 +316,7 @@ describe('doctor', () => {
   });
 
   test('exits 2 and names the remedy for what is not as it should be', async () => {
-    await run('halt', '--reason', 'wrong account');
+    await run('halt', '--reason', 'wrong account', '--sandbox');
     await redis.redis.config('SET', 'appendfsync', 'everysec');
     onTestFinished(async () => {
       await redis.redis.config('SET', 'appendfsync', 'always');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { makeLedger } from '../runs/opened-app.ts';
 import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 
@@ -41,9 +42,10 @@ afterAll(async () => {
   await processes?.remove();
   await server?.stop();
 });
-beforeEach(() => {
+beforeEach(async () => {
   cwd = processes.folder();
   env = { REDIS_URL: server.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
+  await makeLedger(server.url, env);
 });
 
 const payrun = (...words: string[]): Promise<Ended> => processes.run(words, { env, cwd });

@@ -26,11 +26,11 @@ describe('problems as text', () => {
     expect(describeProblems(unmarkable)).toMatch(/\nand 31 more$/);
   });
 
-  test('show the first 20 warnings and say that there are more', async () => {
+  test('show the first 20 warnings and say how many more there are', async () => {
     const rows = Array.from({ length: 21 }, (_, at) => line({ reference: `Apr-${at + 10}` }));
     const text = describeProblems(await check(file(...rows)));
     expect(text.match(/W_DATE/g)).toHaveLength(20);
-    expect(text).toMatch(/\nand more warnings$/);
+    expect(text).toMatch(/\nand 1 more warnings$/);
   });
 
   test('say nothing about a file without problems', async () => {

@@ -18,6 +18,7 @@ import {
 const NAMES = HEADER.split(',');
 const cellsOf = (text: string): string[] => text.split(',');
 const first = cellsOf(line({ reference: 'INV-1' }));
+const REFERENCE = NAMES.indexOf('reference');
 const AMOUNT = NAMES.indexOf('amount');
 const MEMO = NAMES.indexOf('payoutCategory');
 
@@ -116,6 +117,20 @@ describe('a workbook', () => {
     for (const [number, expected] of numbers) {
       const checked = await checkWorkbook(withCell(AMOUNT, `<c><v>${number}</v></c>`));
       expect([number, checked.totals[0]?.minor ?? checked.problems[0]?.code]).toEqual([number, expected]);
+    }
+  });
+
+  test('has no number in the place of a reference whose last digits a spreadsheet has turned into zeros', async () => {
+    const numbers: readonly [xml: string, code: string | undefined][] = [
+      ['123456789012345', undefined],
+      ['1234567890123450', 'E_PRECISION'],
+      ['1234567890123460000', 'E_PRECISION'],
+      ['1.23456789012346E+18', 'E_PRECISION'],
+      ['1E+15', 'E_PRECISION'],
+    ];
+    for (const [number, expected] of numbers) {
+      const { problems } = await checkWorkbook(withCell(REFERENCE, `<c><v>${number}</v></c>`));
+      expect([number, problems[0]?.code]).toEqual([number, expected]);
     }
   });
 

@@ -10,6 +10,14 @@ const usd = (minor: bigint) => ({ minor, currency: 'USD' });
 const mxn = (minor: bigint) => ({ minor, currency: 'MXN' });
 
 describe('the cost of a quote', () => {
+  test('counts what is finer than a minor unit of a fee as one', () => {
+    const quote = { sourceAmount: usd(100n), destinationAmount: mxn(1000n), fees: [{ ...usd(37n), digits: 4 }] };
+    expect(costOf(quote, { sourceCurrency: 'USD', destinationCurrency: 'MXN' })).toEqual({
+      debited: 101n,
+      arrives: 1000n,
+    });
+  });
+
   test('is what is debited with fees in the source currency, for what arrives less fees in the destination currency', () => {
     const quote = { sourceAmount: usd(10_000n), destinationAmount: mxn(180_000n), fees: [usd(150n), mxn(500n)] };
     expect(costOf(quote, CORRIDOR)).toEqual({ debited: 10_150n, arrives: 179_500n });

@@ -112,14 +112,38 @@ describe('amounts in a quote', () => {
     ['a source amount with more digits', { sourceAmount: 123.451 }, 'E_QUOTE_DIGITS'],
     ['the noise of floating point', { sourceAmount: 123.45000000000002 }, 'E_QUOTE_DIGITS'],
     ['a destination amount with more digits', { destinationAmount: 2438.191 }, 'E_QUOTE_DIGITS'],
-    ['a fee with more digits', { fees: [{ totalFee: 0.001, feeCurrency: 'USD' }] }, 'E_QUOTE_DIGITS'],
     ['a negative amount', { sourceAmount: -123.45 }, 'E_QUOTE_DIGITS'],
   ])('hold the payout when the quote shows %s', (_what, changes, code) => {
     expect(readQuotes([{ ...QUOTE, ...changes }])).toMatchObject({ kind: 'held', code });
   });
 });
 
+describe('fees', () => {
+  test.each<[string, unknown, object[]]>([
+    ['with more digits than their currency', [{ totalFee: 0.0037, feeCurrency: 'USD' }], [{ minor: 37n, digits: 4 }]],
+    [
+      'of which one has more digits',
+      [
+        { totalFee: 1.5, feeCurrency: 'USD' },
+        { totalFee: '0.00370', feeCurrency: 'USD' },
+      ],
+      [{ minor: 15_037n, digits: 4 }],
+    ],
+    ['given back', [{ totalFee: -0.5, feeCurrency: 'USD' }], [{ minor: -50n }]],
+    ['in a currency that is not known', [{ totalFee: 1.5, feeCurrency: 'XYZ' }], [{ minor: 15n, digits: 1 }]],
+    ['too large for any payment', [{ totalFee: 1e30, feeCurrency: 'USD' }], [{ minor: 10n ** 32n }]],
+  ])('%s are kept as they were told, and hold nothing', (_what, fees, kept) => {
+    expect(readQuotes([{ ...QUOTE, fees, taxes: [] }])).toMatchObject({ kind: 'usable', quote: { fees: kept } });
+  });
+});
+
 describe('the answer to a quote request (design 5)', () => {
+  test('is told in the words that the service wrote of this very request', () => {
+    const description = 'an amount of the quote would be above 100000000';
+    const answer = answered(400, { errors: [{ code: 'USR_001', title: 'Bad request', description }] });
+    expect(readQuoteAnswer(answer, RIG_ROW)).toEqual({ kind: 'rejected', code: 'USR_001', reason: description });
+  });
+
   test.each<[string, ReturnType<typeof answered>, QuoteReading['kind']]>([
     ['400 with a body', answered(400, errors('USR_013')), 'rejected'],
     ['400 with a flat body', answered(400, { code: 'USR_001', title: 'bad' }), 'rejected'],

@@ -52,6 +52,14 @@ describe('a quote', () => {
     expect((await rig.payout()).state).toBe('accepted');
   });
 
+  test('with a fee finer than its currency is armed, and the ledger keeps the fee as it was told', async () => {
+    const rig = await openRig(redis);
+    giveQuotes(rig, { fees: [{ totalFee: 0.0037, feeCurrency: 'USD' }], taxes: [] });
+    expect(await rig.pay(await rig.process())).toBe('done');
+    const { attempts, fees } = await rig.payout();
+    expect({ attempts, fees }).toEqual({ attempts: 1, fees: [{ minor: 37n, currency: 'USD', digits: 4 }] });
+  });
+
   test('that echoes nothing is armed, and the payment says what it is', async () => {
     const rig = await openRig(redis);
     giveQuotes(rig, {

@@ -116,7 +116,7 @@ describe('an accepted payout', () => {
 
   test('keeps the reason that a failed payment names, in any form of errors', async () => {
     const error = { code: 'USR_067', type: 'INSUFFICIENT_BALANCE_ERROR', title: 'no balance' };
-    for (const errors of [[error], error]) {
+    for (const errors of [[error], error, { ...error, title: 'no money', description: 'no balance' }]) {
       const { rig, track, show } = await openAccepted();
       show({ paymentState: 'FAILED', errors });
       await track();

@@ -9,13 +9,26 @@ function bookingOf(payouts: readonly Payout[]): Booking {
   return booking.result();
 }
 
-const NOTHING = { debited: 0n, debitedPayments: 0, fees: 0n, returned: 0n, returnedPayments: 0, returnedFees: 0n };
+const NOTHING = {
+  debited: 0n,
+  debitedPayments: 0,
+  fees: usd(0n),
+  returned: 0n,
+  returnedPayments: 0,
+  returnedFees: usd(0n),
+};
 
 describe('booking', () => {
   test.each(['accepted', 'completed'] as const)('counts a payment that is %s as debited, with its fees', (state) => {
     expect(bookingOf([payment(2, state)]).entries).toEqual([
-      { ...NOTHING, currency: 'USD', debited: 10_050n, debitedPayments: 1, fees: 125n },
+      { ...NOTHING, currency: 'USD', debited: 10_050n, debitedPayments: 1, fees: usd(125n) },
     ]);
+  });
+
+  test('adds up fees exactly, finer than their currency as they are', () => {
+    const fees = [{ ...usd(37n), digits: 4 }];
+    const payouts = [payment(2, 'completed', { fees }), payment(3, 'completed', { fees: [usd(100n)] })];
+    expect(bookingOf(payouts).entries[0]?.fees).toEqual({ ...usd(10_037n), digits: 4 });
   });
 
   test('shows what came back apart from what was debited', () => {
@@ -24,10 +37,10 @@ describe('booking', () => {
         currency: 'USD',
         debited: 10_050n,
         debitedPayments: 1,
-        fees: 125n,
+        fees: usd(125n),
         returned: 10_050n,
         returnedPayments: 1,
-        returnedFees: 125n,
+        returnedFees: usd(125n),
       },
     ]);
   });
@@ -42,8 +55,13 @@ describe('booking', () => {
   test('gives fees in a currency of their own an entry of their own', () => {
     const payouts = [payment(2, 'completed', { fees: [usd(100n), { minor: 30n, currency: 'EUR' }] })];
     expect(bookingOf(payouts).entries).toEqual([
-      { ...NOTHING, currency: 'EUR', fees: 30n },
-      { ...NOTHING, currency: 'USD', debited: 10_050n, debitedPayments: 1, fees: 100n },
+      {
+        ...NOTHING,
+        currency: 'EUR',
+        fees: { minor: 30n, currency: 'EUR' },
+        returnedFees: { minor: 0n, currency: 'EUR' },
+      },
+      { ...NOTHING, currency: 'USD', debited: 10_050n, debitedPayments: 1, fees: usd(100n) },
     ]);
   });
 

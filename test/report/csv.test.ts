@@ -64,6 +64,8 @@ describe('reportCsv', () => {
   test.each([
     { name: 'none', fees: [], fee: '', feeCurrency: '' },
     { name: 'one', fees: [usd(7n)], fee: '0.07', feeCurrency: 'USD' },
+    { name: 'finer than its currency', fees: [{ ...usd(37n), digits: 4 }], fee: '0.0037', feeCurrency: 'USD' },
+    { name: 'one of two finer', fees: [usd(107n), { ...usd(37n), digits: 4 }], fee: '1.0737', feeCurrency: 'USD' },
     { name: 'two in one currency', fees: [usd(7n), usd(100n)], fee: '1.07', feeCurrency: 'USD' },
     { name: 'two in two currencies', fees: [usd(7n), { minor: 5n, currency: 'MXN' }], fee: '', feeCurrency: '' },
   ])('sums fees only in one currency: $name', async ({ fees, fee, feeCurrency }) => {

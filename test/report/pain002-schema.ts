@@ -108,10 +108,10 @@ const DOCUMENT = one('Document', [
   ]),
 ]);
 
-const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.002.001.10';
+const ISO = 'urn:iso:std:iso:20022:tech:xsd:';
 
 /** The elements of an XML text; throws for one that is not well-formed or has an element of another namespace. */
-export function parseXml(xml: string): Element {
+export function parseXml(xml: string, version = 'pain.002.001.10'): Element {
   const root: Element = { name: '', attributes: {}, children: [], text: '' };
   const open = [root];
   const parser = sax.parser(true, { xmlns: true });
@@ -120,7 +120,7 @@ export function parseXml(xml: string): Element {
       throw error;
     },
     onopentag({ local, uri, attributes }: QualifiedTag) {
-      if (uri !== NAMESPACE) throw new Error(`${local} is of another namespace`);
+      if (uri !== `${ISO}${version}`) throw new Error(`${local} is of another namespace`);
       const own = Object.values(attributes).filter(({ name }) => name !== 'xmlns');
       const element: Element = {
         name: local,

@@ -27,17 +27,22 @@ interface Told {
   readonly original?: string;
   /** The rows when they are read again. */
   readonly later?: readonly Row[];
+  /** Of the status report. */
+  readonly version?: string;
 }
 
 /** The message as it is written and, first of all, held against the schema. */
-async function messageOf(rows: readonly Row[], { change = {}, original, later = rows }: Told = {}): Promise<Element> {
+async function messageOf(
+  rows: readonly Row[],
+  { change = {}, original, later = rows, version }: Told = {},
+): Promise<Element> {
   const statuses = openNotedStatuses();
   const counted = sourceOf(rows, change);
   const summary = await summarise({ ...counted, rows: statuses.noting(counted.rows) });
   const source = sourceOf(later, { run: runOf(rows), ...change });
   const { ties } = summary;
   const report = { statuses, ties, original: await originalOf(source.run, original) };
-  const message = parseXml(await textOf(reportPain002(source, report)));
+  const message = parseXml(await textOf(reportPain002(source, report)), version);
   expect(schemaFaults(message)).toEqual([]);
   return message;
 }
@@ -275,6 +280,21 @@ describe('what a pain.002 answers', () => {
       [['batch-1'], ['INV-2', 'INV-3'], ['instr & 2', 'instr & 3']],
       [['b\u00E4tch-2'], ['INV-4'], []],
     ]);
+  });
+
+  test.each([
+    ['pain.001.001.03', 'pain.002.001.03'],
+    ['pain.001.001.08', 'pain.002.001.08'],
+    ['pain.001.001.10', 'pain.002.001.11'],
+    ['pain.001.001.11', 'pain.002.001.12'],
+  ])('%s is answered by %s', async (version, answer) => {
+    const its = join(folder, `${version}.xml`);
+    const text = xml.replace('pain.001.001.09', version);
+    writeFileSync(its, text);
+    const fileSha256 = createHash('sha256').update(text).digest('hex');
+    const change = run({ fileName: 'message.xml', fileSha256 });
+    const message = await messageOf(rows, { change, original: its, version: answer });
+    expect(textsAt(message, `${GROUP}/OrgnlMsgNmId`)).toEqual([version]);
   });
 
   test('never answers a PmtInf without an id under the id of the one before it', async () => {

@@ -37,7 +37,7 @@ describe('summaryText', () => {
       'USD                 2   201.00  2.50         1  100.50  1.25',
       '',
       'quotes proven dead  2, 0 of 2 found',
-      'capabilities        payment-id-is-quote-id yes, expired-quote-refused NO',
+      'capabilities        payment-id-is-quote-id yes, expired-quote-refused not known',
       'overrides           none',
       'audit log           empty',
       '',

@@ -33,3 +33,8 @@ export async function openTestApp(
     },
   };
 }
+
+/** A ledger as the first run would have made it, for commands that make none. */
+export async function makeLedger(redisUrl: string, settings: EnvironmentVariables): Promise<void> {
+  await (await openTestApp(redisUrl, settings)).close();
+}

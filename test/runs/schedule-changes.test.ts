@@ -67,7 +67,7 @@ test('the command that shows a run tells them', async () => {
     printed += String(text);
     return true;
   });
-  await printRun({ ledger, config: { reportDir }, serviceName: 'sandbox' }, run, { json: false });
+  await printRun({ ledger, config: { reportDir }, serviceName: 'sandbox', place: reportDir }, run, { json: false });
   vi.restoreAllMocks();
   for (const words of WORDS) expect(printed).toContain(words);
   expect(printed).toContain('by nobody who is named');

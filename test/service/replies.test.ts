@@ -196,7 +196,9 @@ describe('parsePayment', () => {
         { amount: '1', currency: 'USD' },
         { amount: '2', currency: 'EUR' },
       ],
-      errors: [{ code: 'SYS_120', type: 'SYSTEM_ERROR', title: 'Returned by the bank', status: null }],
+      errors: [
+        { code: 'SYS_120', type: 'SYSTEM_ERROR', title: 'Returned by the bank', description: null, status: null },
+      ],
       lastStateUpdatedAt: Date.UTC(2026, 2, 3, 10, 0, 1),
     });
   });
@@ -247,16 +249,20 @@ describe('parsePayment', () => {
 });
 
 describe('parseErrors', () => {
-  const entry = { code: 'USR_001', type: 'USER_ERROR', title: 'Bad request' };
+  const entry = { code: 'USR_001', type: 'USER_ERROR', title: 'Bad request', description: null };
 
   test.each<[string, unknown, unknown[]]>([
-    ['an array', { status: 400, errors: [{ ...entry, description: 'x' }] }, [{ ...entry, status: 400 }]],
+    [
+      'an array',
+      { status: 400, errors: [{ ...entry, description: 'x' }] },
+      [{ ...entry, description: 'x', status: 400 }],
+    ],
     [
       'several entries',
       { status: 422, errors: [entry, { code: 'USR_104', status: 400 }] },
       [
         { ...entry, status: 422 },
-        { code: 'USR_104', type: null, title: null, status: 400 },
+        { code: 'USR_104', type: null, title: null, description: null, status: 400 },
       ],
     ],
     ['a single object', { status: 400, errors: entry }, [{ ...entry, status: 400 }]],
@@ -266,12 +272,12 @@ describe('parseErrors', () => {
     [
       'a type alone',
       { errors: [{ type: 'NOT_FOUND' }] },
-      [{ code: null, type: 'NOT_FOUND', title: null, status: null }],
+      [{ code: null, type: 'NOT_FOUND', title: null, description: null, status: null }],
     ],
     [
       'the OAuth shape',
       { error: 'access_denied', error_description: 'Unauthorized' },
-      [{ code: 'access_denied', type: null, title: null, status: null }],
+      [{ code: 'access_denied', type: null, title: null, description: 'Unauthorized', status: null }],
     ],
   ])('understands %s', (_name, json, expected) => {
     expect(parseErrors(json)).toEqual(expected);
@@ -282,6 +288,8 @@ describe('parseErrors', () => {
     expect(first?.code).toHaveLength(64);
     expect(first?.title).toHaveLength(200);
     expect(first?.title?.startsWith('a b t')).toBe(true);
+    const [described] = parseErrors({ code: 'C', description: `a\r\n\u202e\ud800b${'\u{1f600}'.repeat(500)}` });
+    expect(described?.description).toBe(`a b${'\u{1f600}'.repeat(297)}`);
     expect(parseErrors({ errors: Array.from({ length: 500 }, () => entry) })).toHaveLength(20);
   });
 

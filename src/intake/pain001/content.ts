@@ -81,7 +81,7 @@ export function openContent(template: Template) {
     end() {
       isEnded = true;
       const said = { count: head.get(READ.count), sum: head.get(READ.sum) };
-      if (said.count === undefined) throw new XmlError('it is no pain.001.001.09: its head has no NbOfTxs');
+      if (said.count === undefined) throw new XmlError('it is no pain.001: its head has no NbOfTxs');
       damage.push(...message.judge({ where: 'the message', ...said }));
     },
   };

@@ -1,10 +1,10 @@
+import { type MessageVersion, OWN_ELEMENTS } from './versions.ts';
+
 /*
- * The elements of ISO 20022 pain.001.001.09 (CustomerCreditTransferInitiationV09) by their path below CstmrCdtTrfInitn. What
+ * The elements of ISO 20022 pain.001 (CustomerCreditTransferInitiation) by their path below CstmrCdtTrfInitn. What
  * stands in none of these tables is refused: cheques (ChqInstr), amounts in another currency (EqvtAmt), agreed rates
  * (XchgRateInf), ultimate parties, tax, regulatory reporting and instructions to agents change what is paid or to whom.
  */
-
-export const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09';
 
 /** The elements whose text is read. */
 export const READ = {
@@ -44,14 +44,11 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'PmtInf/DbtrAcct/Tp',
   'PmtInf/DbtrAcct/Nm',
   ...[
-    'PmtId/UETR',
     'CdtrAgt',
     'Cdtr/Nm',
     'Cdtr/PstlAdr',
     'Cdtr/CtryOfRes',
     'Cdtr/CtctDtls',
-    'Cdtr/Id/OrgId/AnyBIC',
-    'Cdtr/Id/OrgId/LEI',
     'Cdtr/Id/OrgId/Othr/SchmeNm',
     'Cdtr/Id/OrgId/Othr/Issr',
     'Cdtr/Id/PrvtId/DtAndPlcOfBirth',
@@ -86,9 +83,11 @@ const CONTAINERS: ReadonlySet<string> = new Set(
 /** What is done with an element: its text is read, it is looked into, passed over with all that is in it, or refused. */
 export type Treatment = 'read' | 'enter' | 'pass' | 'refuse';
 
-export function treatmentOf(path: string, leftOut: ReadonlySet<string>): Treatment {
+export function treatmentOf(path: string, version: MessageVersion, leftOut: ReadonlySet<string>): Treatment {
   if (READ_PATHS.has(path)) return 'read';
   if (CONTAINERS.has(path)) return 'enter';
+  if (OWN_ELEMENTS.has(path) && !version.own.includes(path)) return 'refuse';
   const name = MAY_BE_LEFT_OUT.get(path);
-  return WITHOUT_EFFECT.has(path) || (name !== undefined && leftOut.has(name)) ? 'pass' : 'refuse';
+  if (name !== undefined) return leftOut.has(name) ? 'pass' : 'refuse';
+  return WITHOUT_EFFECT.has(path) || OWN_ELEMENTS.has(path) ? 'pass' : 'refuse';
 }

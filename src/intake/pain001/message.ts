@@ -1,35 +1,34 @@
 import { showValue } from '../shown-value.ts';
 import { type XmlElement, XmlError, type XmlListener } from '../xml.ts';
 import type { Content } from './content.ts';
-import { AMOUNT_CURRENCY, NAMESPACE, PAYMENT, READ, TRANSFER, type Treatment, treatmentOf } from './elements.ts';
+import { AMOUNT_CURRENCY, PAYMENT, READ, TRANSFER, type Treatment, treatmentOf } from './elements.ts';
+import { type MessageVersion, messageNameIn, VERSION_NAMES, versionOf } from './versions.ts';
 
 const ROOT = ['Document', 'CstmrCdtTrfInitn'];
 const TEXT_CHARACTERS_MAX = 1024;
 
 /**
  * Walks through a message and tells what it says; `leftOut` are the elements that the template does without. Throws an
- * XmlError for what is no pain.001.001.09.
+ * XmlError for what is no pain.001 of a version that is read.
  */
 export function openMessage(content: Content, leftOut: ReadonlySet<string>): XmlListener {
   const names: string[] = [];
   const treatments: Treatment[] = [];
+  let version: MessageVersion | undefined;
   let text = '';
 
   function openElement(element: XmlElement): Treatment {
     const root = ROOT[names.length - 1];
-    if (element.uri !== NAMESPACE || (root !== undefined && element.local !== root)) {
-      throw new XmlError(
-        `it is no pain.001.001.09: it has an element ${showValue(null, element.local)} of another kind`,
-      );
-    }
+    version ??= requireVersion(element);
+    if (versionOf(element.uri) !== version || (root !== undefined && element.local !== root)) throw otherKind(element);
     if (root !== undefined) return 'enter';
     const path = pathOf(names);
     if (path === PAYMENT) content.openPayment();
     else if (path === TRANSFER) content.openTransfer();
     else if (isBehindTransfers(path))
-      throw new XmlError('it is no pain.001.001.09: an element stands behind the transfers');
+      throw new XmlError(`it is no ${version.name}: an element stands behind the transfers`);
     if (path === READ.amount) content.keep(AMOUNT_CURRENCY, element.attribute('Ccy') ?? '');
-    const treatment = treatmentOf(path, leftOut);
+    const treatment = treatmentOf(path, version, leftOut);
     if (treatment === 'refuse') content.refuse(path, `${path} means something that payrun cannot do`);
     return treatment;
   }
@@ -67,6 +66,18 @@ export function openMessage(content: Content, leftOut: ReadonlySet<string>): Xml
       text = '';
     },
   };
+}
+
+function requireVersion(element: XmlElement): MessageVersion {
+  const version = versionOf(element.uri);
+  if (version !== undefined) return version;
+  const found = messageNameIn(element.uri);
+  if (found === undefined) throw otherKind(element);
+  throw new XmlError(`it is ${found}, and what can be read is ${VERSION_NAMES.join(', ')}`);
+}
+
+function otherKind(element: XmlElement): XmlError {
+  return new XmlError(`it is no pain.001: it has an element ${showValue(null, element.local)} of another kind`);
 }
 
 function pathOf(names: readonly string[]): string {

@@ -6,7 +6,7 @@ import { openContent } from './content.ts';
 import { openMessage } from './message.ts';
 
 /**
- * A payment message (ISO 20022 pain.001.001.09) as records, one for each transfer; a record's line is the number of its
+ * A payment message (ISO 20022 pain.001, versions.ts) as records, one for each transfer; a record's line is the number of its
  * transfer, the head of the message counting as line 1. Memory: one piece of the file and one transfer.
  */
 export async function* readPain001(chunks: AsyncIterable<Buffer>, { template }: Reading): RecordStream {

@@ -104,9 +104,9 @@ function isSame(shown: string, decimal: string): boolean {
   return (shown.includes('.') ? withoutTrailing(withoutTrailing(shown, '0'), '.') : shown) === decimal;
 }
 
-/** Digits that count: neither zeros at the head nor, in a whole number, those at the end. */
+/** Digits that count: all but the zeros at the head. Those at the end of a long reference may have been others. */
 function digitsIn(decimal: string): number {
   const [mantissa = ''] = decimal.split(/[eE]/, 1);
   const digits = mantissa.replace(/^-?[0.]*/, '');
-  return (digits.includes('.') ? digits.replace('.', '') : withoutTrailing(digits, '0')).length;
+  return digits.replace('.', '').length;
 }

@@ -8,6 +8,8 @@ export interface OriginalIds {
 }
 
 export interface MessageIds extends OriginalIds {
+  /** The namespace of the message. */
+  readonly namespace: string;
   readonly messageId: string;
   /** The number of the transfer, the head of the message counting as line 1. */
   readonly line: number;
@@ -38,11 +40,13 @@ function openIdListener(tell: (ids: MessageIds) => void): XmlListener {
   const names: string[] = [];
   const texts = new Map<string, string>();
   let line = 1;
+  let namespace = '';
   const path = (): string => names.slice(ROOT_ELEMENTS).join('/');
   const textAt = (id: string): string => texts.get(id) ?? '';
 
   return {
     open(element) {
+      if (names.length === 0) namespace = element.uri;
       names.push(element.local);
       texts.delete(path());
       if (path() === PAYMENT) texts.delete(PAYMENT_ID);
@@ -55,6 +59,7 @@ function openIdListener(tell: (ids: MessageIds) => void): XmlListener {
       if (path() === TRANSFER) {
         line++;
         tell({
+          namespace,
           messageId: textAt(MESSAGE_ID),
           paymentId: textAt(PAYMENT_ID),
           instructionId: texts.get(INSTRUCTION_ID) ?? null,

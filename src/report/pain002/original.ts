@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Format, formatOf } from '../../intake/formats.ts';
+import { type MessageVersion, versionOf } from '../../intake/pain001/versions.ts';
 import { openPayoutSource, type PayoutSource } from '../../intake/payout-source.ts';
 import type { Run } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
@@ -9,12 +10,17 @@ import { type MessageIds, type OriginalIds, readMessageIds } from './message-ids
 export interface Original {
   readonly messageId: string;
   readonly messageName: string;
+  /** The status report of its version. */
+  readonly statusReport: string;
   /** The ids of the row on a line; each line asked for is above the one before it. */
   idsOf(line: number): OriginalIds | Promise<OriginalIds>;
 }
 
 /** ISO 20022's word for an id that is not there. */
 export const NOT_PROVIDED = 'NOTPROVIDED';
+
+/** For what is no payment message, or one that is not named: its version is not kept. */
+const STATUS_REPORT = 'pain.002.001.10';
 
 const NAMES: Readonly<Record<Format, string>> = {
   csv: 'payout file (CSV)',
@@ -29,15 +35,14 @@ const NAMES: Readonly<Record<Format, string>> = {
  */
 export async function originalOf(run: Run, path: string | undefined): Promise<Original> {
   const format = formatOf(run.fileName);
-  const messageName = NAMES[format];
-  if (path !== undefined) return { messageName, ...(await readOriginal(run, path)) };
+  if (path !== undefined) return await readOriginal(run, path);
   const id = format === 'pain.001' ? NOT_PROVIDED : run.id;
   const ids = { paymentId: id, instructionId: null };
-  return { messageName, messageId: id, idsOf: () => ids };
+  return { messageName: NAMES[format], statusReport: STATUS_REPORT, messageId: id, idsOf: () => ids };
 }
 
 /** The message is read twice: to see that it is the one, and beside the rows of the run. */
-async function readOriginal(run: Run, path: string): Promise<Omit<Original, 'messageName'>> {
+async function readOriginal(run: Run, path: string): Promise<Original> {
   const source = await openPayoutSource(path);
   if (formatOf(run.fileName) !== 'pain.001') throw refuseOriginal(`Run ${run.id} was not made of a payment message.`);
   if ((await digestOf(source)) !== run.fileSha256) {
@@ -45,13 +50,22 @@ async function readOriginal(run: Run, path: string): Promise<Omit<Original, 'mes
   }
   const transfers = readMessageIds(source.chunks());
   let current = await nextOf(transfers, run);
+  const { name, statusReport } = versionIn(current, run);
   return {
+    messageName: name,
+    statusReport,
     messageId: current.messageId,
     async idsOf(line) {
       while (current.line < line) current = await nextOf(transfers, run);
       return current;
     },
   };
+}
+
+function versionIn({ namespace }: MessageIds, run: Run): MessageVersion {
+  const version = versionOf(namespace);
+  if (version !== undefined) return version;
+  throw new Error(`the message of run ${run.id} is of a version that is not read`);
 }
 
 async function nextOf(transfers: AsyncGenerator<MessageIds, void>, run: Run): Promise<MessageIds> {

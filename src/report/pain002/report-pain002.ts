@@ -1,12 +1,11 @@
 import { rfc3339 } from '../../clock.ts';
+import { ISO_NAMESPACE } from '../../intake/pain001/versions.ts';
 import type { ReportSource } from '../source.ts';
 import { controlSum, type NotedStatuses } from './noted-statuses.ts';
 import type { Original } from './original.ts';
 import { groupStatus, TRANSACTION_STATUSES } from './status.ts';
 import { reasonElement, transactionElement } from './transaction.ts';
 import { textElement } from './xml-text.ts';
-
-const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:pain.002.001.10';
 
 export interface StatusReport {
   /** What the rows were when the report was counted. */
@@ -18,7 +17,7 @@ export interface StatusReport {
 }
 
 /**
- * The report as ISO 20022 pain.002.001.10 (CustomerPaymentStatusReportV10), streamed: elements in the order of its schema,
+ * The report as ISO 20022 pain.002 (CustomerPaymentStatusReport) of the original's version, streamed: elements in the order of its schema,
  * a line for each transaction. The rows are those that `statuses` noted before; throws when they are not as many any more.
  */
 export async function* reportPain002(source: ReportSource, report: StatusReport): AsyncGenerator<string, void> {
@@ -54,7 +53,7 @@ function head(source: ReportSource, { statuses, ties, original }: StatusReport):
   );
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<Document xmlns="${NAMESPACE}">`,
+    `<Document xmlns="${ISO_NAMESPACE}${original.statusReport}">`,
     '<CstmrPmtStsRpt>',
     `<GrpHdr>${textElement('MsgId', `${run.id}-${createdAt}`)}${textElement('CreDtTm', rfc3339(createdAt))}</GrpHdr>`,
     '<OrgnlGrpInfAndSts>',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { rfc3339 } from '../../clock.ts';
 import { CAPABILITIES, SANDBOX_NAME } from '../../config.ts';
 import { capabilitiesThatHold } from '../../ledger/safety.ts';
 import { reasonText } from '../../people/words.ts';
@@ -20,6 +21,9 @@ const status = z.object({
   sandbox: z.boolean(),
   environment: z.enum(['test', 'prod']),
   halt: text.nullable(),
+  outages: z
+    .array(z.object({ what: z.enum(['service', 'disk']), name: text, since: text }))
+    .describe('What workers wait for: a service that does not answer, a disk that is full'),
   season: z.object({
     open: z.boolean(),
     missing: z.array(text).describe('Data directories that have yet to compare their intent logs'),
@@ -82,13 +86,18 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
 }
 
 async function readStatus({ app }: WebDeps): Promise<z.infer<typeof status>> {
-  const [head, { open, missing }] = await Promise.all([app.ledger.head.read(), app.ledger.head.season()]);
+  const [head, { open, missing }, noted] = await Promise.all([
+    app.ledger.head.read(),
+    app.ledger.head.season(),
+    app.ledger.outages.read(),
+  ]);
   const hold = capabilitiesThatHold(head);
   return {
     service: app.serviceName,
     sandbox: app.serviceName === SANDBOX_NAME,
     environment: app.config.service?.environment ?? 'test',
     halt: head.halt,
+    outages: noted.map(({ since, ...outage }) => ({ ...outage, since: rfc3339(since) })),
     season: { open, missing: [...missing] },
     capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, hold[name] ?? false])),
     overrides: [...app.overrides],

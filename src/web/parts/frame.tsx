@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { SANDBOX_NAME } from '../../config.ts';
 import type { Act } from '../../people/roles.ts';
+import { outagesNoted } from '../../runs/outages.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
 import { CsrfContext, RefusedContext } from './form.tsx';
 import { RefusalPart } from './refusal-part.tsx';
@@ -12,6 +13,8 @@ interface Place {
   readonly colour: 'sandbox' | 'test' | 'prod';
   readonly words: string;
   readonly halt: string | null;
+  /** What workers wait for, each in a sentence. */
+  readonly outages: readonly string[];
 }
 
 interface PageContent {
@@ -33,14 +36,15 @@ const LINKS: readonly { readonly href: string; readonly words: string; readonly 
 
 /** Answers with a page in the frame that all pages share. */
 export async function sendPage(reply: FastifyReply, deps: WebDeps, content: PageContent): Promise<FastifyReply> {
-  // Why everything is halted is for those who have signed in.
-  const { halt } = reply.request.who === null ? { halt: null } : await deps.app.ledger.head.read();
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt } });
+  // Why everything is halted, or waits, is for those who have signed in.
+  if (reply.request.who === null) return sendPageAlone(reply, deps, content);
+  const [{ halt }, outages] = await Promise.all([deps.app.ledger.head.read(), outagesNoted(deps.app)]);
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages } });
 }
 
 /** The same without a look at the ledger, which may be what has failed. */
 export function sendPageAlone(reply: FastifyReply, deps: WebDeps, content: PageContent): FastifyReply {
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null } });
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null, outages: [] } });
 }
 
 function sendFramed(reply: FastifyReply, { title, body, place }: PageContent & { place: Place }): FastifyReply {
@@ -57,7 +61,7 @@ function sendFramed(reply: FastifyReply, { title, body, place }: PageContent & {
   return reply.type('text/html; charset=utf-8').send(`<!doctype html>\n${renderToString(page)}`);
 }
 
-function placeOf({ app }: WebDeps): Omit<Place, 'halt'> {
+function placeOf({ app }: WebDeps): Pick<Place, 'colour' | 'words'> {
   if (app.serviceName === SANDBOX_NAME) return { colour: 'sandbox', words: 'Sandbox: no money moves' };
   const environment = app.config.service?.environment ?? 'test';
   return { colour: environment, words: environment === 'prod' ? 'Production: real money' : 'Test environment' };
@@ -97,6 +101,11 @@ function Frame({ title, who, place, path, refused, children }: FrameProps) {
             Everything is halted: {place.halt} <a href="/settings#halt">Release it by two people</a>
           </p>
         )}
+        {place.outages.map((words) => (
+          <p class="halt" key={words}>
+            {words}
+          </p>
+        ))}
         <main id="content">
           <h1>{title}</h1>
           {refused === null ? null : <RefusalPart refused={refused} />}

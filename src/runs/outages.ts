@@ -1,0 +1,146 @@
+import { statfs } from 'node:fs/promises';
+import { type Clock, rfc3339 } from '../clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NotedOutage } from '../ledger/outages.ts';
+import type { Answering } from '../service/answering.ts';
+
+const LOOK_EVERY_MS = 1000;
+const REDIS_SILENT_MS_MIN = 2500;
+/** How often an outage that goes on is told again. */
+const TOLD_AGAIN_MS = 60_000;
+/** With less, the next file that grows may be the one that cannot. */
+const FREE_BYTES_MIN = 256 * 1024;
+const SECOND_MS = 1000;
+
+/** Something that payrun waits for, and which it was seen to do without since a time in milliseconds since 1970. */
+export interface Outage {
+  readonly what: NotedOutage['what'] | 'redis';
+  readonly name: string;
+  readonly since: number;
+}
+
+export interface OutageDeps {
+  readonly clock: Clock;
+  readonly ledger: Pick<Ledger, 'head' | 'outages'>;
+  readonly serviceName: string;
+  readonly place: string;
+  readonly config: { readonly dataDir: string };
+  readonly answering: Pick<Answering, 'awaySince'>;
+  /** Free bytes of the disk of a folder; for tests. */
+  readonly freeBytes?: (folder: string) => Promise<number>;
+}
+
+export interface OutageWatching {
+  readonly stop: AbortSignal;
+  readonly say: (line: string) => void;
+  /** How far the work is, as a sentence; empty where there is nothing to say of it. */
+  readonly progress?: () => string;
+}
+
+/**
+ * Says within seconds what does not answer, and when it does again, until it is stopped; others read in the ledger what this
+ * process sees. It only looks: nothing that is paid depends on it.
+ */
+export async function watchOutages(
+  deps: OutageDeps,
+  { stop, say, progress = () => '' }: OutageWatching,
+): Promise<void> {
+  const { clock, ledger } = deps;
+  const redis = openRedisLook(deps);
+  const disk = openDiskLook(deps);
+  const told = new Map<Outage['what'], { outage: Outage; at: number }>();
+  let hasNoted = false;
+
+  function tell(seen: readonly Outage[]): void {
+    for (const outage of seen) {
+      const before = told.get(outage.what);
+      if (before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS) continue;
+      told.set(outage.what, { outage, at: clock.monotonic() });
+      const words = [outageWords(outage, clock.now()), progress(), GOES_ON].filter((part) => part !== '');
+      say(words.join(' '));
+    }
+    for (const [what, { outage }] of told) {
+      if (seen.some((one) => one.what === what)) continue;
+      told.delete(what);
+      const back = what === 'disk' ? 'has room again' : 'answers again';
+      say(`${outage.name} ${back} after ${secondsSince(outage.since, clock.now())} s.`);
+    }
+  }
+
+  function note(seen: readonly Outage[]): void {
+    const noted = seen.flatMap(({ what, ...one }) => (what === 'redis' ? [] : [{ what, ...one }]));
+    if (noted.length < seen.length || (noted.length === 0 && !hasNoted)) return;
+    hasNoted = noted.length > 0;
+    // Who looks on learns it a second later.
+    (hasNoted ? ledger.outages.note(noted) : ledger.outages.forget()).catch(() => {});
+  }
+
+  while (!stop.aborted) {
+    const seen = [serviceOutage(deps), redis(), await disk()].filter((one) => one !== undefined);
+    if (stop.aborted) return;
+    tell(seen);
+    note(seen);
+    await clock.sleep(LOOK_EVERY_MS, stop);
+  }
+}
+
+const GOES_ON = 'payrun keeps trying and goes on by itself.';
+
+/** An outage in one sentence. */
+export function outageWords({ what, name, since }: Outage, now: number): string {
+  const from = `since ${rfc3339(since)} (${secondsSince(since, now)} s)`;
+  return what === 'disk' ? `${name} is full ${from}.` : `${name} does not answer ${from}.`;
+}
+
+/** What workers see to be away now, each in one sentence, for who only looks. */
+export async function outagesNoted({ ledger, clock }: Pick<OutageDeps, 'ledger' | 'clock'>): Promise<string[]> {
+  return (await ledger.outages.read()).map((outage) => `${outageWords(outage, clock.now())} ${GOES_ON}`);
+}
+
+function secondsSince(since: number, now: number): number {
+  return Math.max(0, Math.round((now - since) / SECOND_MS));
+}
+
+function serviceOutage({ answering, serviceName }: OutageDeps): Outage | undefined {
+  const since = answering.awaySince();
+  return since === null ? undefined : { what: 'service', name: `The payments service (${serviceName})`, since };
+}
+
+/** Asks Redis again and again, one question at a time. */
+function openRedisLook({ clock, ledger, place }: OutageDeps): () => Outage | undefined {
+  let askedAt: number | undefined;
+  let failingSince: number | undefined;
+
+  async function ask(at: number): Promise<void> {
+    askedAt = at;
+    try {
+      await ledger.head.read();
+      failingSince = undefined;
+    } catch {
+      failingSince ??= at;
+    }
+    askedAt = undefined;
+  }
+
+  return () => {
+    const now = clock.now();
+    if (askedAt === undefined) void ask(now);
+    const since = failingSince ?? askedAt;
+    if (since === undefined || now - since < REDIS_SILENT_MS_MIN) return undefined;
+    return { what: 'redis', name: `Redis of the ledger (${place})`, since };
+  };
+}
+
+function openDiskLook({ clock, config: { dataDir }, freeBytes = freeBytesOf }: OutageDeps) {
+  let since: number | undefined;
+  return async (): Promise<Outage | undefined> => {
+    const free = await freeBytes(dataDir).catch(() => undefined);
+    since = free === undefined || free >= FREE_BYTES_MIN ? undefined : (since ?? clock.now());
+    return since === undefined ? undefined : { what: 'disk', name: `The disk of ${dataDir}`, since };
+  };
+}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.ts';
+import type { Answer } from './answer.ts';
+
+/** A service that answers nothing for so long is said to be away; one slow answer or one failure is no outage. */
+const FAILING_MS_MIN = 2000;
+const SILENT_MS_MIN = 4000;
+
+/** Whether the service answers, over all requests of this process; for people, and for nothing that is decided. */
+export interface Answering {
+  /** A request leaves; what it returns is told what became of it. */
+  begin(): (answer: Answer) => void;
+  /** Since when the service has answered nothing, in milliseconds since 1970; null while it answers. */
+  awaySince(): number | null;
+}
+
+export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answering {
+  const inFlight = new Set<{ readonly at: number }>();
+  let failingFrom: number | undefined;
+  let answeredAt = Number.NEGATIVE_INFINITY;
+
+  function awayFrom(now: number): number | undefined {
+    if (failingFrom !== undefined && now - failingFrom >= FAILING_MS_MIN) return failingFrom;
+    const [oldest] = inFlight;
+    const isSilent = oldest !== undefined && oldest.at > answeredAt && now - oldest.at >= SILENT_MS_MIN;
+    return isSilent ? oldest.at : undefined;
+  }
+
+  return {
+    begin() {
+      const request = { at: clock.monotonic() };
+      inFlight.add(request);
+      return (answer) => {
+        inFlight.delete(request);
+        if (answer.kind === 'not-sent' && OUR_OWN.has(answer.reason)) return;
+        if (answer.kind !== 'answered' || answer.status >= 500) {
+          failingFrom ??= request.at;
+          return;
+        }
+        failingFrom = undefined;
+        answeredAt = clock.monotonic();
+      };
+    },
+    awaySince() {
+      const now = clock.monotonic();
+      const from = awayFrom(now);
+      return from === undefined ? null : Math.round(clock.now() - (now - from));
+    },
+  };
+}
+
+/** Requests that did not leave for a reason of ours. */
+const OUR_OWN: ReadonlySet<string> = new Set(['closed', 'deadline', 'no token']);

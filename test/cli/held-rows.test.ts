@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { heldText } from '../../src/cli/held-rows.ts';
+import { payment, payout, runOf } from '../report/rows.ts';
+
+const held = (line: number, reasonCode: string) => payout(line, { state: 'held', reasonCode });
+
+function ledgerOf(rows: Parameters<typeof runOf>[0]): Pick<App, 'ledger'> {
+  const runs = {
+    async *rows() {
+      yield rows;
+    },
+  };
+  return { ledger: { runs } as unknown as App['ledger'] };
+}
+
+test.each([
+  [[held(2, 'E_DUP_LIKELY'), held(3, 'E_DUP_LIKELY')], '2 held: E_DUP_LIKELY'],
+  [
+    [held(2, 'E_LIMIT'), held(3, 'E_DUP_LIKELY'), held(4, 'E_DUP_LIKELY'), payment(5, 'completed')],
+    '3 held: E_DUP_LIKELY 2, E_LIMIT 1',
+  ],
+])('held rows are told with their reasons and the command that lists them', async (rows, words) => {
+  const run = runOf(rows);
+  expect(await heldText(ledgerOf(rows), run)).toEqual([`${words} -> payrun list ${run.id} --outcome held`]);
+});
+
+test('a run of which nothing is held has no such line', async () => {
+  const rows = [payment(2, 'completed')];
+  expect(await heldText(ledgerOf(rows), runOf(rows))).toEqual([]);
+});

@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { EXIT } from '../../src/refusal.ts';
+import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { payoutFile } from './payrun.ts';
+
+// It starts several processes.
+vi.setConfig({ testTimeout: 180_000 });
+
+let redis: TestRedis;
+let processes: Processes;
+beforeAll(async () => {
+  redis = await startTestRedis();
+  processes = buildProcesses();
+});
+afterAll(async () => {
+  await processes.remove();
+  await redis.stop();
+});
+
+test('run, status and watch say that the service does not answer, and what waits', async () => {
+  const cwd = processes.folder();
+  const ledger = { REDIS_URL: redis.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
+  const env = {
+    ...ledger,
+    PAYRUN_SERVICE_URL: 'http://127.0.0.1:9',
+    PAYRUN_CLIENT_ID: 'id',
+    PAYRUN_CLIENT_SECRET: 'secret',
+    PAYRUN_TENANT_ID: 'tenant',
+    PAYRUN_ENVIRONMENT: 'test',
+  };
+  writeFileSync(
+    join(cwd, 'two.csv'),
+    payoutFile([
+      ['INV-1', '10.00'],
+      ['INV-2', '20.00'],
+    ]),
+  );
+  const submitted = await processes.run(['submit', 'two.csv', '--json'], { cwd, env });
+  const { runId } = JSON.parse(submitted.stdout);
+  const running = processes.start(['run', 'two.csv'], { cwd, env });
+  await running.said('does not answer since');
+  await running.said('0 of 2 rows were sent, 2 wait. payrun keeps trying and goes on by itself.');
+  const status = await processes.run(['status', runId], { cwd, env: ledger });
+  expect(status.stderr).toContain('The payments service (http://127.0.0.1:9 test tenant) does not answer since');
+  const watching = processes.start(['watch', runId], { cwd, env: ledger });
+  await watching.said('does not answer since');
+  for (const one of [running, watching]) one.kill('SIGINT');
+  expect([(await running.ended).code, (await watching.ended).code]).toEqual([EXIT.interrupted, EXIT.interrupted]);
+});
+
+test('a Redis that takes connections and says nothing is told long before it is given up', async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const address = silent.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const cwd = processes.folder();
+  const started = processes.start(['list'], { cwd, env: { REDIS_URL: `redis://127.0.0.1:${port}` } });
+  await started.said('does not answer yet; payrun keeps trying.');
+  expect(started.hasEnded).toBe(false);
+  started.kill('SIGKILL');
+  await started.ended;
+  silent.close();
+});

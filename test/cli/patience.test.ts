@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { openPatience } from '../../src/cli/patience.ts';
+import { progressLine } from '../../src/cli/progress.ts';
+import { runOf } from '../report/rows.ts';
+
+const LIMITS = { unknownMs: 60_000, tracksPerSecond: 5 };
+
+function finished(accepted: number) {
+  const run = runOf([], { state: 'finished', rows: accepted });
+  return { ...run, counts: { ...run.counts, accepted } };
+}
+
+test('payments under way are waited for, ten seconds at most', () => {
+  let at = 0;
+  const patience = openPatience({ monotonic: () => at, now: () => at, sleep: async () => {} }, LIMITS);
+  expect(patience.isOver(finished(43))).toBe(false);
+  at = 10_000;
+  expect(patience.isOver(finished(43))).toBe(true);
+});
+
+test('more payments than can be looked at in ten seconds are not waited for', () => {
+  const patience = openPatience({ monotonic: () => 0, now: () => 0, sleep: async () => {} }, LIMITS);
+  expect([50, 51, 20_000].map((accepted) => patience.isOver(finished(accepted)))).toEqual([false, true, true]);
+});
+
+test('a run whose payments are under way is not called finished', () => {
+  expect(progressLine(finished(43), { done: 43, perSecond: 0 })).toContain(
+    'paid; waiting for the service to settle 43, 10 s at most',
+  );
+  expect(progressLine(finished(0), { done: 0, perSecond: 0 })).toContain('finished');
+});

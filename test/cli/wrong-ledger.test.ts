@@ -1,0 +1,129 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { explain } from '../../src/cli/explain.ts';
+import { openProgram } from '../../src/cli/program.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { payoutFile } from './payrun.ts';
+
+const ID = '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f';
+
+let redis: TestRedis;
+let dir: string;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+}, 180_000);
+afterAll(async () => {
+  await redis.stop();
+});
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'payrun-wrong-'));
+  vi.stubEnv('PAYRUN_DATA_DIR', dir);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(dir, { recursive: true });
+});
+
+/** What is told of a command line that ends in a refusal; nothing where it does what it is for. */
+async function refused(words: string): Promise<{ text: string | null; exitCode: number } | undefined> {
+  const program = await openProgram({ end: () => {} });
+  try {
+    await program.parseAsync(
+      words.split(' ').map((word) => word.replaceAll('_', ' ')),
+      { from: 'user' },
+    );
+    return undefined;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+const COMMANDS = [
+  'halt --reason x --as anna',
+  'release --as anna',
+  'pause r1 --reason x',
+  'resume r1',
+  'cancel r1',
+  `approve r1 --sha256 ${'a'.repeat(64)} --as anna`,
+  'allow r1 INV-1 --reason x --as anna',
+  'drop r1 INV-1 --reason x --as anna',
+  'resolve r1 INV-1 --not-paid --reason x --as anna',
+  `block ${ID} --reason x --as anna`,
+  `unblock ${ID} --as anna`,
+  'list',
+  'status r1',
+  'watch r1',
+  'show r1 INV-1',
+  'report r1',
+  'retry-file r1',
+  'purge --older-than 400d --as anna',
+  'notifications',
+  'schedule list',
+  'schedule set nightly --cron 0_3_*_*_* --zone UTC --do start',
+  'user add anna --role admin --as anna',
+  'user list',
+  'key create erp --role maker --as anna',
+  'key list',
+  'settings',
+  'settings adopt --as anna',
+  'write-off d1 --reason x --as anna',
+  'audit list',
+  'audit verify',
+];
+
+describe.each(['private', 'shared'])('where there is no ledger, on a %s Redis', (kind) => {
+  let prefix: string;
+  beforeEach(() => {
+    prefix = freshPrefix();
+    vi.stubEnv('REDIS_URL', kind === 'shared' ? redis.url : undefined);
+    vi.stubEnv('PAYRUN_PREFIX', prefix);
+  });
+
+  test.each(COMMANDS)('payrun %s is refused, names the place and leaves nothing behind', async (words) => {
+    const told = await refused(words);
+    expect(told).toMatchObject({ exitCode: 2, text: expect.stringContaining('There is no ledger in ') });
+    expect(told?.text).toContain(kind === 'shared' ? `${prefix} on Redis at ` : dir);
+    expect(told?.text).toContain('Load the settings that payrun runs with');
+    expect(await redis.redis.keys(`${prefix}*`)).toEqual([]);
+    expect(readdirSync(dir)).toEqual([]);
+  });
+});
+
+test('where REDIS_URL is set beside a data directory with a private Redis, another data directory is the first remedy', async () => {
+  writeFileSync(join(dir, 'ledger.json'), JSON.stringify({ id: 'd1', instance: 'i1' }));
+  mkdirSync(join(dir, 'redis'));
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
+  const file = join(dir, 'one.csv');
+  writeFileSync(file, payoutFile([['INV-1', '10.00']]));
+  const told = await refused(`run ${file}`);
+  expect(told?.exitCode).toBe(2);
+  expect(told?.text).toMatch(/is in its private Redis.*\n.*set PAYRUN_DATA_DIR to another folder/);
+  expect(told?.text).not.toContain('adopt-ledger');
+});
+
+test('where Redis alone is gone, the data directory is told to be of a ledger that was lost', async () => {
+  writeFileSync(join(dir, 'ledger.json'), JSON.stringify({ id: 'd1', instance: 'i1' }));
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
+  expect((await refused('list'))?.text).toContain('adopt-ledger');
+});
+
+test('a halt says that there was nothing to halt; with --sandbox it halts a new ledger, and names it', async () => {
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
+  const told = await refused('halt --reason x --as anna');
+  expect(told?.text).toContain(': nothing to halt.');
+  const written: string[] = [];
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    expect(await refused('halt --reason x --as anna --sandbox')).toBeUndefined();
+  } finally {
+    stdout.mockRestore();
+  }
+  expect(written.join('')).toMatch(/^Everything is halted: x \(service sandbox, ledger \{.*\} on Redis at .*\)\n$/);
+});

@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import type { HeadFacts } from '../../src/ledger/head.ts';
+import type { NotedOutage } from '../../src/ledger/outages.ts';
+import { type OutageDeps, watchOutages } from '../../src/runs/outages.ts';
+
+const BEGAN = Date.UTC(2026, 3, 1);
+const NOW = '2026-04-01T00:00:0';
+
+interface World {
+  /** Seconds from the beginning to the end of what is away. */
+  readonly service?: readonly [number, number];
+  readonly redis?: readonly [number, number];
+  readonly disk?: readonly [number, number];
+  readonly seconds: number;
+}
+
+/** What is said, each with the second in which it was, and what others can read. */
+async function watched(world: World): Promise<{ said: [number, string][]; noted: (readonly NotedOutage[])[] }> {
+  let at = 0;
+  const said: [number, string][] = [];
+  const noted: (readonly NotedOutage[])[] = [];
+  const end = new AbortController();
+  const isAway = (times: readonly [number, number] = [0, 0]): boolean => at / 1000 >= times[0] && at / 1000 < times[1];
+  let waiting: (() => void)[] = [];
+  const deps: OutageDeps = {
+    clock: {
+      now: () => BEGAN + at,
+      monotonic: () => at,
+      async sleep(ms) {
+        await new Promise((resolve) => setImmediate(resolve));
+        at += ms;
+        if (!isAway(world.redis)) {
+          for (const resolve of waiting) resolve();
+          waiting = [];
+        }
+        if (at >= world.seconds * 1000) end.abort();
+      },
+    },
+    serviceName: 'https://service.example test t1',
+    place: '/data',
+    config: { dataDir: '/data' },
+    answering: { awaySince: () => (isAway(world.service) ? BEGAN + (world.service?.[0] ?? 0) * 1000 : null) },
+    freeBytes: async () => (isAway(world.disk) ? 0 : 1e9),
+    ledger: {
+      head: {
+        read: async () => {
+          if (isAway(world.redis)) await new Promise<void>((resolve) => waiting.push(resolve));
+          return {} as HeadFacts;
+        },
+      } as OutageDeps['ledger']['head'],
+      outages: {
+        note: async (outages) => void noted.push(outages),
+        forget: async () => void noted.push([]),
+        read: async () => [],
+      },
+    },
+  };
+  const say = (line: string): void => void said.push([at / 1000, line]);
+  await watchOutages(deps, { stop: end.signal, say, progress: () => '51 of 300 rows were sent, 249 wait.' });
+  return { said, noted };
+}
+
+const GOES_ON = '51 of 300 rows were sent, 249 wait. payrun keeps trying and goes on by itself.';
+
+test('a service that is away is told at once with what waits, once, and again when it is back', async () => {
+  const { said, noted } = await watched({ service: [3, 45], seconds: 50 });
+  expect(said).toEqual([
+    [3, `The payments service (https://service.example test t1) does not answer since ${NOW}3.000Z (0 s). ${GOES_ON}`],
+    [45, 'The payments service (https://service.example test t1) answers again after 42 s.'],
+  ]);
+  expect(noted).toHaveLength(43);
+  expect(noted.at(-1)).toEqual([]);
+  expect(noted[0]).toMatchObject([{ what: 'service', since: BEGAN + 3000 }]);
+});
+
+test('Redis that is silent is told within five seconds, and then that it is back', async () => {
+  const { said } = await watched({ redis: [3, 30], seconds: 40 });
+  expect(said.map(([, line]) => line)).toEqual([
+    expect.stringContaining(`Redis of the ledger (/data) does not answer since ${NOW}3.000Z`),
+    expect.stringContaining('Redis of the ledger (/data) answers again after'),
+  ]);
+  expect(said[0]?.[0]).toBeLessThanOrEqual(3 + 5);
+});
+
+test('a full disk is told by its name in one line, not with every row that waits for it', async () => {
+  const { said } = await watched({ disk: [1, 40], seconds: 45 });
+  expect(said.map(([, line]) => line)).toEqual([
+    `The disk of /data is full since ${NOW}1.000Z (0 s). ${GOES_ON}`,
+    'The disk of /data has room again after 39 s.',
+  ]);
+});
+
+test('an outage that goes on is told again each minute', async () => {
+  const { said } = await watched({ service: [0, 150], seconds: 150 });
+  expect(said.map(([second]) => second)).toEqual([0, 60, 120]);
+});

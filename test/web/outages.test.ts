@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openApiRig } from './api-rig.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(async () => {
+  await redis.stop();
+});
+
+test('what workers see to be away stands on each page and in the API, for those who have signed in', async () => {
+  const rig = await openApiRig(redis.url);
+  const { ledger } = rig.app;
+  const anna = await rig.person('anna', 'maker');
+  const page = async (path: string, headers = {}): Promise<string> =>
+    await (await fetch(`${rig.base}${path}`, { headers })).text();
+
+  const since = Date.UTC(2026, 3, 1);
+  await ledger.outages.note([{ what: 'service', name: 'The payments service (<b>)', since }]);
+  const words = 'The payments service (&lt;b>) does not answer since 2026-04-01T00:00:00.000Z';
+  expect(await page('/runs', anna.headers)).toContain(words);
+  expect((await anna.call('GET', '/status')).json).toMatchObject({
+    outages: [{ what: 'service', name: 'The payments service (<b>)', since: '2026-04-01T00:00:00.000Z' }],
+  });
+  expect(await page('/sign-in')).not.toContain('does not answer');
+  await ledger.outages.forget();
+  expect(await page('/runs', anna.headers)).not.toContain('does not answer');
+});
