@@ -1,3 +1,5 @@
+import { foldedName } from '../people/same-person.ts';
+
 /*
  * The layout of the ledger in Redis. All keys begin with the prefix, whose hash tag keeps them in one slot of a cluster.
  *
@@ -43,6 +45,7 @@
  *   people                hash     users, keys of programs and what is proposed about them, with a version (people.ts)
  *   people-used           hash     id of a program's key -> when it was used last
  *   session:<hash>        string   a session, by the SHA-256 of its id, for as long as it may live
+ *   sessions-of:<name>    zset     hashes of a user's sessions by when they began, also of some that are over
  *   sign-in:<what>        hash     tries of an address, of an account, or of both, by their hash; until when the next one waits
  *   sign-in:known:<hash>  string   an account and an address from which it signed in lately
  *   sign-in:refused       string   refused sign-ins of the present hour
@@ -81,6 +84,7 @@ export interface LedgerKeys {
   readonly people: string;
   readonly peopleUsed: string;
   session(hash: string): string;
+  sessionsOf(name: string): string;
   readonly told: string;
   readonly outboxWaiting: string;
   readonly outboxLost: string;
@@ -117,6 +121,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     people: `${prefix}:people`,
     peopleUsed: `${prefix}:people-used`,
     session: (hash) => `${prefix}:session:${hash}`,
+    sessionsOf: (name) => `${prefix}:sessions-of:${foldedName(name)}`,
     told: `${prefix}:told`,
     outboxWaiting: `${prefix}:outbox-waiting`,
     outboxLost: `${prefix}:outbox-lost`,

@@ -8,6 +8,7 @@ import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { WebSettings } from '../config-web.ts';
 import { isRunId } from '../runs/run-id.ts';
+import { addSessionPages } from './account/session-routes.ts';
 import { addApi } from './api/api.ts';
 import { addAuditPages } from './audit/routes.ts';
 import { limitConnections } from './connections.ts';
@@ -85,6 +86,7 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
   addBlockListPages(web, deps);
   addUploadPages(web, deps);
   addPeoplePages(web, deps);
+  addSessionPages(web, deps);
   addOidcPages(web, deps);
   addAuditPages(web, deps);
   addSchedulePages(web, deps);

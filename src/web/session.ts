@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { may } from '../people/roles.ts';
 import { endSession, findSession, startSession } from '../people/sessions.ts';
+import { browserOf } from './account/browser-of.ts';
 import type { Person, WebDeps } from './web.ts';
 
 /** The prefix binds it to this host, to HTTPS and to all paths (RFC 6265bis, section 4.1.3.2; security.md S11). */
@@ -26,7 +27,18 @@ export async function beginSession(
 ): Promise<void> {
   const former = request.cookies[SESSION_COOKIE];
   if (former !== undefined) await endSession(app, former);
-  reply.setCookie(SESSION_COOKIE, await startSession(app, name), COOKIE);
+  const place = { ip: request.ip, browser: browserOf(request.headers['user-agent']) };
+  keepSession(reply, await startSession(app, name, place));
+}
+
+/** Has the browser go on with the session of this id. */
+export function keepSession(reply: FastifyReply, id: string): void {
+  reply.setCookie(SESSION_COOKIE, id, COOKIE);
+}
+
+/** The id that the browser brought; '' for a program's key. */
+export function sessionIdOf(request: FastifyRequest): string {
+  return request.cookies[SESSION_COOKIE] ?? '';
 }
 
 /** Ends the session, here and in the browser. */

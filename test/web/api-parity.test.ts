@@ -15,6 +15,8 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
   'POST /sign-in': null,
   'POST /sign-out': null,
   'POST /password': null,
+  'POST /sessions/end': null,
+  'POST /sessions/end-others': null,
   'POST /upload': ['POST /validate', 'POST /validate/marked-up'],
   'POST /uploads/:id/cost': ['POST /preview'],
   'POST /uploads/:id/hand-in': ['POST /runs'],

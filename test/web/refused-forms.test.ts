@@ -255,6 +255,8 @@ const BUTTONS: readonly Route[] = [
   'POST /users/reset',
   'POST /keys/revoke',
   'POST /proposals/withdraw',
+  'POST /sessions/end',
+  'POST /sessions/end-others',
 ];
 
 /** A run that is paid with payouts to decide, one that is paused, and one that is over; and ada, who is the only admin. */

@@ -130,6 +130,7 @@ function Menu({ who, path }: { who: Person; path: string }) {
           {who.name} ({who.role})
         </span>
         <a href="/password">Password</a>
+        <a href="/sessions">Sessions</a>
         <button type="submit">Sign out</button>
       </form>
     </nav>
