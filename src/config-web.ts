@@ -17,6 +17,8 @@ export interface WebSettings {
   readonly templates: string | null;
   /** Files that one person may have waiting for review. */
   readonly uploadsMax: number;
+  /** Whether whoever approves or decides has to have a second factor here. */
+  readonly secondFactor: 'optional' | 'required';
   /** Who else can say who somebody is; null where only passwords do. */
   readonly oidc: OidcSettings | null;
 }
@@ -41,6 +43,7 @@ export const NO_WEB_SETTINGS: WebSettings = {
   tls: null,
   templates: null,
   uploadsMax: 20,
+  secondFactor: 'optional',
   oidc: null,
 };
 
@@ -78,6 +81,7 @@ export function webSetting(folder: string) {
       tls: z.strictObject({ certificateFile: fileText, keyFile: fileText }).optional(),
       templates: path.optional(),
       oidc: oidcSetting(fileText).optional(),
+      secondFactor: z.enum(['optional', 'required']).default(NO_WEB_SETTINGS.secondFactor),
       uploadsMax: z.int().min(1).max(1000).default(NO_WEB_SETTINGS.uploadsMax),
     })
     .transform(

@@ -5,6 +5,7 @@ import { rfc3339 } from '../clock.ts';
 import type { Proposed } from '../people/change.ts';
 import { openPasswords } from '../people/password.ts';
 import { ROLES } from '../people/roles.ts';
+import { removeFactor } from '../people/second-factor.ts';
 import {
   addUser,
   changeRole,
@@ -40,7 +41,8 @@ export function userCommand(end: (code: ExitCode) => void): Command {
     .addCommand(giveRole(end))
     .addCommand(disableOne(end))
     .addCommand(enableOne(end))
-    .addCommand(resetOne(end));
+    .addCommand(resetOne(end))
+    .addCommand(removeOnesFactor(end));
 }
 
 function addOne(end: (code: ExitCode) => void): Command {
@@ -107,6 +109,15 @@ function resetOne(end: (code: ExitCode) => void): Command {
     .action(async (name: string, raw: unknown) => {
       const { as: actor, json } = parseOptions(bySchema, raw);
       end(await withLedger(async (app) => tell(await resetUser(depsOf(app), { name, actor }), json)));
+    });
+}
+
+function removeOnesFactor(end: (code: ExitCode) => void): Command {
+  return byTwoCommand('remove-factor', 'take a lost second factor away; their sessions end')
+    .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user remove-factor bob --as anna`)
+    .action(async (name: string, raw: unknown) => {
+      const { as: actor, json } = parseOptions(bySchema, raw);
+      end(await withLedger(async (app) => tell(await removeFactor(app, { name, actor }), json)));
     });
 }
 

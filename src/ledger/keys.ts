@@ -48,6 +48,8 @@ import { foldedName } from '../people/same-person.ts';
  *   sessions-of:<name>    zset     hashes of a user's sessions by when they began, also of some that are over
  *   sign-in:<what>        hash     tries of an address, of an account, or of both, by their hash; until when the next one waits
  *   sign-in:known:<hash>  string   an account and an address from which it signed in lately
+ *   sign-in:used:<hash>   string   a code of an authenticator app that is not taken again
+ *   sign-in:offer:<hash>  string   the secret of an authenticator app that a user is setting up
  *   sign-in:refused       string   refused sign-ins of the present hour
  *   outbox-waiting        hash     endpoint -> notifications that wait for it; each endpoint that there ever was
  *   outbox-lost           hash     endpoint -> dead letters that were dropped for want of room
@@ -85,6 +87,7 @@ export interface LedgerKeys {
   readonly peopleUsed: string;
   session(hash: string): string;
   sessionsOf(name: string): string;
+  signIn(what: string): string;
   readonly told: string;
   readonly outboxWaiting: string;
   readonly outboxLost: string;
@@ -122,6 +125,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     peopleUsed: `${prefix}:people-used`,
     session: (hash) => `${prefix}:session:${hash}`,
     sessionsOf: (name) => `${prefix}:sessions-of:${foldedName(name)}`,
+    signIn: (what) => `${prefix}:sign-in:${what}`,
     told: `${prefix}:told`,
     outboxWaiting: `${prefix}:outbox-waiting`,
     outboxLost: `${prefix}:outbox-lost`,

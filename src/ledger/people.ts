@@ -25,6 +25,17 @@ const userSchema = z.object({
   addedAt: z.int(),
   /** Who they are at an identity provider; null for whom none has vouched yet. */
   vouched: z.object({ issuer: z.string(), subject: z.string() }).nullable().default(null),
+  /** What they prove themselves by beside the password; null for nothing. */
+  factor: z
+    .object({
+      /** Of their authenticator app, in base32. */
+      secret: z.string(),
+      /** SHA-256 of each recovery code that was not used yet, in hex. */
+      recovery: z.array(z.string()),
+      since: z.int(),
+    })
+    .nullable()
+    .default(null),
 });
 export type StoredUser = Readonly<z.infer<typeof userSchema>>;
 

@@ -9,8 +9,10 @@ const sessionSchema = z.object({
   csrf: z.string(),
   createdAt: z.int(),
   seenAt: z.int(),
-  /** When the person last proved with the password who they are. */
+  /** When the person last proved who they are: by password and second factor at first, then by the latter. */
   reauthAt: z.int(),
+  /** The second factor has yet to come: nobody is in before. */
+  awaitsFactor: z.boolean().default(false),
   /** From where it began, and with which browser. */
   ip: z.string().default(''),
   browser: z.string().default(''),

@@ -10,6 +10,8 @@ import { isSamePerson } from './same-person.ts';
 /** OWASP ASVS 7.3.1 and 7.3.2. */
 const IDLE_MS_MAX = 15 * 60_000;
 const LIFE_MS_MAX = 8 * 60 * 60_000;
+/** A second factor comes within this, or the sign-in begins anew. */
+const FACTOR_MS_MAX = 5 * 60_000;
 /** Not each request is written down. */
 const TOUCHED_EVERY_MS = 30_000;
 const ID_BYTES = 32;
@@ -29,8 +31,9 @@ export interface Session {
   /** What forms repeat. */
   readonly csrf: string;
   readonly createdAt: number;
-  /** When they last proved by password who they are. */
+  /** When they last proved who they are, at the sign-in or by the second factor. */
   readonly reauthAt: number;
+  readonly hasFactor: boolean;
 }
 
 /** Where a session began. */
@@ -40,7 +43,10 @@ export interface SessionPlace {
   readonly browser: string;
 }
 
-/** Begins a session of a user who has just proved who they are; gives its id, which is stored nowhere. */
+/**
+ * Begins a session of a user who has just proved who they are; gives its id, which is stored nowhere. Whoever has a second
+ * factor is in once that has come (`renewSession`), within five minutes.
+ */
 export async function startSession(
   { ledger, clock, random }: SessionDeps,
   name: string,
@@ -50,7 +56,9 @@ export async function startSession(
   if (user === undefined) throw new Error('a session was to begin for a user that there is not');
   const now = clock.now();
   const csrf = random.bytes(CSRF_BYTES).toString('base64url');
-  const session = { name: user.name, epoch: user.epoch, csrf, createdAt: now, seenAt: now, reauthAt: now, ...place };
+  const times = { createdAt: now, seenAt: now, reauthAt: now };
+  const awaitsFactor = user.factor !== null;
+  const session = { name: user.name, epoch: user.epoch, csrf, ...times, awaitsFactor, ...place };
   return await store({ ledger, random }, session, lifeMs(session));
 }
 
@@ -69,28 +77,31 @@ export async function findSession(
   if (session === undefined) return undefined;
   const now = deps.clock.now();
   const user = await people.user(session.name);
-  if (user === undefined || !holds(session, user, now)) return undefined;
+  if (user === undefined || session.awaitsFactor || !holds(session, user, now)) return undefined;
   if (touches && now >= session.seenAt + TOUCHED_EVERY_MS) {
     const seen = { ...session, seenAt: now };
     await people.sessions.touch(hashOf(id), seen, lifeMs(seen));
   }
   const { csrf, createdAt, reauthAt } = session;
-  return { name: user.name, role: user.role, csrf, createdAt, reauthAt };
+  return { name: user.name, role: user.role, csrf, createdAt, reauthAt, hasFactor: user.factor !== null };
+}
+
+/** Whose session it is for which a second factor is still to come; undefined for none. */
+export async function awaitedName(deps: Omit<SessionDeps, 'random'>, id: string): Promise<string | undefined> {
+  const session = (await sessionsBeside(deps, id)).get(hashOf(id));
+  return session?.awaitsFactor === true ? session.name : undefined;
 }
 
 /**
- * Gives a session whose user has just proved anew who they are another id and token; the old id is over, and its 8 hours go
- * on. Undefined when the session is over.
+ * Gives a session whose user has just proved anew who they are, or has brought the second factor for which it waited,
+ * another id and token; the old id is over, and its 8 hours go on. Undefined when the session is over.
  */
 export async function renewSession(deps: SessionDeps, id: string): Promise<string | undefined> {
-  if ((await findSession(deps, id)) === undefined) return undefined;
-  const { sessions } = deps.ledger.people;
-  const session = await sessions.read(hashOf(id));
+  const session = (await sessionsBeside(deps, id)).get(hashOf(id));
   // Of two that renew it at once one is too late.
-  if (session === undefined || !(await sessions.end(hashOf(id)))) return undefined;
+  if (session === undefined || !(await deps.ledger.people.sessions.end(hashOf(id)))) return undefined;
   const now = deps.clock.now();
-  const renewed = { ...session, csrf: deps.random.bytes(CSRF_BYTES).toString('base64url'), seenAt: now, reauthAt: now };
-  return await store(deps, renewed, lifeMs(renewed));
+  return await storeAnew(deps, { ...session, awaitsFactor: false, seenAt: now, reauthAt: now });
 }
 
 /** One of a user's sessions, as its user may see it. */
@@ -108,6 +119,7 @@ export interface OwnSession extends SessionPlace {
 export async function ownSessions(deps: Omit<SessionDeps, 'random'>, id: string): Promise<OwnSession[]> {
   const found = await sessionsBeside(deps, id);
   return [...found]
+    .filter(([, { awaitsFactor }]) => !awaitsFactor)
     .map(([hash, { createdAt, seenAt, ip, browser }]) => {
       return { label: labelOf(hash), createdAt, seenAt, ip, browser, isThis: hash === hashOf(id) };
     })
@@ -132,13 +144,25 @@ export async function endOtherSessions(
   deps: SessionDeps & ChangeDeps,
   { id, ...by }: By & { readonly id: string },
 ): Promise<string | undefined> {
+  return await keepSessionThrough(deps, id, async (name) => await endSessionsOf(deps, { name, ...by }));
+}
+
+/**
+ * Makes a change that ends all sessions of the user of this one; gives the id by which this one goes on, or undefined when
+ * it was over, and then nothing is changed.
+ */
+export async function keepSessionThrough(
+  deps: SessionDeps,
+  id: string,
+  change: (name: string) => Promise<void>,
+): Promise<string | undefined> {
   const session = (await sessionsBeside(deps, id)).get(hashOf(id));
-  if (session === undefined) return undefined;
-  await endSessionsOf(deps, { name: session.name, ...by });
+  if (session === undefined || session.awaitsFactor) return undefined;
+  await change(session.name);
   const user = await deps.ledger.people.user(session.name);
-  const csrf = deps.random.bytes(CSRF_BYTES).toString('base64url');
-  const kept = { ...session, csrf, epoch: session.epoch + 1, seenAt: deps.clock.now() };
-  return user?.epoch === kept.epoch ? await store(deps, kept, lifeMs(kept)) : undefined;
+  const kept = { ...session, epoch: session.epoch + 1, seenAt: deps.clock.now() };
+  // Something else ended them in this very moment.
+  return user?.epoch === kept.epoch ? await storeAnew(deps, kept) : undefined;
 }
 
 /** The sessions of the user of this one, by their hashes. */
@@ -169,6 +193,11 @@ export async function endSessionsOf(deps: ChangeDeps, { name, ...by }: By & { re
   });
 }
 
+async function storeAnew(deps: SessionDeps, session: StoredSession): Promise<string> {
+  const csrf = deps.random.bytes(CSRF_BYTES).toString('base64url');
+  return await store(deps, { ...session, csrf }, lifeMs(session));
+}
+
 async function store(
   { ledger, random }: Pick<SessionDeps, 'ledger' | 'random'>,
   session: StoredSession,
@@ -184,8 +213,8 @@ function holds(session: StoredSession, { isDisabled, secretUntil, epoch }: Store
 }
 
 /** How long a session lives from when it was last seen. */
-function lifeMs({ createdAt, seenAt }: Pick<StoredSession, 'createdAt' | 'seenAt'>): number {
-  return Math.max(1, Math.min(IDLE_MS_MAX, createdAt + LIFE_MS_MAX - seenAt));
+function lifeMs({ createdAt, seenAt, awaitsFactor }: StoredSession): number {
+  return Math.max(1, Math.min(awaitsFactor ? FACTOR_MS_MAX : IDLE_MS_MAX, createdAt + LIFE_MS_MAX - seenAt));
 }
 
 function labelOf(hash: string): string {

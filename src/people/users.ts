@@ -27,6 +27,8 @@ export interface User {
   readonly secretUntil: number | null;
   readonly addedBy: string;
   readonly addedAt: number;
+  /** Whether they have a second factor. */
+  readonly hasFactor: boolean;
 }
 
 /** A secret that is shown once, and has to be changed at the first sign-in. */
@@ -80,6 +82,7 @@ export async function addUser(
       addedBy: by.actor,
       addedAt,
       vouched: null,
+      factor: null,
     };
     const answer = { kind: 'done', user: shown(user), secret } as const;
     const change = { action: 'user.added', target: `user ${name}`, details: { role }, fields: userField(user) };
@@ -195,7 +198,10 @@ interface UserByTwo {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-function byTwo(people: PeopleRecord, { user, action, details = {}, ...asked }: UserByTwo): Decision<Done | Proposed> {
+export function byTwo(
+  people: PeopleRecord,
+  { user, action, details = {}, ...asked }: UserByTwo,
+): Decision<Done | Proposed> {
   const target = `user ${user.name}`;
   const change = { action, target, details, fields: userField(user) };
   return decideByTwo(people, {
@@ -216,14 +222,14 @@ function find({ users }: PeopleRecord, name: string): StoredUser | undefined {
 
 const REMEDY_LIST = '"payrun user list" shows those that there are.';
 
-function requireUser(people: PeopleRecord, name: string): StoredUser {
+export function requireUser(people: PeopleRecord, name: string): StoredUser {
   const user = find(people, name);
   if (user !== undefined) return user;
   throw refuse(`There is no user ${name}`, REMEDY_LIST);
 }
 
-function shown({ name, role, isDisabled, secretUntil, addedBy, addedAt }: StoredUser): User {
-  return { name, role, isDisabled, secretUntil, addedBy, addedAt };
+function shown({ name, role, isDisabled, secretUntil, addedBy, addedAt, factor }: StoredUser): User {
+  return { name, role, isDisabled, secretUntil, addedBy, addedAt, hasFactor: factor !== null };
 }
 
 function refuse(why: string, remedy: string): Refusal {

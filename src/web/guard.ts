@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readKey } from '../people/keys.ts';
 import { type Act, mayKey } from '../people/roles.ts';
+import { requireFactor } from './account/step-up.ts';
 import { Problem } from './problem.ts';
 import { readSession } from './session.ts';
 import type { Web, WebDeps } from './web.ts';
@@ -43,11 +44,12 @@ export function guardRoutes(web: Web, deps: WebDeps): void {
         'Ask somebody whose role allows it, or an admin for another role.',
       );
   });
-  web.addHook('preHandler', async (request) => {
+  web.addHook('preHandler', async (request, reply) => {
     const { act, checksCsrf } = request.routeOptions.config;
-    if (act === undefined || checksCsrf === true || !UNSAFE.has(request.method)) return;
+    if (act === undefined || !UNSAFE.has(request.method)) return;
     const csrf = request.who?.csrf ?? null;
-    if (csrf !== null) requireCsrf(csrf, csrfOf(request));
+    if (csrf !== null && checksCsrf !== true) requireCsrf(csrf, csrfOf(request));
+    await requireFactor({ request, reply }, deps);
   });
 }
 
@@ -94,6 +96,7 @@ async function whoAsks(request: FastifyRequest, deps: WebDeps): Promise<FastifyR
     name: `key ${key.name} of ${key.createdBy}`,
     role: key.role,
     csrf: null,
+    proof: null,
     may: (act) => mayKey(key.role, act),
   };
 }

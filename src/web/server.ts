@@ -8,6 +8,8 @@ import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { WebSettings } from '../config-web.ts';
 import { isRunId } from '../runs/run-id.ts';
+import { addAwaitedFactor } from './account/awaited-factor.ts';
+import { addFactorPages } from './account/factor-routes.ts';
 import { addSessionPages } from './account/session-routes.ts';
 import { addApi } from './api/api.ts';
 import { addAuditPages } from './audit/routes.ts';
@@ -87,6 +89,8 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
   addUploadPages(web, deps);
   addPeoplePages(web, deps);
   addSessionPages(web, deps);
+  addAwaitedFactor(web, deps);
+  addFactorPages(web, deps);
   addOidcPages(web, deps);
   addAuditPages(web, deps);
   addSchedulePages(web, deps);

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { may } from '../people/roles.ts';
-import { endSession, findSession, startSession } from '../people/sessions.ts';
+import { awaitedName, endSession, findSession, startSession } from '../people/sessions.ts';
 import { browserOf } from './account/browser-of.ts';
 import type { Person, WebDeps } from './web.ts';
 
@@ -15,20 +15,29 @@ export async function readSession(request: FastifyRequest, { app }: WebDeps): Pr
   const touches = request.routeOptions.config.looksByItself !== true;
   const session = await findSession(app, id, { touches });
   if (session === undefined) return null;
-  const { name, role, csrf } = session;
-  return { name, role, csrf, may: (act) => may(role, act) };
+  const { name, role, csrf, reauthAt, hasFactor } = session;
+  return { name, role, csrf, proof: { at: reauthAt, hasFactor }, may: (act) => may(role, act) };
 }
 
-/** Begins a session under a new id, whatever the browser brought (S12). */
+/** Where whoever has a second factor gives it. */
+export const AWAITED_FACTOR = '/sign-in/second-factor';
+
+/**
+ * Begins a session under a new id, whatever the browser brought (S12). Gives the path where its user goes on: `next`, or
+ * where they give their second factor first.
+ */
 export async function beginSession(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { app }: WebDeps,
-  name: string,
-): Promise<void> {
+  { name, next }: { readonly name: string; readonly next: string },
+): Promise<string> {
   const former = request.cookies[SESSION_COOKIE];
   if (former !== undefined) await endSession(app, former);
   const place = { ip: request.ip, browser: browserOf(request.headers['user-agent']) };
-  keepSession(reply, await startSession(app, name, place));
+  const id = await startSession(app, name, place);
+  keepSession(reply, id);
+  const isAwaited = (await awaitedName(app, id)) !== undefined;
+  return isAwaited ? `${AWAITED_FACTOR}?next=${encodeURIComponent(next)}` : next;
 }
 
 /** Has the browser go on with the session of this id. */

@@ -16,6 +16,7 @@ const ANNA: StoredUser = {
   addedBy: 'ops',
   addedAt: 1,
   vouched: null,
+  factor: null,
 };
 const ADDED = { actor: 'ops', action: 'user.added', target: 'user Anna', details: { role: 'admin' } };
 

@@ -43,6 +43,7 @@ test('a session is its user, with the role of this moment, and a token of its ow
     csrf: expect.stringMatching(/^[\w-]{43}$/),
     createdAt: now,
     reauthAt: now,
+    hasFactor: false,
   });
   const other = await findSession(rig, await startSession(rig, 'anna'));
   expect(other?.csrf).not.toBe(session?.csrf);

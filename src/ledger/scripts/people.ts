@@ -39,27 +39,25 @@ return 'made'
  * same time are as many as tries one after another.
  *
  * KEYS[1] prefix
- * ARGV[1] time; ARGV[2] ms for which tries are remembered; then three times what is counted (the account from the address,
- * the address, the account), how many tries are free, and the most ms to wait: from the first that is not free on it is
- * 1 s, and twice as long for each one more
+ * ARGV[1] time; ARGV[2] ms for which tries are remembered; then three times for each thing that is counted: its hash, how
+ * many tries are free, and the most ms to wait: from the first that is not free on it is 1 s, and twice as long for each
+ * one more
  * Returns ms to wait, 0 when the try was taken.
  *
- * Invariant: whoever signed in from an address lately does not wait for what others try with the account.
+ * Invariant: a try that has to wait is not counted.
  */
 export const TAKE_TRY = `${LUA_KEYS}
 local at, wait = tonumber(ARGV[1]), 0
-local isKnown = redis.call('EXISTS', signInKey('known:' .. ARGV[3])) == 1
-local count = isKnown and 2 or 3
-for i = 0, count - 1 do
-  local till = tonumber(redis.call('HGET', signInKey(ARGV[3 + 3 * i]), 'till') or '0')
-  wait = math.max(wait, math.min(till - at, tonumber(ARGV[5 + 3 * i])))
+for i = 3, #ARGV, 3 do
+  local till = tonumber(redis.call('HGET', signInKey(ARGV[i]), 'till') or '0')
+  wait = math.max(wait, math.min(till - at, tonumber(ARGV[i + 2])))
 end
 if wait > 0 then return wait end
-for i = 0, count - 1 do
-  local key = signInKey(ARGV[3 + 3 * i])
-  local over = redis.call('HINCRBY', key, 'tries', 1) - tonumber(ARGV[4 + 3 * i])
+for i = 3, #ARGV, 3 do
+  local key = signInKey(ARGV[i])
+  local over = redis.call('HINCRBY', key, 'tries', 1) - tonumber(ARGV[i + 1])
   if over > 0 then
-    local pause = math.min(tonumber(ARGV[5 + 3 * i]), 1000 * 2 ^ (over - 1))
+    local pause = math.min(tonumber(ARGV[i + 2]), 1000 * 2 ^ (over - 1))
     redis.call('HSET', key, 'till', string.format('%.0f', at + pause))
   end
   redis.call('PEXPIRE', key, ARGV[2])
@@ -68,17 +66,16 @@ return 0
 `;
 
 /**
- * Takes back the last try, which was right, and remembers that the account signed in from the address.
+ * Takes back the last try, which was right, and all former ones by the first thing that is counted.
  *
- * KEYS[1] prefix; ARGV[1] ms for which it is remembered; ARGV[2...4] what was counted, as for TAKE_TRY
+ * KEYS[1] prefix; ARGV what was counted, as for TAKE_TRY
  */
 export const FORGIVE_TRY = `${LUA_KEYS}
-redis.call('DEL', signInKey(ARGV[2]))
-for i = 3, 4 do
+redis.call('DEL', signInKey(ARGV[1]))
+for i = 2, #ARGV do
   local key = signInKey(ARGV[i])
   if tonumber(redis.call('HGET', key, 'tries') or '0') > 0 then redis.call('HINCRBY', key, 'tries', -1) end
 end
-redis.call('SET', signInKey('known:' .. ARGV[2]), '1', 'PX', ARGV[1])
 return 1
 `;
 

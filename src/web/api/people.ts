@@ -4,6 +4,7 @@ import { durationFrom } from '../../duration.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../people/keys.ts';
 import { KEY_ROLES, ROLES } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';
+import { removeFactor } from '../../people/second-factor.ts';
 import { addUser, changeRole, disableUser, enableUser, listUsers, resetUser, type User } from '../../people/users.ts';
 import { personName } from '../../people/words.ts';
 import { actorOf } from '../actor.ts';
@@ -19,6 +20,7 @@ const user = z.object({
   secretUntil: time.nullable().describe('Until when the one-time secret holds; null for whoever has a password'),
   addedBy: text,
   addedAt: time,
+  hasFactor: z.boolean().describe('Whether they have a second factor'),
 });
 const users = z.object({
   users: z.array(user),
@@ -79,6 +81,12 @@ function addUserOperations(api: Web, { app, passwords }: WebDeps): void {
   api.post('/users/:name/reset', { config, schema: reset }, async ({ params, who, ip }) => {
     const { name } = await requireUser(app, params.name);
     return changeShown(await resetUser(people, { name, ...byOf(who, ip) }));
+  });
+
+  const factor = { summary: 'Take a lost second factor away; two admins', ...shared };
+  api.delete('/users/:name/second-factor', { config, schema: factor }, async ({ params, who, ip }) => {
+    const { name } = await requireUser(app, params.name);
+    return changeShown(await removeFactor(app, { name, ...byOf(who, ip) }));
   });
 
   const disable = {

@@ -60,7 +60,7 @@ export function addKeyPages(web: Web, deps: WebDeps): void {
     return await sendPage(reply, deps, { title: 'New key', body });
   });
 
-  web.post(`${LIST}/revoke`, { config, schema: fields }, async (request, reply) => {
+  web.post(`${LIST}/revoke`, { config: { ...config, page: LIST }, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
     await revokeKey(app, { name, actor: actorOf(request), ip: request.ip });
     return await reply.redirect(LIST, 303);
