@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
-import type { Proposed } from '../people/change.ts';
+import type { Proposed, ProposedSecret } from '../people/change.ts';
 import { openPasswords } from '../people/password.ts';
 import { ROLES } from '../people/roles.ts';
 import { removeFactor } from '../people/second-factor.ts';
@@ -137,13 +137,16 @@ function looseOptions(raw: unknown): object {
   return parseOptions(z.looseObject({}), raw);
 }
 
-function tell(result: Proposed | Done | WithSecret, json: boolean): ExitCode {
+function tell(result: Proposed | ProposedSecret | Done | WithSecret, json: boolean): ExitCode {
+  const secret = 'secret' in result ? { secret: result.secret } : {};
   if (result.kind === 'proposed') {
-    if (json) printJson({ kind: 'proposed' });
+    if (json) printJson({ kind: 'proposed', ...secret });
+    else if ('secret' in result) print(columns([['one-time secret', result.secret]]));
+    if ('secret' in result)
+      say('The secret is shown this once, to you alone; it is good for a day once it is confirmed.');
     say('Still needed: another admin, with the same command and their own name.');
     return EXIT.ok;
   }
-  const secret = 'secret' in result ? { secret: result.secret } : {};
   if (json) printJson({ kind: 'done', user: document(result.user), ...secret });
   else {
     print(columns([...cells(result.user), ...('secret' in result ? [['one-time secret', result.secret]] : [])]));

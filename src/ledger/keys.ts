@@ -42,7 +42,7 @@ import { foldedName } from '../people/same-person.ts';
  *   news                  zset     runs of which something may have to be told, by time of creation
  *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run
  *   run:<id>:told         hash     what was told of a run, and how far its events were read
- *   people                hash     users, keys of programs and what is proposed about them, with a version (people.ts)
+ *   people                hash     users, keys of programs and what is proposed about them, with a version and the last call (people.ts)
  *   people-used           hash     id of a program's key -> when it was used last
  *   session:<hash>        string   a session, by the SHA-256 of its id, for as long as it may live
  *   sessions-of:<name>    zset     hashes of a user's sessions by when they began, also of some that are over

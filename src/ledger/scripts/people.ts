@@ -2,32 +2,26 @@ import { LUA_KEYS } from '../keys.ts';
 
 /**
  * Changes what is known of people and writes the entry of the audit log that tells of it: both or neither. A second run of
- * the same call, whose first reply was lost, finds its entry and its fields and changes nothing; another call that came at
- * the same moment may have the same entry, but not the same fields.
+ * the same call, whose first reply was lost, finds its entry and its name and changes nothing; another call that came at
+ * the same moment may have the same entry and the same fields, but not the same name.
  *
  * KEYS[1] prefix
  * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line; ARGV[4] version of the
- * people as the caller saw them; ARGV[5...] fields and their values, '' to remove one
+ * people as the caller saw them; ARGV[5] name of the call; ARGV[6...] fields and their values, '' to remove one
  * Returns 'made' | 'changed' when the people are others by now | 'moved' when the log ends elsewhere by now.
  *
  * Invariant: there is no change of people without its entry, and none that was decided on what is no more.
  */
 export const CHANGE_PEOPLE = `${LUA_KEYS}
-local function isMade()
-  if redis.call('LINDEX', AUDIT, ARGV[1]) ~= ARGV[3] then return false end
-  for i = 5, #ARGV, 2 do
-    if (redis.call('HGET', PEOPLE, ARGV[i]) or '') ~= ARGV[i + 1] then return false end
-  end
-  return true
-end
-
 local last = redis.call('LINDEX', AUDIT, -1)
-if isMade() then return 'made' end
+local isNoted = redis.call('LINDEX', AUDIT, ARGV[1]) == ARGV[3]
+if isNoted and redis.call('HGET', PEOPLE, 'last-call') == ARGV[5] then return 'made' end
 if (redis.call('HGET', PEOPLE, 'version') or '0') ~= ARGV[4] then return 'changed' end
 if redis.call('LLEN', AUDIT) ~= tonumber(ARGV[1]) or (last and string.sub(last, 1, 64) ~= ARGV[2]) then return 'moved' end
 redis.call('RPUSH', AUDIT, ARGV[3])
 redis.call('HINCRBY', PEOPLE, 'version', 1)
-for i = 5, #ARGV, 2 do
+redis.call('HSET', PEOPLE, 'last-call', ARGV[5])
+for i = 6, #ARGV, 2 do
   if ARGV[i + 1] == '' then redis.call('HDEL', PEOPLE, ARGV[i])
   else redis.call('HSET', PEOPLE, ARGV[i], ARGV[i + 1]) end
 end

@@ -35,7 +35,7 @@ const key = z.object({
   expiresAt: time.nullable(),
   lastUsedAt: time.nullable(),
 });
-/** `proposed`: another admin has to do the same. A secret is shown this once. */
+/** `proposed`: another admin has to do the same. A secret is shown this once, to whoever is the first to ask for it. */
 const changed = z.object({ kind: z.enum(['proposed', 'done']), user: user.nullable(), secret: text.nullable() });
 const made = z.object({ kind: z.enum(['proposed', 'done']), key: key.nullable(), bearer: text.nullable() });
 
@@ -116,7 +116,7 @@ function addKeyOperations(api: Web, { app }: WebDeps): void {
   api.post('/keys', { config, schema: make }, async ({ body: { for: lifeMs, ...asked }, who, ip }) => {
     const life = lifeMs === undefined ? {} : { lifeMs };
     const result = await createKey(app, { ...asked, ...life, ...byOf(who, ip) });
-    if (result.kind === 'proposed') return { kind: 'proposed', key: null, bearer: null } as const;
+    if (result.kind === 'proposed') return { kind: 'proposed', key: null, bearer: result.bearer } as const;
     return { kind: 'done', key: keyShown(result.key), bearer: result.bearer } as const;
   });
 
@@ -152,8 +152,9 @@ function noSuch(what: 'user' | 'key', name: string): Problem {
 type Change = Awaited<ReturnType<typeof resetUser>> | Awaited<ReturnType<typeof enableUser>>;
 
 function changeShown(change: Change): z.infer<typeof changed> {
-  if (change.kind === 'proposed') return { kind: 'proposed', user: null, secret: null };
-  return { kind: 'done', user: userShown(change.user), secret: 'secret' in change ? change.secret : null };
+  const secret = 'secret' in change ? change.secret : null;
+  if (change.kind === 'proposed') return { kind: 'proposed', user: null, secret };
+  return { kind: 'done', user: userShown(change.user), secret };
 }
 
 function userShown({ secretUntil, addedAt, ...rest }: User): z.infer<typeof user> {

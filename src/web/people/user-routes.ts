@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
-import type { Proposed } from '../../people/change.ts';
+import type { Proposed, ProposedSecret } from '../../people/change.ts';
 import { requireName } from '../../people/names.ts';
 import { ROLES } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';
@@ -44,27 +44,27 @@ export function addUserPages(web: Web, deps: WebDeps): void {
   web.post(LIST, { config: config, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
     await becauseOf('name', () => requireName(name, 'user'));
-    return await answer(reply, deps, await addUser(people, { name, role, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await addUser(people, { name, role, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/role`, { config: config, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
-    return await answer(reply, deps, await changeRole(people, { name, role, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await changeRole(people, { name, role, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/enable`, { config, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
-    return await answer(reply, deps, await enableUser(people, { name, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await enableUser(people, { name, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/reset`, { config, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
-    return await answer(reply, deps, await resetUser(people, { name, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await resetUser(people, { name, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/factor`, { config, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
-    return await answer(reply, deps, await removeFactor(deps.app, { name, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await removeFactor(deps.app, { name, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/disable`, { config, schema: fields }, async (request, reply) => {
@@ -123,10 +123,17 @@ async function* usersCsv({ app }: WebDeps): AsyncGenerator<string, void> {
   ]);
 }
 
+type Answered = Proposed | ProposedSecret | Done | WithSecret;
+
 /** A secret goes out on the answer itself, for it is kept nowhere; everything else shows in the list. */
-async function answer(reply: FastifyReply, deps: WebDeps, result: Proposed | Done | WithSecret): Promise<FastifyReply> {
+async function answer(
+  reply: FastifyReply,
+  deps: WebDeps,
+  { name, result }: { readonly name: string; readonly result: Answered },
+): Promise<FastifyReply> {
   if (!('secret' in result)) return await reply.redirect(LIST, 303);
-  return await sendPage(reply, deps, { title: 'One-time secret', body: SecretPage(result) });
+  const body = SecretPage({ name, secret: result.secret, isProposed: result.kind === 'proposed' });
+  return await sendPage(reply, deps, { title: 'One-time secret', body });
 }
 
 function byOf(request: FastifyRequest): { readonly actor: string; readonly ip: string } {
