@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people.ts';
 import type { TryLimits } from '../ledger/sign-ins.ts';
@@ -7,9 +7,9 @@ import { commonPasswords } from './common-passwords.ts';
 import { type Passwords, passwordProblem } from './password.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
-import { TRIES_REMEMBERED_MS, tryLimits } from './tries.ts';
+import { deviceLimit, TRIES_REMEMBERED_MS, tryLimits } from './tries.ts';
 
-/** For so long an account is known at an address from which it signed in. */
+/** For so long an account is known at an address from which it signed in, and with a device. */
 const KNOWN_MS = 30 * 24 * 60 * 60_000;
 /** When more passwords are to be checked than this process can. */
 const BUSY_MS = 2000;
@@ -28,6 +28,8 @@ export interface Credentials {
   readonly password: string;
   /** Where it comes from, as far as that can be believed (a proxy's word only from a proxy that is configured). */
   readonly ip: string;
+  /** What the browser keeps since an earlier sign-in (`knowDevice`); undefined for nothing. */
+  readonly device?: string | undefined;
 }
 
 export interface SignedIn {
@@ -113,25 +115,50 @@ export async function changePassword(
 
 async function prove(
   deps: SignInDeps,
-  { name, password, ip }: Credentials,
+  { name, password, ip, device }: Credentials,
 ): Promise<{ readonly kind: 'proven'; readonly user: StoredUser } | Refused | Wait> {
   const { people } = deps.ledger;
-  const [pair, address, account] = tryLimits(name, ip);
-  // Whoever signed in from an address lately does not wait for what others try with the account.
-  const limits: TryLimits = (await people.signIns.isKnown(pair.what)) ? [pair, address] : [pair, address, account];
+  const { limits, row } = await laneOf(deps, { name, ip, device });
   const ms = await people.signIns.take(limits, { now: deps.clock.now(), rememberMs: TRIES_REMEMBERED_MS });
   if (ms > 0) return { kind: 'wait', ms };
   const user = await people.user(name);
-  const isRight = await deps.passwords.verify(password, user?.password);
+  const isRight = await deps.passwords.verify(password, user?.password, row);
   if (isRight === 'busy') return { kind: 'wait', ms: BUSY_MS };
   if (isRight && user !== undefined && mayComeIn(user, deps.clock.now())) {
-    await people.signIns.forgive([pair, address, account]);
-    await people.signIns.know(pair.what, KNOWN_MS);
+    await people.signIns.forgive(limits);
+    await people.signIns.know(tryLimits(name, ip)[0].what, KNOWN_MS);
     return { kind: 'proven', user };
   }
   await tellRefused(deps, { user, ip, action: 'user.sign-in-refused' });
   return { kind: 'refused' };
 }
+
+/** By what a try is counted, and in which row it waits: a device that signed in before has a lane of its own. */
+async function laneOf(
+  { ledger }: Pick<SignInDeps, 'ledger'>,
+  { name, ip, device }: Pick<Credentials, 'name' | 'ip' | 'device'>,
+): Promise<{ readonly limits: TryLimits; readonly row: 'known' | 'strangers' }> {
+  const { signIns } = ledger.people;
+  const own = device === undefined ? undefined : deviceLimit(name, device);
+  if (own !== undefined && (await signIns.isKnown(own.what))) return { limits: [own], row: 'known' };
+  const [pair, address, account] = tryLimits(name, ip);
+  // Whoever signed in from an address lately does not wait for what others try with the account.
+  const limits: TryLimits = (await signIns.isKnown(pair.what)) ? [pair, address] : [pair, address, account];
+  return { limits, row: 'strangers' };
+}
+
+/** Remembers for 30 days that somebody has signed in with a device; gives what it has to keep, at each sign-in. */
+export async function knowDevice(
+  { ledger, random }: Pick<SignInDeps, 'ledger'> & { readonly random: Pick<Random, 'bytes'> },
+  { name, device }: { readonly name: string; readonly device: string | undefined },
+): Promise<{ readonly device: string; readonly ms: number }> {
+  const kept = device !== undefined && DEVICE.test(device) ? device : random.bytes(DEVICE_BYTES).toString('base64url');
+  await ledger.people.signIns.know(deviceLimit(name, kept).what, KNOWN_MS);
+  return { device: kept, ms: KNOWN_MS };
+}
+
+const DEVICE_BYTES = 32;
+const DEVICE = /^[\w-]{43}$/;
 
 function mayComeIn({ isDisabled, secretUntil }: StoredUser, now: number): boolean {
   return !isDisabled && (secretUntil === null || now < secretUntil);

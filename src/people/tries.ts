@@ -31,6 +31,12 @@ export function tryLimits(name: string, ip: string): [pair: TryLimit, address: T
   ];
 }
 
+/** How tries from a device are limited that signed in to the account before, whatever others try from its address. */
+export function deviceLimit(name: string, device: string): TryLimit {
+  const what = hashed('device', foldedName(name), device);
+  return { what, freeMax: PAIR_FREE_MAX, waitMsMax: PAIR_WAIT_MS_MAX };
+}
+
 /** How codes of somebody's second factor are limited. */
 export function factorLimits(name: string): TryLimits {
   return [{ what: hashed('factor', foldedName(name)), freeMax: FACTOR_FREE_MAX, waitMsMax: FACTOR_WAIT_MS_MAX }];

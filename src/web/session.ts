@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { may } from '../people/roles.ts';
 import { awaitedName, endSession, findSession, startSession } from '../people/sessions.ts';
+import { knowDevice } from '../people/sign-in.ts';
 import { browserOf } from './account/browser-of.ts';
 import type { Person, WebDeps } from './web.ts';
 
@@ -37,7 +38,26 @@ export async function beginSession(
   const id = await startSession(app, name, place);
   keepSession(reply, id);
   const isAwaited = (await awaitedName(app, id)) !== undefined;
+  if (!isAwaited) await keepDevice({ request, reply }, app, name);
   return isAwaited ? `${AWAITED_FACTOR}?next=${encodeURIComponent(next)}` : next;
+}
+
+/** The name by which payrun knows the browser since an earlier sign-in. */
+const DEVICE_COOKIE = '__Host-payrun-device';
+
+/** Has payrun know the browser with which somebody is in now, so that no stranger keeps it from signing in again. */
+export async function keepDevice(
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  app: WebDeps['app'],
+  name: string,
+): Promise<void> {
+  const { device, ms } = await knowDevice(app, { name, device: deviceOf(request) });
+  reply.setCookie(DEVICE_COOKIE, device, { ...COOKIE, maxAge: ms / 1000 });
+}
+
+/** What the browser keeps since an earlier sign-in. */
+export function deviceOf({ cookies }: FastifyRequest): string | undefined {
+  return cookies[DEVICE_COOKIE];
 }
 
 /** Has the browser go on with the session of this id. */

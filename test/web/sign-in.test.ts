@@ -52,8 +52,11 @@ describe('signing in', () => {
     const one = visitor();
     const answer = await enter(one, 'anna');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/runs']);
-    const [cookie = '', ...others] = answer.headers.getSetCookie();
+    const [cookie = '', device = '', ...others] = answer.headers.getSetCookie();
     expect(others).toEqual([]);
+    expect(device).toMatch(
+      /^__Host-payrun-device=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
     expect(cookie).toMatch(/^__Host-payrun=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
     expect(await isIn(one)).toBe(true);
   });

@@ -5,7 +5,7 @@ import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { ownPath } from '../people/own-path.ts';
 import { Problem } from '../problem.ts';
-import { AWAITED_FACTOR, keepSession, sessionIdOf } from '../session.ts';
+import { AWAITED_FACTOR, keepDevice, keepSession, sessionIdOf } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { AwaitedFactorPage } from './factor-page.tsx';
 import { waitForCode, wrongCode } from './step-up.ts';
@@ -46,6 +46,7 @@ export function addAwaitedFactor(web: Web, deps: WebDeps): void {
     const details = { ip: request.ip, secondFactor: result.by };
     await app.ledger.audit.append({ actor: name, action: 'user.signed-in', target: `user ${name}`, details });
     keepSession(reply, renewed);
+    await keepDevice({ request, reply }, app, name);
     return await reply.redirect(to, 303);
   });
 }

@@ -7,7 +7,7 @@ import { listUsers } from '../../people/users.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
-import { beginSession, leaveSession } from '../session.ts';
+import { beginSession, deviceOf, leaveSession } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { ownPath } from './own-path.ts';
 import { PasswordChangedPage, PasswordPage } from './password-page.tsx';
@@ -69,7 +69,12 @@ function addSignIn(web: Web, deps: WebDeps): void {
     { ...SHORT, config: { ...config, page: '/sign-in' }, schema: fields },
     async (request, reply) => {
       const form = readForm(signInForm, request.body);
-      const result = await signIn(people, { name: form.name, password: form.password, ip: request.ip });
+      const result = await signIn(people, {
+        name: form.name,
+        password: form.password,
+        ip: request.ip,
+        device: deviceOf(request),
+      });
       switch (result.kind) {
         case 'in':
         case 'factor': {
@@ -115,7 +120,14 @@ function addPassword(web: Web, deps: WebDeps): void {
     }
     const { password, newPassword } = form;
     const isSignedIn = request.who !== null && isSamePerson(request.who.name, form.name);
-    const result = await changePassword(people, { name: form.name, password, newPassword, ip: request.ip, isSignedIn });
+    const result = await changePassword(people, {
+      name: form.name,
+      password,
+      newPassword,
+      ip: request.ip,
+      isSignedIn,
+      device: deviceOf(request),
+    });
     switch (result.kind) {
       case 'changed': {
         const changed = `/password/changed${isShortPassword(newPassword) ? '?short=1' : ''}`;
