@@ -10,7 +10,7 @@ import { foldedName } from '../people/same-person.ts';
  *   dir-lease:<directory> string   the host on which the directory's id is used, for as long as it says so
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
- *   submissions           hash     hash of a person and the name of their handing in -> SHA-256 of what was handed in (for ever)
+ *   submission:<hash>     string   SHA-256 of what was handed in, by the hash of a person and the name of their handing in
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
@@ -64,7 +64,6 @@ export interface LedgerKeys {
   readonly prefix: string;
   readonly head: string;
   readonly dirs: string;
-  readonly submissions: string;
   readonly runs: string;
   readonly live: string;
   readonly watch: string;
@@ -77,6 +76,7 @@ export interface LedgerKeys {
   readonly blocked: string;
   readonly token: string;
   readonly tokenLock: string;
+  submission(name: string): string;
   run(id: string): string;
   index(id: string, state: string): string;
   slices(id: string): string;
@@ -102,7 +102,6 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     prefix,
     head: `${prefix}:head`,
     dirs: `${prefix}:dirs`,
-    submissions: `${prefix}:submissions`,
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,
@@ -115,6 +114,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
+    submission: (name) => `${prefix}:submission:${name}`,
     run: (id) => `${prefix}:run:${id}`,
     index: (id, state) => `${prefix}:run:${id}:in:${state}`,
     slices: (id) => `${prefix}:run:${id}:slices`,
