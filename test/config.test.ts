@@ -38,7 +38,7 @@ afterAll(() => {
 /** A file with this text, as NAME_FILE names one. */
 function fileWith(name: string, text: string): string {
   const path = join(folder, name);
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode: 0o600 });
   return path;
 }
 

@@ -242,7 +242,7 @@ describe('a source file', () => {
     const named =
       `app cli intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(' ');
     const files =
-      'payout money capabilities config config-file config-problems config-values config-web clock log metrics tracing refusal duration trailing version'
+      'payout money capabilities config config-file config-problems config-values config-web clock log metrics tracing refusal duration trailing version secret-file'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);

@@ -431,8 +431,8 @@ describe('the settings', () => {
   function read(oidc: object) {
     const folder = mkdtempSync(join(tmpdir(), 'payrun-oidc-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
-    writeFileSync(join(folder, 'empty'), '\n');
+    writeFileSync(join(folder, 'secret'), `${SECRET}\n`, { mode: 0o600 });
+    writeFileSync(join(folder, 'empty'), '\n', { mode: 0o600 });
     return webSetting(folder).safeParse({ oidc });
   }
 
