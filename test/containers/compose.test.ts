@@ -246,7 +246,7 @@ function credentialFiles(): Record<string, string> {
   writeFileSync(settings, '{}');
   const credentials = files.map(([name, path]) => {
     const file = join(dir, path.replace('/credential/', ''));
-    writeFileSync(file, path.replace('/credential/', 'of '));
+    writeFileSync(file, path.replace('/credential/', 'of '), { mode: 0o600 });
     return [name, file] as const;
   });
   return Object.fromEntries([...credentials, ['PAYRUN_CONFIG', settings] as const]);

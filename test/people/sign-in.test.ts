@@ -264,9 +264,9 @@ test.each([
   expect(addressGroup(ip)).toBe(group);
 });
 
-describe('a device that signed in before', () => {
-  const known = async (name: string) => (await knowDevice(rig, { name, device: undefined })).device;
+const known = async (name: string) => (await knowDevice(rig, { name, device: undefined })).device;
 
+describe('a device that signed in before', () => {
   test('is let in however many wrong tries came from its address and with its name', async () => {
     await addWithPassword(rig, 'anna', 'admin');
     const device = await known('anna');
