@@ -1,3 +1,4 @@
+import { requireAllowed } from '../src/inbox/allowed.ts';
 import { type Act, readSchedule } from '../src/schedules/schedule.ts';
 import { doTick, recordDue } from '../src/schedules/tick.ts';
 import type { JobPayload } from './catalog.ts';
@@ -51,6 +52,8 @@ export async function doScheduled(deps: JobDeps, planned: JobPayload<'scheduled'
 async function doAct(deps: JobDeps, { act, actor }: { act: Act; actor: string }, acts: ScheduledActs): Promise<void> {
   switch (act.kind) {
     case 'inbox':
+      // It may have been set elsewhere, or under other settings.
+      await requireAllowed(act.dir, deps.app.config.inbox.allowed);
       return await acts.inbox(deps, act.dir, actor);
     case 'start':
       return await acts.start(deps, actor);

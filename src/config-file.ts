@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { problemTexts, wordsFor } from './config-problems.ts';
 import { NO_WEB_SETTINGS, type WebSettings, webSetting } from './config-web.ts';
-import { type Droppers, inboxSetting, NO_DROPPERS } from './inbox/droppers.ts';
+import { type InboxSettings, inboxSetting, NO_INBOX_SETTINGS } from './inbox/droppers.ts';
 import { DEFAULT_LIMITS, type IntakeLimits, limitsOfFiles } from './intake/limits.ts';
 import { parseStrictJson } from './intake/strict-json.ts';
 import { type NotifySettings, noNotifications, notifyParts, notifySettings } from './notify/settings.ts';
@@ -22,8 +22,8 @@ export interface ConfigFile {
   /** Null: a run is paid as soon as it is recorded. */
   readonly approval: ApprovalRules | null;
   readonly notify: NotifySettings;
-  /** Who is taken to hand in what lies in inboxes. */
-  readonly inbox: Droppers;
+  /** Who is taken to hand in what lies in inboxes, and where those may lie. */
+  readonly inbox: InboxSettings;
   readonly web: WebSettings;
 }
 
@@ -33,7 +33,7 @@ export const NO_CONFIG_FILE: ConfigFile = {
   limits: null,
   approval: null,
   notify: noNotifications,
-  inbox: NO_DROPPERS,
+  inbox: NO_INBOX_SETTINGS,
   web: NO_WEB_SETTINGS,
 };
 
@@ -69,7 +69,7 @@ function partsOf({ folder, httpHost }: { folder: string; httpHost: string | unde
     calendars: calendarsSetting(folder).default({}),
     limits: limitsSetting.optional(),
     approval: approvalSetting.optional(),
-    inbox: inboxSetting(folder).default(NO_DROPPERS),
+    inbox: inboxSetting(folder).prefault({}),
     web: webSetting(folder).default(NO_WEB_SETTINGS),
   };
 }

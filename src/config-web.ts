@@ -4,6 +4,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { ROLES, type Role } from './people/roles.ts';
 import { codeOf } from './refusal.ts';
+import { readSecretFile } from './secret-file.ts';
 
 /** What PAYRUN_CONFIG says of the web app. */
 export interface WebSettings {
@@ -17,6 +18,8 @@ export interface WebSettings {
   readonly templates: string | null;
   /** Files that one person may have waiting for review. */
   readonly uploadsMax: number;
+  /** Whether whoever approves or decides has to have a second factor here. */
+  readonly secondFactor: 'optional' | 'required';
   /** Who else can say who somebody is; null where only passwords do. */
   readonly oidc: OidcSettings | null;
 }
@@ -41,6 +44,7 @@ export const NO_WEB_SETTINGS: WebSettings = {
   tls: null,
   templates: null,
   uploadsMax: 20,
+  secondFactor: 'optional',
   oidc: null,
 };
 
@@ -71,13 +75,20 @@ export function webSetting(folder: string) {
       return z.NEVER;
     }
   });
+  const secretText = path.transform((name, context) => {
+    const read = readSecretFile(name);
+    if ('text' in read) return read.text;
+    context.addIssue(read.problem);
+    return z.NEVER;
+  });
   return z
     .strictObject({
       hosts: z.array(hostName).max(100).default([]),
       proxies: z.array(network).max(100).default([]),
-      tls: z.strictObject({ certificateFile: fileText, keyFile: fileText }).optional(),
+      tls: z.strictObject({ certificateFile: fileText, keyFile: secretText }).optional(),
       templates: path.optional(),
-      oidc: oidcSetting(fileText).optional(),
+      oidc: oidcSetting(secretText).optional(),
+      secondFactor: z.enum(['optional', 'required']).default(NO_WEB_SETTINGS.secondFactor),
       uploadsMax: z.int().min(1).max(1000).default(NO_WEB_SETTINGS.uploadsMax),
     })
     .transform(
@@ -101,7 +112,7 @@ const encrypted = z
     if (protocol !== 'https:' && !LOOPBACK.test(hostname)) context.addIssue('may be http:// on this host only');
   });
 
-function oidcSetting(fileText: z.ZodType<string, string>) {
+function oidcSetting(secretText: z.ZodType<string, string>) {
   const word = z.string().min(1).max(256);
   const users = z.union(
     [z.literal('known'), z.strictObject({ claim: word, roles: z.record(word, z.enum(ROLES)) })],
@@ -111,7 +122,9 @@ function oidcSetting(fileText: z.ZodType<string, string>) {
     .strictObject({
       issuer: encrypted,
       clientId: word,
-      clientSecretFile: fileText.transform((text) => text.trim()).refine((text) => text !== '', 'names an empty file'),
+      clientSecretFile: secretText
+        .transform((text) => text.trim())
+        .refine((text) => text !== '', 'names an empty file'),
       address: encrypted.refine((text) => new URL(text).pathname === '/', 'must end after the host'),
       scope: z
         .string()

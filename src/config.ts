@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './config-file.ts';
@@ -15,7 +14,8 @@ import {
 } from './config-values.ts';
 import { duration, durationFrom } from './duration.ts';
 import type { IntakeLimits } from './intake/limits.ts';
-import { codeOf, EXIT, Refusal } from './refusal.ts';
+import { EXIT, Refusal } from './refusal.ts';
+import { readSettingFile } from './secret-file.ts';
 import { withoutTrailing } from './trailing.ts';
 
 const SECOND_MS = 1000;
@@ -269,7 +269,7 @@ function settingOf(environment: EnvironmentVariables, name: string, problems: st
   const value = environment[name];
   const file = environment[`${name}_FILE`];
   if (value !== undefined && file !== undefined) problems.push(`${name}: set twice, also as ${name}_FILE`);
-  return value ?? (file === undefined ? undefined : readSettingFile(`${name}_FILE`, file, problems));
+  return value ?? (file === undefined ? undefined : readSettingText(`${name}_FILE`, file, problems));
 }
 
 function isSettingName(name: string): boolean {
@@ -278,14 +278,11 @@ function isSettingName(name: string): boolean {
   );
 }
 
-/** The path stays unsaid: it may be a secret that was set in the wrong place. */
-function readSettingFile(name: string, file: string, problems: string[]): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    problems.push(`${name}: the file that it names cannot be read (${codeOf(error) ?? 'error'})`);
-    return undefined;
-  }
+function readSettingText(name: string, file: string, problems: string[]): string | undefined {
+  const read = readSettingFile(name, file);
+  if ('text' in read) return read.text.replace(/\r?\n$/, '');
+  problems.push(`${name}: ${read.problem}`);
+  return undefined;
 }
 
 function serviceOf(settings: Settings, problems: string[]): ServiceSettings | undefined {

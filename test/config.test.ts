@@ -38,7 +38,7 @@ afterAll(() => {
 /** A file with this text, as NAME_FILE names one. */
 function fileWith(name: string, text: string): string {
   const path = join(folder, name);
-  writeFileSync(path, text);
+  writeFileSync(path, text, { mode: 0o600 });
   return path;
 }
 
@@ -97,11 +97,11 @@ describe('without any setting', () => {
       retentionMs: undefined,
       duplicatesWithinMs: 604_800_000,
       calendars: {},
-      web: { hosts: [], proxies: [], tls: null, templates: null, uploadsMax: 20, oidc: null },
+      web: { hosts: [], proxies: [], tls: null, templates: null, uploadsMax: 20, secondFactor: 'optional', oidc: null },
       files: DEFAULT_LIMITS,
       limits: null,
       approval: null,
-      inbox: { owners: new Map(), folders: new Map() },
+      inbox: { owners: new Map(), folders: new Map(), allowed: null },
       notify: {
         endpoints: [],
         pendingMs: 432_000_000,
@@ -280,7 +280,11 @@ function limitsNameOf(currencies: object): string | undefined {
 describe('PAYRUN_CONFIG', () => {
   test('is not needed: no limits, no calendars, nobody is told', () => {
     expect(readConfig({})).toMatchObject({ limits: null, calendars: {}, notify: { endpoints: [] } });
-    expect(readConfig(withFile({}))).toEqual(readConfig({}));
+    const { inbox, ...others } = readConfig(withFile({}));
+    const { inbox: none, ...same } = readConfig({});
+    expect(others).toEqual(same);
+    // Beside a file its own folder is the one place for inboxes of schedules.
+    expect(inbox).toEqual({ ...none, allowed: { folders: [expect.stringContaining('payrun-config-')], hosts: [] } });
   });
 
   test('gives limits as minor units, calendars and endpoints', () => {

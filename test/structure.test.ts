@@ -162,6 +162,7 @@ describe('each third-party client lives behind one door', () => {
     '@opentelemetry/resources': ['src/tracing.ts'],
     '@opentelemetry/sdk-trace-base': ['src/tracing.ts'],
     '@zxcvbn-ts/language-common': ['src/people'],
+    otpauth: ['src/people'],
     nodemailer: ['src/notify'],
     'ssh2-sftp-client': ['src/inbox'],
     'cron-parser': ['src/schedules'],
@@ -177,6 +178,7 @@ describe('each third-party client lives behind one door', () => {
     '@bull-board/api': ['src/web'],
     '@bull-board/fastify': ['src/web'],
     'openid-client': ['src/web'],
+    uqr: ['src/web'],
     preact: ['src/web'],
     'preact-render-to-string': ['src/web'],
     'prom-client': ['src/metrics.ts'],
@@ -240,7 +242,7 @@ describe('a source file', () => {
     const named =
       `app cli intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(' ');
     const files =
-      'payout money capabilities config config-file config-problems config-values config-web clock log metrics tracing refusal duration trailing version'
+      'payout money capabilities config config-file config-problems config-values config-web clock log metrics tracing refusal duration trailing version secret-file'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);

@@ -87,13 +87,16 @@ type Asked = Parameters<typeof createKey>[1] & { readonly json: boolean };
 async function create(app: App, { json, ...asked }: Asked): Promise<ExitCode> {
   const result = await createKey(app, asked);
   if (result.kind === 'proposed') {
-    if (json) printJson({ kind: 'proposed' });
+    if (json) printJson({ kind: 'proposed', bearer: result.bearer });
+    else print(result.bearer);
+    say('The key is shown this once, to you alone; it holds once it is confirmed.');
     say('Still needed: another admin, with the same command and their own name.');
     return EXIT.ok;
   }
   if (json) printJson({ kind: 'done', key: document(result.key), bearer: result.bearer });
-  else print(result.bearer);
-  say('The key is shown this once. A program sends it as "Authorization: Bearer KEY".');
+  else print(result.bearer ?? `key ${result.key.name}`);
+  if (result.bearer === null) say('Whoever proposed it has the key.');
+  else say('The key is shown this once. A program sends it as "Authorization: Bearer KEY".');
   return EXIT.ok;
 }
 

@@ -2,9 +2,10 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
-import type { Proposed } from '../people/change.ts';
+import type { Proposed, ProposedSecret } from '../people/change.ts';
 import { openPasswords } from '../people/password.ts';
 import { ROLES } from '../people/roles.ts';
+import { removeFactor } from '../people/second-factor.ts';
 import {
   addUser,
   changeRole,
@@ -41,7 +42,8 @@ export function userCommand(end: (code: ExitCode) => void): Command {
     .addCommand(giveRole(end))
     .addCommand(disableOne(end))
     .addCommand(enableOne(end))
-    .addCommand(resetOne(end));
+    .addCommand(resetOne(end))
+    .addCommand(removeOnesFactor(end));
 }
 
 function addOne(end: (code: ExitCode) => void): Command {
@@ -113,6 +115,15 @@ function resetOne(end: (code: ExitCode) => void): Command {
     });
 }
 
+function removeOnesFactor(end: (code: ExitCode) => void): Command {
+  return byTwoCommand('remove-factor', 'take a lost second factor away; their sessions end')
+    .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user remove-factor bob --as anna`)
+    .action(async (name: string, raw: unknown) => {
+      const { as: actor, json } = parseOptions(bySchema, raw);
+      end(await withLedger(async (app) => tell(await removeFactor(app, { name, actor }), json)));
+    });
+}
+
 function byTwoCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
@@ -129,13 +140,16 @@ function looseOptions(raw: unknown): object {
   return parseOptions(z.looseObject({}), raw);
 }
 
-function tell(result: Proposed | Done | WithSecret, json: boolean): ExitCode {
+function tell(result: Proposed | ProposedSecret | Done | WithSecret, json: boolean): ExitCode {
+  const secret = 'secret' in result ? { secret: result.secret } : {};
   if (result.kind === 'proposed') {
-    if (json) printJson({ kind: 'proposed' });
+    if (json) printJson({ kind: 'proposed', ...secret });
+    else if ('secret' in result) print(columns([['one-time secret', result.secret]]));
+    if ('secret' in result)
+      say('The secret is shown this once, to you alone; it is good for a day once it is confirmed.');
     say('Still needed: another admin, with the same command and their own name.');
     return EXIT.ok;
   }
-  const secret = 'secret' in result ? { secret: result.secret } : {};
   if (json) printJson({ kind: 'done', user: document(result.user), ...secret });
   else {
     print(columns([...cells(result.user), ...('secret' in result ? [['one-time secret', result.secret]] : [])]));

@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { personName } from '../people/words.ts';
 import { isAddress } from '../schedules/schedule.ts';
+import type { AllowedInboxes } from './allowed.ts';
 import type { Entry } from './source.ts';
 
 const DROPPERS_MAX = 1000;
@@ -16,22 +17,52 @@ export interface Droppers {
 
 export const NO_DROPPERS: Droppers = { owners: new Map(), folders: new Map() };
 
-/** The part `inbox` of PAYRUN_CONFIG; folders in it begin at `folder`. */
+/** What PAYRUN_CONFIG says of inboxes. */
+export interface InboxSettings extends Droppers {
+  /** Null without a settings file: everywhere. */
+  readonly allowed: AllowedInboxes | null;
+}
+
+export const NO_INBOX_SETTINGS: InboxSettings = { ...NO_DROPPERS, allowed: null };
+
+/**
+ * The part `inbox` of PAYRUN_CONFIG; folders in it begin at `folder`. Unless it says where inboxes may lie, that is below
+ * `folder`, and where it names who hands in.
+ */
 export function inboxSetting(folder: string) {
   const few = (names: object): boolean => Object.keys(names).length <= DROPPERS_MAX;
   const place = z.string().min(1).max(1000);
   const owner = z.string().regex(/^(?:0|[1-9][0-9]{0,9})$/, 'must be the number of a user, as "id -u NAME" tells it');
+  const host = z.string().regex(/^[a-z0-9:._-]{1,255}$/, 'must be the name or address of a host, in lower case');
   return z
     .strictObject({
       owners: z.record(owner, personName).refine(few, `must be at most ${DROPPERS_MAX}`).default({}),
       folders: z.record(place, personName).refine(few, `must be at most ${DROPPERS_MAX}`).default({}),
+      allowed: z
+        .strictObject({
+          folders: z
+            .array(place.transform((name) => resolve(folder, name)))
+            .max(DROPPERS_MAX)
+            .default([]),
+          hosts: z.array(host).max(DROPPERS_MAX).default([]),
+        })
+        .optional(),
     })
-    .transform(({ owners, folders }): Droppers => {
+    .transform(({ owners, folders, allowed }): InboxSettings => {
+      const named = new Map(Object.entries(folders).map(([name, person]) => [wholeName(folder, name), person]));
       return {
         owners: new Map(Object.entries(owners).map(([number, name]) => [Number.parseInt(number, 10), name])),
-        folders: new Map(Object.entries(folders).map(([name, person]) => [wholeName(folder, name), person])),
+        folders: named,
+        allowed: allowed ?? placesOf(folder, [...named.keys()]),
       };
     });
+}
+
+function placesOf(folder: string, named: readonly string[]): AllowedInboxes {
+  const hosts = named
+    .filter(isAddress)
+    .flatMap((address) => (URL.canParse(address) ? [new URL(address).hostname] : []));
+  return { folders: [folder, ...named.filter((name) => !isAddress(name))], hosts };
 }
 
 function wholeName(folder: string, name: string): string {

@@ -1,3 +1,5 @@
+import { foldedName } from '../people/same-person.ts';
+
 /*
  * The layout of the ledger in Redis. All keys begin with the prefix, whose hash tag keeps them in one slot of a cluster.
  *
@@ -8,7 +10,7 @@
  *   dir-lease:<directory> string   the host on which the directory's id is used, for as long as it says so
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
- *   submissions           hash     hash of a person and the name of their handing in -> SHA-256 of what was handed in (for ever)
+ *   submission:<hash>     string   SHA-256 of what was handed in, by the hash of a person and the name of their handing in
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
@@ -41,11 +43,14 @@
  *   news                  zset     runs of which something may have to be told, by time of creation
  *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run
  *   run:<id>:told         hash     what was told of a run, and how far its events were read
- *   people                hash     users, keys of programs and what is proposed about them, with a version (people.ts)
+ *   people                hash     users, keys of programs and what is proposed about them, with a version and the last call (people.ts)
  *   people-used           hash     id of a program's key -> when it was used last
  *   session:<hash>        string   a session, by the SHA-256 of its id, for as long as it may live
+ *   sessions-of:<name>    zset     hashes of a user's sessions by when they began, also of some that are over
  *   sign-in:<what>        hash     tries of an address, of an account, or of both, by their hash; until when the next one waits
  *   sign-in:known:<hash>  string   an account and an address from which it signed in lately
+ *   sign-in:used:<hash>   string   a code of an authenticator app that is not taken again
+ *   sign-in:offer:<hash>  string   the secret of an authenticator app that a user is setting up
  *   sign-in:refused       string   refused sign-ins of the present hour
  *   outbox-waiting        hash     endpoint -> notifications that wait for it; each endpoint that there ever was
  *   outbox-lost           hash     endpoint -> dead letters that were dropped for want of room
@@ -60,7 +65,6 @@ export interface LedgerKeys {
   readonly prefix: string;
   readonly head: string;
   readonly dirs: string;
-  readonly submissions: string;
   readonly runs: string;
   readonly live: string;
   readonly watch: string;
@@ -74,6 +78,7 @@ export interface LedgerKeys {
   readonly blocked: string;
   readonly token: string;
   readonly tokenLock: string;
+  submission(name: string): string;
   run(id: string): string;
   index(id: string, state: string): string;
   slices(id: string): string;
@@ -83,6 +88,8 @@ export interface LedgerKeys {
   readonly people: string;
   readonly peopleUsed: string;
   session(hash: string): string;
+  sessionsOf(name: string): string;
+  signIn(what: string): string;
   readonly told: string;
   readonly outboxWaiting: string;
   readonly outboxLost: string;
@@ -97,7 +104,6 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     prefix,
     head: `${prefix}:head`,
     dirs: `${prefix}:dirs`,
-    submissions: `${prefix}:submissions`,
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,
@@ -111,6 +117,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     blocked: `${prefix}:blocked`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
+    submission: (name) => `${prefix}:submission:${name}`,
     run: (id) => `${prefix}:run:${id}`,
     index: (id, state) => `${prefix}:run:${id}:in:${state}`,
     slices: (id) => `${prefix}:run:${id}:slices`,
@@ -120,6 +127,8 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     people: `${prefix}:people`,
     peopleUsed: `${prefix}:people-used`,
     session: (hash) => `${prefix}:session:${hash}`,
+    sessionsOf: (name) => `${prefix}:sessions-of:${foldedName(name)}`,
+    signIn: (what) => `${prefix}:sign-in:${what}`,
     told: `${prefix}:told`,
     outboxWaiting: `${prefix}:outbox-waiting`,
     outboxLost: `${prefix}:outbox-lost`,

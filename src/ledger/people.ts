@@ -25,6 +25,17 @@ const userSchema = z.object({
   addedAt: z.int(),
   /** Who they are at an identity provider; null for whom none has vouched yet. */
   vouched: z.object({ issuer: z.string(), subject: z.string() }).nullable().default(null),
+  /** What they prove themselves by beside the password; null for nothing. */
+  factor: z
+    .object({
+      /** Of their authenticator app, in base32. */
+      secret: z.string(),
+      /** SHA-256 of each recovery code that was not used yet, in hex. */
+      recovery: z.array(z.string()),
+      since: z.int(),
+    })
+    .nullable()
+    .default(null),
 });
 export type StoredUser = Readonly<z.infer<typeof userSchema>>;
 
@@ -47,9 +58,12 @@ const proposalSchema = z.object({
   what: z.string(),
   by: z.string(),
   at: z.int(),
+  /** Hashes of what the proposer was shown, which the change takes over: no page has them. */
+  hashes: z.record(z.string(), z.string()).default({}),
 });
+export type StoredProposal = Readonly<z.infer<typeof proposalSchema>>;
 /** What one person wants to be changed, and another one has to confirm. */
-export type Proposal = Readonly<z.infer<typeof proposalSchema>>;
+export type Proposal = Omit<StoredProposal, 'hashes'>;
 
 /** All that is known of people at one moment. */
 export interface PeopleRecord {
@@ -57,7 +71,7 @@ export interface PeopleRecord {
   readonly version: number;
   readonly users: readonly StoredUser[];
   readonly keys: readonly StoredKey[];
-  readonly proposals: readonly Proposal[];
+  readonly proposals: readonly StoredProposal[];
 }
 
 /** What a change writes; an empty text removes. Made by the functions below. */
@@ -130,7 +144,10 @@ class PeopleChanged extends Error {}
 function openChange(redis: Redis, keys: LedgerKeys, place: AuditPlace): People['change'] {
   const store = openAuditStore(redis, keys);
   const changeScript = script(CHANGE_PEOPLE);
+  let calls = 0;
   return async ({ version, act, fields }) => {
+    calls += 1;
+    const call = `${place.dataDirId} ${process.pid} ${calls}`;
     let lookedAt = 0;
     const log = openAuditLog(
       {
@@ -146,7 +163,7 @@ function openChange(redis: Redis, keys: LedgerKeys, place: AuditPlace): People['
           if (entry?.action !== act.action || entry.target !== act.target || entry.at !== lookedAt) {
             return await store.push(line, head);
           }
-          const args = [head.number, head.hash, line, version, ...Object.entries(fields).flat()];
+          const args = [head.number, head.hash, line, version, call, ...Object.entries(fields).flat()];
           const answer = textOf(await runScript(redis, changeScript, { prefix: keys.prefix, args }));
           if (answer === 'changed') throw new PeopleChanged();
           if (answer !== 'made' && answer !== 'moved')
@@ -178,7 +195,7 @@ export function noKey({ id }: StoredKey): PeopleFields {
   return { [`key ${id}`]: '' };
 }
 
-export function proposalField(proposal: Proposal): PeopleFields {
+export function proposalField(proposal: StoredProposal): PeopleFields {
   return { [proposalFieldName(proposal.target)]: JSON.stringify(proposal) };
 }
 

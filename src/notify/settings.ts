@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { codeOf } from '../refusal.ts';
+import { readSecretFile } from '../secret-file.ts';
 import { EVENTS, type NotifyEvent } from './notification.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -77,13 +76,10 @@ function secretFile(folder: string): z.ZodType<string, string> {
     .string()
     .min(1)
     .transform((path, context) => {
-      try {
-        const secret = readFileSync(resolve(folder, path), 'utf8').replace(/\r?\n$/, '');
-        if (secret !== '') return secret;
-        context.addIssue('the file that it names is empty');
-      } catch (error) {
-        context.addIssue(`the file that it names cannot be read (${codeOf(error) ?? 'error'})`);
-      }
+      const read = readSecretFile(resolve(folder, path));
+      const secret = 'text' in read ? read.text.replace(/\r?\n$/, '') : '';
+      if (secret !== '') return secret;
+      context.addIssue('problem' in read ? read.problem : 'the file that it names is empty');
       return z.NEVER;
     });
 }

@@ -1,6 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { noProposal, type PeopleFields, type PeopleRecord, proposalField } from '../ledger/people.ts';
+import {
+  noProposal,
+  type PeopleFields,
+  type PeopleRecord,
+  proposalField,
+  type StoredProposal,
+} from '../ledger/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { isSamePerson } from './same-person.ts';
 
@@ -38,6 +44,11 @@ export interface Proposed {
   readonly kind: 'proposed';
 }
 
+/** What is proposed has a secret, which its proposer alone is shown, this once; it counts when another person has confirmed. */
+export interface ProposedSecret extends Proposed {
+  readonly secret: string;
+}
+
 /** Decides on what the ledger holds and writes it, with its audit entry; decides anew when somebody else was faster. */
 export async function changePeople<Answer>(
   { ledger }: ChangeDeps,
@@ -56,42 +67,42 @@ export async function changePeople<Answer>(
 }
 
 /** What one admin proposes and another one confirms. */
-interface ByTwo<Answer> {
+interface ByTwo<Answer, Asked> {
   readonly by: By;
   /** Redis keeps one proposal for each target: another one takes its place. */
   readonly target: string;
   /** What is to be done, in words; who confirms it means the same words. */
   readonly what: string;
   readonly now: number;
-  readonly carryOut: Decision<Answer> & { readonly change: Change };
+  /** What whoever proposes is told. */
+  readonly proposed: Asked;
+  /** Kept with the proposal. */
+  readonly hashes?: Readonly<Record<string, string>>;
+  /** `proposal` is what is confirmed; undefined for whoever decides alone. */
+  readonly carryOut: (proposal: StoredProposal | undefined) => Decision<Answer> & { readonly change: Change };
 }
 
 /**
  * Proposes a change, or carries it out when another person has proposed the same within a week (security.md S22). It needs
  * no second person while nobody else is, or was, an admin. Throws a Refusal (exit 2) when the proposal is their own.
  */
-export function decideByTwo<Answer>(people: PeopleRecord, asked: ByTwo<Answer>): Decision<Answer | Proposed> {
-  const { by, target, what, now, carryOut } = asked;
-  const { change, answer } = carryOut;
-  const done = (details: Readonly<Record<string, string>>): Decision<Answer> => ({
-    answer,
-    change: {
-      ...change,
-      details: { ...change.details, ...details },
-      fields: { ...change.fields, ...noProposal(target) },
-    },
-  });
+export function decideByTwo<Answer, Asked extends Proposed>(
+  people: PeopleRecord,
+  asked: ByTwo<Answer, Asked>,
+): Decision<Answer | Asked> {
+  const { by, target, what, now, proposed, hashes = {}, carryOut } = asked;
   const isAlone = people.users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, by.actor));
-  if (isAlone) return done({});
+  if (isAlone) return done(carryOut(undefined), target, {});
   const found = people.proposals.find((one) => isSamePerson(one.target, target) && one.what === what);
   if (found === undefined || found.at + PROPOSAL_HOLDS_MS <= now) {
+    const { action, details } = carryOut(undefined).change;
     return {
-      answer: { kind: 'proposed' },
+      answer: proposed,
       change: {
-        action: `${change.action}-proposed`,
+        action: `${action}-proposed`,
         target,
-        details: { ...change.details, what },
-        fields: proposalField({ target, what, by: by.actor, at: now }),
+        details: { ...details, what },
+        fields: proposalField({ target, what, by: by.actor, at: now, hashes }),
       },
     };
   }
@@ -101,5 +112,14 @@ export function decideByTwo<Answer>(people: PeopleRecord, asked: ByTwo<Answer>):
       remedy: 'Ask another admin to look and to do the same under their own name.',
     });
   }
-  return done({ proposedBy: found.by });
+  return done(carryOut(found), target, { proposedBy: found.by });
+}
+
+function done<Answer>(
+  { answer, change }: Decision<Answer> & { readonly change: Change },
+  target: string,
+  details: Readonly<Record<string, string>>,
+): Decision<Answer> {
+  const fields = { ...change.fields, ...noProposal(target) };
+  return { answer, change: { ...change, details: { ...change.details, ...details }, fields } };
 }

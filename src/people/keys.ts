@@ -1,6 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Random } from '../clock.ts';
-import { keyField, noKey, noProposal, type PeopleRecord, type StoredKey } from '../ledger/people.ts';
+import {
+  keyField,
+  noKey,
+  noProposal,
+  type PeopleRecord,
+  type StoredKey,
+  type StoredProposal,
+} from '../ledger/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
 import { looksLike, requireName } from './names.ts';
@@ -39,20 +46,33 @@ interface KeyAsked extends By {
   readonly lifeMs?: number;
 }
 
+/** `bearer` is shown to whoever made it alone; null when somebody else was shown it who proposed it. */
+interface MadeKey {
+  readonly kind: 'done';
+  readonly key: Key;
+  readonly bearer: string | null;
+}
+
+interface ProposedKey extends Proposed {
+  readonly bearer: string;
+}
+
 /**
  * Makes a key for a program, `pr_<id>_<secret>`, which is shown once; by two people once there is another admin, for it
- * hands in payouts as a user does. Throws a Refusal (exit 2) for a name that a key has already, or that is none.
+ * hands in payouts as a user does. Whoever proposes it is shown it, and acts by it once another has confirmed. Throws a
+ * Refusal (exit 2) for a name that a key has already, or that is none.
  */
 export async function createKey(
   deps: KeyDeps,
   { name: text, role, lifeMs, ...by }: KeyAsked,
-): Promise<{ readonly kind: 'done'; readonly key: Key; readonly bearer: string } | Proposed> {
+): Promise<MadeKey | ProposedKey> {
   const name = requireName(text, 'key');
   const id = deps.random.bytes(ID_BYTES).toString('hex');
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
   const createdAt = deps.clock.now();
   const expiresAt = lifeMs === undefined ? null : createdAt + lifeMs;
-  const key = { id, name, role, hash: hashOf(secret).toString('hex'), createdBy: by.actor, createdAt, expiresAt };
+  const fresh = { id, hash: hashOf(secret).toString('hex') };
+  const bearer = `pr_${id}_${secret}`;
   const target = `key ${name}`;
   const what = `make it as ${role}${lifeMs === undefined ? '' : ` for ${lifeMs / DAY_MS} days`}`;
   return await changePeople(deps, by, (people) => {
@@ -67,10 +87,19 @@ export async function createKey(
       throw refuse(`There are ${KEYS_MAX} keys already`, 'Revoke those that nobody uses.');
     if (people.users.length === 0)
       throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
-    const answer = { kind: 'done', key: shown(key, null), bearer: `pr_${id}_${secret}` } as const;
-    const details = { id, role, ...(expiresAt === null ? {} : { expiresAt: String(expiresAt) }) };
-    const change = { action: 'key.created', target, details, fields: keyField(key) };
-    return decideByTwo(people, { by, target, what, now: createdAt, carryOut: { answer, change } });
+    const carryOut = (proposal: StoredProposal | undefined) => {
+      const { id: proposedId, hash } = proposal?.hashes ?? {};
+      const isProposed = proposedId !== undefined && hash !== undefined;
+      const own = isProposed ? { id: proposedId, hash } : fresh;
+      // Whoever was shown it is behind what it does.
+      const createdBy = isProposed ? (proposal?.by ?? by.actor) : by.actor;
+      const key = { ...own, name, role, createdBy, createdAt, expiresAt };
+      const details = { id: own.id, role, ...(expiresAt === null ? {} : { expiresAt: String(expiresAt) }) };
+      const answer = { kind: 'done', key: shown(key, null), bearer: isProposed ? null : bearer } as const;
+      return { answer, change: { action: 'key.created', target, details, fields: keyField(key) } };
+    };
+    const proposed = { kind: 'proposed', bearer } as const;
+    return decideByTwo(people, { by, target, what, now: createdAt, proposed, hashes: fresh, carryOut });
   });
 }
 

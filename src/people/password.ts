@@ -20,14 +20,17 @@ const AT_ONCE_MAX = 2;
 /** Some seconds of work; whoever comes then is told to come again. */
 const WAITING_MAX = 16;
 
+type Row = 'strangers' | 'known';
+
 export interface Passwords {
   /** `scrypt$N$r$p$salt$hash`, so that hashes outlive a change of the cost. */
   hash(password: string): Promise<string>;
   /**
    * Whether the password, exactly as it is given, has this hash; undefined: does the same work, and the answer is no.
-   * `busy`: too many wait already, and nothing was done. Throws for a hash that `hash` did not make.
+   * `busy`: too many wait already, and nothing was done; known devices wait in a row of their own, which goes first. Throws
+   * for a hash that `hash` did not make.
    */
-  verify(password: string, hash: string | undefined): Promise<boolean | 'busy'>;
+  verify(password: string, hash: string | undefined, row?: Row): Promise<boolean | 'busy'>;
 }
 
 type Cost = Readonly<Record<'N' | 'r' | 'p', number>>;
@@ -41,10 +44,10 @@ export function openPasswords(random: Random, cost: Cost = COST): Passwords {
       const salt = random.bytes(SALT_BYTES);
       return write(cost, salt, await gate.pass(() => derive(password, salt, cost)));
     },
-    async verify(password, hash) {
-      if (gate.waiting() >= WAITING_MAX) return 'busy';
+    async verify(password, hash, row = 'strangers') {
+      if (gate.waiting(row) >= WAITING_MAX) return 'busy';
       const { salt, expected, ...kept } = read(hash ?? nobody);
-      const actual = await gate.pass(() => derive(password, salt, kept));
+      const actual = await gate.pass(() => derive(password, salt, kept), row);
       return timingSafeEqual(actual, expected) && hash !== undefined;
     },
   };
@@ -131,19 +134,19 @@ function isSequence(characters: readonly string[]): boolean {
   return [-1, 0, 1].some((step) => steps.filter((one) => one === step).length >= steps.length * SEQUENCE_SHARE);
 }
 
-/** Lets some through at a time, the others in the order in which they came. */
+/** Lets some through at a time, the known first, each row in the order in which they came. */
 function openGate() {
-  const waiting: (() => void)[] = [];
+  const rows: Readonly<Record<Row, (() => void)[]>> = { known: [], strangers: [] };
   let inside = 0;
   return {
-    waiting: () => waiting.length,
-    async pass<Result>(task: () => Promise<Result>): Promise<Result> {
+    waiting: (row: Row) => rows[row].length,
+    async pass<Result>(task: () => Promise<Result>, row: Row = 'strangers'): Promise<Result> {
       if (inside < AT_ONCE_MAX) inside++;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
+      else await new Promise<void>((resolve) => rows[row].push(resolve));
       try {
         return await task();
       } finally {
-        const next = waiting.shift();
+        const next = rows.known.shift() ?? rows.strangers.shift();
         // Whoever comes next takes this place over.
         if (next === undefined) inside--;
         else next();

@@ -1,14 +1,15 @@
-import type { Clock } from '../clock.ts';
+import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people.ts';
+import type { TryLimits } from '../ledger/sign-ins.ts';
 import { changePeople, type Decision } from './change.ts';
 import { commonPasswords } from './common-passwords.ts';
 import { type Passwords, passwordProblem } from './password.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
-import { TRIES_REMEMBERED_MS, tryLimits } from './tries.ts';
+import { deviceLimit, TRIES_REMEMBERED_MS, tryLimits } from './tries.ts';
 
-/** For so long an account is known at an address from which it signed in. */
+/** For so long an account is known at an address from which it signed in, and with a device. */
 const KNOWN_MS = 30 * 24 * 60 * 60_000;
 /** When more passwords are to be checked than this process can. */
 const BUSY_MS = 2000;
@@ -27,6 +28,8 @@ export interface Credentials {
   readonly password: string;
   /** Where it comes from, as far as that can be believed (a proxy's word only from a proxy that is configured). */
   readonly ip: string;
+  /** What the browser keeps since an earlier sign-in (`knowDevice`); undefined for nothing. */
+  readonly device?: string | undefined;
 }
 
 export interface SignedIn {
@@ -47,32 +50,41 @@ export interface Refused {
 
 /**
  * Checks who somebody is. `change-password`: they are who they say, by their one-time secret, and get no session before
- * they have chosen a password (`changePassword`). The same answer, after the same work, for unknown and disabled users.
+ * they have chosen a password (`changePassword`). `factor`: their second factor is still to come (second-factor.ts). The
+ * same answer, after the same work, for unknown and disabled users.
  */
 export async function signIn(
   deps: SignInDeps,
   credentials: Credentials,
-): Promise<{ readonly kind: 'in' | 'change-password'; readonly user: SignedIn } | Refused | Wait> {
+): Promise<{ readonly kind: keyof typeof ACTIONS; readonly user: SignedIn } | Refused | Wait> {
   const proof = await prove(deps, credentials);
   if (proof.kind !== 'proven') return proof;
-  const { name, role, secretUntil } = proof.user;
-  const isIn = secretUntil === null;
-  await deps.ledger.audit.append({
-    actor: name,
-    action: isIn ? 'user.signed-in' : 'user.secret-accepted',
-    target: `user ${name}`,
-    details: { ip: credentials.ip },
-  });
-  return { kind: isIn ? 'in' : 'change-password', user: { name, role } };
+  const { name, role, secretUntil, factor } = proof.user;
+  const kind = secretUntil !== null ? 'change-password' : factor === null ? 'in' : 'factor';
+  const details = { ip: credentials.ip };
+  await deps.ledger.audit.append({ actor: name, action: ACTIONS[kind], target: `user ${name}`, details });
+  return { kind, user: { name, role } };
+}
+
+const ACTIONS = {
+  in: 'user.signed-in',
+  factor: 'user.password-accepted',
+  'change-password': 'user.secret-accepted',
+} as const;
+
+export interface NewPassword extends Credentials {
+  readonly newPassword: string;
+  /** Whether it comes from a session of theirs. */
+  readonly isSignedIn?: boolean;
 }
 
 /**
  * Gives whoever proves who they are another password; all their sessions end. `problem`: why it is not taken, in words for
- * people. Tries with a wrong former password count as those to sign in.
+ * people. Tries with a wrong former password count as those to sign in. Whoever has a second factor has to be signed in.
  */
 export async function changePassword(
   deps: SignInDeps,
-  { newPassword, ...credentials }: Credentials & { readonly newPassword: string },
+  { newPassword, isSignedIn = false, ...credentials }: NewPassword,
 ): Promise<
   | { readonly kind: 'changed'; readonly user: SignedIn }
   | { readonly kind: 'problem'; readonly message: string }
@@ -87,6 +99,7 @@ export async function changePassword(
   const proof = await prove(deps, credentials);
   if (proof.kind !== 'proven') return proof;
   const { user } = proof;
+  if (user.factor !== null && user.secretUntil === null && !isSignedIn) return { kind: 'refused' };
   const password = await deps.passwords.hash(newPassword);
   const by = { actor: user.name, ip: credentials.ip };
   type Answer = { readonly kind: 'changed'; readonly user: SignedIn } | Refused;
@@ -102,25 +115,59 @@ export async function changePassword(
 
 async function prove(
   deps: SignInDeps,
-  { name, password, ip }: Credentials,
+  { name, password, ip, device }: Credentials,
 ): Promise<{ readonly kind: 'proven'; readonly user: StoredUser } | Refused | Wait> {
   const { people } = deps.ledger;
-  const limits = tryLimits(name, ip);
+  const { limits, row } = await laneOf(deps, { name, ip, device });
   const ms = await people.signIns.take(limits, { now: deps.clock.now(), rememberMs: TRIES_REMEMBERED_MS });
   if (ms > 0) return { kind: 'wait', ms };
   const user = await people.user(name);
-  const isRight = await deps.passwords.verify(password, user?.password);
+  const isRight = await deps.passwords.verify(password, user?.password, row);
   if (isRight === 'busy') return { kind: 'wait', ms: BUSY_MS };
   if (isRight && user !== undefined && mayComeIn(user, deps.clock.now())) {
-    await people.signIns.forgive(limits, KNOWN_MS);
+    await people.signIns.forgive(limits);
+    await people.signIns.know(tryLimits(name, ip)[0].what, KNOWN_MS);
     return { kind: 'proven', user };
   }
-  await tellRefused(deps, user, ip);
+  await tellRefused(deps, { user, ip, action: 'user.sign-in-refused' });
   return { kind: 'refused' };
 }
 
+/** By what a try is counted, and in which row it waits: a device that signed in before has a lane of its own. */
+async function laneOf(
+  { ledger }: Pick<SignInDeps, 'ledger'>,
+  { name, ip, device }: Pick<Credentials, 'name' | 'ip' | 'device'>,
+): Promise<{ readonly limits: TryLimits; readonly row: 'known' | 'strangers' }> {
+  const { signIns } = ledger.people;
+  const own = device === undefined ? undefined : deviceLimit(name, device);
+  if (own !== undefined && (await signIns.isKnown(own.what))) return { limits: [own], row: 'known' };
+  const [pair, address, account] = tryLimits(name, ip);
+  // Whoever signed in from an address lately does not wait for what others try with the account.
+  const limits: TryLimits = (await signIns.isKnown(pair.what)) ? [pair, address] : [pair, address, account];
+  return { limits, row: 'strangers' };
+}
+
+/** Remembers for 30 days that somebody has signed in with a device; gives what it has to keep, at each sign-in. */
+export async function knowDevice(
+  { ledger, random }: Pick<SignInDeps, 'ledger'> & { readonly random: Pick<Random, 'bytes'> },
+  { name, device }: { readonly name: string; readonly device: string | undefined },
+): Promise<{ readonly device: string; readonly ms: number }> {
+  const kept = device !== undefined && DEVICE.test(device) ? device : random.bytes(DEVICE_BYTES).toString('base64url');
+  await ledger.people.signIns.know(deviceLimit(name, kept).what, KNOWN_MS);
+  return { device: kept, ms: KNOWN_MS };
+}
+
+const DEVICE_BYTES = 32;
+const DEVICE = /^[\w-]{43}$/;
+
 function mayComeIn({ isDisabled, secretUntil }: StoredUser, now: number): boolean {
   return !isDisabled && (secretUntil === null || now < secretUntil);
+}
+
+interface RefusedSignIn {
+  readonly user: StoredUser | undefined;
+  readonly ip: string;
+  readonly action: 'user.sign-in-refused' | 'user.second-factor-refused';
 }
 
 /**
@@ -129,14 +176,13 @@ function mayComeIn({ isDisabled, secretUntil }: StoredUser, now: number): boolea
  */
 export async function tellRefused(
   { ledger }: Pick<SignInDeps, 'ledger'>,
-  user: StoredUser | undefined,
-  ip: string,
+  { user, ip, action }: RefusedSignIn,
 ): Promise<void> {
   const count = await ledger.people.signIns.countRefused(REFUSED_PERIOD_MS);
   if (count > REFUSED_TOLD_MAX && count % REFUSED_TOLD_MAX !== 0) return;
   await ledger.audit.append({
     actor: 'stranger',
-    action: 'user.sign-in-refused',
+    action,
     target: user === undefined ? 'user unknown' : `user ${user.name}`,
     details: { ip, refusedWithinHour: String(count) },
   });

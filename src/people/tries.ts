@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import type { TryLimits } from '../ledger/sign-ins.ts';
+import type { TryLimit, TryLimits } from '../ledger/sign-ins.ts';
 import { foldedName } from './same-person.ts';
 
 /** Whoever forgot which password it was; from then on each further one waits twice as long, up to a quarter of an hour. */
@@ -13,11 +13,15 @@ const ADDRESS_WAIT_MS_MAX = 15 * 60_000;
 const ACCOUNT_FREE_MAX = 20;
 const ACCOUNT_WAIT_MS_MAX = 10_000;
 
+/** Of codes of a second factor, over all addresses: whoever types them has the password already. */
+const FACTOR_FREE_MAX = 5;
+const FACTOR_WAIT_MS_MAX = 15 * 60_000;
+
 /** After so long without a try the former ones count no more. */
 export const TRIES_REMEMBERED_MS = 60 * 60_000;
 
 /** How tries to sign in to an account from an address are limited. What they are counted by tells neither of them. */
-export function tryLimits(name: string, ip: string): TryLimits {
+export function tryLimits(name: string, ip: string): [pair: TryLimit, address: TryLimit, account: TryLimit] {
   const account = foldedName(name);
   const address = addressGroup(ip);
   return [
@@ -25,6 +29,17 @@ export function tryLimits(name: string, ip: string): TryLimits {
     { what: hashed('address', address), freeMax: ADDRESS_FREE_MAX, waitMsMax: ADDRESS_WAIT_MS_MAX },
     { what: hashed('account', account), freeMax: ACCOUNT_FREE_MAX, waitMsMax: ACCOUNT_WAIT_MS_MAX },
   ];
+}
+
+/** How tries from a device are limited that signed in to the account before, whatever others try from its address. */
+export function deviceLimit(name: string, device: string): TryLimit {
+  const what = hashed('device', foldedName(name), device);
+  return { what, freeMax: PAIR_FREE_MAX, waitMsMax: PAIR_WAIT_MS_MAX };
+}
+
+/** How codes of somebody's second factor are limited. */
+export function factorLimits(name: string): TryLimits {
+  return [{ what: hashed('factor', foldedName(name)), freeMax: FACTOR_FREE_MAX, waitMsMax: FACTOR_WAIT_MS_MAX }];
 }
 
 /** Whoever has one address of version 6 has all that share its first 64 bits; one of version 4 is itself in either guise. */

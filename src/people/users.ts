@@ -1,7 +1,22 @@
 import type { Clock, Random } from '../clock.ts';
-import { noProposal, type PeopleRecord, type Proposal, type StoredUser, userField } from '../ledger/people.ts';
+import {
+  noProposal,
+  type PeopleRecord,
+  type Proposal,
+  type StoredProposal,
+  type StoredUser,
+  userField,
+} from '../ledger/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
+import {
+  type By,
+  type ChangeDeps,
+  changePeople,
+  type Decision,
+  decideByTwo,
+  type Proposed,
+  type ProposedSecret,
+} from './change.ts';
 import { looksLike, requireName } from './names.ts';
 import type { Passwords } from './password.ts';
 import type { Role } from './roles.ts';
@@ -27,6 +42,8 @@ export interface User {
   readonly secretUntil: number | null;
   readonly addedBy: string;
   readonly addedAt: number;
+  /** Whether they have a second factor. */
+  readonly hasFactor: boolean;
 }
 
 /** A secret that is shown once, and has to be changed at the first sign-in. */
@@ -46,15 +63,15 @@ interface Asked extends By {
 }
 
 /**
- * Adds a user, with a one-time secret; by two people once there is another admin (`decideByTwo`). The first user is an
- * admin. Throws a Refusal (exit 2) for a name that somebody has already, in whatever spelling, or that is none.
+ * Adds a user, with a one-time secret; by two people once there is another admin (`decideByTwo`), of whom the proposer alone
+ * is shown the secret. The first user is an admin. Throws a Refusal (exit 2) for a name that somebody has already, in whatever spelling, or that is none.
  */
 export async function addUser(
   deps: UserDeps,
   { name: text, role, ...by }: Asked & { readonly role: Role },
-): Promise<WithSecret | Proposed> {
+): Promise<WithSecret | Done | ProposedSecret> {
   const name = requireName(text, 'user');
-  const { secret, password, secretUntil } = await makeSecret(deps);
+  const made = await makeSecret(deps);
   const addedAt = deps.clock.now();
   return await changePeople(deps, by, (people) => {
     const there = find(people, name);
@@ -70,25 +87,24 @@ export async function addUser(
     if (role !== 'admin' && people.users.length === 0) {
       throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
     }
-    const user = {
-      name,
-      role,
-      isDisabled: false,
-      password,
-      secretUntil,
-      epoch: 0,
-      addedBy: by.actor,
-      addedAt,
-      vouched: null,
-    };
-    const answer = { kind: 'done', user: shown(user), secret } as const;
-    const change = { action: 'user.added', target: `user ${name}`, details: { role }, fields: userField(user) };
-    return decideByTwo(people, {
+    return withSecret(people, {
       by,
-      target: `user ${name}`,
-      what: `add as ${role}`,
+      made,
       now: addedAt,
-      carryOut: { answer, change },
+      what: `add as ${role}`,
+      action: 'user.added',
+      details: { role },
+      userWith: (secret) => ({
+        name,
+        role,
+        isDisabled: false,
+        ...secret,
+        epoch: 0,
+        addedBy: by.actor,
+        addedAt,
+        vouched: null,
+        factor: null,
+      }),
     });
   });
 }
@@ -136,25 +152,21 @@ export async function enableUser(deps: ChangeDeps, { name, ...by }: Asked): Prom
 }
 
 /**
- * Gives a user a new one-time secret in place of the password, by two people; their sessions end, and who they were at an
- * identity provider is forgotten. Throws a Refusal (exit 2).
+ * Gives a user a new one-time secret in place of the password, by two people, of whom the proposer alone is shown it; their
+ * sessions end, and who they were at an identity provider is forgotten. Throws a Refusal (exit 2).
  */
-export async function resetUser(deps: UserDeps, { name, ...by }: Asked): Promise<WithSecret | Proposed> {
-  const { secret, password, secretUntil } = await makeSecret(deps);
+export async function resetUser(deps: UserDeps, { name, ...by }: Asked): Promise<WithSecret | Done | ProposedSecret> {
+  const made = await makeSecret(deps);
   return await changePeople(deps, by, (people) => {
     const user = requireUser(people, name);
-    const changed = { ...user, password, secretUntil, vouched: null, epoch: user.epoch + 1 };
-    const { answer, change } = byTwo(people, {
+    return withSecret(people, {
       by,
-      user: changed,
+      made,
       now: deps.clock.now(),
       what: 'reset',
       action: 'user.reset',
+      userWith: (secret) => ({ ...user, ...secret, vouched: null, epoch: user.epoch + 1 }),
     });
-    return {
-      answer: answer.kind === 'done' ? { ...answer, secret } : answer,
-      ...(change === undefined ? {} : { change }),
-    };
   });
 }
 
@@ -182,7 +194,11 @@ export async function listUsers({
   ledger,
 }: Pick<ChangeDeps, 'ledger'>): Promise<{ users: User[]; proposals: readonly Proposal[] }> {
   const { users, proposals } = await ledger.people.read();
-  return { users: users.map(shown).toSorted((one, other) => one.name.localeCompare(other.name, 'en')), proposals };
+  const seen = proposals.map(({ hashes: _hashes, ...one }) => one);
+  return {
+    users: users.map(shown).toSorted((one, other) => one.name.localeCompare(other.name, 'en')),
+    proposals: seen,
+  };
 }
 
 interface UserByTwo {
@@ -195,19 +211,60 @@ interface UserByTwo {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-function byTwo(people: PeopleRecord, { user, action, details = {}, ...asked }: UserByTwo): Decision<Done | Proposed> {
+export function byTwo(
+  people: PeopleRecord,
+  { user, action, details = {}, ...asked }: UserByTwo,
+): Decision<Done | Proposed> {
   const target = `user ${user.name}`;
   const change = { action, target, details, fields: userField(user) };
+  const answer = { kind: 'done', user: shown(user) } as const;
   return decideByTwo(people, {
     ...asked,
     target,
-    carryOut: { answer: { kind: 'done', user: shown(user) } as const, change },
+    proposed: { kind: 'proposed' },
+    carryOut: () => ({ answer, change }),
   });
 }
 
-async function makeSecret({ random, clock, passwords }: UserDeps) {
+interface MadeSecret {
+  readonly secret: string;
+  readonly password: string;
+}
+
+interface SecretByTwo extends Omit<UserByTwo, 'user'> {
+  readonly made: MadeSecret;
+  /** The user as they are to be. */
+  readonly userWith: (secret: Pick<StoredUser, 'password' | 'secretUntil'>) => StoredUser;
+}
+
+/** The same for a change by which a user has a one-time secret: the one that the proposer was shown. */
+function withSecret(
+  people: PeopleRecord,
+  { made, userWith, action, details = {}, ...asked }: SecretByTwo,
+): Decision<WithSecret | Done | ProposedSecret> {
+  const secretUntil = asked.now + SECRET_HOLDS_MS;
+  const { name } = userWith({ password: made.password, secretUntil });
+  const target = `user ${name}`;
+  const carryOut = (proposal: StoredProposal | undefined) => {
+    const password = proposal?.hashes['password'];
+    const user = userWith({ password: password ?? made.password, secretUntil });
+    const known = { kind: 'done', user: shown(user) } as const;
+    const answer = password === undefined ? { ...known, secret: made.secret } : known;
+    return { answer, change: { action, target, details, fields: userField(user) } };
+  };
+  const proposed = { kind: 'proposed', secret: made.secret } as const;
+  return decideByTwo<WithSecret | Done, ProposedSecret>(people, {
+    ...asked,
+    target,
+    proposed,
+    hashes: { password: made.password },
+    carryOut,
+  });
+}
+
+async function makeSecret({ random, passwords }: UserDeps): Promise<MadeSecret> {
   const secret = random.bytes(SECRET_BYTES).toString('base64url');
-  return { secret, password: await passwords.hash(secret), secretUntil: clock.now() + SECRET_HOLDS_MS };
+  return { secret, password: await passwords.hash(secret) };
 }
 
 function find({ users }: PeopleRecord, name: string): StoredUser | undefined {
@@ -216,14 +273,14 @@ function find({ users }: PeopleRecord, name: string): StoredUser | undefined {
 
 const REMEDY_LIST = '"payrun user list" shows those that there are.';
 
-function requireUser(people: PeopleRecord, name: string): StoredUser {
+export function requireUser(people: PeopleRecord, name: string): StoredUser {
   const user = find(people, name);
   if (user !== undefined) return user;
   throw refuse(`There is no user ${name}`, REMEDY_LIST);
 }
 
-function shown({ name, role, isDisabled, secretUntil, addedBy, addedAt }: StoredUser): User {
-  return { name, role, isDisabled, secretUntil, addedBy, addedAt };
+function shown({ name, role, isDisabled, secretUntil, addedBy, addedAt, factor }: StoredUser): User {
+  return { name, role, isDisabled, secretUntil, addedBy, addedAt, hasFactor: factor !== null };
 }
 
 function refuse(why: string, remedy: string): Refusal {

@@ -47,7 +47,8 @@ export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise
     decide(people, vouched, { password, addedAt }),
   );
   if (answer.kind === 'refused') {
-    await tellRefused(deps, findVouched(await deps.ledger.people.read(), vouched), ip);
+    const user = findVouched(await deps.ledger.people.read(), vouched);
+    await tellRefused(deps, { user, ip, action: 'user.sign-in-refused' });
     return answer;
   }
   const { name } = answer.user;
@@ -96,7 +97,7 @@ function decideNew({ users }: PeopleRecord, vouched: Vouched, fresh: Fresh): Dec
   if (users.length >= USERS_MAX) return refused('too-many');
   const name = requireName(text, 'user');
   const account = { name, role, isDisabled: false, secretUntil: null, epoch: 0, addedBy: issuer };
-  const user = { ...account, ...fresh, vouched: { issuer, subject } };
+  const user = { ...account, ...fresh, vouched: { issuer, subject }, factor: null };
   return written(user, { action: 'user.added', details: { role, issuer, subject } });
 }
 

@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { requireAllowed } from '../inbox/allowed.ts';
+import type { InboxSettings } from '../inbox/droppers.ts';
 import { requireFolder } from '../inbox/open-source.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { readCron } from './cron.ts';
@@ -11,11 +13,14 @@ import { openZone } from './zone.ts';
  */
 export async function readAsked(
   { cron, zone, act: asked, windowMs }: Schedule,
-  { retentionMs }: { readonly retentionMs: number | undefined },
+  { retentionMs, inbox }: { readonly retentionMs: number | undefined; readonly inbox: Pick<InboxSettings, 'allowed'> },
 ): Promise<Schedule> {
   const act = absolute(asked);
   const schedule = { cron: readCron(cron), zone: openZone(zone).name, act, windowMs };
-  if (act.kind === 'inbox') await requireFolder(act.dir);
+  if (act.kind === 'inbox') {
+    await requireAllowed(act.dir, inbox.allowed);
+    await requireFolder(act.dir);
+  }
   if (act.kind !== 'purge' || retentionMs !== undefined) return schedule;
   throw new Refusal('PAYRUN_RETENTION is not set, so nobody knows how old a run must be to be purged.', {
     exitCode: EXIT.usage,

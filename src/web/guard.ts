@@ -2,6 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readKey } from '../people/keys.ts';
 import { type Act, mayKey } from '../people/roles.ts';
+import { requireFactor } from './account/step-up.ts';
+import { openKeyRate } from './key-rate.ts';
+import { WEB_LIMITS } from './limits.ts';
 import { Problem } from './problem.ts';
 import { readSession } from './session.ts';
 import type { Web, WebDeps } from './web.ts';
@@ -21,6 +24,7 @@ const ACTS_OF_PLUGINS: readonly (readonly [string, Act | 'public'])[] = [
  * when the server is made.
  */
 export function guardRoutes(web: Web, deps: WebDeps): void {
+  const limitKey = openKeyLimit(deps);
   web.decorateRequest('who', null);
   web.addHook('onRoute', (route) => {
     const act = route.config?.act ?? ACTS_OF_PLUGINS.find(([prefix]) => route.url.startsWith(prefix))?.[1];
@@ -34,6 +38,7 @@ export function guardRoutes(web: Web, deps: WebDeps): void {
     if (act === undefined) return;
     if (UNSAFE.has(request.method) && bearerOf(request) === undefined) requireOwnOrigin(request, deps.hosts);
     request.who = await whoAsks(request, deps);
+    if (request.who?.csrf === null) limitKey(request.who.name, reply);
     if (act === 'public') return;
     if (request.who === null) return askToSignIn(request, reply);
     if (!request.who.may(act))
@@ -43,11 +48,12 @@ export function guardRoutes(web: Web, deps: WebDeps): void {
         'Ask somebody whose role allows it, or an admin for another role.',
       );
   });
-  web.addHook('preHandler', async (request) => {
+  web.addHook('preHandler', async (request, reply) => {
     const { act, checksCsrf } = request.routeOptions.config;
-    if (act === undefined || checksCsrf === true || !UNSAFE.has(request.method)) return;
+    if (act === undefined || !UNSAFE.has(request.method)) return;
     const csrf = request.who?.csrf ?? null;
-    if (csrf !== null) requireCsrf(csrf, csrfOf(request));
+    if (csrf !== null && checksCsrf !== true) requireCsrf(csrf, csrfOf(request));
+    await requireFactor({ request, reply }, deps);
   });
 }
 
@@ -94,7 +100,21 @@ async function whoAsks(request: FastifyRequest, deps: WebDeps): Promise<FastifyR
     name: `key ${key.name} of ${key.createdBy}`,
     role: key.role,
     csrf: null,
+    proof: null,
     may: (act) => mayKey(key.role, act),
+  };
+}
+
+/** Throws a Problem (429) for a key that asks more often than it may. */
+function openKeyLimit({ app, limits }: WebDeps): (key: string, reply: FastifyReply) => void {
+  const { keyRequestsPerMinuteMax: most } = { ...WEB_LIMITS, ...limits };
+  const waitOf = openKeyRate(app.clock, most);
+  return (key, reply) => {
+    const ms = waitOf(key);
+    if (ms === 0) return;
+    const seconds = Math.ceil(ms / 1000);
+    reply.header('retry-after', String(seconds));
+    throw new Problem(429, `This key may send ${most} requests a minute.`, `Try again in ${seconds} seconds.`);
   };
 }
 

@@ -15,6 +15,8 @@ export interface WebLimits {
   /** A file comes at least at this rate. */
   readonly fileBytesMin: number;
   readonly fileBytesWithinMs: number;
+  /** Of one key, at one process. */
+  readonly keyRequestsPerMinuteMax: number;
 }
 
 export const WEB_LIMITS: WebLimits = {
@@ -27,4 +29,5 @@ export const WEB_LIMITS: WebLimits = {
   bodyMsMax: 10_000,
   fileBytesMin: 16 * 1024,
   fileBytesWithinMs: 30_000,
+  keyRequestsPerMinuteMax: 600,
 };

@@ -72,7 +72,7 @@ function refusedForm(error: unknown, { id, url, body, params }: FastifyRequest, 
   const texts = Object.entries(isRecord(body) ? body : {}).flatMap(([name, value]) =>
     typeof value === 'string' && !mayHavePassword(value) ? [[name, value] as const] : [],
   );
-  const { csrf: _csrf, form = '', ...typed } = Object.fromEntries(texts);
+  const { csrf: _csrf, code: _code, form = '', ...typed } = Object.fromEntries(texts);
   const wrong = Object.keys(problem.fields);
   // A form names its fields in the order of its page; what was not chosen is not named.
   const order = texts.map(([name]) => name);

@@ -41,6 +41,8 @@ export interface Person {
   readonly role: Role;
   /** What forms repeat, so that no other site can send them; null for a program that brings a key. */
   readonly csrf: string | null;
+  /** When they last proved who they are, and whether by a second factor; null for a program. */
+  readonly proof: { readonly at: number; readonly hasFactor: boolean } | null;
   readonly may: (act: Act) => boolean;
 }
 
@@ -79,6 +81,8 @@ declare module 'fastify' {
     readonly page?: string;
     /** Its form comes in parts, and the handler checks the token of the form itself, before the file. */
     readonly checksCsrf?: boolean;
+    /** It changes how its user signs in: whoever proved who they are longer ago than five minutes does so again. */
+    readonly provesAnew?: boolean;
     /** Asked for by a page without anybody at work: it keeps no session from being idle. */
     readonly looksByItself?: boolean;
   }

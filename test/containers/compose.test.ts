@@ -273,7 +273,8 @@ function credentialFiles(): Record<string, string> {
   const credentials = files.map(([name, path]) => {
     const file = join(dir, path.replace('/credential/', ''));
     const redisUrl = 'redis://payrun:secret@redis:6379';
-    writeFileSync(file, name === 'REDIS_URL_FILE' ? redisUrl : path.replace('/credential/', 'of '));
+    const secret = name === 'REDIS_URL_FILE' ? redisUrl : path.replace('/credential/', 'of ');
+    writeFileSync(file, secret, { mode: 0o600 });
     return [name, file] as const;
   });
   return Object.fromEntries([...credentials, ['PAYRUN_CONFIG', settings] as const]);

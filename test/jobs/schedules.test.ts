@@ -34,7 +34,8 @@ beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   const jobs = openQueues(connection, `${desk.prefix}:bull`);
   onTestFinished(() => jobs.close());
-  deps = { app: { ledger: desk.ledger, jobs, log: silentLog } } as unknown as JobDeps;
+  const config = { inbox: { allowed: { folders: ['/srv'], hosts: [] } } };
+  deps = { app: { ledger: desk.ledger, jobs, log: silentLog, config } } as unknown as JobDeps;
 });
 
 const set = (name: string, act: Act = DAILY.act) => setSchedule(desk, { ...DAILY, act }, { name, actor: 'anna' });
@@ -127,5 +128,14 @@ describe('what is done for a schedule', () => {
     await doScheduled(deps, { name: 'morning', planned }, acts);
     expect(done).toEqual(expected);
     expect(await desk.ledger.schedules.open()).toEqual([]);
+  });
+
+  test('is nothing for an inbox that may not lie where it does, however its schedule came there', async () => {
+    done.length = 0;
+    await set('morning', { kind: 'inbox', dir: '/etc' });
+    const planned = await plan('morning');
+    await sweepSchedules(deps);
+    await doScheduled(deps, { name: 'morning', planned }, acts);
+    expect(done).toEqual([]);
   });
 });

@@ -16,6 +16,7 @@ const ANNA: StoredUser = {
   addedBy: 'ops',
   addedAt: 1,
   vouched: null,
+  factor: null,
 };
 const ADDED = { actor: 'ops', action: 'user.added', target: 'user Anna', details: { role: 'admin' } };
 
@@ -72,8 +73,13 @@ test('the same call again, whose reply was lost, changes nothing and answers as 
   const { people } = rig.ledger;
   await people.change(changeOf());
   const [first = '', line = ''] = await entries();
-  const args = ['1', first.slice(0, 64), line, '0', ...Object.entries(userField(ANNA)).flat()];
+  const key = rig.key.replace(/:audit$/, ':people');
+  const call = (await rig.redis.hget(key, 'last-call')) ?? '';
+  const args = ['1', first.slice(0, 64), line, '0', call, ...Object.entries(userField(ANNA)).flat()];
   expect(await rig.redis.eval(CHANGE_PEOPLE, 1, rig.key.replace(/:audit$/, ''), ...args)).toBe('made');
+  // Another call that makes the very same change at the same moment is told that somebody was faster.
+  const other = args.with(4, 'another call');
+  expect(await rig.redis.eval(CHANGE_PEOPLE, 1, rig.key.replace(/:audit$/, ''), ...other)).toBe('changed');
   expect(await people.read()).toMatchObject({ version: 1, users: [ANNA] });
   expect(await entries()).toHaveLength(2);
 });
@@ -111,7 +117,7 @@ test('changes and other entries at once all find their place in the chain', asyn
 
 test('users are found by any spelling of their name; a removed field is gone', async () => {
   const { people } = rig.ledger;
-  const proposal = { target: 'user Cleo', what: 'add as maker', by: 'Anna', at: 1 };
+  const proposal = { target: 'user Cleo', what: 'add as maker', by: 'Anna', at: 1, hashes: { password: 'h' } };
   await people.change(changeOf({ fields: { ...userField(ANNA), ...proposalField(proposal) } }));
   expect(await people.user(' ANNA ')).toEqual(ANNA);
   expect(await people.user('cleo')).toBeUndefined();

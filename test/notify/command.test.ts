@@ -96,7 +96,7 @@ describe('payrun notifications', () => {
 
   test('shows what is configured, also what was told nothing yet', async () => {
     const [config, secret] = [join(folder, 'config.json'), join(folder, 'secret')];
-    writeFileSync(secret, SECRET);
+    writeFileSync(secret, SECRET, { mode: 0o600 });
     writeFileSync(
       config,
       JSON.stringify({ webhooks: [{ name: 'new', url: 'https://hooks.example/', secretFile: secret }] }),

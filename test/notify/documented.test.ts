@@ -15,7 +15,7 @@ import { SECRET } from './notify-desk.ts';
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/notifications.md'), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'payrun-receiver-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
+writeFileSync(join(folder, 'secret'), `${SECRET}\n`, { mode: 0o600 });
 
 function blocks(language: string): string[] {
   return [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text]) => text ?? '');
@@ -72,7 +72,7 @@ describe('the page', () => {
   test('shows settings that are read', () => {
     const json = JSON.parse(blocks('json')[0] ?? '') as Record<string, unknown>;
     for (const name of ['erp.secret', 'chat.new', 'chat.old', 'smtp.password'])
-      writeFileSync(join(folder, name), SECRET);
+      writeFileSync(join(folder, name), SECRET, { mode: 0o600 });
     expect(z.strictObject(notifyParts({ folder })).safeParse(json).error).toBeUndefined();
   });
 

@@ -15,7 +15,7 @@ for (const [name, text] of [
   ['empty', '\n'],
   ['password', 'pass\n'],
 ] as const) {
-  writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, name), text, { mode: 0o600 });
 }
 
 const parse = (json: unknown, httpHost?: string) => z.strictObject(notifyParts({ folder, httpHost })).safeParse(json);

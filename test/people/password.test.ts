@@ -127,3 +127,20 @@ test('of a thousand at once all but a few are told to come again, and nothing is
   expect(answers.filter((answer) => answer === 'busy')).toHaveLength(982);
   expect(await passwords.verify('correct horse', hash)).toBe(true);
 });
+
+test('a thousand strangers at once keep no known device waiting: it is looked at next, and never told to come again', async () => {
+  const passwords = openPasswords(systemRandom, CHEAP);
+  const hash = await passwords.hash('correct horse');
+  const order: string[] = [];
+  const ask = async (row: 'known' | 'strangers') => {
+    const answer = await passwords.verify('correct horse', hash, row);
+    if (answer !== 'busy') order.push(row);
+    return answer;
+  };
+  const strangers = Array.from({ length: 1000 }, () => ask('strangers'));
+  expect(await Promise.all([ask('known'), ask('known')])).toEqual([true, true]);
+  await Promise.all(strangers);
+  // Two were being looked at already.
+  expect(order.lastIndexOf('known')).toBeLessThanOrEqual(3);
+  expect(order).toHaveLength(20);
+});

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { endSession, endSessionsOf, findSession, renewSession, startSession } from '../../src/people/sessions.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  endOtherSessions,
+  endOwnSession,
+  endSession,
+  endSessionsOf,
+  findSession,
+  ownSessions,
+  renewSession,
+  startSession,
+} from '../../src/people/sessions.ts';
 import { resetUser } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { addWithPassword, type PeopleRig, peopleRig } from './people-rig.ts';
@@ -34,6 +43,7 @@ test('a session is its user, with the role of this moment, and a token of its ow
     csrf: expect.stringMatching(/^[\w-]{43}$/),
     createdAt: now,
     reauthAt: now,
+    hasFactor: false,
   });
   const other = await findSession(rig, await startSession(rig, 'anna'));
   expect(other?.csrf).not.toBe(session?.csrf);
@@ -137,4 +147,69 @@ test('of two that renew a session at once one is too late', async () => {
 test('nobody has a session who is no user', async () => {
   await expect(startSession(rig, 'nobody')).rejects.toThrow('a user that there is not');
   rig.pass(HOUR_MS);
+});
+
+const place = (ip: string) => ({ ip, browser: 'Firefox on Linux' });
+
+describe('own sessions', () => {
+  test('are seen with where they began and when they were used last, the latest first, and nobody else’s', async () => {
+    await addWithPassword(rig, 'bob', 'maker');
+    const createdAt = rig.clock.now();
+    const id = await startSession(rig, 'anna', place('192.0.2.1'));
+    await startSession(rig, 'bob', place('192.0.2.9'));
+    rig.pass(MINUTE_MS);
+    const other = await startSession(rig, 'anna', place('192.0.2.2'));
+    expect(await ownSessions(rig, id)).toMatchObject([
+      { ...place('192.0.2.2'), createdAt: createdAt + MINUTE_MS, isThis: false },
+      { ...place('192.0.2.1'), createdAt, seenAt: createdAt, isThis: true },
+    ]);
+    rig.pass(MINUTE_MS);
+    await findSession(rig, id);
+    expect((await ownSessions(rig, id)).map(({ isThis }) => isThis)).toEqual([true, false]);
+    await endSession(rig, other);
+    expect(await ownSessions(rig, id)).toHaveLength(1);
+    rig.pass(15 * MINUTE_MS);
+    expect(await ownSessions(rig, id)).toEqual([]);
+  });
+
+  test('are ended one by one, which is on the audit log; somebody else’s is not', async () => {
+    await addWithPassword(rig, 'bob', 'maker');
+    const id = await startSession(rig, 'anna', place('192.0.2.1'));
+    const lost = await startSession(rig, 'anna', place('192.0.2.2'));
+    const ofBob = await startSession(rig, 'bob', place('192.0.2.9'));
+    const [label = ''] = (await ownSessions(rig, id)).filter(({ isThis }) => !isThis).map((one) => one.label);
+    const [labelOfBob = ''] = (await ownSessions(rig, ofBob)).map((one) => one.label);
+    const by = { id, actor: 'anna', ip: '192.0.2.1' };
+    expect(await endOwnSession(rig, { ...by, label: labelOfBob })).toBe(false);
+    expect(await endOwnSession(rig, { ...by, label })).toBe(true);
+    expect(await endOwnSession(rig, { ...by, label })).toBe(false);
+    const found = [await findSession(rig, id), await findSession(rig, lost), await findSession(rig, ofBob)];
+    expect(found.map((one) => one?.name)).toEqual(['anna', undefined, 'bob']);
+    const details = { session: label, begunFrom: '192.0.2.2', ip: '192.0.2.1' };
+    expect(await rig.acts('user.session-ended')).toEqual([
+      { actor: 'anna', action: 'user.session-ended', target: 'user anna', details },
+    ]);
+  });
+
+  test('are ended all but the one that asks, which goes on under another id and no longer than before', async () => {
+    const createdAt = rig.clock.now();
+    const id = await startSession(rig, 'anna', place('192.0.2.1'));
+    const lost = await startSession(rig, 'anna', place('192.0.2.2'));
+    rig.pass(MINUTE_MS);
+    const kept = (await endOtherSessions(rig, { id, actor: 'anna' })) ?? '';
+    expect([await findSession(rig, id), await findSession(rig, lost)]).toEqual([undefined, undefined]);
+    expect(await findSession(rig, kept)).toMatchObject({ name: 'anna', createdAt });
+    expect(await ownSessions(rig, kept)).toMatchObject([{ ...place('192.0.2.1'), isThis: true }]);
+    expect(await rig.acts('user.sessions-ended')).toMatchObject([{ actor: 'anna', target: 'user anna' }]);
+    expect(await endOtherSessions(rig, { id: lost, actor: 'anna' })).toBeUndefined();
+  });
+
+  test('are 50 at most: whoever begins more ends the oldest', async () => {
+    const oldest = await startSession(rig, 'anna');
+    rig.pass(1);
+    const others: string[] = [];
+    for (let count = 0; count < 50; count++) others.push(await startSession(rig, 'anna'));
+    expect(await findSession(rig, oldest)).toBeUndefined();
+    expect(await ownSessions(rig, others[0] ?? '')).toHaveLength(50);
+  });
 });

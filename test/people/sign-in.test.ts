@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findSession, startSession } from '../../src/people/sessions.ts';
-import { changePassword, signIn } from '../../src/people/sign-in.ts';
+import { changePassword, knowDevice, signIn } from '../../src/people/sign-in.ts';
 import { addressGroup } from '../../src/people/tries.ts';
 import { disableUser } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -262,4 +262,43 @@ test.each([
   ['no address', 'no address'],
 ])('the address %s counts as %s', (ip, group) => {
   expect(addressGroup(ip)).toBe(group);
+});
+
+const known = async (name: string) => (await knowDevice(rig, { name, device: undefined })).device;
+
+describe('a device that signed in before', () => {
+  test('is let in however many wrong tries came from its address and with its name', async () => {
+    await addWithPassword(rig, 'anna', 'admin');
+    const device = await known('anna');
+    for (let index = 0; index < 31; index++) await signIn(rig, { name: `user ${index}`, password: 'x', ip: IP });
+    await guess('anna', 31, (index) => `198.51.100.${index}`);
+    expect(await enter('anna')).toMatchObject({ kind: 'wait' });
+    const credentials = { name: 'Anna', password: PASSWORD, ip: IP };
+    expect(await signIn(rig, { ...credentials, device })).toMatchObject({ kind: 'in' });
+  });
+
+  test('is known for its own account alone, for 30 days, and only by what it was given', async () => {
+    await addWithPassword(rig, 'anna', 'admin');
+    await addWithPassword(rig, 'bob', 'maker');
+    const device = await known('bob');
+    const key = (await rig.redis.keys(`${rig.prefix}:sign-in:known:*`)).map(async (one) => await rig.redis.pttl(one));
+    expect(Math.max(...(await Promise.all(key)))).toBeLessThanOrEqual(30 * DAY_MS);
+    await guess('anna', 6);
+    for (const one of [device, 'A'.repeat(43), '', 'x'.repeat(5000)]) {
+      expect(await signIn(rig, { name: 'anna', password: PASSWORD, ip: IP, device: one })).toMatchObject({
+        kind: 'wait',
+      });
+    }
+    expect((await rig.redis.keys(`${rig.prefix}*`)).join()).not.toContain(device);
+    expect((await knowDevice(rig, { name: 'bob', device })).device).toBe(device);
+    expect((await knowDevice(rig, { name: 'bob', device: 'short' })).device).toMatch(/^[\w-]{43}$/);
+  });
+
+  test('waits after five wrong tries of its own', async () => {
+    await addWithPassword(rig, 'anna', 'admin');
+    const device = await known('anna');
+    const wrong = { name: 'anna', password: 'wrong', ip: IP, device };
+    for (let tries = 0; tries < 6; tries++) expect((await signIn(rig, wrong)).kind).toBe('refused');
+    expect(await signIn(rig, { ...wrong, password: PASSWORD })).toEqual({ kind: 'wait', ms: 1000 });
+  });
 });

@@ -60,6 +60,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'POST /users/:name/role': 'users',
   'POST /users/:name/enable': 'users',
   'POST /users/:name/reset': 'users',
+  'DELETE /users/:name/second-factor': 'users',
   'POST /users/:name/disable': 'users',
   'GET /keys': 'users',
   'POST /keys': 'users',

@@ -6,6 +6,7 @@ import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
+import { userField } from '../../src/ledger/people.ts';
 import { summaryJson } from '../../src/report/document.ts';
 import { documentOf } from '../../src/runs/document.ts';
 import { finishRun } from '../../src/runs/finish.ts';
@@ -63,6 +64,16 @@ async function openRig(options: Parameters<typeof openApiRig>[1] = {}) {
 }
 
 const csv = (body: unknown, headers = {}) => ({ body, headers: { 'content-type': 'text/csv', ...headers } });
+
+/** As if they had set one up. */
+async function giveFactor({ ledger, clock }: App, name: string): Promise<void> {
+  const { version, users } = await ledger.people.read();
+  const user = users.find((one) => one.name === name);
+  if (user === undefined) throw new Error(`there is no ${name}`);
+  const factor = { secret: 'A'.repeat(32), recovery: [], since: clock.now() };
+  const act = { actor: name, action: 'user.second-factor-added', target: `user ${name}`, details: {} };
+  await ledger.people.change({ version, act, fields: userField({ ...user, factor }) });
+}
 
 describe('each operation answers as the served document says', () => {
   test('for a file that is checked, previewed and handed in', async () => {
@@ -407,12 +418,13 @@ describe('each operation answers as the served document says', () => {
   });
 
   test('for people and keys', async () => {
-    const { person } = await openRig();
+    const { app, person } = await openRig();
     const [ada, eve] = [await person('ada', 'admin'), await person('eve', 'admin')];
     const body = { name: 'Fred Field', role: 'maker' };
-    expect((await ada.call('POST', '/users', { body })).json).toEqual({ kind: 'proposed', user: null, secret: null });
+    const proposed = { kind: 'proposed', user: null, secret: expect.any(String) };
+    expect((await ada.call('POST', '/users', { body })).json).toEqual(proposed);
     const added = await eve.call('POST', '/users', { body });
-    expect(added.json).toMatchObject({ kind: 'done', user: { name: 'Fred Field' }, secret: expect.any(String) });
+    expect(added.json).toMatchObject({ kind: 'done', user: { name: 'Fred Field' }, secret: null });
     const fred = '/users/Fred%20Field';
     for (const [step, asked] of [
       ['role', { body: { role: 'checker' } }],
@@ -427,14 +439,18 @@ describe('each operation answers as the served document says', () => {
       user: { isDisabled: false },
       secret: null,
     });
+    await giveFactor(app, 'Fred Field');
+    const removal = `${fred}/second-factor`;
+    expect((await ada.call('DELETE', removal)).json).toMatchObject({ kind: 'proposed' });
+    expect((await eve.call('DELETE', removal)).json).toMatchObject({ kind: 'done', user: { hasFactor: false } });
+    expect((await ada.call('DELETE', removal)).status).toBe(409);
     expect((await ada.call('POST', '/users/nobody/reset')).status).toBe(404);
     expect((await ada.call('GET', '/users')).text).toContain('"Fred Field"');
 
     const key = { name: 'accounting', role: 'maker', for: '365d' };
-    expect((await ada.call('POST', '/keys', { body: key })).json).toMatchObject({ kind: 'proposed' });
-    expect((await eve.call('POST', '/keys', { body: key })).json).toMatchObject({
-      bearer: expect.stringMatching(/^pr_/),
-    });
+    const bearer = expect.stringMatching(/^pr_/);
+    expect((await ada.call('POST', '/keys', { body: key })).json).toMatchObject({ kind: 'proposed', bearer });
+    expect((await eve.call('POST', '/keys', { body: key })).json).toMatchObject({ kind: 'done', bearer: null });
     expect((await ada.call('GET', '/keys')).json).toMatchObject([{ name: 'accounting', lastUsedAt: null }]);
     const reset = { target: 'user Fred Field', what: 'reset' };
     await ada.call('POST', `${fred}/reset`);

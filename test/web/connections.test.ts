@@ -12,7 +12,7 @@ import type { Person } from '../../src/web/web.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 60_000 };
-const ANNA: Person = { name: 'anna', role: 'maker', csrf: null, may: (act) => act === 'submit' };
+const ANNA: Person = { name: 'anna', role: 'maker', csrf: null, proof: null, may: (act) => act === 'submit' };
 const SIGNED_IN = { 'x-who': 'anna' };
 
 async function refuse(): Promise<never> {

@@ -75,7 +75,7 @@ async function addNaughtyPeople({ ledger }: App, at: number, text: string): Prom
     version,
     act,
     fields: {
-      ...userField({ ...user, addedBy: text, addedAt: 1, vouched: null }),
+      ...userField({ ...user, addedBy: text, addedAt: 1, vouched: null, factor: null }),
       ...keyField({ ...key, createdAt: 1, expiresAt: null }),
     },
   });

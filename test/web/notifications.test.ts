@@ -45,7 +45,7 @@ describe('the page of notifications', () => {
 
   test('shows each endpoint, what waits for it, and what was given up with the reason', async () => {
     const env = await configured({ webhooks: [{ name: 'books', url: 'https://books.example.com', secretFile: 's' }] });
-    writeFileSync(join(dirname(env['PAYRUN_CONFIG'] ?? ''), 's'), 'a secret of this test');
+    writeFileSync(join(dirname(env['PAYRUN_CONFIG'] ?? ''), 's'), 'a secret of this test', { mode: 0o600 });
     const { app, person } = await openWebRig(server.url, { env });
     await giveUp(app, { id: 'n-1', endpoint: '<b>old</b>', reason: '"><img src=x> 500' });
     const { text } = await (await person('vera', 'viewer')).get(PAGE);

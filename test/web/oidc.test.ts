@@ -133,10 +133,10 @@ type Rig = Awaited<ReturnType<typeof openOidcRig>>;
 async function addKnown({ app }: Rig, name: string): Promise<string> {
   const deps = { ...app, passwords: openPasswords(app.random, { N: 2 ** 8, r: 8, p: 1 }) };
   await addUser(deps, { name: 'root', role: 'admin', actor: 'test' });
-  await addUser(deps, { name, role: 'checker', actor: 'one test' });
-  const added = await addUser(deps, { name, role: 'checker', actor: 'another test' });
-  if (!('secret' in added)) throw new Error('not added');
-  return added.secret;
+  const proposed = await addUser(deps, { name, role: 'checker', actor: 'one test' });
+  await addUser(deps, { name, role: 'checker', actor: 'another test' });
+  if (!('secret' in proposed)) throw new Error('not proposed');
+  return proposed.secret;
 }
 
 async function actions({ app }: Rig, target: string): Promise<string[]> {
@@ -431,8 +431,8 @@ describe('the settings', () => {
   function read(oidc: object) {
     const folder = mkdtempSync(join(tmpdir(), 'payrun-oidc-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
-    writeFileSync(join(folder, 'empty'), '\n');
+    writeFileSync(join(folder, 'secret'), `${SECRET}\n`, { mode: 0o600 });
+    writeFileSync(join(folder, 'empty'), '\n', { mode: 0o600 });
     return webSetting(folder).safeParse({ oidc });
   }
 

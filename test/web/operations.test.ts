@@ -43,9 +43,8 @@ function queuesOf({ config }: Pick<App, 'config'>, socket = server.socket): JobQ
 async function keyOf(app: App, role: KeyRole): Promise<Record<string, string>> {
   const by = { name: `a ${role}`.replace(' ', '-'), role };
   const first = await createKey(app, { ...by, actor: 'one' });
-  const made = first.kind === 'done' ? first : await createKey(app, { ...by, actor: 'two' });
-  if (made.kind !== 'done') throw new Error('no key could be made');
-  return { authorization: `Bearer ${made.bearer}` };
+  if (first.kind === 'proposed') await createKey(app, { ...by, actor: 'two' });
+  return { authorization: `Bearer ${first.bearer}` };
 }
 
 /** The value of a figure, by its name and labels as Prometheus writes them. */

@@ -255,6 +255,18 @@ const BUTTONS: readonly Route[] = [
   'POST /users/reset',
   'POST /keys/revoke',
   'POST /proposals/withdraw',
+  'POST /users/factor',
+  'POST /sessions/end',
+  'POST /sessions/end-others',
+];
+
+/** They stand on a page only for whoever has a second factor, or sets one up: test/web/second-factor.test.ts. */
+const OF_FACTORS: readonly Route[] = [
+  'POST /second-factor',
+  'POST /second-factor/begin',
+  'POST /second-factor/prove',
+  'POST /second-factor/recovery',
+  'POST /sign-in/second-factor',
 ];
 
 /** A run that is paid with payouts to decide, one that is paused, and one that is over; and ada, who is the only admin. */
@@ -499,13 +511,15 @@ test('what was done before is not told again beside what is refused', async () =
 test('each form of the pages has its case here, or has nothing to fill in', async () => {
   const { web } = await openWholeSite(server);
   const forms = pageRoutes(web).filter((route) => route.startsWith('POST ') && !route.includes('/admin/queues'));
-  expect([...new Set(CASES.map(({ route }) => route)), ...BUTTONS].toSorted()).toEqual(forms.toSorted());
+  expect([...new Set(CASES.map(({ route }) => route)), ...BUTTONS, ...OF_FACTORS].toSorted()).toEqual(forms.toSorted());
 });
 
 test('no page has a field in a form that is said to have none', async () => {
   const { web, ada } = await openSite();
   const paths = [...new Set(CASES.map(({ page }) => page)), '/runs', '/to-settle', '/inbox', '/notifications', RUN];
-  const buttons = BUTTONS.map((route) => new RegExp(`^${route.slice(5).replaceAll(/:\w+/g, '[^/]+')}$`));
+  const buttons = [...BUTTONS, 'POST /second-factor/begin'].map(
+    (route) => new RegExp(`^${route.slice(5).replaceAll(/:\w+/g, '[^/]+')}$`),
+  );
   let seen = 0;
   for (const path of paths.filter((one) => one !== '/sign-in')) {
     for (const { action, fields } of formsOf((await ada.get(path)).text)) {

@@ -308,6 +308,13 @@ describe('a report', () => {
       { details: { what: 'summary' } },
     ]);
     expect((await anna.get(`/runs/${run}/report?format=exe`)).status).toBe(400);
+    // The same person takes the same again, however often; somebody else is noted.
+    for (let count = 0; count < 20; count++) await anna.get(`/runs/${run}/report?format=csv`);
+    await (await person('vera', 'viewer')).get(`/runs/${run}/report?format=csv`);
+    const noted = (await audited(app, 'report.downloaded')).slice(3);
+    expect(noted).toMatchObject([{ actor: 'vera', details: { what: 'csv' } }]);
+    const turns = await server.redis.keys(`${app.config.prefix}:turn:download:*`);
+    for (const turn of turns) expect(await server.redis.pttl(turn)).toBeLessThanOrEqual(60 * 60_000);
   });
 
   test('that was written is given out only as it was written', async () => {

@@ -32,10 +32,10 @@ const enter = (one: Visitor, name: string, { password = PASSWORD, next = '/runs'
 /** Adds somebody who has only a one-time secret. */
 async function addWithSecret({ app }: Rig, name: string): Promise<string> {
   const deps = { ...app, passwords: openPasswords(app.random, { N: 2 ** 8, r: 8, p: 1 }) };
-  await addUser(deps, { name, role: 'maker', actor: 'one test' });
-  const added = await addUser(deps, { name, role: 'maker', actor: 'another test' });
-  if (!('secret' in added)) throw new Error('not added');
-  return added.secret;
+  const proposed = await addUser(deps, { name, role: 'maker', actor: 'one test' });
+  await addUser(deps, { name, role: 'maker', actor: 'another test' });
+  if (!('secret' in proposed)) throw new Error('not proposed');
+  return proposed.secret;
 }
 
 /** As a proxy of ours passes on what came from an address. */
@@ -52,8 +52,11 @@ describe('signing in', () => {
     const one = visitor();
     const answer = await enter(one, 'anna');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/runs']);
-    const [cookie = '', ...others] = answer.headers.getSetCookie();
+    const [cookie = '', device = '', ...others] = answer.headers.getSetCookie();
     expect(others).toEqual([]);
+    expect(device).toMatch(
+      /^__Host-payrun-device=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
     expect(cookie).toMatch(/^__Host-payrun=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
     expect(await isIn(one)).toBe(true);
   });

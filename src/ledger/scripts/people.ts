@@ -2,32 +2,26 @@ import { LUA_KEYS } from '../keys.ts';
 
 /**
  * Changes what is known of people and writes the entry of the audit log that tells of it: both or neither. A second run of
- * the same call, whose first reply was lost, finds its entry and its fields and changes nothing; another call that came at
- * the same moment may have the same entry, but not the same fields.
+ * the same call, whose first reply was lost, finds its entry and its name and changes nothing; another call that came at
+ * the same moment may have the same entry and the same fields, but not the same name.
  *
  * KEYS[1] prefix
  * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line; ARGV[4] version of the
- * people as the caller saw them; ARGV[5...] fields and their values, '' to remove one
+ * people as the caller saw them; ARGV[5] name of the call; ARGV[6...] fields and their values, '' to remove one
  * Returns 'made' | 'changed' when the people are others by now | 'moved' when the log ends elsewhere by now.
  *
  * Invariant: there is no change of people without its entry, and none that was decided on what is no more.
  */
 export const CHANGE_PEOPLE = `${LUA_KEYS}
-local function isMade()
-  if redis.call('LINDEX', AUDIT, ARGV[1]) ~= ARGV[3] then return false end
-  for i = 5, #ARGV, 2 do
-    if (redis.call('HGET', PEOPLE, ARGV[i]) or '') ~= ARGV[i + 1] then return false end
-  end
-  return true
-end
-
 local last = redis.call('LINDEX', AUDIT, -1)
-if isMade() then return 'made' end
+local isNoted = redis.call('LINDEX', AUDIT, ARGV[1]) == ARGV[3]
+if isNoted and redis.call('HGET', PEOPLE, 'last-call') == ARGV[5] then return 'made' end
 if (redis.call('HGET', PEOPLE, 'version') or '0') ~= ARGV[4] then return 'changed' end
 if redis.call('LLEN', AUDIT) ~= tonumber(ARGV[1]) or (last and string.sub(last, 1, 64) ~= ARGV[2]) then return 'moved' end
 redis.call('RPUSH', AUDIT, ARGV[3])
 redis.call('HINCRBY', PEOPLE, 'version', 1)
-for i = 5, #ARGV, 2 do
+redis.call('HSET', PEOPLE, 'last-call', ARGV[5])
+for i = 6, #ARGV, 2 do
   if ARGV[i + 1] == '' then redis.call('HDEL', PEOPLE, ARGV[i])
   else redis.call('HSET', PEOPLE, ARGV[i], ARGV[i + 1]) end
 end
@@ -39,27 +33,25 @@ return 'made'
  * same time are as many as tries one after another.
  *
  * KEYS[1] prefix
- * ARGV[1] time; ARGV[2] ms for which tries are remembered; then three times what is counted (the account from the address,
- * the address, the account), how many tries are free, and the most ms to wait: from the first that is not free on it is
- * 1 s, and twice as long for each one more
+ * ARGV[1] time; ARGV[2] ms for which tries are remembered; then three times for each thing that is counted: its hash, how
+ * many tries are free, and the most ms to wait: from the first that is not free on it is 1 s, and twice as long for each
+ * one more
  * Returns ms to wait, 0 when the try was taken.
  *
- * Invariant: whoever signed in from an address lately does not wait for what others try with the account.
+ * Invariant: a try that has to wait is not counted.
  */
 export const TAKE_TRY = `${LUA_KEYS}
 local at, wait = tonumber(ARGV[1]), 0
-local isKnown = redis.call('EXISTS', signInKey('known:' .. ARGV[3])) == 1
-local count = isKnown and 2 or 3
-for i = 0, count - 1 do
-  local till = tonumber(redis.call('HGET', signInKey(ARGV[3 + 3 * i]), 'till') or '0')
-  wait = math.max(wait, math.min(till - at, tonumber(ARGV[5 + 3 * i])))
+for i = 3, #ARGV, 3 do
+  local till = tonumber(redis.call('HGET', signInKey(ARGV[i]), 'till') or '0')
+  wait = math.max(wait, math.min(till - at, tonumber(ARGV[i + 2])))
 end
 if wait > 0 then return wait end
-for i = 0, count - 1 do
-  local key = signInKey(ARGV[3 + 3 * i])
-  local over = redis.call('HINCRBY', key, 'tries', 1) - tonumber(ARGV[4 + 3 * i])
+for i = 3, #ARGV, 3 do
+  local key = signInKey(ARGV[i])
+  local over = redis.call('HINCRBY', key, 'tries', 1) - tonumber(ARGV[i + 1])
   if over > 0 then
-    local pause = math.min(tonumber(ARGV[5 + 3 * i]), 1000 * 2 ^ (over - 1))
+    local pause = math.min(tonumber(ARGV[i + 2]), 1000 * 2 ^ (over - 1))
     redis.call('HSET', key, 'till', string.format('%.0f', at + pause))
   end
   redis.call('PEXPIRE', key, ARGV[2])
@@ -68,17 +60,16 @@ return 0
 `;
 
 /**
- * Takes back the last try, which was right, and remembers that the account signed in from the address.
+ * Takes back the last try, which was right, and all former ones by the first thing that is counted.
  *
- * KEYS[1] prefix; ARGV[1] ms for which it is remembered; ARGV[2...4] what was counted, as for TAKE_TRY
+ * KEYS[1] prefix; ARGV what was counted, as for TAKE_TRY
  */
 export const FORGIVE_TRY = `${LUA_KEYS}
-redis.call('DEL', signInKey(ARGV[2]))
-for i = 3, 4 do
+redis.call('DEL', signInKey(ARGV[1]))
+for i = 2, #ARGV do
   local key = signInKey(ARGV[i])
   if tonumber(redis.call('HGET', key, 'tries') or '0') > 0 then redis.call('HINCRBY', key, 'tries', -1) end
 end
-redis.call('SET', signInKey('known:' .. ARGV[2]), '1', 'PX', ARGV[1])
 return 1
 `;
 

@@ -25,7 +25,7 @@ const headers = z.looseObject({
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, 'must have 1 to 255 characters, all of them printable and none a blank')
     .optional()
-    .describe('Names this handing in: sent again with the same file and options, it comes to the same run'),
+    .describe('Names this handing in for 30 days: sent again with the same file and options, it comes to the same run'),
 });
 
 /** What becomes of a payout file: it is checked, previewed, or handed in. Nothing but the run is kept. */

@@ -8,7 +8,8 @@ import { FILE_TYPES } from './bodies.ts';
 import { documentNames } from './documents.ts';
 
 const DESCRIPTION = `What the pages of payrun do, for programs. A program brings a key: \`Authorization: Bearer KEY\`; a script of a page brings its
-session and \`X-CSRF-Token\`. Amounts are decimals with the currency's digits, times are RFC 3339 in UTC, what is absent is null.
+session and \`X-CSRF-Token\`, and where it is asked for a code of its user's second factor as \`X-Second-Factor\`. A key may send 600 requests a
+minute; then the answer is 429 with \`Retry-After\`. An \`Idempotency-Key\` is forgotten 30 days after it was first sent. Amounts are decimals with the currency's digits, times are RFC 3339 in UTC, what is absent is null.
 Whatever cannot be done is answered with a problem document (RFC 9457) that names the remedy.`;
 
 const PROBLEM = {

@@ -4,6 +4,7 @@ import { durationFrom } from '../../duration.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../people/keys.ts';
 import { KEY_ROLES, ROLES } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';
+import { removeFactor } from '../../people/second-factor.ts';
 import { addUser, changeRole, disableUser, enableUser, listUsers, resetUser, type User } from '../../people/users.ts';
 import { personName } from '../../people/words.ts';
 import { actorOf } from '../actor.ts';
@@ -19,6 +20,7 @@ const user = z.object({
   secretUntil: time.nullable().describe('Until when the one-time secret holds; null for whoever has a password'),
   addedBy: text,
   addedAt: time,
+  hasFactor: z.boolean().describe('Whether they have a second factor'),
 });
 const users = z.object({
   users: z.array(user),
@@ -33,7 +35,7 @@ const key = z.object({
   expiresAt: time.nullable(),
   lastUsedAt: time.nullable(),
 });
-/** `proposed`: another admin has to do the same. A secret is shown this once. */
+/** `proposed`: another admin has to do the same. A secret is shown this once, to whoever is the first to ask for it. */
 const changed = z.object({ kind: z.enum(['proposed', 'done']), user: user.nullable(), secret: text.nullable() });
 const made = z.object({ kind: z.enum(['proposed', 'done']), key: key.nullable(), bearer: text.nullable() });
 
@@ -81,6 +83,12 @@ function addUserOperations(api: Web, { app, passwords }: WebDeps): void {
     return changeShown(await resetUser(people, { name, ...byOf(who, ip) }));
   });
 
+  const factor = { summary: 'Take a lost second factor away; two admins', ...shared };
+  api.delete('/users/:name/second-factor', { config, schema: factor }, async ({ params, who, ip }) => {
+    const { name } = await requireUser(app, params.name);
+    return changeShown(await removeFactor(app, { name, ...byOf(who, ip) }));
+  });
+
   const disable = {
     summary: 'Keep a user out at once, or withdraw a proposal to add one',
     params: named,
@@ -108,7 +116,7 @@ function addKeyOperations(api: Web, { app }: WebDeps): void {
   api.post('/keys', { config, schema: make }, async ({ body: { for: lifeMs, ...asked }, who, ip }) => {
     const life = lifeMs === undefined ? {} : { lifeMs };
     const result = await createKey(app, { ...asked, ...life, ...byOf(who, ip) });
-    if (result.kind === 'proposed') return { kind: 'proposed', key: null, bearer: null } as const;
+    if (result.kind === 'proposed') return { kind: 'proposed', key: null, bearer: result.bearer } as const;
     return { kind: 'done', key: keyShown(result.key), bearer: result.bearer } as const;
   });
 
@@ -144,8 +152,9 @@ function noSuch(what: 'user' | 'key', name: string): Problem {
 type Change = Awaited<ReturnType<typeof resetUser>> | Awaited<ReturnType<typeof enableUser>>;
 
 function changeShown(change: Change): z.infer<typeof changed> {
-  if (change.kind === 'proposed') return { kind: 'proposed', user: null, secret: null };
-  return { kind: 'done', user: userShown(change.user), secret: 'secret' in change ? change.secret : null };
+  const secret = 'secret' in change ? change.secret : null;
+  if (change.kind === 'proposed') return { kind: 'proposed', user: null, secret };
+  return { kind: 'done', user: userShown(change.user), secret };
 }
 
 function userShown({ secretUntil, addedAt, ...rest }: User): z.infer<typeof user> {

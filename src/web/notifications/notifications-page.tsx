@@ -121,7 +121,7 @@ function letterRows({ name, deadLetters }: EndpointDocument, mayRetry: boolean) 
 function PutBack({ id, whom }: { id: string; whom: string }) {
   const question = `It waits again and is tried at once. ${TWICE}`;
   return (
-    <Confirm action="/notifications/retry" words="Put back" whom={whom} question={question}>
+    <Confirm action="/notifications/retry" name={`put back ${id}`} words="Put back" whom={whom} question={question}>
       <input type="hidden" name="id" value={id} />
     </Confirm>
   );

@@ -32,7 +32,7 @@ export function addNotificationPages(web: Web, deps: WebDeps): void {
     return await sendDownload(reply, { name: 'notifications', ending: 'csv', content: csvOf(deps) });
   });
 
-  web.post(`${PAGE}/retry`, { config: { act: 'settings' }, schema: fields }, async (request, reply) => {
+  web.post(`${PAGE}/retry`, { config: { act: 'settings', page: PAGE }, schema: fields }, async (request, reply) => {
     const { id } = readForm(retryForm, request.body);
     const count = await putBack(deps.app, { id, actor: actorOf(request) });
     if (id !== undefined && count === 0)

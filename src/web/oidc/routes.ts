@@ -68,8 +68,8 @@ async function letIn(
   const people = { ...deps.app, passwords: deps.passwords };
   const answer = await letInVouched(people, { ...claimed, issuer: oidc.issuer, ip: request.ip });
   if (answer.kind === 'refused') throw new Problem(403, REFUSED[answer.why], 'Ask an admin of payrun.');
-  await beginSession({ request, reply }, deps, answer.user.name);
-  return await goOn(reply, deps, ownPath(begun.next));
+  const whose = { name: answer.user.name, next: ownPath(begun.next) };
+  return await goOn(reply, deps, await beginSession({ request, reply }, deps, whose));
 }
 
 const REFUSED = {

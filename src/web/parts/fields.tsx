@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { escapeUnseen } from '../../intake/shown-value.ts';
 import { wordsForPages } from '../page-words.ts';
-import { OwnRefusalContext } from './form.tsx';
+import { OwnRefusalContext } from './refused-context.ts';
 
 interface Named {
   readonly name: string;

@@ -1,27 +1,7 @@
-import { type ComponentChildren, createContext } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { RefusedForm } from '../web.ts';
-
-/** The token of the session that a page is made for. */
-export const CsrfContext = createContext('');
-
-/** The form that was just refused, where the page is shown for that; it is one of the page, or was. */
-export const RefusedContext = createContext<RefusedForm | null>(null);
-
-/** The same within the form that it is. */
-export const OwnRefusalContext = createContext<RefusedForm | null>(null);
-
-interface FormPlace {
-  readonly action: string;
-  /** Tells it from others of the page that go to the same address. */
-  readonly name?: string | undefined;
-}
-
-/** What was refused of this very form; null for nothing. */
-export function useRefusal({ action, name = '' }: FormPlace): RefusedForm | null {
-  const refused = useContext(RefusedContext);
-  return refused !== null && refused.action === action && refused.form === name ? refused : null;
-}
+import { Field } from './fields.tsx';
+import { CsrfContext, type FormPlace, OwnRefusalContext, useRefusal } from './refused-context.ts';
 
 interface FormProps extends FormPlace {
   readonly children: ComponentChildren;
@@ -32,16 +12,23 @@ interface FormProps extends FormPlace {
 
 /**
  * A form that changes something; it repeats the token of its session, before anything else. One that was refused shows
- * again what was typed into its fields (fields.tsx), and beside them what is wrong.
+ * again what was typed into its fields (fields.tsx), and beside them what is wrong; where the second factor was missing, it
+ * has a field for that.
  */
 export function Form({ action, name, children, ...rest }: FormProps) {
   const csrf = useContext(CsrfContext);
   const refused = useRefusal({ action, name });
+  const asksFactor = refused?.problem.fields['code'] !== undefined;
   return (
     <form method="post" action={action} {...rest}>
       <input type="hidden" name="csrf" value={csrf} />
       {name === undefined ? null : <input type="hidden" name="form" value={name} />}
-      <OwnRefusalContext.Provider value={refused}>{children}</OwnRefusalContext.Provider>
+      <OwnRefusalContext.Provider value={refused}>
+        {asksFactor ? (
+          <Field label="Code of your second factor" name="code" secret autocomplete="one-time-code" />
+        ) : null}
+        {children}
+      </OwnRefusalContext.Provider>
     </form>
   );
 }

@@ -5,8 +5,8 @@ import { SANDBOX_NAME } from '../../config.ts';
 import type { Act } from '../../people/roles.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
-import { CsrfContext, RefusedContext } from './form.tsx';
 import { RefusalPart } from './refusal-part.tsx';
+import { CsrfContext, RefusedContext } from './refused-context.ts';
 
 interface Place {
   /** Whose money moves: the sandbox's, a test environment's, or real money. */
@@ -139,6 +139,8 @@ function Menu({ who, path }: { who: Person; path: string }) {
           {who.name} ({who.role})
         </span>
         <a href="/password">Password</a>
+        <a href="/second-factor">Second factor</a>
+        <a href="/sessions">Sessions</a>
         <button type="submit">Sign out</button>
       </form>
     </nav>

@@ -24,6 +24,7 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['newPassword', 'New password'],
   ['repeated', 'New password, once more'],
   ['password', 'Password'],
+  ['typed', 'Code'],
   ['cron', 'Cron'],
   ['act', 'What it does'],
   ['dir', 'Inbox'],
@@ -32,8 +33,8 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const CORRECT = 'Correct it and send it again.';
-/** What each form has beside its own fields: the token of its session, and which one it is of several. */
-const OF_ALL = new Set(['csrf', 'form']);
+/** What a form may have beside its own fields: the token of its session, which one it is of several, a second factor's code. */
+const OF_ALL = new Set(['csrf', 'form', 'code']);
 
 /**
  * The fields of a form as its schema says. Throws a Problem (422) that names the fields as their page does, and what is wrong

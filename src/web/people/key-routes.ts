@@ -55,12 +55,12 @@ export function addKeyPages(web: Web, deps: WebDeps): void {
     await becauseOf('name', () => requireName(name, 'key'));
     const life = count === undefined ? {} : { lifeMs: count * DAY_MS };
     const result = await createKey(app, { name, role, ...life, actor: actorOf(request), ip: request.ip });
-    if (result.kind === 'proposed') return await reply.redirect(LIST, 303);
-    const body = BearerPage({ name: result.key.name, bearer: result.bearer });
+    if (result.bearer === null) return await reply.redirect(LIST, 303);
+    const body = BearerPage({ name, bearer: result.bearer, isProposed: result.kind === 'proposed' });
     return await sendPage(reply, deps, { title: 'New key', body });
   });
 
-  web.post(`${LIST}/revoke`, { config, schema: fields }, async (request, reply) => {
+  web.post(`${LIST}/revoke`, { config: { ...config, page: LIST }, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
     await revokeKey(app, { name, actor: actorOf(request), ip: request.ip });
     return await reply.redirect(LIST, 303);

@@ -62,6 +62,7 @@ function Revoke({ name }: { name: string }) {
   return (
     <Confirm
       action="/keys/revoke"
+      name={`key ${name}`}
       words="Revoke"
       whom={name}
       question={`Whatever uses ${escapeUnseen(name)} is refused from now on. A new key may need two admins.`}

@@ -45,7 +45,7 @@ function Confirm({ proposal, viewer }: { proposal: Proposal; viewer: string }) {
   if (isSamePerson(proposal.by, viewer)) return <span>It waits for another person.</span>;
   if (act === undefined) return <span>To be confirmed on the command line.</span>;
   return (
-    <Form action={act.action}>
+    <Form action={act.action} name={`confirm ${proposal.target}`}>
       {Object.entries(act.fields).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
@@ -58,7 +58,7 @@ function Confirm({ proposal, viewer }: { proposal: Proposal; viewer: string }) {
 
 function Withdraw({ proposal: { target, what } }: { proposal: Proposal }) {
   return (
-    <Form action="/proposals/withdraw">
+    <Form action="/proposals/withdraw" name={`withdraw ${target}`}>
       <input type="hidden" name="target" value={target} />
       <input type="hidden" name="what" value={what} />
       <button type="submit" aria-label={`Withdraw for ${target}: ${what}`}>

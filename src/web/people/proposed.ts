@@ -1,5 +1,6 @@
 import type { Proposal } from '../../ledger/people.ts';
 import { KEY_ROLES, ROLES } from '../../people/roles.ts';
+import { REMOVE_FACTOR } from '../../people/second-factor.ts';
 
 /** A form of ours: where it goes, and what it says. */
 export interface SameAct {
@@ -22,6 +23,7 @@ export function sameAct({ target, what }: Proposal): SameAct | undefined {
 
 function sameUserAct(name: string, what: string): SameAct | undefined {
   if (what === 'enable' || what === 'reset') return { action: `/users/${what}`, fields: { name } };
+  if (what === REMOVE_FACTOR) return { action: '/users/factor', fields: { name } };
   const [, verb, word] = /^(add as|give the role) ([a-z]+)$/.exec(what) ?? [];
   const role = ROLES.find((one) => one === word);
   if (role === undefined) return undefined;

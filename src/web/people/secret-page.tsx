@@ -1,19 +1,24 @@
-import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/shown-value.ts';
-import type { WithSecret } from '../../people/users.ts';
+
+interface SecretProps {
+  readonly name: string;
+  readonly secret: string;
+  /** Whether another admin has to confirm before it is good for anything. */
+  readonly isProposed: boolean;
+}
 
 /** A one-time secret, shown this once: on the answer to the form, and nowhere else. */
-export function SecretPage({ user, secret }: Pick<WithSecret, 'user' | 'secret'>) {
-  const until = user.secretUntil === null ? '' : `, until ${rfc3339(user.secretUntil)}`;
+export function SecretPage({ name, secret, isProposed }: SecretProps) {
   return (
     <>
       <p>
-        Give this secret to {escapeUnseen(user.name)} ({user.role}) in person or by a way that only they read. It is
-        shown this once, holds for a day{until}, and is good for choosing a password.
+        Give this secret to {escapeUnseen(name)} in person or by a way that only they read. You alone are shown it, this
+        once. It is good for choosing a password, within a day{' '}
+        {isProposed ? 'of the moment at which another admin confirms, who is not shown it.' : 'from now on.'}
       </p>
       <dl class="facts secret">
         <dt>Name</dt>
-        <dd>{escapeUnseen(user.name)}</dd>
+        <dd>{escapeUnseen(name)}</dd>
         <dt>One-time secret</dt>
         <dd>
           <code>{secret}</code>
@@ -26,13 +31,18 @@ export function SecretPage({ user, secret }: Pick<WithSecret, 'user' | 'secret'>
   );
 }
 
+interface BearerProps extends Omit<SecretProps, 'secret'> {
+  readonly bearer: string;
+}
+
 /** A key, shown this once. */
-export function BearerPage({ name, bearer }: { name: string; bearer: string }) {
+export function BearerPage({ name, bearer, isProposed }: BearerProps) {
   return (
     <>
       <p>
         This is the key {escapeUnseen(name)}. It is shown this once; whoever has it may do what its role may. A program
-        sends it as <code>Authorization: Bearer KEY</code>.
+        sends it as <code>Authorization: Bearer KEY</code>.{' '}
+        {isProposed ? 'It holds once another admin confirms, who is not shown it.' : ''}
       </p>
       <dl class="facts secret">
         <dt>Key</dt>

@@ -1,12 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { isShortPassword } from '../../people/password.ts';
+import { isSamePerson } from '../../people/same-person.ts';
 import { changePassword, signIn, type Wait } from '../../people/sign-in.ts';
 import { listUsers } from '../../people/users.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
-import { beginSession, leaveSession } from '../session.ts';
+import { beginSession, deviceOf, leaveSession } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { ownPath } from './own-path.ts';
 import { PasswordChangedPage, PasswordPage } from './password-page.tsx';
@@ -68,11 +69,21 @@ function addSignIn(web: Web, deps: WebDeps): void {
     { ...SHORT, config: { ...config, page: '/sign-in' }, schema: fields },
     async (request, reply) => {
       const form = readForm(signInForm, request.body);
-      const result = await signIn(people, { name: form.name, password: form.password, ip: request.ip });
+      const result = await signIn(people, {
+        name: form.name,
+        password: form.password,
+        ip: request.ip,
+        device: deviceOf(request),
+      });
       switch (result.kind) {
         case 'in':
-          await beginSession({ request, reply }, deps, result.user.name);
-          return await reply.redirect(form.next, 303);
+        case 'factor': {
+          const { name: signedIn } = result.user;
+          return await reply.redirect(
+            await beginSession({ request, reply }, deps, { name: signedIn, next: form.next }),
+            303,
+          );
+        }
         case 'change-password':
           return await sendPasswordPage(reply, deps, { name: result.user.name, isFirst: true });
         case 'refused':
@@ -108,11 +119,21 @@ function addPassword(web: Web, deps: WebDeps): void {
       throw new Problem(422, words, 'Type the new one twice.', { repeated: words });
     }
     const { password, newPassword } = form;
-    const result = await changePassword(people, { name: form.name, password, newPassword, ip: request.ip });
+    const isSignedIn = request.who !== null && isSamePerson(request.who.name, form.name);
+    const result = await changePassword(people, {
+      name: form.name,
+      password,
+      newPassword,
+      ip: request.ip,
+      isSignedIn,
+      device: deviceOf(request),
+    });
     switch (result.kind) {
-      case 'changed':
-        await beginSession({ request, reply }, deps, result.user.name);
-        return await reply.redirect(`/password/changed${isShortPassword(newPassword) ? '?short=1' : ''}`, 303);
+      case 'changed': {
+        const changed = `/password/changed${isShortPassword(newPassword) ? '?short=1' : ''}`;
+        const whose = { name: result.user.name, next: changed };
+        return await reply.redirect(await beginSession({ request, reply }, deps, whose), 303);
+      }
       case 'problem':
         throw new Problem(422, 'The new password cannot be taken.', 'Choose another one, and type it twice.', {
           newPassword: result.message,

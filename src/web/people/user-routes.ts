@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
-import type { Proposed } from '../../people/change.ts';
+import type { Proposed, ProposedSecret } from '../../people/change.ts';
 import { requireName } from '../../people/names.ts';
 import { ROLES } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';
+import { removeFactor } from '../../people/second-factor.ts';
 import {
   addUser,
   changeRole,
@@ -37,29 +38,33 @@ const withRole = named.extend({ role: z.enum(ROLES, `must be one of ${ROLES.join
 /** Who may sign in: admins see and change it by the same functions as `payrun user`. */
 export function addUserPages(web: Web, deps: WebDeps): void {
   addUserList(web, deps);
-  const config = { act: 'users' } as const;
-  const withFields = { ...config, page: LIST } as const;
+  const config = { act: 'users', page: LIST } as const;
   const people = { ...deps.app, passwords: deps.passwords };
 
-  web.post(LIST, { config: withFields, schema: fields }, async (request, reply) => {
+  web.post(LIST, { config: config, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
     await becauseOf('name', () => requireName(name, 'user'));
-    return await answer(reply, deps, await addUser(people, { name, role, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await addUser(people, { name, role, ...byOf(request) }) });
   });
 
-  web.post(`${LIST}/role`, { config: withFields, schema: fields }, async (request, reply) => {
+  web.post(`${LIST}/role`, { config: config, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
-    return await answer(reply, deps, await changeRole(people, { name, role, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await changeRole(people, { name, role, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/enable`, { config, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
-    return await answer(reply, deps, await enableUser(people, { name, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await enableUser(people, { name, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/reset`, { config, schema: fields }, async (request, reply) => {
     const { name } = readForm(named, request.body);
-    return await answer(reply, deps, await resetUser(people, { name, ...byOf(request) }));
+    return await answer(reply, deps, { name, result: await resetUser(people, { name, ...byOf(request) }) });
+  });
+
+  web.post(`${LIST}/factor`, { config, schema: fields }, async (request, reply) => {
+    const { name } = readForm(named, request.body);
+    return await answer(reply, deps, { name, result: await removeFactor(deps.app, { name, ...byOf(request) }) });
   });
 
   web.post(`${LIST}/disable`, { config, schema: fields }, async (request, reply) => {
@@ -105,22 +110,30 @@ function lastAdminOf(users: readonly User[]): string | null {
 async function* usersCsv({ app }: WebDeps): AsyncGenerator<string, void> {
   const { users } = await listUsers(app);
   yield tableCsv([
-    ['name', 'role', 'disabled', 'secretUntil', 'addedBy', 'addedAt'],
-    ...users.map(({ name, role, isDisabled, secretUntil, addedBy, addedAt }) => [
+    ['name', 'role', 'disabled', 'secretUntil', 'addedBy', 'addedAt', 'secondFactor'],
+    ...users.map(({ name, role, isDisabled, secretUntil, addedBy, addedAt, hasFactor }) => [
       name,
       role,
       isDisabled ? 'yes' : 'no',
       secretUntil === null ? null : { exact: rfc3339(secretUntil) },
       addedBy,
       { exact: rfc3339(addedAt) },
+      hasFactor ? 'yes' : 'no',
     ]),
   ]);
 }
 
+type Answered = Proposed | ProposedSecret | Done | WithSecret;
+
 /** A secret goes out on the answer itself, for it is kept nowhere; everything else shows in the list. */
-async function answer(reply: FastifyReply, deps: WebDeps, result: Proposed | Done | WithSecret): Promise<FastifyReply> {
+async function answer(
+  reply: FastifyReply,
+  deps: WebDeps,
+  { name, result }: { readonly name: string; readonly result: Answered },
+): Promise<FastifyReply> {
   if (!('secret' in result)) return await reply.redirect(LIST, 303);
-  return await sendPage(reply, deps, { title: 'One-time secret', body: SecretPage(result) });
+  const body = SecretPage({ name, secret: result.secret, isProposed: result.kind === 'proposed' });
+  return await sendPage(reply, deps, { title: 'One-time secret', body });
 }
 
 function byOf(request: FastifyRequest): { readonly actor: string; readonly ip: string } {

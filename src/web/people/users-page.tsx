@@ -66,9 +66,9 @@ function UserTable({ users, lastAdmin }: Pick<UsersProps, 'users' | 'lastAdmin'>
   );
 }
 
-function State({ user: { isDisabled, secretUntil } }: { user: User }) {
+function State({ user: { isDisabled, secretUntil, hasFactor } }: { user: User }) {
   if (isDisabled) return <span class="state cancelled">disabled</span>;
-  if (secretUntil === null) return <span>may sign in</span>;
+  if (secretUntil === null) return <span>may sign in{hasFactor ? ', with a second factor' : ''}</span>;
   return (
     <span class="state awaiting-approval">
       has a one-time secret until <Time at={secretUntil} />
@@ -83,7 +83,7 @@ interface ActsProps {
   readonly isLastAdmin: boolean;
 }
 
-function Acts({ user: { name, role, isDisabled }, index, isLastAdmin }: ActsProps) {
+function Acts({ user: { name, role, isDisabled, hasFactor }, index, isLastAdmin }: ActsProps) {
   return (
     <div class="people-acts">
       <Form action="/users/role" name={`role of ${name}`}>
@@ -104,6 +104,7 @@ function Acts({ user: { name, role, isDisabled }, index, isLastAdmin }: ActsProp
       ) : (
         <Confirm
           action="/users/disable"
+          name={`user ${name}`}
           words="Disable"
           whom={name}
           question={
@@ -116,13 +117,14 @@ function Acts({ user: { name, role, isDisabled }, index, isLastAdmin }: ActsProp
         </Confirm>
       )}
       <Act action="/users/reset" name={name} words="Reset" />
+      {hasFactor ? <Act action="/users/factor" name={name} words="Remove second factor" /> : null}
     </div>
   );
 }
 
 function Act({ action, name, words }: { action: string; name: string; words: string }) {
   return (
-    <Form action={action}>
+    <Form action={action} name={`user ${name}`}>
       <input type="hidden" name="name" value={name} />
       <button type="submit" aria-label={`${words} ${name}`}>
         {words}

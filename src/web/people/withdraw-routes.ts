@@ -9,9 +9,13 @@ const form = z.strictObject({ target: z.string(), what: z.string() });
 
 /** Takes back what an admin proposed for a user or a key. */
 export function addWithdrawPage(web: Web, { app }: WebDeps): void {
-  web.post('/proposals/withdraw', { config: { act: 'users' }, schema: fields }, async (request, reply) => {
-    const { target, what } = readForm(form, request.body);
-    await withdrawProposal(app, { target, what, actor: actorOf(request), ip: request.ip });
-    return await reply.redirect(target.startsWith('key ') ? '/keys' : '/users', 303);
-  });
+  web.post(
+    '/proposals/withdraw',
+    { config: { act: 'users', page: '/users' }, schema: fields },
+    async (request, reply) => {
+      const { target, what } = readForm(form, request.body);
+      await withdrawProposal(app, { target, what, actor: actorOf(request), ip: request.ip });
+      return await reply.redirect(target.startsWith('key ') ? '/keys' : '/users', 303);
+    },
+  );
 }

@@ -56,7 +56,8 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
     return sendTable(reply, `${run.id}.beneficiaries`, beneficiaryRows(await readSeen(run)));
   });
 
-  web.post('/runs/:run/approve', route, async (request, reply) => {
+  const approve = { config: { act: 'approve', page: '/runs/:run/approve' }, schema: ofRun } as const;
+  web.post('/runs/:run/approve', approve, async (request, reply) => {
     const { id } = await findRun(deps, request.params.run);
     const seen = readForm(form, request.body);
     await app.ensureSeason();

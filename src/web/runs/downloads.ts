@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Run } from '../../payout.ts';
 import { openReportCopy, type ReportCopy } from '../../runs/report-copy.ts';
@@ -9,14 +10,29 @@ import type { WebDeps } from '../web.ts';
 /** The name of a report that was written, below its run: `v2.csv`. */
 export const COPY_NAME = /^v[1-9][0-9]{0,8}\.(csv|json)$/;
 
-/** Writes down who takes what of a run: before the first byte goes, and whether a person or a program asks. */
+const NOTED_MS = 60 * 60_000;
+
+/**
+ * Writes down who takes what of a run: before the first byte goes, and whether a person or a program asks. The same again
+ * within an hour is not written down again.
+ */
 export async function noteDownload(
   { app }: WebDeps,
   request: Pick<FastifyRequest, 'who'>,
   { runId, what }: { readonly runId: string; readonly what: string },
 ): Promise<void> {
   const actor = actorOf(request);
-  await app.ledger.audit.append({ actor, action: 'report.downloaded', target: runId, details: { what } });
+  const { head, audit } = app.ledger;
+  const turn = `download:${createHash('sha256')
+    .update(JSON.stringify([actor, runId, what]))
+    .digest('base64url')}`;
+  if (!(await head.takeTurn(turn, NOTED_MS))) return;
+  try {
+    await audit.append({ actor, action: 'report.downloaded', target: runId, details: { what } });
+  } catch (error) {
+    await head.endTurn(turn);
+    throw error;
+  }
 }
 
 /** A report as it was written, which is noted as taken. Throws a Problem (404, 409) for one that is not there as it was. */

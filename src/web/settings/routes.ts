@@ -47,16 +47,20 @@ export function addSettingsPages(web: Web, deps: WebDeps): void {
     return await reply.redirect(`${PAGE}#halt`, 303);
   });
 
-  web.post('/release', { config: { act: 'settle' } }, async (request, reply) => {
+  web.post('/release', { config: { act: 'settle', page: PAGE } }, async (request, reply) => {
     await releaseByTwo(app, actorOf(request));
     return await reply.redirect(`${PAGE}#halt`, 303);
   });
 
-  web.post(`${PAGE}/adopt`, { config: { act: 'settings' }, schema: { body: fields } }, async (request, reply) => {
-    const { before } = readForm(adoptForm, request.body);
-    const adopted = await adoptSeen(app, { before, actor: actorOf(request) });
-    return await reply.redirect(`${PAGE}?adopted=${adopted}#safety`, 303);
-  });
+  web.post(
+    `${PAGE}/adopt`,
+    { config: { act: 'settings', page: PAGE }, schema: { body: fields } },
+    async (request, reply) => {
+      const { before } = readForm(adoptForm, request.body);
+      const adopted = await adoptSeen(app, { before, actor: actorOf(request) });
+      return await reply.redirect(`${PAGE}?adopted=${adopted}#safety`, 303);
+    },
+  );
 }
 
 async function readAll({ app }: WebDeps) {

@@ -66,7 +66,7 @@ function Unblock({ one, who }: { one: Blocked; who: Person | null }) {
       {unblockBy === undefined ? null : <p>{escapeUnseen(unblockBy)} proposed it.</p>}
       {isOwn ? <p>It waits for another person.</p> : null}
       {mayUnblock && !isOwn ? (
-        <Form action="/block-list/unblock">
+        <Form action="/block-list/unblock" name={`unblock ${identityId}`}>
           <input type="hidden" name="id" value={identityId} />
           <button
             type="submit"

@@ -51,17 +51,21 @@ export function addBlockListPages(web: Web, deps: WebDeps): void {
     return await reply.redirect(LIST, 303);
   });
 
-  web.post(`${LIST}/unblock`, { config: { act: 'block' }, schema: { body: fields } }, async (request, reply) => {
-    const { id } = readForm(unblockForm, request.body);
-    const result = await unblockBeneficiary(app, id, nameOf(request.who));
-    if (result === 'same-person') {
-      throw new Problem(409, 'You have proposed to end this block.', 'Another person has to confirm it.');
-    }
-    if (result === 'not-blocked') {
-      throw new Problem(404, 'This beneficiary is not blocked.', 'The list shows who is.');
-    }
-    return await reply.redirect(LIST, 303);
-  });
+  web.post(
+    `${LIST}/unblock`,
+    { config: { act: 'block', page: LIST }, schema: { body: fields } },
+    async (request, reply) => {
+      const { id } = readForm(unblockForm, request.body);
+      const result = await unblockBeneficiary(app, id, nameOf(request.who));
+      if (result === 'same-person') {
+        throw new Problem(409, 'You have proposed to end this block.', 'Another person has to confirm it.');
+      }
+      if (result === 'not-blocked') {
+        throw new Problem(404, 'This beneficiary is not blocked.', 'The list shows who is.');
+      }
+      return await reply.redirect(LIST, 303);
+    },
+  );
 }
 
 function nameOf(who: Person | null): string {

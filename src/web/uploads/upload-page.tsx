@@ -1,7 +1,8 @@
 import { REQUIRED_COLUMNS } from '../../intake/columns.ts';
 import { Choice, Field, Hint, LongField, Tick, useField, Wrong } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
-import { Form, useRefusal } from '../parts/form.tsx';
+import { Form } from '../parts/form.tsx';
+import { useRefusal } from '../parts/refused-context.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { TemplateChoice } from './templates.ts';

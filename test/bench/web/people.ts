@@ -20,6 +20,7 @@ export async function addWatchers({ ledger, clock }: App, count: number): Promis
       addedBy: 'bench',
       addedAt,
       vouched: null,
+      factor: null,
     }),
   );
   const fields: Record<string, string> = Object.assign({}, ...users);

@@ -1,0 +1,36 @@
+import { realpath } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import { EXIT, Refusal } from '../refusal.ts';
+import { isSftpAddress, parseSftpAddress } from './sftp-address.ts';
+
+/** Where schedules may read inboxes. */
+export interface AllowedInboxes {
+  /** Absolute; those below them are allowed too. */
+  readonly folders: readonly string[];
+  /** Of SFTP servers. */
+  readonly hosts: readonly string[];
+}
+
+/**
+ * Throws a Refusal (exit 2) for an inbox that lies nowhere where inboxes may lie, also by way of a link. `allowed` is null
+ * where no settings say so: every place is allowed.
+ */
+export async function requireAllowed(address: string, allowed: AllowedInboxes | null): Promise<void> {
+  if (allowed === null || (await isAllowed(address, allowed))) return;
+  throw new Refusal('Inboxes of schedules may not lie there.', {
+    exitCode: EXIT.usage,
+    remedy: 'Take a folder or a host that "inbox.allowed" of PAYRUN_CONFIG names, or have it added there.',
+  });
+}
+
+async function isAllowed(address: string, { folders, hosts }: AllowedInboxes): Promise<boolean> {
+  if (isSftpAddress(address)) return hosts.includes(parseSftpAddress(address).host.toLowerCase());
+  const real = await realFolder(address);
+  const places = await Promise.all(folders.map(realFolder));
+  return places.some((place) => real === place || real.startsWith(place.endsWith(sep) ? place : `${place}${sep}`));
+}
+
+/** The folder itself, whatever links lead to it; what is not there is taken as it is named. */
+async function realFolder(name: string): Promise<string> {
+  return await realpath(resolve(name)).catch(() => resolve(name));
+}

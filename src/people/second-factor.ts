@@ -1,0 +1,231 @@
+import { createHash } from 'node:crypto';
+import type { Clock, Random } from '../clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type StoredUser, userField } from '../ledger/people.ts';
+import type { TryLimits } from '../ledger/sign-ins.ts';
+import { EXIT, Refusal } from '../refusal.ts';
+import { type By, type ChangeDeps, changePeople, type Decision, type Proposed } from './change.ts';
+import { foldedName, isSamePerson } from './same-person.ts';
+import { keepSessionThrough, type SessionDeps } from './sessions.ts';
+import { type Refused, tellRefused, type Wait } from './sign-in.ts';
+import { newTotpSecret, totpPeriod, totpUri } from './totp.ts';
+import { factorLimits, TRIES_REMEMBERED_MS } from './tries.ts';
+import { byTwo, type Done, requireUser } from './users.ts';
+
+const ISSUER = 'payrun';
+/** For so long a new secret waits for its first code. */
+const OFFER_MS = 10 * 60_000;
+/** Longer than any code holds, so that none is taken twice. */
+const CODE_USED_MS = 5 * 60_000;
+const RECOVERY_CODES = 10;
+/** 120 bits, which nobody guesses: a plain hash is enough (OWASP ASVS 6.5.2). */
+const RECOVERY_BYTES = 15;
+
+export interface FactorDeps extends ChangeDeps {
+  readonly ledger: Pick<Ledger, 'people' | 'audit'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Pick<Random, 'bytes'>;
+}
+
+/** What somebody types beside the password: a code of their authenticator app, or one of their recovery codes. */
+export interface FactorCode {
+  readonly name: string;
+  readonly code: string;
+  readonly ip: string;
+}
+
+/** A new authenticator app, until its first code has come. */
+export interface FactorOffer {
+  /** In base32, for apps that read no QR code. */
+  readonly secret: string;
+  readonly uri: string;
+}
+
+/** What somebody may know of their own second factor. */
+export interface OwnFactor {
+  readonly since: number;
+  readonly recoveryCodesLeft: number;
+}
+
+/** Whether a code is right. Each one is good for once; wrong ones are counted over all addresses, and have to wait. */
+export async function proveFactor(
+  deps: FactorDeps,
+  { name, code: typed, ip }: FactorCode,
+): Promise<{ readonly kind: 'proven'; readonly by: 'app' | 'recovery-code' } | Refused | Wait> {
+  const { signIns } = deps.ledger.people;
+  const limits = factorLimits(name);
+  const ms = await take(deps, limits);
+  if (ms > 0) return { kind: 'wait', ms };
+  const user = await deps.ledger.people.user(name);
+  const code = typed.replaceAll(/[\s-]/g, '').toUpperCase();
+  const by = /^[0-9]{6}$/.test(code) ? 'app' : 'recovery-code';
+  const isRight =
+    by === 'app'
+      ? await isFreshCode(deps, { secret: user?.factor?.secret, name, code })
+      : await useRecoveryCode(deps, { name, code, ip });
+  if (isRight) {
+    await signIns.forgive(limits);
+    return { kind: 'proven', by };
+  }
+  await tellRefused(deps, { user, ip, action: 'user.second-factor-refused' });
+  return { kind: 'refused' };
+}
+
+/** Begins to set up an authenticator app, in the place of a former one; it counts once a code of it has come. */
+export async function offerFactor({ ledger, random }: FactorDeps, name: string): Promise<void> {
+  await ledger.people.signIns.keepOffer(offerName(name), newTotpSecret(random), OFFER_MS);
+}
+
+/** The app that is being set up; undefined for none, or after ten minutes. */
+export async function readOffer(
+  { ledger }: Pick<FactorDeps, 'ledger'>,
+  name: string,
+): Promise<FactorOffer | undefined> {
+  const secret = await ledger.people.signIns.offer(offerName(name));
+  return secret === undefined ? undefined : { secret, uri: totpUri(secret, { issuer: ISSUER, name }) };
+}
+
+/**
+ * Sets the app up whose code this is. All sessions of its user end but the one of `id`, which goes on under another id.
+ * Gives the recovery codes, which are shown this once; `late`: nothing is being set up any more, or the session is over.
+ */
+export async function acceptFactor(
+  deps: FactorDeps & SessionDeps,
+  { id, name, code, ip }: FactorCode & { readonly id: string },
+): Promise<
+  | { readonly kind: 'set-up'; readonly id: string; readonly recoveryCodes: readonly string[] }
+  | { readonly kind: 'late' }
+  | Refused
+  | Wait
+> {
+  const ms = await take(deps, factorLimits(name));
+  if (ms > 0) return { kind: 'wait', ms };
+  const secret = await deps.ledger.people.signIns.offer(offerName(name));
+  if (secret === undefined) return { kind: 'late' };
+  if (!(await isFreshCode(deps, { secret, name, code: code.replaceAll(/\s/g, '') }))) return { kind: 'refused' };
+  await deps.ledger.people.signIns.forgive(factorLimits(name));
+  const recoveryCodes = newRecoveryCodes(deps.random);
+  const factor = { secret, recovery: recoveryCodes.map(hashOf), since: deps.clock.now() };
+  const kept = await keepSessionThrough(deps, id, async () => {
+    await changeOwn(deps, { name, ip }, (user) => ({
+      user: { ...user, factor, epoch: user.epoch + 1 },
+      action: user.factor === null ? 'user.second-factor-added' : 'user.second-factor-replaced',
+    }));
+  });
+  await deps.ledger.people.signIns.dropOffer(offerName(name));
+  return kept === undefined ? { kind: 'late' } : { kind: 'set-up', id: kept, recoveryCodes };
+}
+
+/** Ten new recovery codes in the place of the former ones; none for whoever has no second factor. */
+export async function renewRecoveryCodes(
+  deps: FactorDeps,
+  asked: Pick<FactorCode, 'name' | 'ip'>,
+): Promise<readonly string[]> {
+  const codes = newRecoveryCodes(deps.random);
+  const isDone = await changeOwn(deps, asked, (user) =>
+    user.factor === null
+      ? undefined
+      : {
+          user: { ...user, factor: { ...user.factor, recovery: codes.map(hashOf) } },
+          action: 'user.recovery-codes-renewed',
+        },
+  );
+  return isDone ? codes : [];
+}
+
+/** What there is of somebody's second factor; undefined for none. */
+export async function ownFactor({ ledger }: Pick<FactorDeps, 'ledger'>, name: string): Promise<OwnFactor | undefined> {
+  const { factor = null } = (await ledger.people.user(name)) ?? {};
+  return factor === null ? undefined : { since: factor.since, recoveryCodesLeft: factor.recovery.length };
+}
+
+/** What is proposed, in words; who confirms it means the same. */
+export const REMOVE_FACTOR = 'take the second factor away';
+
+/** Takes a lost second factor away, by two people; the user's sessions end. Throws a Refusal (exit 2). */
+export async function removeFactor(
+  deps: ChangeDeps,
+  { name, ...by }: By & { readonly name: string },
+): Promise<Done | Proposed> {
+  return await changePeople(deps, by, (people): Decision<Done | Proposed> => {
+    const user = requireUser(people, name);
+    if (user.factor === null) {
+      const remedy = 'There is nothing to take away: the password alone lets them in.';
+      throw new Refusal(`${user.name} has no second factor.`, { exitCode: EXIT.usage, remedy });
+    }
+    return byTwo(people, {
+      by,
+      user: { ...user, factor: null, epoch: user.epoch + 1 },
+      now: deps.clock.now(),
+      what: REMOVE_FACTOR,
+      action: 'user.second-factor-removed',
+    });
+  });
+}
+
+interface OwnChange {
+  readonly user: StoredUser;
+  readonly action: string;
+}
+
+/** Makes a change of somebody's own account; false when there is none to make. */
+async function changeOwn(
+  deps: ChangeDeps,
+  { name, ip }: Pick<FactorCode, 'name' | 'ip'>,
+  change: (user: StoredUser) => OwnChange | undefined,
+): Promise<boolean> {
+  return await changePeople(deps, { actor: name, ip }, ({ users }): Decision<boolean> => {
+    const found = users.find((one) => isSamePerson(one.name, name));
+    const made = found === undefined ? undefined : change(found);
+    if (made === undefined) return { answer: false };
+    const { user, action } = made;
+    return { answer: true, change: { action, target: `user ${user.name}`, fields: userField(user) } };
+  });
+}
+
+async function take({ ledger, clock }: FactorDeps, limits: TryLimits): Promise<number> {
+  return await ledger.people.signIns.take(limits, { now: clock.now(), rememberMs: TRIES_REMEMBERED_MS });
+}
+
+/** Whether the code is one of this secret, and was not taken before. */
+async function isFreshCode(
+  { ledger, clock }: FactorDeps,
+  { secret, name, code }: { readonly secret: string | undefined; readonly name: string; readonly code: string },
+): Promise<boolean> {
+  const period = secret === undefined ? undefined : totpPeriod(secret, code, clock.now());
+  if (period === undefined) return false;
+  return await ledger.people.signIns.useOnce(hashOf(`${foldedName(name)} ${secret} ${period}`), CODE_USED_MS);
+}
+
+async function useRecoveryCode(deps: FactorDeps, { name, code, ip }: FactorCode): Promise<boolean> {
+  const { people } = deps.ledger;
+  const hash = hashOf(code);
+  if ((await people.user(name))?.factor?.recovery.includes(hash) !== true) return false;
+  // Two at the same moment make the very same change, which counts as one.
+  if (!(await people.signIns.useOnce(hashOf(`${foldedName(name)} ${hash}`), CODE_USED_MS))) return false;
+  return await changeOwn(deps, { name, ip }, (user) =>
+    user.factor?.recovery.includes(hash) === true
+      ? {
+          user: { ...user, factor: { ...user.factor, recovery: user.factor.recovery.filter((one) => one !== hash) } },
+          action: 'user.recovery-code-used',
+        }
+      : undefined,
+  );
+}
+
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+function newRecoveryCodes(random: Pick<Random, 'bytes'>): string[] {
+  return Array.from({ length: RECOVERY_CODES }, () => {
+    const bits = [...random.bytes(RECOVERY_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+    return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('');
+  });
+}
+
+function offerName(name: string): string {
+  return hashOf(`offer ${foldedName(name)}`);
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,131 @@
+import { encode } from 'uqr';
+import type { FactorOffer, OwnFactor } from '../../people/second-factor.ts';
+import { Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
+import { Time } from '../parts/time.tsx';
+
+interface FactorProps {
+  /** Undefined for whoever has none. */
+  readonly factor: OwnFactor | undefined;
+  /** The app that is being set up. */
+  readonly offer: FactorOffer | undefined;
+}
+
+const CODE = { autocomplete: 'one-time-code', maxLength: 64, required: true } as const;
+
+/** What somebody has beside the password, and how they set it up. */
+export function FactorPage({ factor, offer }: FactorProps) {
+  return (
+    <>
+      {factor === undefined ? (
+        <p>
+          You have none. With an authenticator app on your phone, payrun asks for a code when you sign in, and again
+          before you approve or decide anything.
+        </p>
+      ) : (
+        <Present {...factor} />
+      )}
+      {offer === undefined ? (
+        <Form action="/second-factor/begin">
+          <button type="submit" class="main">
+            {factor === undefined ? 'Set up an authenticator app' : 'Set up another app in its place'}
+          </button>
+        </Form>
+      ) : (
+        <Offer offer={offer} />
+      )}
+    </>
+  );
+}
+
+function Present({ since, recoveryCodesLeft }: OwnFactor) {
+  return (
+    <>
+      <p>
+        You have an authenticator app since <Time at={since} />, and {recoveryCodesLeft} recovery codes that were not
+        used. Lost both? Two admins can take it away.
+      </p>
+      <Form action="/second-factor/recovery">
+        <button type="submit">Make ten new recovery codes</button>
+      </Form>
+      <Form action="/second-factor/prove">
+        <Field label="Code" name="typed" secret {...CODE} hint="Good for five minutes, for all that asks for a code." />
+        <button type="submit">Give a code now</button>
+      </Form>
+    </>
+  );
+}
+
+function Offer({ offer: { secret, uri } }: { offer: FactorOffer }) {
+  return (
+    <section aria-labelledby="set-up">
+      <h2 id="set-up">Set up your app</h2>
+      <p>
+        Read this picture with your authenticator app, or type the secret into it. It is shown for ten minutes, and
+        never again after that.
+      </p>
+      <QrCode text={uri} />
+      <dl class="facts secret">
+        <dt>Secret</dt>
+        <dd>
+          <code>{secret.match(/.{1,4}/g)?.join(' ')}</code>
+        </dd>
+      </dl>
+      <Form action="/second-factor">
+        <Field label="Code that the app shows now" name="typed" secret {...CODE} inputMode="numeric" />
+        <button type="submit" class="main">
+          Use this app
+        </button>
+      </Form>
+    </section>
+  );
+}
+
+/** A QR code, dark on light whatever the colours of the page. */
+function QrCode({ text }: { text: string }) {
+  const { data, size } = encode(text, { border: 4 });
+  const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the secret">
+      <rect width={size} height={size} fill="white" />
+      <path d={dark.join('')} fill="black" />
+    </svg>
+  );
+}
+
+/** Recovery codes, shown this once. */
+export function RecoveryCodesPage({ codes }: { codes: readonly string[] }) {
+  return (
+    <>
+      <p>
+        Write these down and keep them away from your phone: each is good for once, in the place of a code of the app.
+        They are shown this once. Former ones do not count any more.
+      </p>
+      <ol class="secret">
+        {codes.map((code) => (
+          <li key={code}>
+            <code>{code.match(/.{1,4}/g)?.join('-')}</code>
+          </li>
+        ))}
+      </ol>
+      <p>
+        <a href="/runs">To the runs</a>
+      </p>
+    </>
+  );
+}
+
+/** The second step of a sign-in. */
+export function AwaitedFactorPage({ next }: { next: string }) {
+  return (
+    <div class="sign-in">
+      <Form action="/sign-in/second-factor">
+        <input type="hidden" name="next" value={next} />
+        <Field label="Code of your authenticator app, or a recovery code" name="typed" secret {...CODE} />
+        <button type="submit" class="main">
+          Sign in
+        </button>
+      </Form>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { acceptFactor, offerFactor, ownFactor, readOffer, renewRecoveryCodes } from '../../people/second-factor.ts';
+import { actorOf } from '../actor.ts';
+import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
+import { keepSession, readSession, SESSION_COOKIE, sessionIdOf } from '../session.ts';
+import type { Web, WebDeps } from '../web.ts';
+import { FactorPage, RecoveryCodesPage } from './factor-page.tsx';
+import { proveAnew, waitForCode, wrongCode } from './step-up.ts';
+
+const PAGE = '/second-factor';
+const TITLE = 'Second factor';
+const config = { act: 'read', page: PAGE } as const;
+const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
+const form = z.strictObject({
+  typed: z.string().min(1, 'must not be empty').max(64, 'must have at most 64 characters'),
+});
+
+/** What people do about their own second factor. A program's key has none. */
+export function addFactorPages(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+
+  web.get(PAGE, { config: { act: 'read' } }, async (request, reply) => {
+    const name = actorOf(request);
+    const [factor, offer] = await Promise.all([ownFactor(app, name), readOffer(app, name)]);
+    return await sendPage(reply, deps, { title: TITLE, body: FactorPage({ factor, offer }) });
+  });
+
+  web.post(`${PAGE}/begin`, { config: { ...config, provesAnew: true }, schema: fields }, async (request, reply) => {
+    requirePerson(request.who);
+    await offerFactor(app, actorOf(request));
+    return await reply.redirect(PAGE, 303);
+  });
+
+  web.post(PAGE, { config, schema: fields }, async (request, reply) => {
+    const { typed: code } = readForm(form, request.body);
+    const name = actorOf(request);
+    const result = await acceptFactor(app, { id: sessionIdOf(request), name, code, ip: request.ip });
+    if (result.kind === 'wait') throw waitForCode(reply, result, 'typed');
+    if (result.kind === 'late') throw new Problem(409, 'Nothing is being set up any more.', 'Begin it anew.');
+    if (result.kind === 'refused') throw wrongCode('typed');
+    keepSession(reply, result.id);
+    request.cookies = { ...request.cookies, [SESSION_COOKIE]: result.id };
+    request.who = await readSession(request, deps);
+    const body = RecoveryCodesPage({ codes: result.recoveryCodes });
+    return await sendPage(reply, deps, { title: 'Recovery codes', body });
+  });
+
+  web.post(`${PAGE}/recovery`, { config: { ...config, provesAnew: true }, schema: fields }, async (request, reply) => {
+    requirePerson(request.who);
+    const codes = await renewRecoveryCodes(app, { name: actorOf(request), ip: request.ip });
+    if (codes.length === 0) throw new Problem(409, 'You have no second factor.', 'Set one up first.');
+    return await sendPage(reply, deps, { title: 'Recovery codes', body: RecoveryCodesPage({ codes }) });
+  });
+
+  web.post(`${PAGE}/prove`, { config, schema: fields }, async (request, reply) => {
+    const { typed: code } = readForm(form, request.body);
+    await proveAnew({ request, reply }, deps, { name: actorOf(request), code, field: 'typed' });
+    return await reply.redirect(PAGE, 303);
+  });
+}
+
+function requirePerson(who: { readonly csrf: string | null } | null): void {
+  if (who?.csrf === null) throw new Problem(403, 'A key has no second factor.', 'Sign in as a person.');
+}
