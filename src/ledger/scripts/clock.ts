@@ -29,10 +29,11 @@ export const LOOK_AT_CLOCK = `${LUA_PRELUDE}
 local at = now()
 local stepped = tonumber(redis.call('HGET', HEAD, 'clockSeen') or '0') - at
 redis.call('HSET', HEAD, 'clockSeen', text(at))
+-- Of two steps between two looks neither shows.
+if redis.call('PTTL', WAIT) > ${WAIT_MS_MAX} then redis.call('DEL', WAIT) end
 if stepped <= ${STEP_MS_MIN} then return 0 end
 redis.call('HSET', HEAD, 'clockSteppedAt', text(at), 'clockSteppedMs', text(stepped))
 for _, what in ipairs(ARGV) do redis.call('DEL', P .. ':pace:' .. what) end
-if redis.call('PTTL', WAIT) > ${WAIT_MS_MAX} then redis.call('DEL', WAIT) end
 return stepped
 `;
 
