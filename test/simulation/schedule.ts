@@ -139,7 +139,8 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
       while (goOn()) if (world.isAwake()) return undefined;
       world.end();
       const { trace, counts } = world;
-      return { seed, plan, failure: world.failure(), steps: world.steps(), trace, counts };
+      // What is under way at its end goes on, and counts for nothing.
+      return { seed, plan, failure: world.failure(), steps: world.steps(), trace, counts: new Map(counts) };
     },
   };
 }
