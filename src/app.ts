@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
 import { type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config.ts';
-import { type DataDir, openDataDir } from './ledger/data-dir.ts';
+import { type DataDir, openDataDir, requireFormerLedger } from './ledger/data-dir.ts';
 import { claimDataDir, openDirLease } from './ledger/dir-lease.ts';
 import { type Head, openHead } from './ledger/head.ts';
 import { highestCounter, openIntentLog } from './ledger/intent-log.ts';
@@ -20,12 +20,11 @@ import type { At } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
-import { connectRedis, letsAnybodyIn, type RedisAddress } from './redis/connect.ts';
+import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
-import { OPEN_REDIS, OPEN_REDIS_REMEDY, refuseOpenRedis } from './redis/open-redis.ts';
+import { requirePassword } from './redis/open-redis.ts';
 import { hadPrivateRedis } from './redis/private-place.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
-import { EXIT, Refusal } from './refusal.ts';
 import type { LivingWorker } from './runs/adopt-settings.ts';
 import { disproveCapability, haltAll } from './runs/control.ts';
 import { openDurabilityWatch } from './runs/durability-watch.ts';
@@ -226,18 +225,11 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
     return redis;
   };
   const redis = await connect('commands');
-  if (!looks) await checkPassword(address, options);
+  if (!looks) await requirePassword(address, options);
   const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
   const overrides = findings.map(({ setting }) => `redis ${setting}`);
   const known = await readKnownService(config);
   return { folder, redis, connect, findings, overrides, known, safety: safetyOf(config, known, overrides) };
-}
-
-/** Prod takes no Redis over the network that lets anybody in; test only says so. Throws a Refusal (exit 2). */
-async function checkPassword(address: RedisAddress, { config, log }: AppOptions<Jobs>): Promise<void> {
-  if (!(await letsAnybodyIn(address))) return;
-  if (config.service?.environment === 'prod') throw refuseOpenRedis();
-  log.warn(`${OPEN_REDIS}. ${OPEN_REDIS_REMEDY}`);
 }
 
 /** What is adopted, and what came of it. */
@@ -252,12 +244,7 @@ export async function adoptLedger(options: AppOptions<Jobs>, actor: string): Pro
   const closing: Release[] = [];
   try {
     const { folder, redis, safety } = await openGround(options, closing);
-    if (folder.instance === '') {
-      throw new Refusal(`The data directory ${config.dataDir} never belonged to a ledger.`, {
-        exitCode: EXIT.usage,
-        remedy: 'Set PAYRUN_DATA_DIR to the one whose Redis was lost; there is nothing to adopt here.',
-      });
-    }
+    requireFormerLedger(folder);
     const dataDirIds = [...new Set([folder.id, ...(await readPeers(folder.path))])];
     const result = await openRecovery(redis, ledgerKeys(config.prefix)).adopt({
       formerInstance: folder.instance,
@@ -287,8 +274,9 @@ async function releaseAll(closing: Release[], { clock, log }: { clock: Clock; lo
 }
 
 async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): Promise<string> {
-  if (looks !== true || config.service !== undefined) return nameOf(config.service);
-  return (await head.read()).service || SANDBOX_NAME;
+  return looks !== true || config.service !== undefined
+    ? nameOf(config.service)
+    : (await head.read()).service || SANDBOX_NAME;
 }
 
 async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promise<RedisAddress> {

@@ -93,6 +93,15 @@ export async function bindDataDir(dataDir: DataDir, instance: string): Promise<D
   };
 }
 
+/** Throws a Refusal (exit 2) for a directory that never belonged to a ledger: there is nothing to adopt for it. */
+export function requireFormerLedger({ path, instance }: DataDir): void {
+  if (instance !== '') return;
+  throw new Refusal(`The data directory ${path} never belonged to a ledger.`, {
+    exitCode: EXIT.usage,
+    remedy: 'Set PAYRUN_DATA_DIR to the one whose Redis was lost; there is nothing to adopt here.',
+  });
+}
+
 const CHANGES_MAX = 1000;
 
 /** Empty where no times of birth are kept: Node may give that of the last change in their place, which goes on. */
