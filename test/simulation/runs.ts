@@ -1,6 +1,6 @@
 import type { RowRecord, RunClaim, RunMoveAnswer } from '../../src/ledger/runs.ts';
 import { OUTCOMES, type Outcome, outcomeOf, type PayoutRow, type Run, type RunState } from '../../src/payout.ts';
-import { addTo } from './moves.ts';
+import { addTo, setDue } from './moves.ts';
 import { holderOf } from './references.ts';
 import { blankEntry, blankRun, type Entry, entryId, OPEN, type RowState, type RunEntry, type Store } from './store.ts';
 
@@ -81,7 +81,7 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
   const id = entryId(run.id, record.line);
   const there = store.entries.get(id);
   if (there !== undefined) {
-    if (there.rowHash === null && record.state === 'ready') restoreRow(store, run, { entry: there, record });
+    if (there.rowHash === null && record.state === 'ready') restoreRow(store, run, { entry: there, record, now });
     return;
   }
   const isDropped = isCancelled && run.fields['doubted'] === undefined;
@@ -113,7 +113,11 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
   addTo(run, entry, { state: entry.state, sign: 1 });
 }
 
-function restoreRow(store: Store, run: RunEntry, { entry, record }: { entry: Entry; record: RowToRecord }): void {
+function restoreRow(
+  store: Store,
+  run: RunEntry,
+  { entry, record, now }: { entry: Entry; record: RowToRecord; now: number },
+): void {
   if (entry.state === 'refused') return;
   setRow(entry, record);
   if (entry.amount !== null) {
@@ -122,6 +126,7 @@ function restoreRow(store: Store, run: RunEntry, { entry, record }: { entry: Ent
   }
   const hash = record.referenceHash;
   if (hash !== null && !store.references.has(hash)) store.references.set(hash, entryId(entry.runId, entry.line));
+  if (entry.state === 'unknown') setDue(store, entry, { now, ms: 0 });
 }
 
 function setRow(entry: Entry, record: RowToRecord): void {

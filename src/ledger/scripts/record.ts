@@ -92,6 +92,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
     add(rk, 'm:' .. sent.c .. ':' .. OUTCOME[there[1]], sent.a)
     redis.call('HSETNX', referencesKey(sent.h), sent.h, id)
     if row.d then likelyTwin(row, id) end
+    if there[1] == 'unknown' then redis.call('ZADD', DUE, text(at), id) end
   elseif not there[1] then
     hasRecorded = true
     local state = row.s
