@@ -426,6 +426,15 @@ describe('submitting a file', () => {
     expect((await desk.ledger.runs.read(begun))?.state).toBe('recording');
   });
 
+  test('another sheet of it, which is another content of the same bytes, makes another run', async () => {
+    const claim = { fileName: 'a.xlsx', fileSha256: 'f'.repeat(64), rows: 1, fileTotals: [], createdBy: 'anna' };
+    const of = (id: string, contentHash: string) => desk.ledger.runs.claim({ ...claim, id, contentHash });
+    expect(await of('R1', 'june')).toEqual({ id: 'R1', result: 'new' });
+    expect(await of('R2', 'july')).toEqual({ id: 'R2', result: 'new' });
+    expect(await of('R3', 'june')).toEqual({ id: 'R1', result: 'known' });
+    expect(await of('R4', 'july')).toEqual({ id: 'R2', result: 'known' });
+  });
+
   test('with another content makes another run', async () => {
     const { id } = await submit(pathOf(file(line({ reference: 'a-1' }))));
     const other = await submit(pathOf(file(line({ reference: 'a-1', amount: '101' }))));
