@@ -12,10 +12,11 @@ RUN npm ci --omit=dev --ignore-scripts --cache /tmp/npm \
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json tsconfig.json tsconfig.build.json ./
+COPY .ci/build.mjs .ci/build.mjs
 COPY src src
 COPY jobs jobs
 # In one step, which leaves nothing but what was built.
-RUN npm ci --ignore-scripts --cache /tmp/npm && npm run build && chmod a+rx dist/src/cli/main.js \
+RUN npm ci --ignore-scripts --cache /tmp/npm && npm run build \
   && rm -r /tmp/npm node_modules
 
 FROM ${NODE_IMAGE}

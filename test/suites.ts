@@ -18,6 +18,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/crash/kill.test.ts', 'quick'],
   ['test/browser/whole-way.test.ts', 'quick'],
   ['test/browser/', 'system'],
+  ['test/build.test.ts', 'system'],
   ['test/cli/', 'system'],
   // It needs no engine.
   ['test/containers/compose.test.ts', 'quick'],
