@@ -57,11 +57,16 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
   const lasting = all.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
   const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
   const stops = [...last.values()].filter(({ action }) => DONE_AGAIN.has(action));
-  const stopped = new Set(stops.map(({ target }) => target));
+  const stopped = new Set(stops.map(({ action, target }) => (action.startsWith('payout.') ? runOf(target) : target)));
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
     ({ action }) => action === 'run.submitted',
   );
   return { text: describe(all), all, submitted, stops };
+}
+
+/** The run of a payout's id. */
+export function runOf(payoutId: string): string {
+  return payoutId.slice(0, payoutId.lastIndexOf('-'));
 }
 
 function describe(decisions: readonly AuditRecord[]): string {

@@ -163,7 +163,7 @@ async function readIdentity(path: string): Promise<Identity | undefined> {
     const { id, instance, inode, born } = schema.parse(JSON.parse(await readFile(target, 'utf8')));
     const { ino, birthtimeNs } = await stat(target, { bigint: true });
     if (inode === undefined) return { id, instance, inode: 'not said' };
-    const isOwn = inode === String(ino) && (born === '' || born === String(birthtimeNs));
+    const isOwn = inode === String(ino) && (born === '' || birthtimeNs === 0n || born === String(birthtimeNs));
     return { id, instance, inode: isOwn ? 'its own' : 'another' };
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;

@@ -1,4 +1,4 @@
-import { type MissedDecisions, missedDecisions } from '../audit/missed.ts';
+import { type MissedDecisions, missedDecisions, runOf } from '../audit/missed.ts';
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
@@ -54,12 +54,26 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<v
 
 const pause: Stop = ({ ledger }, runId, control) => pauseRun({ ledger, wake: async () => {} }, runId, control);
 
-/** In a closed season nobody knows whether it was sent: people give it up once more. */
-const holdAgain: Stop = async ({ ledger }, target, { actor }) => {
-  const runId = target.slice(0, target.lastIndexOf('-'));
-  const place = { runId, line: Number.parseInt(target.slice(runId.length + 1), 10) };
+/**
+ * In a closed season nobody knows whether it was sent: people give it up once more. What was sent is looked up, and stays as it
+ * is; one whose row is not there yet is held when it comes.
+ */
+const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
+  const runId = runOf(target);
+  const line = target.slice(runId.length + 1);
+  const place = { runId, line: Number.parseInt(line, 10) };
+  const { payout } = await ledger.payouts.read(place);
+  if (payout === undefined) {
+    if ((await ledger.runs.read(runId)) !== undefined) await ledger.runs.note(runId, { [`gaveUp:${line}`]: '1' });
+    return;
+  }
+  if (payout.state !== 'ready') {
+    log.warn('it was not given up again', { reason: `${target} is ${payout.state}` });
+    return;
+  }
   const fields = { rc: 'E_GIVEN_UP', rs: 'it was given up, and Redis forgot that' };
-  await ledger.payouts.move({ ...place, to: 'held', actor, reason: 'E_GIVEN_UP', fields });
+  const { version } = payout;
+  await ledger.payouts.move({ ...place, version, to: 'held', actor, reason: 'E_GIVEN_UP', fields });
 };
 
 type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;

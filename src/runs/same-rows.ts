@@ -23,5 +23,5 @@ export async function standsOnSameLines(
       found++;
     }
   }
-  return found === PAYOUT_STATES.reduce((sum, state) => sum + run.counts[state], 0);
+  return found > 0 && found === PAYOUT_STATES.reduce((sum, state) => sum + run.counts[state], 0);
 }

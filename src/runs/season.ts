@@ -32,9 +32,9 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   let comparedFor = '';
   const enter = async (arms: boolean): Promise<readonly string[]> => {
     await durability.look(true);
-    const { server } = await ledger.head.season();
-    // A server that goes back in time is another one afterwards.
-    if (server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
+    const { server, open } = await ledger.head.season();
+    // In an open season a worker has compared already, unless the server is another one.
+    if (!arms || !open || server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
     comparedFor = server;
     return await ensureSeason({ ...season, arms });
   };

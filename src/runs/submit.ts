@@ -155,7 +155,8 @@ async function claimOrTakeOver(
   if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
   if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
   // What was sent may be held too, where a lost host has it.
-  if (run.isInDoubt || SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
+  if (run.isInDoubt) return claimed;
+  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   await requireSeason(deps);
   if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
   const { actor } = submission;

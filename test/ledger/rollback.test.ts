@@ -138,7 +138,7 @@ async function releaseByTwo(ledger: Ledger): Promise<void> {
   expect(await ledger.head.release('ben')).toBe('released');
 }
 
-function submit(text: string, identities?: IdentityBook): Promise<Submitted> {
+function submit(text: string, identities?: IdentityBook, skipInvalid = false): Promise<Submitted> {
   const path = join(folder, `payouts-${systemRandom.uuid()}.csv`);
   writeFileSync(path, text);
   const deps = {
@@ -151,7 +151,7 @@ function submit(text: string, identities?: IdentityBook): Promise<Submitted> {
     ensureSeason: () => seasonOf(),
     identities,
   };
-  return submitRun(deps, { path, actor: 'anna', skipInvalid: false });
+  return submitRun(deps, { path, actor: 'anna', skipInvalid });
 }
 
 async function submittedRun(text: string): Promise<{ id: string; isNew: boolean; state: string }> {
@@ -419,6 +419,17 @@ describe('a Redis that was restored from before the submit', () => {
       row: { reference: 'r-2' },
     });
     expect(await countersOf(desk.ledger, id)).toEqual(await recount(desk.ledger, id));
+  });
+
+  test('records a row that the service does not list once, however often it comes', async () => {
+    const first = await submit(FILE, LISTS_LINE_2_ONLY, true);
+    if (first.kind !== 'submitted') throw new Error('the file was refused');
+    const { id } = first.run;
+    await desk.ledger.runs.note(id, { state: 'recording' });
+    await desk.redis.hdel(desk.keys.run(id), 'lastLine');
+    await submit(FILE, LISTS_LINE_2_ONLY, true);
+    expect(await countersOf(desk.ledger, id)).toEqual(await recount(desk.ledger, id));
+    expect(await desk.ledger.references.holders([hashReference('r-3')])).toEqual([null]);
   });
 
   test('does not go on by the release alone: a run that comes back while all is halted is not being paid', async () => {

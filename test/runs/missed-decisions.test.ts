@@ -120,6 +120,25 @@ describe('a Redis that forgot what people decided', () => {
     expect(await readPayout(ledger, payout)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });
   });
 
+  test('holds a payout that one person had cancelled once its row comes, where its run is forgotten too', async () => {
+    const rows = freshRows(2);
+    let id = '';
+    await forgotten(async () => {
+      id = await claimRun(ledger, rows);
+      const { fileSha256 = '', contentHash = '' } = (await ledger.runs.read(id)) ?? {};
+      const details = { fileSha256, contentHash };
+      await ledger.audit.append({ actor: 'anna', action: 'run.submitted', target: id, details });
+      await ledger.audit.append({ actor: 'anna', action: 'payout.cancelled', target: `${id}-2`, details: {} });
+    });
+    await redo();
+    await recordRows(ledger, id, rows);
+    expect(await readPayout(ledger, { runId: id, line: 2 })).toMatchObject({
+      state: 'held',
+      reasonCode: 'E_GIVEN_UP',
+    });
+    expect((await readPayout(ledger, { runId: id, line: 3 })).state).toBe('ready');
+  });
+
   test('knows the file of a run again that was handed in, with the rows in any spelling, and nothing of it looks new', async () => {
     const details = { fileSha256: 'f'.repeat(64), contentHash: 'c'.repeat(64) };
     await forgotten(() => ledger.audit.append({ actor: 'anna', action: 'run.submitted', target: 'R2', details }));

@@ -138,11 +138,11 @@ function restoreLine(
 
 /** What the service answered, and this Redis may have forgotten. */
 function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer): void {
+  const isOther = payment !== '' && payment !== quote;
+  if (isOther) disprove(store, 'payment-id-is-quote-id');
   const owner = store.quotes.get(quote);
   const entry = owner === undefined ? undefined : store.entries.get(owner);
   if (owner === undefined || entry === undefined || entry.quote !== quote) return;
-  const isOther = payment !== '' && payment !== quote;
-  if (isOther) disprove(store, 'payment-id-is-quote-id');
   if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state)) return;
   entry.more['z2'] = '1';
   entry.version++;

@@ -89,7 +89,8 @@ function isAsSeen(store: Store, entry: Entry, { sawHolder }: PayoutMove): boolea
   if (sawHolder === undefined || entry.duplicateOf === null) return true;
   const holder = store.references.get(entry.duplicateOf);
   if (holder === undefined || holder === entryId(entry.runId, entry.line)) return sawHolder.id === '';
-  return holder === sawHolder.id && (store.entries.get(holder)?.state ?? '') === sawHolder.state;
+  const seen = store.entries.get(holder);
+  return holder === sawHolder.id && (seen?.rowHash == null ? '' : seen.state) === sawHolder.state;
 }
 
 /** A payment belongs to one payout; one whose id is its quote's was claimed by the arming. */

@@ -55,7 +55,9 @@ local function isAsSeen(e, p)
   local holder = redis.call('HGET', referencesKey(hash), hash)
   if not holder or holder == p.run .. '-' .. p.line then return e.ho.i == '' end
   local run, line = string.match(holder, '^(.*)%-(%d+)$')
-  return holder == e.ho.i and (redis.call('HGET', payoutKey(run, line), 's') or '') == e.ho.s
+  local f = redis.call('HMGET', payoutKey(run, line), 's', 'rh')
+  -- One that is known from an intent log alone is shown without a state.
+  return holder == e.ho.i and (f[2] and f[1] or '') == e.ho.s
 end
 
 local isOpen

@@ -20,7 +20,7 @@ export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
-local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine', 'purgedAt')
+local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine', 'purgedAt', 'restored')
 if recording[4] then return 'closed' end
 local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAllRows(run))
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
@@ -76,6 +76,9 @@ local function whyHeld(row, id)
   local earlier = holderOf(row.h, { own = id, at = at, forMs = tonumber(ARGV[2]) })
   if not earlier then redis.call('HSET', referencesKey(row.h), row.h, id) end
   local twin = row.d and likelyTwin(row, id)
+  if recording[5] and redis.call('HEXISTS', rk, 'gaveUp:' .. row.l) == 1 then
+    return 'E_GIVEN_UP', 'it was given up, and Redis forgot that'
+  end
   if recording[2] then return 'E_DIR_LOST', 'a data directory that may have sent it was written off' end
   if earlier then return 'E_DUP_HISTORY', 'its reference belongs to payout ' .. earlier end
   if twin then return 'E_DUP_LIKELY', 'payout ' .. twin .. ' has the same beneficiary, amount and currency' end
@@ -87,7 +90,7 @@ for _, row in ipairs(cjson.decode(ARGV[3])) do
   local key, id, set = payoutKey(run, row.l), run .. '-' .. row.l, row.f
   local there = redis.call('HMGET', key, 's', 'rh')
   local sent = row.s == 'ready' and row or row.k
-  if there[1] and not there[2] and sent then
+  if there[1] and there[1] ~= 'refused' and not there[2] and sent then
     redis.call('HSET', key, unpack(sent.f))
     add(rk, 'm:' .. sent.c .. ':' .. OUTCOME[there[1]], sent.a)
     redis.call('HSETNX', referencesKey(sent.h), sent.h, id)

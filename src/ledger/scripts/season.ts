@@ -193,11 +193,11 @@ end
 
 -- What the service answered, and this Redis may have forgotten.
 local function restoreAnswer(e)
+  if e.p ~= '' and e.p ~= e.y then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   local owner = redis.call('HGET', quotesKey(e.y), e.y)
   local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
   local p = run and load(run, line)
   if not p or p.quote ~= e.y then return end
-  if e.p ~= '' and e.p ~= e.y then disprove('payment-id-is-quote-id', 'payout ' .. owner) end
   if not isInDoubt(p.state) then return end
   redis.call('HSET', p.key, 'z2', '1', 'v', text(p.version + 1))
   if e.p == '' or e.p == e.y then return end
