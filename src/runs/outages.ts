@@ -48,15 +48,18 @@ export async function watchOutages(
   const { clock, ledger } = deps;
   const redis = openRedisLook(deps);
   const disk = openDiskLook(deps);
-  const told = new Map<Outage['what'], { outage: Outage; at: number }>();
+  const told = new Map<Outage['what'], { outage: Outage; at: number; isWhole: boolean }>();
   let hasNoted = false;
 
   function tell(seen: readonly Outage[]): void {
     for (const outage of seen) {
       const before = told.get(outage.what);
-      if (before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS) continue;
-      told.set(outage.what, { outage, at: clock.monotonic() });
-      const words = [outageWords(outage, clock.now()), progress(), GOES_ON].filter((part) => part !== '');
+      const work = progress();
+      // How far the work is may be known only later.
+      const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
+      if (isRecent && (before.isWhole || work === '')) continue;
+      told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
+      const words = [outageWords(outage, clock.now()), work, GOES_ON].filter((part) => part !== '');
       say(words.join(' '));
     }
     for (const [what, { outage }] of told) {
