@@ -9,7 +9,7 @@ const REDIS_PORT = 6379;
 /** In the place of what the credential service makes of docs/redis.acl: tests have many prefixes. */
 const USERS = {
   target: '/redis-users/users.acl',
-  content: 'user default reset off\nuser payrun reset on >secret ~* +@all\n',
+  content: 'user default reset off ~* &* +@all\nuser payrun reset on >secret ~* +@all\n',
 };
 const ANSWER_MS_MAX = 2 * 60_000;
 const POLL_MS = 50;

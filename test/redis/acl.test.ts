@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectRedis, letsAnybodyIn } from '../../src/redis/connect.ts';
-import { ACL_TEXT } from '../support/acl-redis.ts';
+import { ACL_TEXT, startAclRedis } from '../support/acl-redis.ts';
 import { startNetworkRedis } from '../support/network-redis.ts';
 import { ROOT } from '../support/payrun-processes.ts';
 
@@ -54,9 +55,31 @@ test('docs/redis.acl allows each command that payrun and BullMQ call, and no oth
 
 test('docs/redis.acl has one user, with a password and the keys of the ledger alone; the one without a name is off', () => {
   expect(others).toEqual([]);
-  expect(DEFAULT_USER).toBe('user default reset off');
+  expect(DEFAULT_USER).toBe('user default reset off ~* &* +@all');
   expect(PAYRUN).toMatch(/^user payrun reset on #PASSWORD_SHA256 ~\{payrun\} ~\{payrun\}:\* ~payrun-database \+/);
   expect(PAYRUN.match(/[~&@%]\S*|\bnopass\b|\ball\S+/g)).toEqual(['~{payrun}', '~{payrun}:*', '~payrun-database']);
+});
+
+test('with the users of docs/redis.acl a server that is killed has all that a script wrote, which it reads again without a name', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'payrun-acl-'));
+  const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
+    const server = await startAclRedis('--dir', dir);
+    const redis = new Redis(server.url);
+    try {
+      return await work(redis);
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  };
+  try {
+    const script = "redis.call('SET', KEYS[1], '1') redis.call('HSET', KEYS[2], 'a', 'b') return 1";
+    await ask((redis) => redis.eval(script, 2, '{payrun}:one', '{payrun}:two'));
+    expect(await ask((redis) => redis.hget('{payrun}:two', 'a'))).toBe('b');
+    expect(await ask((redis) => redis.get('{payrun}:one'))).toBe('1');
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });
 
 test('the lines of docs/operation.md make a password, an address and users that fit each other', async () => {

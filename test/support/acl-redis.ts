@@ -17,13 +17,13 @@ export interface AclRedis extends NetworkRedis {
   readonly adminUrl: string;
 }
 
-/** A Redis with the users of docs/redis.acl, and one more who looks on. */
-export async function startAclRedis(): Promise<AclRedis> {
+/** A Redis with the users of docs/redis.acl, and one more who looks on; further arguments go to the server. */
+export async function startAclRedis(...extra: readonly string[]): Promise<AclRedis> {
   const dir = mkdtempSync(join(tmpdir(), 'payrun-acl-'));
   const file = join(dir, 'users.acl');
   const hash = createHash('sha256').update(ACL_PASSWORD).digest('hex');
   writeFileSync(file, `${ACL_TEXT.replace('PASSWORD_SHA256', hash)}user admin on >admin ~* &* +@all\n`);
-  const server = await startNetworkRedis('--aclfile', file);
+  const server = await startNetworkRedis('--aclfile', file, ...extra);
   return {
     ...server,
     url: `redis://payrun:${ACL_PASSWORD}@${server.host}`,
