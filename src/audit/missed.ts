@@ -1,3 +1,4 @@
+import { placeOfId } from '../ledger/payouts.ts';
 import { type AuditRecord, readEntry } from './entry.ts';
 
 const SHOWN_MAX = 10;
@@ -10,8 +11,8 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
   'run.attached',
 ]);
 
-/** What only stops, and what ends it. */
-const DONE_AGAIN: ReadonlySet<string> = new Set([
+/** Acts that only stop, and those that end one. */
+const STOPPING = [
   'run.cancelled',
   'run.paused',
   'beneficiary.blocked',
@@ -20,8 +21,9 @@ const DONE_AGAIN: ReadonlySet<string> = new Set([
   'capability.disproved',
   'payout.cancelled',
   'payout.drop-confirmed',
-]);
-const UNDONE: ReadonlySet<string> = new Set([
+] as const;
+export type Stopping = (typeof STOPPING)[number];
+const ENDING: ReadonlySet<string> = new Set([
   'run.resumed',
   'beneficiary.unblocked',
   'user.enabled',
@@ -31,13 +33,13 @@ const UNDONE: ReadonlySet<string> = new Set([
 
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
 export interface MissedDecisions {
-  /** For people: how many, and the first of them. */
+  /** For people: how many, and the latest of them. */
   readonly text: string;
   readonly all: readonly AuditRecord[];
   /** Hand-ins: their files are known, though their rows are not. */
   readonly submitted: readonly AuditRecord[];
-  /** The last change of a run, beneficiary, user or key, where that was one that stops. */
-  readonly stops: readonly AuditRecord[];
+  /** The last act on a run, payout, beneficiary, user or key, where that was one that stops. */
+  readonly stops: readonly (AuditRecord & { readonly action: Stopping })[];
 }
 
 /** Entries of the audit log that Redis lost, in the order of their times. */
@@ -54,19 +56,20 @@ export interface MissingEntries {
 export function missedDecisions({ ours, former }: MissingEntries): MissedDecisions | undefined {
   const all = [...former, ...ours].filter(({ action }) => !NO_DECISIONS.has(action));
   if (all.length === 0) return undefined;
-  const lasting = all.filter(({ action }) => DONE_AGAIN.has(action) || UNDONE.has(action));
+  const lasting = all.filter((record) => isStopping(record) || ENDING.has(record.action));
   const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
-  const stops = [...last.values()].filter(({ action }) => DONE_AGAIN.has(action));
-  const stopped = new Set(stops.map(({ action, target }) => (action.startsWith('payout.') ? runOf(target) : target)));
+  const stops = [...last.values()].filter(isStopping);
+  const stopped = new Set(
+    stops.map(({ action, target }) => (action.startsWith('payout.') ? placeOfId(target).runId : target)),
+  );
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
     ({ action }) => action === 'run.submitted',
   );
   return { text: describe(all), all, submitted, stops };
 }
 
-/** The run of a payout's id. */
-export function runOf(payoutId: string): string {
-  return payoutId.slice(0, payoutId.lastIndexOf('-'));
+function isStopping(record: AuditRecord): record is AuditRecord & { readonly action: Stopping } {
+  return STOPPING.some((action) => action === record.action);
 }
 
 function describe(decisions: readonly AuditRecord[]): string {
@@ -75,9 +78,7 @@ function describe(decisions: readonly AuditRecord[]): string {
     .slice(0, SHOWN_MAX)
     .map(({ number, action, target }) => `${number} ${action} ${target}`);
   const more =
-    decisions.length > SHOWN_MAX
-      ? [`and ${decisions.length - SHOWN_MAX} more, all of which are in the process log`]
-      : [];
+    decisions.length > SHOWN_MAX ? [`and ${decisions.length - SHOWN_MAX} more (the process log has all)`] : [];
   return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
 }
 

@@ -18,6 +18,12 @@ export interface PayoutPlace {
   readonly line: number;
 }
 
+/** The place of a payout's id. */
+export function placeOfId(id: string): PayoutPlace {
+  const at = id.lastIndexOf('-');
+  return { runId: id.slice(0, at), line: Number.parseInt(id.slice(at + 1), 10) };
+}
+
 /** A payout, and what stood beside it in the ledger at the moment of reading. */
 export interface PayoutReading {
   readonly payout: Payout | undefined;

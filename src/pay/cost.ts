@@ -12,7 +12,8 @@ const BASIS_POINTS = 10_000n;
 
 /**
  * The cost of a quote. Fees and taxes in the source currency count as debited on top of the source amount, those in the
- * destination currency (where it is another one) as taken from what arrives; what is finer than a minor unit counts as one. Null when the quote does not show both amounts,
+ * destination currency (where it is another one) as taken from what arrives; what is finer than a minor unit
+ * counts as one. Null when the quote does not show both amounts,
  * or has fees in a third currency.
  */
 export function costOf(

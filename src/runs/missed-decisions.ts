@@ -1,6 +1,7 @@
-import { type MissedDecisions, missedDecisions, runOf } from '../audit/missed.ts';
+import { type MissedDecisions, missedDecisions, type Stopping } from '../audit/missed.ts';
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { placeOfId } from '../ledger/payouts.ts';
 import type { Log } from '../log.ts';
 import { revokeKey } from '../people/keys.ts';
 import { disableUser } from '../people/users.ts';
@@ -59,9 +60,8 @@ const pause: Stop = ({ ledger }, runId, control) => pauseRun({ ledger, wake: asy
  * is; one whose row is not there yet is held when it comes.
  */
 const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
-  const runId = runOf(target);
-  const line = target.slice(runId.length + 1);
-  const place = { runId, line: Number.parseInt(line, 10) };
+  const place = placeOfId(target);
+  const { runId, line } = place;
   const { payout } = await ledger.payouts.read(place);
   if (payout === undefined) {
     if ((await ledger.runs.read(runId)) !== undefined) await ledger.runs.note(runId, { [`gaveUp:${line}`]: '1' });
@@ -79,24 +79,24 @@ const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
 type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;
 
 /** How each act that only stops is done again, by its action on the audit log. */
-const STOPS: ReadonlyMap<string, Stop> = new Map<string, Stop>([
-  ['beneficiary.blocked', (deps, target, control) => blockBeneficiary(deps, target, control)],
-  ['run.cancelled', ({ ledger }, target, control) => cancelRun({ ledger, wake: async () => {} }, target, control)],
-  ['run.paused', pause],
-  ['user.disabled', (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor })],
-  ['capability.disproved', ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason)],
-  ['payout.cancelled', holdAgain],
-  ['payout.drop-confirmed', holdAgain],
-  ['key.revoked', (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor })],
-]);
+const STOPS: Readonly<Record<Stopping, Stop>> = {
+  'beneficiary.blocked': (deps, target, control) => blockBeneficiary(deps, target, control),
+  'run.cancelled': ({ ledger }, target, control) => cancelRun({ ledger, wake: async () => {} }, target, control),
+  'run.paused': pause,
+  'user.disabled': (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor }),
+  'key.revoked': (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor }),
+  'capability.disproved': ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason),
+  'payout.cancelled': holdAgain,
+  'payout.drop-confirmed': holdAgain,
+};
 
 /** What this Redis never had, or what is over, has nothing to stop. */
 async function doAgain(
   deps: MissedDeps,
-  { action, target, control }: { action: string; target: string; control: Control },
+  { action, target, control }: { action: Stopping; target: string; control: Control },
 ): Promise<void> {
   try {
-    await STOPS.get(action)?.(deps, target, control);
+    await STOPS[action](deps, target, control);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     deps.log.warn('it was not done again', { reason: `${action} ${target}: ${error.message}` });

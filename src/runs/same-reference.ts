@@ -1,6 +1,7 @@
 import { rfc3339 } from '../clock.ts';
 import { hashReference } from '../intake/reference-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { placeOfId } from '../ledger/payouts.ts';
 import { type Payout, type PayoutState, payoutId, type Run } from '../payout.ts';
 
 /** What became of the payout that has the reference of another one, and what allowing that other one does to it. */
@@ -37,9 +38,8 @@ export async function otherOfReference(
 ): Promise<OtherOfReference> {
   const [holder] = await ledger.references.holders([hashReference(payout.row.reference)]);
   if (holder === undefined || holder === null || holder === payoutId(payout)) return NO_OTHER;
-  const runId = holder.slice(0, holder.lastIndexOf('-'));
-  const place = { runId, line: Number(holder.slice(runId.length + 1)) };
-  const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(runId)]);
+  const place = placeOfId(holder);
+  const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
   const state = other?.state ?? '';
   return {
     words: [`payout ${holder} has the same reference and ${standsOf(other, run)}`],

@@ -44,15 +44,21 @@ async function payFromCopies(): Promise<{ site: Site; runId: string }> {
   return { site, runId };
 }
 
+/** Redis goes back, and the first host's worker waits for the second one. */
+async function restoreOne() {
+  const { site, runId } = await payFromCopies();
+  await site.putBack();
+  const sent = site.booked();
+  const first = await site.worker('one');
+  await first.said(idOf(site, 'two'));
+  return { site, runId, sent, first };
+}
+
 describe('a data directory that was copied to a second host', () => {
   test(
     'is one of its own: after a restore of Redis nothing is sent before both have compared their logs, and nothing twice',
     async () => {
-      const { site, runId } = await payFromCopies();
-      await site.putBack();
-      const sent = site.booked();
-      const first = await site.worker('one');
-      await first.said(idOf(site, 'two'));
+      const { site, runId, sent, first } = await restoreOne();
       expect((await site.run(['doctor'])).stdout).toContain(idOf(site, 'two'));
       expect(site.booked()).toBe(sent);
       const second = await site.worker('two');
@@ -70,11 +76,7 @@ describe('a data directory that was copied to a second host', () => {
   test(
     'and one of the two hosts is lost: after a restore nothing is sent before two people write it off, and nothing twice',
     async () => {
-      const { site, runId } = await payFromCopies();
-      await site.putBack();
-      const sent = site.booked();
-      const first = await site.worker('one');
-      await first.said(idOf(site, 'two'));
+      const { site, runId, sent, first } = await restoreOne();
       const lost = idOf(site, 'two');
       rmSync(join(site.cwd, 'two'), { recursive: true });
       expect(await site.run(['release', '--as', 'anna'])).toMatchObject({ code: 69 });

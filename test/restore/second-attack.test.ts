@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, stopped, TEST_MS_MAX, untilLongUnknown } from './site.ts';
 
 let processes: Processes;
 beforeAll(() => {
@@ -12,10 +12,6 @@ afterAll(() => processes.remove());
 
 const WAIT = { timeout: TEST_MS_MAX, interval: 100 };
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
-
-function isOld({ sentAt }: Record<string, string>): boolean {
-  return Date.now() - Date.parse(sentAt ?? '') > 20_000;
-}
 
 describe('nothing is paid twice', () => {
   test(
@@ -71,13 +67,8 @@ describe('nothing is paid twice', () => {
         'file.csv',
         Array.from({ length: 20 }, (_, index) => `K-${index}`),
       );
-      // Long past the end and grace of the quotes of those whose answers were lost, in which they were asked for again and again.
-      const isLongAgo = async (): Promise<boolean> => {
-        const rows = [...(await rowsByReference(site, runId)).values()];
-        const unknown = rows.filter(({ outcome }) => outcome === 'unknown');
-        return site.paidTwice().length > 0 || (unknown.length > 0 && rows.length === 20 && unknown.every(isOld));
-      };
-      await vi.waitUntil(isLongAgo, WAIT);
+      // Those whose answers were lost are asked for again and again.
+      await untilLongUnknown(site, runId, 20);
       await stopped(worker);
       expect(site.paidTwice()).toEqual([]);
     },

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, type Site, stopped, TEST_MS_MAX, untilLongUnknown } from './site.ts';
 
 let processes: Processes;
 beforeAll(() => {
@@ -85,13 +85,7 @@ test(
     const references = Array.from({ length: 8 }, (_, index) => `O-${index}`);
     const runId = await site.submit('file.csv', references);
     await vi.waitUntil(() => site.booked() >= references.length, WAIT);
-    const isLongAgo = async (): Promise<boolean> => {
-      const rows = [...(await rowsByReference(site, runId)).values()];
-      const unknown = rows.filter(({ outcome }) => outcome === 'unknown');
-      const isOld = unknown.every(({ sentAt }) => Date.now() - Date.parse(sentAt ?? '') > 20_000);
-      return site.paidTwice().length > 0 || (rows.length === references.length && isOld);
-    };
-    await vi.waitUntil(isLongAgo, WAIT);
+    await untilLongUnknown(site, runId, references.length);
     await stopped(worker);
     expect(site.paidTwice()).toEqual([]);
   },

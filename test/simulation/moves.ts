@@ -90,7 +90,8 @@ function isAsSeen(store: Store, entry: Entry, { sawHolder }: PayoutMove): boolea
   const holder = store.references.get(entry.duplicateOf);
   if (holder === undefined || holder === entryId(entry.runId, entry.line)) return sawHolder.id === '';
   const seen = store.entries.get(holder);
-  return holder === sawHolder.id && (seen?.rowHash == null ? '' : seen.state) === sawHolder.state;
+  const state = seen === undefined || seen.rowHash === null ? '' : seen.state;
+  return holder === sawHolder.id && state === sawHolder.state;
 }
 
 /** A payment belongs to one payout; one whose id is its quote's was claimed by the arming. */

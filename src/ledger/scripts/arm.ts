@@ -116,15 +116,7 @@ local function countAmounts(e, p)
       if broken then return { 'limit', broken, sum.c } end
     end
   end
-  redis.call('HSET', p.key, 'ld', day, 'lb', e.m.b, 'lc', list)
-  for _, sum in ipairs(e.m.s) do
-    if sum.a ~= nil then
-      redis.call('HINCRBY', runKey(e.r), 'sum:' .. sum.c, sum.a)
-      redis.call('HINCRBY', spentKey(day), sum.c, sum.a)
-      redis.call('HINCRBY', spentKey(day), sum.c .. ' ' .. e.m.b, sum.a)
-    end
-  end
-  redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
+  countFor(e.r, p.key, { d = day, b = e.m.b, s = list })
   return nil
 end
 

@@ -104,6 +104,18 @@ local function uncount(p)
   redis.call('HDEL', p.key, 'ld', 'lb', 'lc')
 end
 
+-- Counts a payout for the limits of a day: counted is { d day, b beneficiary, s amounts with their currencies }.
+local function countFor(run, key, counted)
+  local day = counted.d
+  redis.call('HSET', key, 'ld', day, 'lb', counted.b, 'lc', counted.s)
+  for currency, amount in string.gmatch(counted.s, '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(run), 'sum:' .. currency, amount)
+    redis.call('HINCRBY', spentKey(day), currency, amount)
+    redis.call('HINCRBY', spentKey(day), currency .. ' ' .. counted.b, amount)
+  end
+  redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
+end
+
 local function beneficiaryHash(id) return string.sub(redis.sha1hex(id), 1, ${BENEFICIARY_HASH_CHARACTERS}) end
 
 -- Remembers to whom a payout was paid.

@@ -136,18 +136,6 @@ local function reopen(run)
   pauseRun(run, 'Redis went back in time')
 end
 
--- What it counted as for the limits of its day.
-local function recount(e, p)
-  if not e.m or redis.call('HEXISTS', p.key, 'lc') == 1 then return end
-  redis.call('HSET', p.key, 'ld', e.m.d, 'lb', e.m.b, 'lc', e.m.s)
-  for currency, minor in string.gmatch(e.m.s, '(%u+) (%d+)') do
-    redis.call('HINCRBY', runKey(e.r), 'sum:' .. currency, minor)
-    redis.call('HINCRBY', spentKey(e.m.d), currency, minor)
-    redis.call('HINCRBY', spentKey(e.m.d), currency .. ' ' .. e.m.b, minor)
-  end
-  redis.call('PEXPIRE', spentKey(e.m.d), 8 * 86400000)
-end
-
 -- A quote that a missing directory armed beside the payout's own one is looked up at each decision and at the run's end.
 local function noteQuote(p, quote)
   redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. quote)
@@ -181,7 +169,7 @@ local function restore(e)
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
   claimReference(e, e.r .. '-' .. e.l)
   reopen(e.r)
-  recount(e, p)
+  if e.m and redis.call('HEXISTS', p.key, 'lc') == 0 then countFor(e.r, p.key, e.m) end
   if isWrittenOff then setDue(p, 'held', at, 0)
   else applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 }) end
   redis.call('HINCRBY', HEAD, 'restored', 1)
