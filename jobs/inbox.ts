@@ -1,6 +1,6 @@
 import { openSource, requireFolder } from '../src/inbox/open-source.ts';
 import { readInbox } from '../src/inbox/read-inbox.ts';
-import { describeFault } from '../src/inbox/troubles.ts';
+import { describeFault } from '../src/inbox/retry-backoff.ts';
 import type { JobDeps } from './deps.ts';
 
 /** Reads an inbox once, for a schedule. What cannot be answered now is found again by the next one. Throws a Refusal for a folder that is not there. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
-import type { LivingWorker } from '../src/runs/adopt-settings.ts';
+import type { LivingWorker } from '../src/runs/safety/adopt-settings.ts';
 
 /** A worker that was killed counts as one that lives no longer than this. */
 const LEASE_MS = 30_000;

@@ -1,6 +1,6 @@
 import { payPayout } from '../src/pay/pay-payout.ts';
 import type { PayResult } from '../src/pay/step-result.ts';
-import { approvalOf } from '../src/runs/approval.ts';
+import { approvalOf } from '../src/runs/decide/approval.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import { endRun } from './end-run.ts';

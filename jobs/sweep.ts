@@ -1,5 +1,5 @@
 import type { DuePayout } from '../src/ledger/slices.ts';
-import { startRun } from '../src/runs/start.ts';
+import { startRun } from '../src/runs/hand-in/start.ts';
 import type { JobDeps } from './deps.ts';
 import { endRun } from './end-run.ts';
 import { payJob } from './feed.ts';

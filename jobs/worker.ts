@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { type Job, Worker } from 'bullmq';
 import type { App } from '../src/app.ts';
-import { IntentLogFault } from '../src/ledger/intent-log.ts';
+import { IntentLogFault } from '../src/ledger/intents/intent-log.ts';
 import type { PayDeps } from '../src/pay/deps.ts';
 import { EXIT, Refusal } from '../src/refusal.ts';
+import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { purgeRuns } from '../src/runs/purge.ts';
-import { startWaitingRuns } from '../src/runs/start.ts';
 import { CATALOG, JOB_NAMES, type JobName } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import { feed } from './feed.ts';

@@ -1,5 +1,5 @@
 import { destination, type Logger as PinoLogger, pino } from 'pino';
-import type { LogLevel } from './config.ts';
+import type { LogLevel } from './config/config.ts';
 
 /**
  * The fields that a log line may carry. Nothing else reaches the log: no names, no amounts, no ids of people, no

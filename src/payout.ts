@@ -374,7 +374,7 @@ export interface Run {
   readonly submissionKey: string | null;
   /** Every currency that its payouts leave or arrive in; empty until it is recorded. */
   readonly currencies: readonly string[];
-  /** The columns of its file in their order and how it writes them (src/intake/layout.ts); empty where they were not noted. */
+  /** The columns of its file in their order and how it writes them (src/intake/csv/layout.ts); empty where they were not noted. */
   readonly columns: readonly string[];
   /** Rows whose beneficiaries nothing was ever paid to from this ledger, as of their recording. */
   readonly newBeneficiaryRows: number;

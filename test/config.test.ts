@@ -11,7 +11,7 @@ import {
   readConfig,
   readFileLimits,
   SETTING_NAMES,
-} from '../src/config.ts';
+} from '../src/config/config.ts';
 import { DEFAULT_LIMITS } from '../src/intake/limits.ts';
 import { Refusal } from '../src/refusal.ts';
 

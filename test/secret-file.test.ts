@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
-import { webSetting } from '../src/config-web.ts';
+import { readConfig } from '../src/config/config.ts';
+import { webSetting } from '../src/config/web.ts';
 import { readSecretFile } from '../src/secret-file.ts';
 
 let folder: string;

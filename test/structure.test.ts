@@ -121,8 +121,8 @@ describe('imports go one way', () => {
       'it is made from what it is given',
     ],
     ['src/redis', ['src/ledger', 'src/pay', 'src/runs', 'src/service'], 'it only connects'],
-    ['src/payout.ts', ['src/ledger', 'src/pay', 'src/runs', 'src/service', 'src/config.ts'], 'it is pure'],
-    ['src/money.ts', ['src/payout.ts', 'src/config.ts'], 'it is pure'],
+    ['src/payout.ts', ['src/ledger', 'src/pay', 'src/runs', 'src/service', 'src/config'], 'it is pure'],
+    ['src/money.ts', ['src/payout.ts', 'src/config'], 'it is pure'],
   ])('%s knows nothing of %o: %s', (folder, others) => {
     const broken = LOCAL.filter(({ file, target }) => placeOf(file) === folder && others.includes(placeOf(target)));
     expect(shown(broken)).toEqual([]);
@@ -205,7 +205,11 @@ function having(pattern: RegExp, allowed: (file: string) => boolean): string[] {
 
 describe('a source file', () => {
   test.each<[what: string, pattern: RegExp, only: RegExp]>([
-    ['the environment', /\bprocess\.env\b|\bprocess\['env'\]|\benv\b.*from 'node:process'/, /^src\/config\.ts$/],
+    [
+      'the environment',
+      /\bprocess\.env\b|\bprocess\['env'\]|\benv\b.*from 'node:process'/,
+      /^src\/config\/config\.ts$/,
+    ],
     ['the time of day', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, /^src\/clock\.ts$/],
     ['chance', /\bMath\.random\(|\brandomBytes\(|\brandomInt\(/, /^src\/clock\.ts$|^src\/(?:sandbox|cli)\//],
     ['fetch', /(?<![\w.])fetch\(/, /^$/],
@@ -240,11 +244,12 @@ describe('a source file', () => {
   test('lies in a place that the design names', () => {
     const places = new Set(SOURCES.map(placeOf));
     const named =
-      `app cli intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(' ');
-    const files =
-      'payout money capabilities config config-file config-problems config-values config-web clock log metrics tracing refusal duration trailing version secret-file'
-        .split(' ')
-        .map((name) => `src/${name}.ts`);
+      `app cli config intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(
+        ' ',
+      );
+    const files = 'payout money capabilities clock log metrics tracing refusal duration trailing version secret-file'
+      .split(' ')
+      .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);
     expect([...places].filter((place) => !known.has(place))).toEqual([]);
   });

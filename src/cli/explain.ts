@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { IntentLogFault } from '../ledger/intent-log.ts';
+import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import { isRedisLoss } from '../redis/loss.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { safeText } from './print.ts';

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import type { ExitCode } from '../refusal.ts';
 import { explain } from './explain.ts';
-import { keepMemoryFlat } from './memory.ts';
 import { say } from './print.ts';
 import { openProgram } from './program.ts';
+import { keepMemoryFlat } from './run/memory.ts';
 
 keepMemoryFlat();
 

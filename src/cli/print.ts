@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { rfc3339 } from '../clock.ts';
-import { escapeUnseen } from '../intake/shown-value.ts';
+import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import { codeOf } from '../refusal.ts';

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import { EXIT, Refusal } from '../refusal.ts';
-import { isSftpAddress, parseSftpAddress } from './sftp-address.ts';
+import { isSftpAddress, parseSftpAddress } from './sftp/address.ts';
 
 /** Where schedules may read inboxes. */
 export interface AllowedInboxes {

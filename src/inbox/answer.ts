@@ -3,20 +3,20 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
 import type { IntakeOptions } from '../intake/check-file.ts';
-import { writeMarkedUpCopy } from '../intake/marked-up.ts';
-import { problemsDocument } from '../intake/problem-text.ts';
+import { writeMarkedUpCopy } from '../intake/problems/marked-up.ts';
+import { problemsDocument } from '../intake/problems/problem-text.ts';
 import { RUN_STATES, type Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { approvalsNeededFor } from '../runs/approval.ts';
+import { approvalsNeededFor } from '../runs/decide/approval.ts';
+import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../runs/hand-in/submit.ts';
 import type { IdentityBook } from '../runs/identities.ts';
-import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../runs/submit.ts';
+import { LATE, problemOfLate } from './changed-after-claim.ts';
 import type { Claim } from './claim.ts';
+import { keepMarkedUp, keepRead } from './claim-files.ts';
 import { bytesOf, type CopyDeps, copyClaimed, type PrivateCopy } from './copy.ts';
 import { type Droppers, dropperOf, NO_DROPPERS } from './droppers.ts';
-import { keepMarkedUp, keepRead } from './kept.ts';
-import { LATE, problemOfLate } from './late.ts';
+import { type FileProblem, problemOfThing, thingOf } from './rejected-entries.ts';
 import type { Entry, InboxSource } from './source.ts';
-import { type FileProblem, problemOfThing, thingOf } from './things.ts';
 
 /** No payout file has it: hidden names are passed over. */
 const MARKED_UP = '.marked-up.csv';

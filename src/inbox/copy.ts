@@ -7,8 +7,8 @@ import { DEFAULT_LIMITS, type IntakeLimits } from '../intake/limits.ts';
 import { manifestPathOf } from '../intake/manifest.ts';
 import { type Claim, pathOf } from './claim.ts';
 import { manifestOf } from './names.ts';
+import { type Thing, thingOf } from './rejected-entries.ts';
 import type { Entry, InboxSource, OpenedFile } from './source.ts';
-import { type Thing, thingOf } from './things.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { access, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { syncFolder } from '../ledger/data-dir.ts';
+import { syncFolder } from '../ledger/intents/data-dir.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { type Entry, INBOX_FOLDERS, type InboxSource, type OpenedFile, type Opening } from './source.ts';
 

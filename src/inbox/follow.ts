@@ -1,6 +1,6 @@
 import type { Random } from '../clock.ts';
 import type { Run } from '../payout.ts';
-import { isOver } from '../runs/control.ts';
+import { isOver } from '../runs/decide/control.ts';
 import { type ReportDeps, writeReport } from '../runs/report.ts';
 import { type Claim, putAnswer } from './claim.ts';
 import { bytesOf } from './copy.ts';

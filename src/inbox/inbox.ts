@@ -1,11 +1,11 @@
 import type { Run } from '../payout.ts';
 import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
 import { isPassedOver } from './names.ts';
+import { openTroubles, type Tell, type Troubles } from './retry-backoff.ts';
 import type { Entry, InboxSource } from './source.ts';
 import { openLooks } from './stability.ts';
 import { openSteps, type StepDeps, type StepOptions, type Steps } from './steps.ts';
 import { openTasks } from './tasks.ts';
-import { openTroubles, type Tell, type Troubles } from './troubles.ts';
 
 /** A file is complete when it was the same at two looks so far apart. */
 export const STABLE_MS = 2000;

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Head } from '../ledger/head.ts';
+import type { Head } from '../ledger/season/ledger-state.ts';
 
 /** After this long another watcher takes over from one that was killed. */
 const LEASE_MS = 15_000;

@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { examineInbox, openFolder } from './folder.ts';
-import { openSftp } from './sftp.ts';
-import { isSftpAddress, parseSftpAddress } from './sftp-address.ts';
-import type { SftpSettings } from './sftp-session.ts';
+import { isSftpAddress, parseSftpAddress } from './sftp/address.ts';
+import type { SftpSettings } from './sftp/session.ts';
+import { openSftp } from './sftp/sftp.ts';
 import type { InboxSource } from './source.ts';
 
 export interface SourceDeps {

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Random } from '../clock.ts';
 import type { Run } from '../payout.ts';
 import { jsonText } from '../report/json.ts';
+import { readRun } from '../runs/hand-in/submit.ts';
 import type { ReportDeps } from '../runs/report.ts';
-import { readRun } from '../runs/submit.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';
+import { openLateWrites, putLate } from './changed-after-claim.ts';
 import {
   type Claim,
   claimFile,
@@ -15,9 +16,8 @@ import {
   type UsedNames,
   type Writing,
 } from './claim.ts';
+import { putAway, putMarkedUp, putRead } from './claim-files.ts';
 import { deliverReport, isReportDue } from './follow.ts';
-import { putAway, putMarkedUp, putRead } from './kept.ts';
-import { openLateWrites, putLate } from './late.ts';
 import { underLease } from './lease.ts';
 import { ANSWER_ENDINGS } from './names.ts';
 import type { Entry, InboxSource } from './source.ts';

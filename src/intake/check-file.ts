@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { Money } from '../money.ts';
 import { type ControlTotals, judgeTotals, vouchForEnd } from './control-totals.ts';
+import type { Header } from './csv/header.ts';
+import { layoutWords } from './csv/layout.ts';
 import { formatOf, type Reading } from './formats.ts';
-import type { Header } from './header.ts';
-import { layoutWords } from './layout.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import { readManifest } from './manifest.ts';
 import { openPayoutSource, type PayoutSource } from './payout-source.ts';
-import { openProblemList } from './problem-list.ts';
-import { type Problem, problemOf } from './problems.ts';
+import { openProblemList } from './problems/problem-list.ts';
+import { type Problem, problemOf } from './problems/problems.ts';
 import { ReaderDied } from './reader/read-apart.ts';
-import { openReferenceHashes } from './reference-hash.ts';
-import { type DuplicateLines, openDuplicateCursor, openReferenceTable } from './references.ts';
-import { type CheckedRow, duplicateProblem, referenceOf } from './row.ts';
-import { openContentHash } from './row-hash.ts';
-import { readCheckedRows, tellRows } from './rows.ts';
+import { openReferenceHashes } from './row/reference-hash.ts';
+import { type DuplicateLines, openDuplicateCursor, openReferenceTable } from './row/references.ts';
+import { type CheckedRow, duplicateProblem, referenceOf } from './row/row.ts';
+import { openContentHash } from './row/row-hash.ts';
+import { readCheckedRows, tellRows } from './row/rows.ts';
 import { openTally } from './tally.ts';
-import { PLAIN_TEMPLATE, type Template } from './template.ts';
+import { PLAIN_TEMPLATE, type Template } from './template/template.ts';
 
 /** What intake found out about a payout file. */
 export interface CheckedFile {

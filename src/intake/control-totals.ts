@@ -1,5 +1,5 @@
 import { formatAmount, type Money } from '../money.ts';
-import { type Problem, problemOf } from './problems.ts';
+import { type Problem, problemOf } from './problems/problems.ts';
 
 /** What a file should hold, by somebody who knows: the command line or a manifest. Null or empty where nobody says. */
 export interface ControlTotals {

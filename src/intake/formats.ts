@@ -3,7 +3,7 @@ import type { IntakeLimits } from './limits.ts';
 import { readApart } from './reader/read-apart.ts';
 import type { RecordStream } from './record.ts';
 import { readCsv } from './records.ts';
-import type { Template } from './template.ts';
+import type { Template } from './template/template.ts';
 
 /** How the bytes of a payout file are read: both passes over it do it alike. */
 export interface Reading {

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { type Money, moneyOfDecimal } from '../money.ts';
 import { codeOf } from '../refusal.ts';
 import type { ControlTotals } from './control-totals.ts';
-import { type Problem, problemOf } from './problems.ts';
-import { escapeUnseen } from './shown-value.ts';
+import { type Problem, problemOf } from './problems/problems.ts';
+import { escapeUnseen } from './problems/shown-value.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 const MANIFEST_BYTES_MAX = 64 * 1024;

@@ -1,11 +1,11 @@
 import type { PayoutRow, RefusedRow } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { CheckedFile } from './check-file.ts';
+import { unchangedChunks } from './csv/unchanged.ts';
 import { openPayoutSource } from './payout-source.ts';
-import { openDuplicateCursor } from './references.ts';
-import { type CheckedRow, duplicateProblem } from './row.ts';
-import { readCheckedRows } from './rows.ts';
-import { unchangedChunks } from './unchanged.ts';
+import { openDuplicateCursor } from './row/references.ts';
+import { type CheckedRow, duplicateProblem } from './row/row.ts';
+import { readCheckedRows } from './row/rows.ts';
 
 const BATCH_ROWS = 500;
 /** Longest piece of a refused row's cell that is kept for the report. */

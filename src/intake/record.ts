@@ -1,5 +1,5 @@
-import type { CellFault } from './cells.ts';
-import type { Facts, ProblemCode } from './problems.ts';
+import type { Facts, ProblemCode } from './problems/problems.ts';
+import type { CellFault } from './row/cells.ts';
 
 /** One line of the table, whatever format the table came in. */
 export interface FileRecord {

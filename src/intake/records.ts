@@ -1,9 +1,9 @@
 import { CsvError, parse } from 'csv-parse/sync';
+import { type LineEnd, openLineScan } from './csv/line-scan.ts';
+import { type Fault, openTextReader } from './csv/text.ts';
 import type { IntakeLimits } from './limits.ts';
-import { type LineEnd, openLineScan } from './line-scan.ts';
 import type { FileRecord, RecordBatch, RecordStream } from './record.ts';
-import type { Delimiter } from './template.ts';
-import { type Fault, openTextReader } from './text.ts';
+import type { Delimiter } from './template/template.ts';
 
 /** Turns the bytes of a CSV file into records (RFC 4180 with any delimiter, UTF-8). */
 export interface RecordReader {

@@ -1,4 +1,4 @@
-import { jsonFault } from './json-fault.ts';
+import { jsonFault } from './problems/json-fault.ts';
 
 /** A text's value, or what is wrong with it as a sentence without its full stop. */
 export type StrictJson =

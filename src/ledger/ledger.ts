@@ -1,21 +1,21 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, openAuditLog } from '../audit/audit-log.ts';
-import { type Approvals, openApprovals } from './approvals.ts';
 import { openAuditStore } from './audit.ts';
-import { type Beneficiaries, openBeneficiaries } from './beneficiaries.ts';
-import { type Head, openHead } from './head.ts';
 import { ledgerKeys } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { openPayouts, type Payouts } from './payouts.ts';
-import { openPeople, type People } from './people.ts';
-import { openPurging, type Purging } from './purging.ts';
-import { openRecovery, type Recovery } from './recovery.ts';
+import { type Approvals, openApprovals } from './people/approvals.ts';
+import { type Beneficiaries, openBeneficiaries } from './people/beneficiaries.ts';
+import { openPeople, type People } from './people/people.ts';
 import { openReferences, type References } from './references.ts';
-import { openRuns, type Runs } from './runs.ts';
+import { openPurging, type Purging } from './runs/purging.ts';
+import { openRuns, type Runs } from './runs/runs.ts';
+import { openSubmissions, type Submissions } from './runs/submissions.ts';
 import { openSchedules, type Schedules } from './schedules.ts';
+import { type Head, openHead } from './season/ledger-state.ts';
+import { openRecovery, type Recovery } from './season/recovery.ts';
 import { openSlices, type Slices } from './slices.ts';
-import { openSubmissions, type Submissions } from './submissions.ts';
 
 /** The truth about runs and payouts. It stores and refuses; it never decides. */
 export interface Ledger {

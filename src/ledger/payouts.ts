@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { DropReason, Payout, PayoutState } from '../payout.ts';
 import { openBatch } from './batch.ts';
-import { SCHEMA_VERSION } from './head.ts';
 import { quotesKey, UNSENT } from './keys.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
@@ -9,6 +8,7 @@ import { ARM } from './scripts/arm.ts';
 import { DEFER } from './scripts/feed.ts';
 import { MOVE } from './scripts/move.ts';
 import { READ } from './scripts/read.ts';
+import { SCHEMA_VERSION } from './season/ledger-state.ts';
 
 const ITEMS_PER_CALL_MAX = 500;
 const REPLICA_ACKNOWLEDGES_MS_MAX = 1000;

@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../intake/shown-value.ts';
+import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { OUTCOMES } from '../payout.ts';
 import type { Notification, NotifyEvent } from './notification.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { hashReference } from '../intake/reference-hash.ts';
-import { hashRow } from '../intake/row-hash.ts';
-import type { Counted } from '../ledger/intent-line.ts';
-import { IntentLogFault } from '../ledger/intent-log.ts';
+import { hashReference } from '../intake/row/reference-hash.ts';
+import { hashRow } from '../intake/row/row-hash.ts';
+import type { Counted } from '../ledger/intents/intent-line.ts';
+import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payouts.ts';
 import type { Money } from '../money.ts';
 import type { Payout } from '../payout.ts';

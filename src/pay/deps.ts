@@ -1,8 +1,8 @@
 import type { Clock, Random } from '../clock.ts';
-import type { Head } from '../ledger/head.ts';
-import type { IntentLog } from '../ledger/intent-log.ts';
+import type { IntentLog } from '../ledger/intents/intent-log.ts';
 import type { Payouts } from '../ledger/payouts.ts';
-import type { Runs } from '../ledger/runs.ts';
+import type { Runs } from '../ledger/runs/runs.ts';
+import type { Head } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { Counted } from '../ledger/intent-line.ts';
+import type { Counted } from '../ledger/intents/intent-line.ts';
 import { type ArmingLimits, type BrokenLimit, LIMITS, type Limit } from '../ledger/payouts.ts';
 import { digitsOf, formatAmount, type Money, moneyOfDecimal } from '../money.ts';
 import type { PayoutRow } from '../payout.ts';

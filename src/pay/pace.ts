@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { openBatch } from '../ledger/batch.ts';
-import type { Head } from '../ledger/head.ts';
+import type { Head } from '../ledger/season/ledger-state.ts';
 
 const PLACES_PER_CALL_MAX = 1000;
 /** Timers are late by some milliseconds in a busy process. */

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../config.ts';
+import { CAPABILITIES } from '../config/config.ts';
 import { PAYOUT_TRIED_MS_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../payout.ts';
 
 /** What a proof of death rests on, beside the payout itself. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Head } from '../ledger/head.ts';
+import type { Head } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Brake } from '../service/brake.ts';
 

@@ -6,7 +6,7 @@ import {
   type PeopleRecord,
   proposalField,
   type StoredProposal,
-} from '../ledger/people.ts';
+} from '../ledger/people/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { isSamePerson } from './same-person.ts';
 

@@ -7,7 +7,7 @@ import {
   type PeopleRecord,
   type StoredKey,
   type StoredProposal,
-} from '../ledger/people.ts';
+} from '../ledger/people/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
 import { looksLike, requireName } from './names.ts';

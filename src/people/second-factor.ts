@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type StoredUser, userField } from '../ledger/people.ts';
-import type { TryLimits } from '../ledger/sign-ins.ts';
+import { type StoredUser, userField } from '../ledger/people/people.ts';
+import type { TryLimits } from '../ledger/people/sign-ins.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, type Proposed } from './change.ts';
 import { foldedName, isSamePerson } from './same-person.ts';
 import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 import { type Refused, tellRefused, type Wait } from './sign-in.ts';
+import { factorLimits, TRIES_REMEMBERED_MS } from './sign-in-attempts.ts';
 import { newTotpSecret, totpPeriod, totpUri } from './totp.ts';
-import { factorLimits, TRIES_REMEMBERED_MS } from './tries.ts';
 import { byTwo, type Done, requireUser } from './users.ts';
 
 const ISSUER = 'payrun';

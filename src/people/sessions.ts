@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type StoredUser, userField } from '../ledger/people.ts';
-import type { StoredSession } from '../ledger/sessions.ts';
+import { type StoredUser, userField } from '../ledger/people/people.ts';
+import type { StoredSession } from '../ledger/people/sessions.ts';
 import { type By, type ChangeDeps, changePeople, type Decision } from './change.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';

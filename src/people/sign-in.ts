@@ -1,13 +1,13 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { type StoredUser, userField } from '../ledger/people.ts';
-import type { TryLimits } from '../ledger/sign-ins.ts';
+import { type StoredUser, userField } from '../ledger/people/people.ts';
+import type { TryLimits } from '../ledger/people/sign-ins.ts';
 import { changePeople, type Decision } from './change.ts';
 import { commonPasswords } from './common-passwords.ts';
 import { type Passwords, passwordProblem } from './password.ts';
 import type { Role } from './roles.ts';
 import { isSamePerson } from './same-person.ts';
-import { deviceLimit, TRIES_REMEMBERED_MS, tryLimits } from './tries.ts';
+import { deviceLimit, TRIES_REMEMBERED_MS, tryLimits } from './sign-in-attempts.ts';
 
 /** For so long an account is known at an address from which it signed in, and with a device. */
 const KNOWN_MS = 30 * 24 * 60 * 60_000;

@@ -6,7 +6,7 @@ import {
   type StoredProposal,
   type StoredUser,
   userField,
-} from '../ledger/people.ts';
+} from '../ledger/people/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import {
   type By,

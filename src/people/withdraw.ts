@@ -1,4 +1,4 @@
-import { noProposal } from '../ledger/people.ts';
+import { noProposal } from '../ledger/people/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision } from './change.ts';
 import { isSamePerson } from './same-person.ts';

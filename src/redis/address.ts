@@ -9,7 +9,7 @@ const ONE_OF_SEVERAL_MS_MAX = 3000;
 const SENTINELS_AGAIN_STEP_MS = 100;
 const SENTINELS_AGAIN_MS_MAX = 2000;
 
-/** Of the mark by which ledgers know a database of theirs (src/ledger/head.ts); on another server they would not find it. */
+/** Of the mark by which ledgers know a database of theirs (src/ledger/season/ledger-state.ts); on another server they would not find it. */
 const CLUSTER_TAG = '{payrun-database}';
 
 /**

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { letsAnybodyIn, type RedisAddress } from './connect.ts';

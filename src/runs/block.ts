@@ -1,5 +1,5 @@
-import type { Blocked } from '../ledger/approvals.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Blocked } from '../ledger/people/approvals.ts';
 
 export interface BlockDeps {
   readonly ledger: Pick<Ledger, 'approvals' | 'audit'>;

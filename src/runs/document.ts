@@ -1,6 +1,6 @@
-import { SANDBOX_NAME } from '../config.ts';
+import { SANDBOX_NAME } from '../config/config.ts';
+import { capabilitiesThatHold } from '../ledger/intents/safety.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { capabilitiesThatHold } from '../ledger/safety.ts';
 import type { Run } from '../payout.ts';
 import { type RunDocument, runDocument } from '../report/document.ts';
 import { reportPaths } from './report.ts';

@@ -1,4 +1,4 @@
-import { hashReference } from '../intake/reference-hash.ts';
+import { hashReference } from '../intake/row/reference-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {
   FREE_STATES,

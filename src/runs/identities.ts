@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
-import { type Problem, problemOf } from '../intake/problems.ts';
+import { type Problem, problemOf } from '../intake/problems/problems.ts';
 import { readPayoutFile } from '../intake/read-file.ts';
 import type { Log } from '../log.ts';
 import type { PayoutRow, RefusedRow } from '../payout.ts';

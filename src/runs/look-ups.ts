@@ -1,4 +1,4 @@
-import type { ServiceSettings } from '../config.ts';
+import type { ServiceSettings } from '../config/config.ts';
 import type { PayDeps } from '../pay/deps.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { readRunningSandbox } from '../sandbox/running.ts';

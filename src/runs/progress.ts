@@ -1,6 +1,6 @@
 import type { Run } from '../payout.ts';
 import { fileTotals, sumOutcomes } from '../report/totals.ts';
-import { isOver } from './control.ts';
+import { isOver } from './decide/control.ts';
 
 /** Rows for which the service made a payment, or that will not be paid; none that is still to be recorded. */
 export function rowsDone({ counts }: Pick<Run, 'counts'>): number {

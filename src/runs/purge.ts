@@ -1,8 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hashReference } from '../intake/reference-hash.ts';
+import { hashReference } from '../intake/row/reference-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { PurgedRow } from '../ledger/purging.ts';
+import type { PurgedRow } from '../ledger/runs/purging.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
 

@@ -2,9 +2,9 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { headText } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
-import { CAPABILITIES } from '../config.ts';
+import { CAPABILITIES } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { reportHashField } from '../ledger/run-record.ts';
+import { reportHashField } from '../ledger/runs/run-record.ts';
 import type { At } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
@@ -12,8 +12,8 @@ import { writeReportFiles } from '../report/files.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
-import { weakTimesOf } from './durability-watch.ts';
-import { readRun } from './submit.ts';
+import { readRun } from './hand-in/submit.ts';
+import { weakTimesOf } from './safety/durability-watch.ts';
 
 /** Processes that end a run together write its report one after the other: the first one's serves them all. */
 const TURN_MS = 30_000;

@@ -1,13 +1,13 @@
 import { rfc3339 } from '../clock.ts';
-import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../intake/columns.ts';
-import { csvLine } from '../intake/csv-line.ts';
-import { type Layout, layoutOf } from '../intake/layout.ts';
-import { hashReference } from '../intake/reference-hash.ts';
+import { csvLine } from '../intake/csv/csv-line.ts';
+import { type Layout, layoutOf } from '../intake/csv/layout.ts';
+import { hashReference } from '../intake/row/reference-hash.ts';
+import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../intake/template/columns.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { formatAmount } from '../money.ts';
 import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { readRun } from './submit.ts';
+import { readRun } from './hand-in/submit.ts';
 
 export interface RetryDeps {
   readonly ledger: Pick<Ledger, 'runs' | 'references'>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Answer, Delivery } from './answers.ts';
-import type { Switches } from './switches.ts';
+import type { Switches } from './faults/switches.ts';
 
 const errorBody = z.object({ status: z.int(), errors: z.tuple([z.looseObject({})], z.looseObject({})) });
 type ErrorBody = z.output<typeof errorBody>;

@@ -3,15 +3,15 @@ import type { Clock, Random } from '../clock.ts';
 import { styled } from './answer-style.ts';
 import type { Answer, Decision, Delivery } from './answers.ts';
 import { errorAnswer, oauthErrorAnswer } from './errors.ts';
-import { type Fault, planFault, strikes, tooMany, unauthorised } from './faults.ts';
+import { type Fault, planFault, strikes, tooMany, unauthorised } from './faults/faults.ts';
+import type { Switches } from './faults/switches.ts';
 import { decideIdentities } from './identity-rules.ts';
 import { type Operation, type Routed, routeOf } from './operations.ts';
-import { decidePayment, decidePayments } from './payment-rules.ts';
-import { decideQuotes } from './quote-rules.ts';
+import { decidePayment, decidePayments } from './payments/rules.ts';
+import { decideQuotes } from './quotes/rules.ts';
 import type { Call, Realm } from './realm.ts';
-import type { Switches } from './switches.ts';
-import { bearerOf, decideToken, decideTokenTest } from './token-rules.ts';
-import type { TokenClaims } from './tokens.ts';
+import { bearerOf, decideToken, decideTokenTest } from './tokens/rules.ts';
+import type { TokenClaims } from './tokens/tokens.ts';
 
 const SECOND_MS = 1000;
 

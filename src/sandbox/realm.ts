@@ -1,13 +1,13 @@
 import type { Random } from '../clock.ts';
-import { type Credentials, openCredentials, type Sources } from './credentials.ts';
-import type { RuleFaultName } from './fault-table.ts';
+import type { Switches } from './faults/switches.ts';
+import type { RuleFaultName } from './faults/table.ts';
 import { type Identities, openIdentities } from './identities.ts';
 import type { Environment } from './operations.ts';
-import { openPayments, type Payments } from './payments.ts';
-import { openQuotes, type Quotes } from './quotes.ts';
-import type { Switches } from './switches.ts';
+import { openPayments, type Payments } from './payments/payments.ts';
+import { openQuotes, type Quotes } from './quotes/quotes.ts';
 import { journalFile, type Tenant } from './tenant.ts';
-import { openTokens, type TokenClaims, type Tokens } from './tokens.ts';
+import { type Credentials, openCredentials, type Sources } from './tokens/credentials.ts';
+import { openTokens, type TokenClaims, type Tokens } from './tokens/tokens.ts';
 
 /** One environment with everything it knows; nothing passes from one to the other. */
 export interface Realm {

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock, Random } from '../clock.ts';
+import { openSwitches, type SwitchJournal } from './faults/switch-journal.ts';
+import { changeSwitches, SWITCH_DEFAULTS, type Switches, type SwitchSettings } from './faults/switches.ts';
 import { type FlowOptions, openFlow } from './flow.ts';
 import type { NewIdentity } from './identities.ts';
 import { lockFolder } from './lock.ts';
 import { ENVIRONMENTS, type Environment, type Operation } from './operations.ts';
-import type { Payment } from './payments.ts';
+import type { Payment } from './payments/payments.ts';
 import { openRealm, type Realm } from './realm.ts';
 import { startServer } from './server.ts';
-import { openSwitches, type SwitchJournal } from './switch-journal.ts';
-import { changeSwitches, SWITCH_DEFAULTS, type Switches, type SwitchSettings } from './switches.ts';
 import { openTenant, type Tenant } from './tenant.ts';
 
 export interface SandboxOptions {

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import type { Delivery } from './answers.ts';
-import { deliver, headText } from './delivery.ts';
 import { errorAnswer } from './errors.ts';
 import type { HttpRequest } from './flow.ts';
+import { deliver, headText } from './payments/delivery.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const REQUEST_MS_MAX = 30 * 1000;

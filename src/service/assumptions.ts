@@ -1,4 +1,4 @@
-import type { Capability } from '../config.ts';
+import type { Capability } from '../config/config.ts';
 
 /** Something that the interface page leaves open and that payrun had to decide. */
 export interface Assumption {

@@ -2,7 +2,7 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
-import { CAPABILITIES, type Config, type ServiceSettings } from '../config.ts';
+import { CAPABILITIES, type Config, type ServiceSettings } from '../config/config.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 
 const schema = z.object({

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Pool } from 'undici';
 import type { Clock, Random } from '../clock.ts';
-import type { ServiceSettings } from '../config.ts';
+import type { ServiceSettings } from '../config/config.ts';
 import type { Log } from '../log.ts';
 import { withoutTrailing } from '../trailing.ts';
 import { type Answer, notSent } from './answer.ts';

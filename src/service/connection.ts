@@ -3,7 +3,7 @@ import { type ClientRequest, request } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector, errors, Pool } from 'undici';
-import type { ServiceSettings } from '../config.ts';
+import type { ServiceSettings } from '../config/config.ts';
 import { ProxyFailure } from './answer.ts';
 
 /** Each step of a connection (TCP, tunnel, TLS) has this long. */

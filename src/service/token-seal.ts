@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
 import { z } from 'zod';
 import type { Random } from '../clock.ts';
-import type { ServiceSettings } from '../config.ts';
+import type { ServiceSettings } from '../config/config.ts';
 
 /** An access token and how long it is good for, in milliseconds since 1970. */
 export interface HeldToken {

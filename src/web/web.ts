@@ -3,12 +3,12 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { JobQueues } from '../../jobs/open.ts';
 import type { App } from '../app.ts';
-import type { WebSettings } from '../config-web.ts';
+import type { WebSettings } from '../config/web.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
 import type { Act, Role } from '../people/roles.ts';
-import type { WebLimits } from './limits.ts';
+import type { WebLimits } from './limits/limits.ts';
 import type { Problem } from './problem.ts';
 
 /** An inbox that this process watches. */

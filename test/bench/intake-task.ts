@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { keepMemoryFlat } from '../../src/cli/memory.ts';
 import { withApp } from '../../src/cli/open.ts';
+import { keepMemoryFlat } from '../../src/cli/run/memory.ts';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
 import { EXIT } from '../../src/refusal.ts';
-import { submitRun } from '../../src/runs/submit.ts';
+import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { peakBytesOf } from './payrun-process.ts';
 
 /*

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
-import { openRuns, type Runs } from '../../src/ledger/runs.ts';
+import { openRuns, type Runs } from '../../src/ledger/runs/runs.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import type { ServiceCounts, ServiceLog } from './answering-service.ts';
 import { type Child, startChild } from './child.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { textsOfSwitches } from '../../src/sandbox/switch-text.ts';
-import type { Switches } from '../../src/sandbox/switches.ts';
+import { textsOfSwitches } from '../../src/sandbox/faults/switch-text.ts';
+import type { Switches } from '../../src/sandbox/faults/switches.ts';
 import type { Environment, Rig } from './rig.ts';
 
 export interface SimulatedService {

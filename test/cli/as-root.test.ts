@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { refuseRoot, warnOfRoot } from '../../src/cli/as-root.ts';
+import { refuseRoot, warnOfRoot } from '../../src/cli/serve/as-root.ts';
 import { EXIT, Refusal } from '../../src/refusal.ts';
 import { buildProcesses } from '../support/payrun-processes.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
+import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { heldText } from '../../src/cli/held-rows.ts';
+import { heldText } from '../../src/cli/run/held-rows.ts';
 import { payment, payout, runOf } from '../report/rows.ts';
 
 const held = (line: number, reasonCode: string) => payout(line, { state: 'held', reasonCode });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openPatience } from '../../src/cli/patience.ts';
-import { progressLine } from '../../src/cli/progress.ts';
+import { progressLine } from '../../src/cli/run/progress.ts';
+import { openPatience } from '../../src/cli/run/wait-limit.ts';
 import { runOf } from '../report/rows.ts';
 
 const LIMITS = { unknownMs: 60_000, tracksPerSecond: 5 };

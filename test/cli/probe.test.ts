@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readKnownService } from '../../src/service/capabilities-file.ts';
 import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';

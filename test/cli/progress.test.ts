@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openProgress, progressLine } from '../../src/cli/progress.ts';
+import { openProgress, progressLine } from '../../src/cli/run/progress.ts';
 import { runOf } from '../report/rows.ts';
 
 const CURRENCIES = ['EUR', 'GBP', 'USD', 'CHF', 'AUD', 'CAD'];

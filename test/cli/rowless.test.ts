@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRowless } from '../../src/cli/rowless.ts';
+import { isRowless } from '../../src/cli/look/awaiting-row.ts';
 import { PAYOUT_STATES, type Run } from '../../src/payout.ts';
 
 function countsOf(some: Partial<Run['counts']>): Run['counts'] {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type FaultName, WIRE_FAULTS } from '../../src/sandbox/fault-table.ts';
+import { type FaultName, WIRE_FAULTS } from '../../src/sandbox/faults/table.ts';
 import { PART_ROWS, underFire } from './fire.ts';
 import type { Rig, RigProcess } from './rig.ts';
 import { faultRow } from './row.ts';

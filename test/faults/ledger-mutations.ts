@@ -4,8 +4,8 @@ const ARM = 'src/ledger/scripts/arm.ts';
 const MOVE = 'src/ledger/scripts/move.ts';
 const COMPARE = 'src/ledger/scripts/season.ts';
 const RUNS = 'src/ledger/scripts/runs.ts';
-const SEASON = 'src/ledger/season.ts';
-const MISSED = 'src/runs/missed-decisions.ts';
+const SEASON = 'src/ledger/season/season.ts';
+const MISSED = 'src/runs/safety/missed-decisions.ts';
 
 const ARMING_TESTS = 'test/ledger/arming.test.ts';
 const GUARD_TESTS = 'test/ledger/arming-guards.test.ts';
@@ -270,7 +270,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a write-off voids proposals',
-    edits: replaced('src/runs/write-off.ts', "without: ['pr'], ", ''),
+    edits: replaced('src/runs/safety/write-off.ts', "without: ['pr'], ", ''),
     caughtBy: named(
       'test/runs/write-off.test.ts',
       'a data directory that two people write off voids what was proposed before, on the words that it was never sent',
@@ -287,7 +287,7 @@ const PEOPLE: readonly Mutation[] = [
   {
     guard: 'a restored file is told by its birth',
     edits: replaced(
-      'src/ledger/data-dir.ts',
+      'src/ledger/intents/data-dir.ts',
       " && (born === '' || birthtimeNs === 0n || born === String(birthtimeNs))",
       '',
     ),
@@ -298,7 +298,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a write-off doubts what is held',
-    edits: replaced('src/runs/write-off.ts', `'ready', 'held'] as const`, `'ready'] as const`),
+    edits: replaced('src/runs/safety/write-off.ts', `'ready', 'held'] as const`, `'ready'] as const`),
     caughtBy: named(
       'test/runs/write-off.test.ts',
       'a data directory that two people write off doubts what is held here and was never sent: people may have allowed it since, and it was sent from there',

@@ -14,7 +14,7 @@ export const SENT_TWICE: Mutation = {
       '  return await deps.service.createPayment(body, { sendBefore });',
       '  await deps.service.createPayment(body, { sendBefore });\n  return await deps.service.createPayment(body, { sendBefore });',
     ),
-    ...replaced('src/sandbox/switches.ts', 'paysQuoteTwice: off.', 'paysQuoteTwice: z.boolean().default(true).'),
+    ...replaced('src/sandbox/faults/switches.ts', 'paysQuoteTwice: off.', 'paysQuoteTwice: z.boolean().default(true).'),
   ],
   caughtBy: named('test/faults/queue.test.ts', 'F9: all keys of the queue are deleted in the middle'),
   // A fault for each of its 80 rows.

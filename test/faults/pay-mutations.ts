@@ -42,7 +42,7 @@ const SENDING: readonly Mutation[] = [
   },
   {
     guard: 'a line is synced',
-    edits: replaced('src/ledger/intent-log.ts', 'await file.datasync();', ''),
+    edits: replaced('src/ledger/intents/intent-log.ts', 'await file.datasync();', ''),
     caughtBy: named(
       'test/ledger/intent-log.test.ts',
       'an intent log syncs after it wrote and before it resolves, once for the lines of one turn',
@@ -246,12 +246,12 @@ const STOPPING: readonly Mutation[] = [
   },
   {
     guard: 'a payout is decided by two people',
-    edits: replaced('src/runs/decide.ts', 'if (isSamePerson(proposal.by, asked.by))', 'if (false)'),
+    edits: replaced('src/runs/decide/decide.ts', 'if (isSamePerson(proposal.by, asked.by))', 'if (false)'),
     caughtBy: named(DECIDE_TESTS, 'a held payout that was never sent is not let go by anna and "anna"'),
   },
   {
     guard: 'a lost ledger is adopted by two people',
-    edits: replaced('src/ledger/by-two.ts', 'if (isSamePerson(proposedBy, actor))', 'if (false)'),
+    edits: replaced('src/ledger/people/second-person.ts', 'if (isSamePerson(proposedBy, actor))', 'if (false)'),
     caughtBy: named(RECOVERY_TESTS, 'nothing is adopted by one person, who is anna and anna'),
   },
   {

@@ -193,7 +193,7 @@ faultRow({
 function newerBuild(rig: Rig): string {
   const folder = join(rig.folder, 'newer');
   cpSync(rig.processes.built, folder, { recursive: true });
-  const head = join(folder, 'src/ledger/head.js');
+  const head = join(folder, 'src/ledger/season/ledger-state.js');
   const text = readFileSync(head, 'utf8');
   const newer = text.replace('SCHEMA_VERSION = 1', 'SCHEMA_VERSION = 2');
   expect(newer).not.toBe(text);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { SwitchSettings } from '../../src/sandbox/switches.ts';
+import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { rowsOf } from '../support/paid-once.ts';
 import type { Moment } from '../support/proxy-moment.ts';
 import type { Rig, RigProcess } from './rig.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { SwitchSettings } from '../../src/sandbox/switches.ts';
+import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { DEPTH } from './depth.ts';
 import { armings, SLOWLY } from './redis-steps.ts';
 import type { Rig } from './rig.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { SwitchSettings } from '../../src/sandbox/switches.ts';
+import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { DEPTH } from './depth.ts';
 import type { Rig, SubmittedRun } from './rig.ts';
 import { faultRow } from './row.ts';

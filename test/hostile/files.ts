@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CheckedFile, checkPayoutFile } from '../../src/intake/check-file.ts';
-import { parseTemplate } from '../../src/intake/template-file.ts';
+import { parseTemplate } from '../../src/intake/template/file.ts';
 import { HOSTILE_CSV_FILES } from './csv-files.ts';
 import { HOSTILE_MESSAGES } from './messages.ts';
 import { HOSTILE_WORKBOOKS } from './workbooks.ts';

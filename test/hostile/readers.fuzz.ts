@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file.ts';
-import { parseTemplate } from '../../src/intake/template-file.ts';
+import { parseTemplate } from '../../src/intake/template/file.ts';
 import { messageXml, paymentXml, transferXml } from '../intake/payment-message.ts';
 import { COLUMNS, file, line, sourceOf } from '../intake/payout-text.ts';
 import { partsOf, rowXml, zipOf } from '../intake/workbook-file.ts';

@@ -16,8 +16,8 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemRandom } from '../../src/clock.ts';
 import { type Copying, copyClaimed } from '../../src/inbox/copy.ts';
+import { thingOf } from '../../src/inbox/rejected-entries.ts';
 import type { Entry, InboxSource } from '../../src/inbox/source.ts';
-import { thingOf } from '../../src/inbox/things.ts';
 import { type Box, openBox } from './rig.ts';
 
 const CLAIM = { as: 'a.csv', id: '0'.repeat(32) };

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import type { Clock } from '../../src/clock.ts';
 import { openFolder } from '../../src/inbox/folder.ts';
 import type { InboxOptions } from '../../src/inbox/inbox.ts';
+import { describeFault } from '../../src/inbox/retry-backoff.ts';
 import type { InboxSource } from '../../src/inbox/source.ts';
-import { describeFault } from '../../src/inbox/troubles.ts';
 import { file, line } from '../intake/payout-text.ts';
 
 /** Short enough for tests, and long enough to be seen. */

@@ -1,9 +1,9 @@
 import { openApp } from '../../src/app.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { openSource } from '../../src/inbox/open-source.ts';
-import { describeFault } from '../../src/inbox/troubles.ts';
+import { describeFault } from '../../src/inbox/retry-backoff.ts';
 import { silentLog } from '../../src/log.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CheckedFile } from '../../src/intake/check-file.ts';
 import { checkPayoutSource } from '../../src/intake/check-file.ts';
-import { readCheckedRows } from '../../src/intake/rows.ts';
+import { readCheckedRows } from '../../src/intake/row/rows.ts';
 import { type Cells, COLUMNS, check, collect, file, HEADER, line, sourceOf, UUID } from './payout-text.ts';
 
 /** Case of bad-input.md, what it is, the file's bytes, verdict and code (none for OK). */

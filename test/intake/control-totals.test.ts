@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
 import type { ControlTotals } from '../../src/intake/control-totals.ts';
 import { parseManifest } from '../../src/intake/manifest.ts';
-import { PLAIN_TEMPLATE } from '../../src/intake/template.ts';
+import { PLAIN_TEMPLATE } from '../../src/intake/template/template.ts';
 import { check, file, HEADER, line } from './payout-text.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payrun-totals-'));

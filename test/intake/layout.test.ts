@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { COLUMNS } from '../../src/intake/columns.ts';
-import { layoutOf, layoutWords } from '../../src/intake/layout.ts';
-import { DECIMAL_MARKS, DELIMITERS, PLAIN_TEMPLATE } from '../../src/intake/template.ts';
+import { layoutOf, layoutWords } from '../../src/intake/csv/layout.ts';
+import { COLUMNS } from '../../src/intake/template/columns.ts';
+import { DECIMAL_MARKS, DELIMITERS, PLAIN_TEMPLATE } from '../../src/intake/template/template.ts';
 
 const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 128 });
 const columns = fc

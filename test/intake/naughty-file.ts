@@ -1,4 +1,4 @@
-import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../../src/intake/columns.ts';
+import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../../src/intake/template/columns.ts';
 import { messageXml, paymentXml, transferXml } from './payment-message.ts';
 import { UUID, UUID_2 } from './payout-text.ts';
 import { rowXml, workbookOf } from './workbook-file.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isSignOf } from '../../src/intake/currency-signs.ts';
+import { isSignOf } from '../../src/intake/row/currency-signs.ts';
 import { readNumberFormat } from '../../src/intake/xlsx/number-format.ts';
 
 /** Reading that took the square of a length would take ten seconds and more. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file.ts';
 import { LEFT_OUT_ELEMENTS } from '../../src/intake/pain001/elements.ts';
-import { parseTemplate } from '../../src/intake/template-file.ts';
+import { parseTemplate } from '../../src/intake/template/file.ts';
 import { messageXml, paymentXml, transferXml } from './payment-message.ts';
 import { VERSION_03_MESSAGES } from './payment-messages.ts';
 import { sourceOf, UUID } from './payout-text.ts';

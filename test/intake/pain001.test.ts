@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file.ts';
 import { LEFT_OUT_ELEMENTS } from '../../src/intake/pain001/elements.ts';
-import { readCheckedRows } from '../../src/intake/rows.ts';
-import type { Template } from '../../src/intake/template.ts';
-import { parseTemplate } from '../../src/intake/template-file.ts';
+import { readCheckedRows } from '../../src/intake/row/rows.ts';
+import { parseTemplate } from '../../src/intake/template/file.ts';
+import type { Template } from '../../src/intake/template/template.ts';
 import { messageXml, paymentXml, transferXml } from './payment-message.ts';
 import { collect, sourceOf, UUID, UUID_2 } from './payout-text.ts';
 

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readUtf8 } from '../../src/intake/csv/utf8.ts';
 import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
 import type { FileRecord } from '../../src/intake/record.ts';
 import { openRecordReader } from '../../src/intake/records.ts';
-import { readUtf8 } from '../../src/intake/utf8.ts';
 
 function read(text: string | Buffer, pieceBytes = 1 << 20): { records: FileRecord[]; fault: string | undefined } {
   const bytes = Buffer.from(text);

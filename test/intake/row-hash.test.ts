@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hashReference, openReferenceHashes } from '../../src/intake/reference-hash.ts';
-import { type DuplicateLines, foldReference, openReferenceTable } from '../../src/intake/references.ts';
-import { hashRow } from '../../src/intake/row-hash.ts';
+import { hashReference, openReferenceHashes } from '../../src/intake/row/reference-hash.ts';
+import { type DuplicateLines, foldReference, openReferenceTable } from '../../src/intake/row/references.ts';
+import { hashRow } from '../../src/intake/row/row-hash.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { check, file, HEADER, line, UUID, UUID_2 } from './payout-text.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonFault } from '../../src/intake/json-fault.ts';
+import { jsonFault } from '../../src/intake/problems/json-fault.ts';
 import { parseStrictJson } from '../../src/intake/strict-json.ts';
 
 const SIGNS = ['{', '}', '[', ']', ',', ':', '"', '\\', ' ', '\n', '-', '.', '0', 'e', '1', 't', 'n'];

@@ -5,8 +5,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutFile } from '../../src/intake/check-file.ts';
 import { readPayoutFile } from '../../src/intake/read-file.ts';
-import { openAmountReader, PLAIN_TEMPLATE, type Template } from '../../src/intake/template.ts';
-import { parseTemplate, readTemplate } from '../../src/intake/template-file.ts';
+import { parseTemplate, readTemplate } from '../../src/intake/template/file.ts';
+import { openAmountReader, PLAIN_TEMPLATE, type Template } from '../../src/intake/template/template.ts';
 import { makeTemplateSamples } from '../support/make-template-samples.ts';
 import { check, collect, HEADER, line, UUID, UUID_2 } from './payout-text.ts';
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { writeXlsx, writeXlsxStream } from 'hucre/xlsx';
 import { describe, expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource, type IntakeOptions } from '../../src/intake/check-file.ts';
-import { parseTemplate } from '../../src/intake/template-file.ts';
+import { parseTemplate } from '../../src/intake/template/file.ts';
 import { lettersOf } from '../../src/intake/xlsx/sheet.ts';
 import { type Cells, check, file, HEADER, line, sourceOf, UUID } from './payout-text.ts';
 import {

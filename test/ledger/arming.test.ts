@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { referencesKey } from '../../src/ledger/keys.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { ArmAnswer, Arming } from '../../src/ledger/payouts.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { refusedFields } from '../../src/ledger/record.ts';
 import { MOVES, PAYOUT_STATES, type Payout, type PayoutRow, type RefusedRow } from '../../src/payout.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openHead } from '../../src/ledger/head.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { openHead } from '../../src/ledger/season/ledger-state.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 

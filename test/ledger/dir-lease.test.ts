@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
-import { type DataDir, openDataDir } from '../../src/ledger/data-dir.ts';
-import { claimDataDir, openDirLease } from '../../src/ledger/dir-lease.ts';
+import { type DataDir, openDataDir } from '../../src/ledger/intents/data-dir.ts';
+import { claimDataDir, openDirLease } from '../../src/ledger/intents/dir-lease.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 

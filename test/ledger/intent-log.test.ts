@@ -18,7 +18,7 @@ import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { type IntentLine, isIntent, writeIntentLine } from '../../src/ledger/intent-line.ts';
+import { type IntentLine, isIntent, writeIntentLine } from '../../src/ledger/intents/intent-line.ts';
 import {
   type IntentLog,
   IntentLogFault,
@@ -26,7 +26,7 @@ import {
   intentsFolder,
   openIntentLog,
   readIntentFile,
-} from '../../src/ledger/intent-log.ts';
+} from '../../src/ledger/intents/intent-log.ts';
 
 const fsync = promisify(fsyncWithCallback);
 

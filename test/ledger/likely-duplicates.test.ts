@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hashLikeness } from '../../src/intake/likeness.ts';
+import { hashLikeness } from '../../src/intake/row/duplicate-key.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Head } from '../../src/ledger/head.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import type { Head } from '../../src/ledger/season/ledger-state.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { newLedger, PATIENCE, type TestLedger } from './test-ledger.ts';

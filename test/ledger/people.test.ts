@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/audit/verify.ts';
-import { type PeopleChange, proposalField, type StoredUser, userField } from '../../src/ledger/people.ts';
+import { type PeopleChange, proposalField, type StoredUser, userField } from '../../src/ledger/people/people.ts';
 import { CHANGE_PEOPLE } from '../../src/ledger/scripts/people.ts';
 import { type AuditRig, all, auditRig } from '../audit/audit-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

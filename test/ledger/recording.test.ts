@@ -8,7 +8,7 @@ import { refusedFields } from '../../src/ledger/record.ts';
 import type { At } from '../../src/pay/crash-point.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
 import type { Payout, PayoutRow, RefusedRow } from '../../src/payout.ts';
-import { type SubmitDeps, submitRun } from '../../src/runs/submit.ts';
+import { type SubmitDeps, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {

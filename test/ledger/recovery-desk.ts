@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { hashReference } from '../../src/intake/reference-hash.ts';
-import type { IntentLine } from '../../src/ledger/intent-line.ts';
-import { openIntentLog } from '../../src/ledger/intent-log.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import type { IntentLine } from '../../src/ledger/intents/intent-line.ts';
+import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
+import { notePeers } from '../../src/ledger/intents/peers.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { notePeers } from '../../src/ledger/peers.ts';
-import { ensureSeason } from '../../src/ledger/season.ts';
+import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import type { Payout } from '../../src/payout.ts';
 import { armPayout } from './test-ledger.ts';

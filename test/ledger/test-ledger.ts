@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import { systemRandom } from '../../src/clock.ts';
-import { hashReference } from '../../src/intake/reference-hash.ts';
-import { hashRow } from '../../src/intake/row-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Arming, MoveAnswer, PayoutMove, PayoutPlace } from '../../src/ledger/payouts.ts';
 import { rowFields } from '../../src/ledger/record.ts';
-import type { RowRecord } from '../../src/ledger/runs.ts';
+import type { RowRecord } from '../../src/ledger/runs/runs.ts';
 import {
   OUTCOMES,
   type Outcome,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openTokenStore } from '../../src/ledger/token-store.ts';
+import { openTokenStore } from '../../src/ledger/people/token-store.ts';
 import type { TokenStore } from '../../src/service/token.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 

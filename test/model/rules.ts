@@ -18,7 +18,7 @@ export interface Rules {
   readonly copyGetsNewId: boolean;
   /** A write-off puts in doubt what is held and was never sent. */
   readonly writeOffDoubtsHeld: boolean;
-  /** A write-off voids what was proposed before, on the words that a payout was never sent. Not so yet in src/runs/write-off.ts. */
+  /** A write-off voids what was proposed before, on the words that a payout was never sent. Not so yet in src/runs/safety/write-off.ts. */
   readonly doubtVoidsProposal: boolean;
   /** In a closed season no payout comes to an end that frees its reference. */
   readonly nothingEndsInClosedSeason: boolean;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { notify, wakeNotify } from '../../jobs/notify.ts';
-import { notificationsCommand } from '../../src/cli/notify.ts';
+import { notificationsCommand } from '../../src/cli/operate/notify.ts';
 import { type Log, silentLog } from '../../src/log.ts';
 import { connectArming, freshRows, payingRun } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
 import { GAP_MS, GRACE_MS, openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts';

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CAPABILITIES } from '../../src/config.ts';
-import { type IntentLog, IntentLogFault, intentsFolder } from '../../src/ledger/intent-log.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
+import { type IntentLog, IntentLogFault, intentsFolder } from '../../src/ledger/intents/intent-log.ts';
 import type { At, CrashPoint } from '../../src/pay/crash-point.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { movableClock } from '../service/test-service.ts';

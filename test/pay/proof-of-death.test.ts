@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import { canBeProvenDead, type DeathRules, judgeNotFound, triedEnough } from '../../src/pay/proof-of-death.ts';
 import type { Payout } from '../../src/payout.ts';
 import { EXPIRES_AT, entry, NOW, payoutOf } from './examples.ts';

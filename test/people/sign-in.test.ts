@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findSession, startSession } from '../../src/people/sessions.ts';
 import { changePassword, knowDevice, signIn } from '../../src/people/sign-in.ts';
-import { addressGroup } from '../../src/people/tries.ts';
+import { addressGroup } from '../../src/people/sign-in-attempts.ts';
 import { disableUser } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { add, addWithPassword, IP, PASSWORD, type PeopleRig, peopleRig } from './people-rig.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { letInVouched } from '../../src/people/oidc-user.ts';
 import { disableUser, resetUser } from '../../src/people/users.ts';
-import { letInVouched } from '../../src/people/vouched.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { add, addWithPassword, IP, type PeopleRig, peopleRig } from './people-rig.ts';
 

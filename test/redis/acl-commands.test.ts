@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { type AclRedis, startAclRedis } from '../support/acl-redis.ts';
 import { freePort } from '../support/network-redis.ts';

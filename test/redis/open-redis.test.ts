@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openApp } from '../../src/app.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/log.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
 import { letsAnybodyIn } from '../../src/redis/connect.ts';

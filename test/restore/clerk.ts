@@ -1,7 +1,7 @@
 import { explain } from '../../src/cli/explain.ts';
 import { withApp } from '../../src/cli/open.ts';
 import { openProgram } from '../../src/cli/program.ts';
-import { payUntil } from '../../src/cli/worker.ts';
+import { payUntil } from '../../src/cli/serve/worker.ts';
 import type { CrashPoint } from '../../src/pay/crash-point.ts';
 import { EXIT } from '../../src/refusal.ts';
 

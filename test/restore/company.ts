@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import type { Dice } from '../simulation/dice.ts';
 import { type BookEntry, readBook } from '../support/paid-once.ts';
 import type { Processes } from '../support/payrun-processes.ts';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { openSwitches } from '../../src/sandbox/switch-journal.ts';
+import { openSwitches } from '../../src/sandbox/faults/switch-journal.ts';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';

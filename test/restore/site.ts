@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { paidTwice, readBook } from '../support/paid-once.ts';
 import type { Ended, Processes, Started } from '../support/payrun-processes.ts';

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { ArmAnswer } from '../../src/ledger/payouts.ts';
 import type { Run } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { type ApprovalRules, approvalOf, approvalSetting, approvalsNeeded } from '../../src/runs/approval.ts';
-import { type ApproveDeps, approvalStanding, approveRun } from '../../src/runs/approve.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../src/runs/block.ts';
-import { pauseRun } from '../../src/runs/control.ts';
-import { readRun } from '../../src/runs/submit.ts';
+import { type ApprovalRules, approvalOf, approvalSetting, approvalsNeeded } from '../../src/runs/decide/approval.ts';
+import { type ApproveDeps, approvalStanding, approveRun } from '../../src/runs/decide/approve.ts';
+import { pauseRun } from '../../src/runs/decide/control.ts';
+import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { beginRun, freshLedger, movePayout, payoutAt, rowAt } from './recorded-run.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { indicationsOf } from '../../src/runs/choices.ts';
+import { indicationsOf } from '../../src/runs/decide/choices.ts';
 import { payoutOf } from '../pay/examples.ts';
 
 describe('against a payment', () => {

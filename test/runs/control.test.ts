@@ -10,8 +10,8 @@ import {
   isOver,
   pauseRun,
   resumeRun,
-} from '../../src/runs/control.ts';
-import { readRun } from '../../src/runs/submit.ts';
+} from '../../src/runs/decide/control.ts';
+import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armPayout, beginRun, freshLedger, movePayout, payoutAt, recordRun } from './recorded-run.ts';
 

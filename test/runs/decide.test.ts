@@ -12,7 +12,7 @@ import { DECISIONS, type Decision } from '../../src/payout.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { disableUser } from '../../src/people/users.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { type Decided, decidePayout } from '../../src/runs/decide.ts';
+import { type Decided, decidePayout } from '../../src/runs/decide/decide.ts';
 import { add, CHEAP } from '../people/people-rig.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { notPaidFrom } from '../../src/runs/decision.ts';
+import { notPaidFrom } from '../../src/runs/decide/decision.ts';
 import { payoutOf } from '../pay/examples.ts';
 
 const DAY_MS = 86_400_000;

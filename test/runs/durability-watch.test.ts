@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
 import { readDurability } from '../../src/redis/durability.ts';
-import { openDurabilityWatch, weakTimesOf } from '../../src/runs/durability-watch.ts';
+import { openDurabilityWatch, weakTimesOf } from '../../src/runs/safety/durability-watch.ts';
 import { connectArming, newLedger } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 

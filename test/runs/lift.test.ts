@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Role } from '../../src/people/roles.ts';
-import { whyNotLifted } from '../../src/runs/lift.ts';
+import { whyNotLifted } from '../../src/runs/decide/lift.ts';
 
 const LIMITS = ['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT'];
 

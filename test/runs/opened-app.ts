@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, openApp } from '../../src/app.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { type EnvironmentVariables, readConfig } from '../../src/config.ts';
+import { type EnvironmentVariables, readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/log.ts';
 import { goOn } from '../../src/pay/crash-point.ts';
 import { freshPrefix } from '../support/redis.ts';

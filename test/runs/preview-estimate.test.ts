@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { PayoutRow } from '../../src/payout.ts';
-import { type CorridorRows, inTurn, openCorridors, type SampleSize } from '../../src/runs/corridor.ts';
-import { costBasisOf, type QuotedRow } from '../../src/runs/cost-basis.ts';
-import { estimateTime, estimateTotal, rangeOf } from '../../src/runs/estimate.ts';
+import { type CorridorRows, inTurn, openCorridors, type SampleSize } from '../../src/runs/preview/corridor.ts';
+import { costBasisOf, type QuotedRow } from '../../src/runs/preview/cost-basis.ts';
+import { estimateTime, estimateTotal, rangeOf } from '../../src/runs/preview/estimate.ts';
 import { rowAt } from './recorded-run.ts';
 
 function rowOf(line: number, amount: bigint, changes: Partial<PayoutRow> = {}): PayoutRow {

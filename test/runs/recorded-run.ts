@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { hashReference } from '../../src/intake/reference-hash.ts';
-import { hashRow } from '../../src/intake/row-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { PayoutPlace } from '../../src/ledger/payouts.ts';
 import { refusedFields, rowFields } from '../../src/ledger/record.ts';

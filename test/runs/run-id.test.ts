@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { isRunId, newRunId } from '../../src/runs/run-id.ts';
+import { isRunId, newRunId } from '../../src/runs/hand-in/run-id.ts';
 
 const at = (now: number) => ({ clock: { ...systemClock, now: () => now }, random: systemRandom });
 

@@ -3,9 +3,9 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Run, RunStart } from '../../src/payout.ts';
-import { pauseRun, resumeRun } from '../../src/runs/control.ts';
-import { type StartDeps, startRun, startWaitingRuns, waitingFor } from '../../src/runs/start.ts';
-import { readRun } from '../../src/runs/submit.ts';
+import { pauseRun, resumeRun } from '../../src/runs/decide/control.ts';
+import { type StartDeps, startRun, startWaitingRuns, waitingFor } from '../../src/runs/hand-in/start.ts';
+import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armPayout, beginRun, freshLedger } from './recorded-run.ts';
 

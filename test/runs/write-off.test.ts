@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { readEntry } from '../../src/audit/entry.ts';
 import { proposalField } from '../../src/ledger/record.ts';
 import type { Payout } from '../../src/payout.ts';
-import { cancelRun } from '../../src/runs/control.ts';
-import { type WrittenOff, writeOffDataDir } from '../../src/runs/write-off.ts';
+import { cancelRun } from '../../src/runs/decide/control.ts';
+import { type WrittenOff, writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { armOn, type Host, hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
 import {
   allRows,

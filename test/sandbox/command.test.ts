@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { sandboxCommand } from '../../src/cli/sandbox.ts';
+import { sandboxCommand } from '../../src/cli/serve/sandbox.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { BENEFICIARY, openDesk, openSandbox, QUOTE, send, temporaryFolder, tokenBody } from './desk.ts';
 

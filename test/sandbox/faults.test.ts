@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/refusal.ts';
-import { switchesOfText } from '../../src/sandbox/switch-text.ts';
-import { SWITCH_DEFAULTS, type SwitchSettings } from '../../src/sandbox/switches.ts';
+import { switchesOfText } from '../../src/sandbox/faults/switch-text.ts';
+import { SWITCH_DEFAULTS, type SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { BENEFICIARY, ORIGINATOR, openDesk, send, testClock, tokenBody } from './desk.ts';
 
 const STRANGER = '33333333-3333-4333-8333-333333333333';

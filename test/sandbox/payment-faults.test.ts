@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SwitchSettings } from '../../src/sandbox/switches.ts';
+import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { BENEFICIARY, openDesk, payAndRead, temporaryFolder, testClock } from './desk.ts';
 import { listen, type Wire } from './wire.ts';
 

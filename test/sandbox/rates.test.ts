@@ -1,7 +1,7 @@
 import { assert, constantFrom, integer, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
 import { currencies, decimalOfNumber, digitsOf, type Money, moneyOfDecimal } from '../../src/money.ts';
-import { termsOf, totalOf, wireNumber } from '../../src/sandbox/rates.ts';
+import { termsOf, totalOf, wireNumber } from '../../src/sandbox/quotes/rates.ts';
 import { openDesk } from './desk.ts';
 
 const currency = constantFrom(...currencies());

@@ -4,11 +4,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { openCredentials } from '../../src/sandbox/credentials.ts';
 import { openIdentities } from '../../src/sandbox/identities.ts';
 import { openJournal } from '../../src/sandbox/journal.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { openTenant } from '../../src/sandbox/tenant.ts';
+import { openCredentials } from '../../src/sandbox/tokens/credentials.ts';
 import { BENEFICIARY, openDesk, openSandbox, send, temporaryFolder, tokenBody } from './desk.ts';
 
 const system = { clock: systemClock, random: systemRandom };

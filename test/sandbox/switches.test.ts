@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { FAULT_MEANINGS, WIRE_FAULTS } from '../../src/sandbox/fault-table.ts';
-import { type Fault, planFault } from '../../src/sandbox/faults.ts';
-import { REHEARSAL_NAMES, REHEARSALS } from '../../src/sandbox/rehearsals.ts';
-import { openSwitches } from '../../src/sandbox/switch-journal.ts';
-import { listSwitches, switchesOfText, textsOfSwitches } from '../../src/sandbox/switch-text.ts';
-import { changeSwitches, SWITCH_DEFAULTS } from '../../src/sandbox/switches.ts';
+import { type Fault, planFault } from '../../src/sandbox/faults/faults.ts';
+import { REHEARSAL_NAMES, REHEARSALS } from '../../src/sandbox/faults/rehearsals.ts';
+import { openSwitches } from '../../src/sandbox/faults/switch-journal.ts';
+import { listSwitches, switchesOfText, textsOfSwitches } from '../../src/sandbox/faults/switch-text.ts';
+import { changeSwitches, SWITCH_DEFAULTS } from '../../src/sandbox/faults/switches.ts';
+import { FAULT_MEANINGS, WIRE_FAULTS } from '../../src/sandbox/faults/table.ts';
 import { openDesk, openSandbox, temporaryFolder } from './desk.ts';
 
 const DOCUMENT = readFileSync(resolve(import.meta.dirname, '../../docs/rehearsals.md'), 'utf8');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CAPABILITIES, SETTING_NAMES } from '../../src/config.ts';
+import { CAPABILITIES, SETTING_NAMES } from '../../src/config/config.ts';
 import {
   ASSUMPTIONS,
   CAPABILITY_USES,

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net';
 import tls from 'node:tls';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { ServiceSettings } from '../../src/config.ts';
+import type { ServiceSettings } from '../../src/config/config.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import type { Service } from '../../src/service/client.ts';
 import { openConnector, openPool } from '../../src/service/connection.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Capability } from '../../src/config.ts';
+import type { Capability } from '../../src/config/config.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import { judgeCapabilities } from '../../src/service/probe/capabilities.ts';
 import type { Verdict } from '../../src/service/probe/judgements.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CAPABILITIES, type Capability, type ServiceSettings } from '../../src/config.ts';
-import type { SwitchSettings } from '../../src/sandbox/switches.ts';
+import { CAPABILITIES, type Capability, type ServiceSettings } from '../../src/config/config.ts';
+import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { asked, openAsker, REQUESTS_MAX } from '../../src/service/probe/asker.ts';
 import { probe } from '../../src/service/probe/probe.ts';
 import { startAnsweringServer } from '../support/answering-server.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
-import type { ServiceSettings } from '../../src/config.ts';
+import type { ServiceSettings } from '../../src/config/config.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import type { Brake } from '../../src/service/brake.ts';

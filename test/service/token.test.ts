@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { openTokenStore } from '../../src/ledger/token-store.ts';
+import { openTokenStore } from '../../src/ledger/people/token-store.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import type { Service } from '../../src/service/client.ts';
 import { RENEWAL_MS_MAX, TokenRefused, type TokenStore, TokenUnavailable } from '../../src/service/token.ts';

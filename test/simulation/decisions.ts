@@ -1,7 +1,7 @@
 import { DECISIONS, type Decision, type Payout } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { decidePayout } from '../../src/runs/decide.ts';
-import { otherOfReference } from '../../src/runs/same-reference.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
+import { otherOfReference } from '../../src/runs/decide/same-reference.ts';
 import type { Dice } from './dice.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';

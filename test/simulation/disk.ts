@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/clock.ts';
-import type { AnswerLine, IntentLine } from '../../src/ledger/intent-line.ts';
-import { type IntentLog, IntentLogFault } from '../../src/ledger/intent-log.ts';
+import type { AnswerLine, IntentLine } from '../../src/ledger/intents/intent-line.ts';
+import { type IntentLog, IntentLogFault } from '../../src/ledger/intents/intent-log.ts';
 import { latencyMs } from './plan.ts';
 import type { Setting } from './setting.ts';
 

@@ -1,4 +1,4 @@
-import { IntentLogFault } from '../../src/ledger/intent-log.ts';
+import { IntentLogFault } from '../../src/ledger/intents/intent-log.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { TokenRefused, TokenUnavailable } from '../../src/service/token.ts';
 import { copyDisk } from './disk.ts';

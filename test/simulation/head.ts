@@ -1,4 +1,4 @@
-import type { ReleaseResult, Season } from '../../src/ledger/head.ts';
+import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
 import { closeSeason } from './arming.ts';
 import { applyMove, forget, setDue } from './moves.ts';
 import { runOfContent } from './runs.ts';

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import type { PayoutMove } from '../../src/ledger/payouts.ts';
 import { addTo } from './moves.ts';
 import type { Mutation } from './mutation.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { IntentLog } from '../../src/ledger/intent-log.ts';
+import type { IntentLog } from '../../src/ledger/intents/intent-log.ts';
 import type { Arming, PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
 import type { Canary } from '../../src/pay/canary.ts';
 import type { PayRules } from '../../src/pay/deps.ts';

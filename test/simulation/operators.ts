@@ -1,4 +1,4 @@
-import { resumeRun } from '../../src/runs/control.ts';
+import { resumeRun } from '../../src/runs/decide/control.ts';
 import type { Fleet } from './fleet.ts';
 import type { Process } from './process.ts';
 import { isSeasonClosed } from './season.ts';

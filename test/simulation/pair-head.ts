@@ -1,4 +1,4 @@
-import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { RUN_STATES } from '../../src/payout.ts';
 import {
   type ComparedAnswer,

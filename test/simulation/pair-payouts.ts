@@ -1,4 +1,4 @@
-import { hashReference } from '../../src/intake/reference-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Arming, PayoutMove } from '../../src/ledger/payouts.ts';
 import { proposalField } from '../../src/ledger/record.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';

@@ -1,5 +1,5 @@
-import { hashReference } from '../../src/intake/reference-hash.ts';
-import { hashRow } from '../../src/intake/row-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { hashRow } from '../../src/intake/row/row-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { rowFields } from '../../src/ledger/record.ts';
 import type { Payout } from '../../src/payout.ts';

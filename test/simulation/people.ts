@@ -1,4 +1,4 @@
-import { cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../../src/runs/control.ts';
+import { cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../../src/runs/decide/control.ts';
 import { drawDecision } from './decisions.ts';
 import type { Fleet } from './fleet.ts';
 import { followRunbook } from './operators.ts';

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import type { BreakerRule } from '../../src/pay/breaker.ts';
 import type { Dice } from './dice.ts';
 

@@ -1,7 +1,7 @@
-import type { Head } from '../../src/ledger/head.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Payouts } from '../../src/ledger/payouts.ts';
 import type { References } from '../../src/ledger/references.ts';
+import type { Head } from '../../src/ledger/season/ledger-state.ts';
 import type { Run, RunState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';
 import type { Happening } from './happenings.ts';

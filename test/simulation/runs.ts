@@ -1,4 +1,4 @@
-import type { RowRecord, RunClaim, RunMoveAnswer } from '../../src/ledger/runs.ts';
+import type { RowRecord, RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
 import { OUTCOMES, type Outcome, outcomeOf, type PayoutRow, type Run, type RunState } from '../../src/payout.ts';
 import { addTo, setDue } from './moves.ts';
 import { holderOf } from './references.ts';

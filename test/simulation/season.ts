@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { Season } from '../../src/ledger/head.ts';
+import type { Season } from '../../src/ledger/season/ledger-state.ts';
 import type { FakeDisk } from './disk.ts';
 import type { Compared, ComparedLine, Comparison } from './head.ts';
 import type { Store } from './store.ts';
@@ -30,7 +30,7 @@ export interface SeasonParts {
 }
 
 /**
- * The steps of `ensureSeason` in src/ledger/season.ts, which reads real files and so cannot run here, over a fake disk:
+ * The steps of `ensureSeason` in src/ledger/season/season.ts, which reads real files and so cannot run here, over a fake disk:
  * wait out whoever could still send, compare, be noted by the other directories, and see whether the season is open.
  */
 export async function ensureSeason(parts: SeasonParts): Promise<readonly string[]> {
@@ -77,7 +77,7 @@ export async function keepSeason(parts: PeersParts, join: () => Promise<unknown>
   else await join();
 }
 
-/** The steps of `notePeers` in src/ledger/peers.ts. */
+/** The steps of `notePeers` in src/ledger/intents/peers.ts. */
 async function notePeers(
   { head, dataDirId, disk, clock, diskMs }: PeersParts,
   season: Season,

@@ -1,5 +1,5 @@
-import { hashReference } from '../../src/intake/reference-hash.ts';
-import { hashRow } from '../../src/intake/row-hash.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { rowFields } from '../../src/ledger/record.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import type { Process } from './process.ts';
@@ -55,7 +55,7 @@ export function filesOf(files: number, payouts: number): readonly SimulatedFile[
 }
 
 /**
- * The steps of `submitRun` in src/runs/submit.ts after the file was read: claim the content, record the rows, let the
+ * The steps of `submitRun` in src/runs/hand-in/submit.ts after the file was read: claim the content, record the rows, let the
  * run go. May be made by several processes at once.
  */
 export async function submit(

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../../src/config.ts';
+import { CAPABILITIES } from '../../src/config/config.ts';
 import { QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
 import type { BookedPayment } from './book.ts';
 import type { Plan } from './plan.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { templateSchema } from '../../src/intake/template-schema.ts';
+import { templateSchema } from '../../src/intake/template/schema.ts';
 import { messageXml, paymentXml, transferXml } from '../intake/payment-message.ts';
 
 /*

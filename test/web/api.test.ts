@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
-import { startOwnSandbox } from '../../src/cli/sandbox-service.ts';
+import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
-import { userField } from '../../src/ledger/people.ts';
+import { userField } from '../../src/ledger/people/people.ts';
 import { summaryJson } from '../../src/report/document.ts';
 import { documentOf } from '../../src/runs/document.ts';
 import { finishRun } from '../../src/runs/finish.ts';
+import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { summariseRun, writeReport } from '../../src/runs/report.ts';
-import { readRun } from '../../src/runs/submit.ts';
 import { readAsked } from '../../src/schedules/asked.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { openBox, payouts, watching } from '../inbox/rig.ts';

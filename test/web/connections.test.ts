@@ -4,10 +4,10 @@ import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
 import { fastify } from 'fastify';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { limitConnections } from '../../src/web/connections.ts';
-import { WEB_LIMITS, type WebLimits } from '../../src/web/limits.ts';
+import { limitConnections } from '../../src/web/limits/connections.ts';
+import { WEB_LIMITS, type WebLimits } from '../../src/web/limits/limits.ts';
+import { limitBodies } from '../../src/web/limits/slow-bodies.ts';
 import { Problem } from '../../src/web/problem.ts';
-import { limitBodies } from '../../src/web/slow-bodies.ts';
 import type { Person } from '../../src/web/web.ts';
 
 vi.setConfig({ testTimeout: 180_000 });

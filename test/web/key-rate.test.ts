@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from '../../src/people/keys.ts';
-import { openKeyRate } from '../../src/web/key-rate.ts';
+import { openKeyRate } from '../../src/web/limits/key-rate.ts';
 import { recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';

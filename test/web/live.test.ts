@@ -4,7 +4,7 @@ import { silentLog } from '../../src/log.ts';
 import { PAYOUT_STATES, type Run } from '../../src/payout.ts';
 import { createKey } from '../../src/people/keys.ts';
 import { startSession } from '../../src/people/sessions.ts';
-import { pauseRun } from '../../src/runs/control.ts';
+import { pauseRun } from '../../src/runs/decide/control.ts';
 import { perSecondOf, type Sample, withSample } from '../../src/runs/progress.ts';
 import { writeReport } from '../../src/runs/report.ts';
 import { openLive } from '../../src/web/runs/live.ts';

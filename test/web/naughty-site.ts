@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App } from '../../src/app.ts';
-import { hashReference } from '../../src/intake/reference-hash.ts';
-import { hashRow } from '../../src/intake/row-hash.ts';
-import { keyField, userField } from '../../src/ledger/people.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { hashRow } from '../../src/intake/row/row-hash.ts';
+import { keyField, userField } from '../../src/ledger/people/people.ts';
 import { refusedFields, rowFields } from '../../src/ledger/record.ts';
 import { writeReport } from '../../src/runs/report.ts';
 import { setSchedule } from '../../src/schedules/set.ts';

@@ -7,7 +7,7 @@ import { Provider } from 'oidc-provider';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
-import { type OidcSettings, webSetting } from '../../src/config-web.ts';
+import { type OidcSettings, webSetting } from '../../src/config/web.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { addUser, disableUser, listUsers } from '../../src/people/users.ts';
 import { readClaims } from '../../src/web/oidc/claims.ts';

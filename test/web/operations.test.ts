@@ -11,7 +11,7 @@ import { openMetrics } from '../../src/metrics.ts';
 import type { Run } from '../../src/payout.ts';
 import { createKey } from '../../src/people/keys.ts';
 import type { KeyRole } from '../../src/people/roles.ts';
-import { haltAll } from '../../src/runs/control.ts';
+import { haltAll } from '../../src/runs/decide/control.ts';
 import { listenForMetrics } from '../../src/web/operations/metrics-listener.ts';
 import { openMovement, STILL_MS_MAX } from '../../src/web/operations/movement.ts';
 import { openTallies } from '../../src/web/operations/tallies.ts';

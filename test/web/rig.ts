@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import type { EnvironmentVariables } from '../../src/config.ts';
-import { NO_WEB_SETTINGS, type WebSettings } from '../../src/config-web.ts';
+import type { EnvironmentVariables } from '../../src/config/config.ts';
+import { NO_WEB_SETTINGS, type WebSettings } from '../../src/config/web.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import type { Role } from '../../src/people/roles.ts';
 import { startSession } from '../../src/people/sessions.ts';

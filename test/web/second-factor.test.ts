@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { WebSettings } from '../../src/config-web.ts';
+import type { WebSettings } from '../../src/config/web.ts';
 import type { Role } from '../../src/people/roles.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { codeAt, wrongCodeAt } from '../people/authenticator.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { WebLimits } from '../../src/web/limits.ts';
+import type { WebLimits } from '../../src/web/limits/limits.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { selfSigned } from '../service/certificates.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

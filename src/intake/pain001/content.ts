@@ -1,6 +1,6 @@
-import type { CellFault } from '../cells.ts';
 import type { Damage, FileRecord } from '../record.ts';
-import type { Template } from '../template.ts';
+import type { CellFault } from '../row/cells.ts';
+import type { Template } from '../template/template.ts';
 import { XmlError } from '../xml.ts';
 import { openControlSums } from './control-sums.ts';
 import { PAYMENT, READ, TRANSFER } from './elements.ts';

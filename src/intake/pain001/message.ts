@@ -1,4 +1,4 @@
-import { showValue } from '../shown-value.ts';
+import { showValue } from '../problems/shown-value.ts';
 import { type XmlElement, XmlError, type XmlListener } from '../xml.ts';
 import type { Content } from './content.ts';
 import { AMOUNT_CURRENCY, PAYMENT, READ, TRANSFER, type Treatment, treatmentOf } from './elements.ts';

@@ -1,6 +1,6 @@
+import { openTextReader } from '../csv/text.ts';
 import type { Reading } from '../formats.ts';
 import type { Damage, RecordStream } from '../record.ts';
-import { openTextReader } from '../text.ts';
 import { openXmlReader, XmlError } from '../xml.ts';
 import { openContent } from './content.ts';
 import { openMessage } from './message.ts';

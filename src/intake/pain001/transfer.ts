@@ -1,7 +1,7 @@
-import { amountFault, type CellFault } from '../cells.ts';
-import type { Column } from '../columns.ts';
 import type { FileRecord } from '../record.ts';
-import { nameOf, type Template } from '../template.ts';
+import { amountFault, type CellFault } from '../row/cells.ts';
+import type { Column } from '../template/columns.ts';
+import { nameOf, type Template } from '../template/template.ts';
 import { type CreditorMap, foldCreditorKey } from './creditors.ts';
 import { AMOUNT_CURRENCY, READ } from './elements.ts';
 

@@ -1,7 +1,7 @@
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { IntakeLimits } from '../limits.ts';
+import { escapeUnseen } from '../problems/shown-value.ts';
 import type { RecordStream } from '../record.ts';
-import { escapeUnseen } from '../shown-value.ts';
 import type { Task } from './messages.ts';
 import type { ReaderProcess } from './reader-process.ts';
 import { borrowReader } from './readers.ts';

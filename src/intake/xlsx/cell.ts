@@ -1,7 +1,7 @@
 import { decimalOfNumber } from '../../money.ts';
 import { withoutTrailing } from '../../trailing.ts';
-import type { CellFault } from '../cells.ts';
-import { showValue } from '../shown-value.ts';
+import { showValue } from '../problems/shown-value.ts';
+import type { CellFault } from '../row/cells.ts';
 import type { NumberFormat } from './number-format.ts';
 import type { SharedTexts } from './shared-texts.ts';
 import type { FormatOf } from './styles.ts';

@@ -1,8 +1,8 @@
-import type { CellFault } from '../cells.ts';
-import { DamageError } from '../damage-error.ts';
 import type { Reading } from '../formats.ts';
 import type { IntakeLimits } from '../limits.ts';
+import { DamageError } from '../problems/damage-error.ts';
 import type { Damage, FileRecord, RecordStream } from '../record.ts';
+import type { CellFault } from '../row/cells.ts';
 import { type CellSense, type RawCell, readCell } from './cell.ts';
 import { openGrowingBytes } from './growing-bytes.ts';
 import { tellPart } from './parts.ts';

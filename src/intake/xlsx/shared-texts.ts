@@ -1,5 +1,5 @@
-import { DamageError } from '../damage-error.ts';
 import type { IntakeLimits } from '../limits.ts';
+import { DamageError } from '../problems/damage-error.ts';
 import { isSpreadsheet, readPart } from './parts.ts';
 import type { Zip } from './zip.ts';
 

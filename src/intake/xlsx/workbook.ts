@@ -1,5 +1,5 @@
-import { DamageError } from '../damage-error.ts';
-import { escapeUnseen } from '../shown-value.ts';
+import { DamageError } from '../problems/damage-error.ts';
+import { escapeUnseen } from '../problems/shown-value.ts';
 import { isSpreadsheet, type Relation, readPart, readRelations, relationOf, tellPart } from './parts.ts';
 import { openSheetReader } from './sheet.ts';
 import { damaged, type Zip } from './zip.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
-import { DamageError } from '../damage-error.ts';
+import { DamageError } from '../problems/damage-error.ts';
 
 /** Where a part of a workbook lies in its ZIP archive. */
 interface Entry {

@@ -1,4 +1,4 @@
-import { openTextReader } from '../../intake/text.ts';
+import { openTextReader } from '../../intake/csv/text.ts';
 import { openXmlReader, type XmlListener } from '../../intake/xml.ts';
 
 /** What a payment message calls a transfer, besides its end-to-end id. */

@@ -1,4 +1,4 @@
-import type { Capability } from '../../config.ts';
+import type { Capability } from '../../config/config.ts';
 import type { Finding, Question } from './questions.ts';
 import { type Evidence, paymentsOf, signOfAnother, signOfSecond, trialsOf } from './seen.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../../clock.ts';
-import type { Config, ServiceSettings } from '../../config.ts';
+import type { Config, ServiceSettings } from '../../config/config.ts';
 import { type Log, silentLog } from '../../log.ts';
 import type { PayoutRow } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';

@@ -1,24 +1,24 @@
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Web, WebDeps } from '../web.ts';
-import { addAuditOperations } from './audit.ts';
-import { addBlockListOperations } from './block-list.ts';
 import { readBodies } from './bodies.ts';
-import { addControlOperations } from './control.ts';
-import { answerApiFaults } from './faults.ts';
 import { addFileOperations } from './files.ts';
-import { addInboxOperations } from './inbox.ts';
-import { addLedgerOperations } from './ledger.ts';
-import { addNotificationOperations } from './notifications.ts';
 import { describeApi } from './openapi.ts';
-import { addPayoutOperations } from './payouts.ts';
-import { addPeopleOperations } from './people.ts';
-import { addProposalOperations } from './proposals.ts';
-import { addReportOperations } from './reports.ts';
-import { addRowOperations } from './rows.ts';
-import { addRunOperations } from './runs.ts';
-import { addScheduleOperations } from './schedules.ts';
+import { answerApiFaults } from './operations/faults.ts';
+import { addInboxOperations } from './operations/inbox.ts';
+import { addLedgerOperations } from './operations/ledger.ts';
+import { addNotificationOperations } from './operations/notifications.ts';
+import { addScheduleOperations } from './operations/schedules.ts';
+import { addAuditOperations } from './people/audit.ts';
+import { addBlockListOperations } from './people/block-list.ts';
+import { addPeopleOperations } from './people/people.ts';
+import { addControlOperations } from './runs/control.ts';
+import { addPayoutOperations } from './runs/payouts.ts';
+import { addProposalOperations } from './runs/proposals.ts';
+import { addReportOperations } from './runs/reports.ts';
+import { addRowOperations } from './runs/rows.ts';
+import { addRunOperations } from './runs/runs.ts';
+import { addToSettleOperations } from './runs/to-settle.ts';
 import { answerSafely } from './serializer.ts';
-import { addToSettleOperations } from './to-settle.ts';
 
 /** The API for programs, below /api/v1: what the pages do, with the same functions. */
 export async function addApi(web: Web, deps: WebDeps): Promise<void> {

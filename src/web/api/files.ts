@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { parse } from 'node:path';
 import { z } from 'zod';
 import { checkPayoutFile } from '../../intake/check-file.ts';
-import { writeMarkedUpCopy } from '../../intake/marked-up.ts';
-import { problemsDocument } from '../../intake/problem-text.ts';
+import { writeMarkedUpCopy } from '../../intake/problems/marked-up.ts';
+import { problemsDocument } from '../../intake/problems/problem-text.ts';
 import { documentOf } from '../../runs/document.ts';
-import { costPreviewOf } from '../../runs/submission-options.ts';
-import { submitRun } from '../../runs/submit.ts';
+import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
+import { submitRun } from '../../runs/hand-in/submit.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { Problem } from '../problem.ts';
@@ -15,10 +15,10 @@ import { listTemplates } from '../uploads/templates.ts';
 import { uploadPath } from '../uploads/upload.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { problemsReply, runDocument } from './documents.ts';
-import { sendProblem } from './faults.ts';
-import { fileOptions, withFile } from './incoming.ts';
-import { previewReply, readPreview, sampleText } from './preview.ts';
-import { claimSubmission } from './submission-key.ts';
+import { sendProblem } from './operations/faults.ts';
+import { fileOptions, withFile } from './operations/incoming.ts';
+import { previewReply, readPreview, sampleText } from './runs/preview.ts';
+import { claimSubmission } from './runs/submission-key.ts';
 
 const headers = z.looseObject({
   'idempotency-key': z

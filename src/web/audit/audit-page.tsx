@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Pages } from '../parts/pages.tsx';

@@ -1,6 +1,6 @@
 import { headText } from '../../audit/entry.ts';
 import type { AuditVerdict } from '../../audit/verify.ts';
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { shownCount } from '../parts/figures.ts';
 
 /** Whether the log holds, and where it does not. */

@@ -1,5 +1,5 @@
 import { ANSWER_ENDINGS } from '../../inbox/names.ts';
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { wordsForPages } from '../page-words.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';

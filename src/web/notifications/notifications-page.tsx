@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { EndpointDocument } from '../../notify/document.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { shownCount } from '../parts/figures.ts';

@@ -14,7 +14,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
-import type { OidcSettings } from '../../config-web.ts';
+import type { OidcSettings } from '../../config/web.ts';
 import { codeOf } from '../../refusal.ts';
 
 const ANSWER_S_MAX = 10;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { OidcSettings } from '../../config-web.ts';
-import { letInVouched } from '../../people/vouched.ts';
+import type { OidcSettings } from '../../config/web.ts';
+import { letInVouched } from '../../people/oidc-user.ts';
 import { ownPath } from '../people/own-path.ts';
 import { goOn } from '../people/sign-in-routes.ts';
 import { Problem } from '../problem.ts';

@@ -1,6 +1,6 @@
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
-import { readDisk } from '../../ledger/disk.ts';
+import { readDisk } from '../../ledger/intents/disk.ts';
 import type { Figures, LedgerFigures, Metrics } from '../../metrics.ts';
 import { openPatientLook } from './look.ts';
 import { openMovement } from './movement.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { Runs } from '../../ledger/runs.ts';
+import type { Runs } from '../../ledger/runs/runs.ts';
 import { LedgerFault } from '../../ledger/script.ts';
 import type { LedgerFigures } from '../../metrics.ts';
 import { PAYOUT_STATES, RUN_STATES, type Run } from '../../payout.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { ComponentChildren, JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { SANDBOX_NAME } from '../../config.ts';
+import { SANDBOX_NAME } from '../../config/config.ts';
 import type { Act } from '../../people/roles.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';

@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import { type Story, storyFacts, twinOf } from '../../runs/story.ts';
 import { shownAmount, shownAmountsIn, shownCount } from '../parts/figures.ts';

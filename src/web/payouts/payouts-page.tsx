@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';

@@ -1,5 +1,5 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
-import type { Proposal } from '../../ledger/people.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { Proposal } from '../../ledger/people/people.ts';
 import type { Key } from '../../people/keys.ts';
 import { KEY_ROLES } from '../../people/roles.ts';
 import { Confirm } from '../parts/confirm.tsx';

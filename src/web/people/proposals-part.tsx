@@ -1,5 +1,5 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
-import type { Proposal } from '../../ledger/people.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { Proposal } from '../../ledger/people/people.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';

@@ -1,4 +1,4 @@
-import type { Proposal } from '../../ledger/people.ts';
+import type { Proposal } from '../../ledger/people/people.ts';
 import { KEY_ROLES, ROLES } from '../../people/roles.ts';
 import { REMOVE_FACTOR } from '../../people/second-factor.ts';
 

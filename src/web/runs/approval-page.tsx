@@ -1,10 +1,10 @@
 import { LIMITS } from '../../ledger/payouts.ts';
 import type { Limits } from '../../pay/limits.ts';
 import type { Run } from '../../payout.ts';
-import type { ApprovalRules } from '../../runs/approval.ts';
-import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/approve.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
-import { handedInAs } from '../../runs/handed-in.ts';
+import type { ApprovalRules } from '../../runs/decide/approval.ts';
+import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/decide/approve.ts';
+import { handedInAs } from '../../runs/hand-in/handed-in.ts';
 import { type ScheduleChange, scheduleChangeWords } from '../../runs/schedule-changes.ts';
 import { shownAmount, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Run } from '../../payout.ts';
-import { approvalStanding, approveRun } from '../../runs/approve.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
+import { approvalStanding, approveRun } from '../../runs/decide/approve.ts';
 import { scheduleChangesOf } from '../../runs/schedule-changes.ts';
 import { actorOf } from '../actor.ts';
 import { sendTable } from '../download.ts';

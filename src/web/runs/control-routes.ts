@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reasonText } from '../../people/words.ts';
-import { cancelRun, pauseRun, resumeRun } from '../../runs/control.ts';
+import { cancelRun, pauseRun, resumeRun } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';

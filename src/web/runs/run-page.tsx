@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../ledger/runs.ts';
+import type { RunEvent } from '../../ledger/runs/runs.ts';
 import type { Run } from '../../payout.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Time } from '../parts/time.tsx';

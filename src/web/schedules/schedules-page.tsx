@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
 import { openZone, timeIn } from '../../schedules/zone.ts';
 import { Choice, Field } from '../parts/fields.tsx';

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts';
-import { type Adopted, adoptSettings } from '../../runs/adopt-settings.ts';
-import { releaseHalt } from '../../runs/control.ts';
+import { releaseHalt } from '../../runs/decide/control.ts';
+import { type Adopted, adoptSettings } from '../../runs/safety/adopt-settings.ts';
 import { Problem } from '../problem.ts';
 
 /** Proposes to release a halt, or confirms it. Throws a Problem (409) for who has proposed it, (503) for a closed season. */

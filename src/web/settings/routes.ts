@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reasonText } from '../../people/words.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-import { haltAll } from '../../runs/control.ts';
+import { haltAll } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';

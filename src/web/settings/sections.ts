@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts';
-import { CAPABILITIES, type Capability, SANDBOX_NAME } from '../../config.ts';
-import type { HeadFacts, Season } from '../../ledger/head.ts';
+import { CAPABILITIES, type Capability, SANDBOX_NAME } from '../../config/config.ts';
+import type { HeadFacts, Season } from '../../ledger/season/ledger-state.ts';
 import type { DurabilityFinding } from '../../redis/durability.ts';
 import { Refusal } from '../../refusal.ts';
 import { CAPABILITY_USES } from '../../service/assumptions.ts';

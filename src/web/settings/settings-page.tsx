@@ -1,8 +1,8 @@
 import { Fragment } from 'preact';
-import { escapeUnseen } from '../../intake/shown-value.ts';
-import type { HeadFacts } from '../../ledger/head.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { HeadFacts } from '../../ledger/season/ledger-state.ts';
 import { isSamePerson } from '../../people/same-person.ts';
-import { type Adopted, settingsIn, takesTwo } from '../../runs/adopt-settings.ts';
+import { type Adopted, settingsIn, takesTwo } from '../../runs/safety/adopt-settings.ts';
 import { Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';

@@ -1,5 +1,5 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
-import type { Blocked } from '../../ledger/approvals.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { Blocked } from '../../ledger/people/approvals.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';

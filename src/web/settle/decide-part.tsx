@@ -1,8 +1,8 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout, Proposal } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
-import { type Choice, choicesOf, indicationsOf } from '../../runs/choices.ts';
-import { isCancellable } from '../../runs/control.ts';
+import { type Choice, choicesOf, indicationsOf } from '../../runs/decide/choices.ts';
+import { isCancellable } from '../../runs/decide/control.ts';
 import { wordsForPages } from '../page-words.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';

@@ -1,6 +1,6 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
-import type { Decided } from '../../runs/decide.ts';
+import type { Decided } from '../../runs/decide/decide.ts';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */

@@ -1,7 +1,7 @@
-import { escapeUnseen } from '../../intake/shown-value.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
-import { choicesOf } from '../../runs/choices.ts';
-import type { SettlePage, SettlePlace } from '../../runs/to-settle.ts';
+import { choicesOf } from '../../runs/decide/choices.ts';
+import type { SettlePage, SettlePlace } from '../../runs/decide/to-settle.ts';
 import { Amount } from '../parts/money.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';

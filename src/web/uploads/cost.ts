@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
-import { nameOf } from '../../config.ts';
-import { previewFile } from '../../runs/preview.ts';
-import { previewDocument } from '../../runs/preview-document.ts';
-import { withQuotingService } from '../../runs/quoting-service.ts';
+import { nameOf } from '../../config/config.ts';
+import { previewDocument } from '../../runs/preview/document.ts';
+import { previewFile } from '../../runs/preview/preview.ts';
+import { withQuotingService } from '../../runs/preview/quoting-service.ts';
 import { intakeOptionsOf } from './review.ts';
 import { readUploadJson, type Upload, type UploadPlace, uploadPath, writeUploadJson } from './upload.ts';
 

@@ -1,8 +1,8 @@
 import type { App } from '../../app.ts';
-import type { WebSettings } from '../../config-web.ts';
+import type { WebSettings } from '../../config/web.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
-import { costPreviewOf } from '../../runs/submission-options.ts';
-import { submitRun } from '../../runs/submit.ts';
+import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
+import { submitRun } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
 import { driftOf, intakeOptionsOf, keepFindings, readReview, startOfUpload } from './review.ts';
 import { removeOldUploads } from './staging.ts';

@@ -1,4 +1,4 @@
-import { csvLine } from '../../intake/csv-line.ts';
+import { csvLine } from '../../intake/csv/csv-line.ts';
 import { textCell } from '../../intake/spreadsheet-cell.ts';
 import type { Review } from './review.ts';
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { moneyOfDecimal } from '../../money.ts';
 import { isSamePerson } from '../../people/same-person.ts';
-import { approvalsNeeded } from '../../runs/approval.ts';
+import { approvalsNeeded } from '../../runs/decide/approval.ts';
 import { sendDownload, sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { Problem } from '../problem.ts';

@@ -1,5 +1,5 @@
 import { rfc3339 } from '../../clock.ts';
-import { REQUIRED_COLUMNS } from '../../intake/columns.ts';
+import { REQUIRED_COLUMNS } from '../../intake/template/columns.ts';
 import type { TableCell } from '../../report/table-csv.ts';
 import type { UploadCost } from './cost.ts';
 import type { Review } from './review.ts';

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseTemplate, readTemplateText } from '../../intake/template-file.ts';
+import { parseTemplate, readTemplateText } from '../../intake/template/file.ts';
 import { codeOf } from '../../refusal.ts';
 import { Problem } from '../problem.ts';
 

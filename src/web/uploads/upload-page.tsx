@@ -1,4 +1,4 @@
-import { REQUIRED_COLUMNS } from '../../intake/columns.ts';
+import { REQUIRED_COLUMNS } from '../../intake/template/columns.ts';
 import { Choice, Field, Hint, LongField, Tick, useField, Wrong } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock, Random } from '../../clock.ts';
-import type { WebSettings } from '../../config-web.ts';
+import type { WebSettings } from '../../config/web.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import type { Role } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REHEARSALS } from '../../../src/sandbox/rehearsals.ts';
+import { REHEARSALS } from '../../../src/sandbox/faults/rehearsals.ts';
 import { type BookEntry, paidTwice, readBook, rowsOf } from '../../support/paid-once.ts';
 import { type Figure, figure, type Round, ratioFigure, type Target } from '../figures.ts';
 import { runRate } from '../pay-rounds.ts';

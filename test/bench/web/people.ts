@@ -1,5 +1,5 @@
 import type { App } from '../../../src/app.ts';
-import { userField } from '../../../src/ledger/people.ts';
+import { userField } from '../../../src/ledger/people/people.ts';
 import { startSession } from '../../../src/people/sessions.ts';
 import { SESSION_COOKIE } from '../../../src/web/session.ts';
 

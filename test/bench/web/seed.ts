@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { App } from '../../../src/app.ts';
-import { hashReference } from '../../../src/intake/reference-hash.ts';
-import { hashRow } from '../../../src/intake/row-hash.ts';
+import { hashReference } from '../../../src/intake/row/reference-hash.ts';
+import { hashRow } from '../../../src/intake/row/row-hash.ts';
 import { LUA_KEYS } from '../../../src/ledger/keys.ts';
 import type { Arming, MoveAnswer } from '../../../src/ledger/payouts.ts';
 import { rowFields } from '../../../src/ledger/record.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type JobQueues, openQueues } from '../../../jobs/open.ts';
 import { type App, openApp } from '../../../src/app.ts';
 import { systemClock, systemRandom } from '../../../src/clock.ts';
-import { CAPABILITIES, readConfig } from '../../../src/config.ts';
+import { CAPABILITIES, readConfig } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/log.ts';
 import { goOn } from '../../../src/pay/crash-point.ts';
 import type { Started } from '../../support/payrun-processes.ts';

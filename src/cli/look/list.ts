@@ -1,0 +1,112 @@
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import type { App } from '../../app.ts';
+import { rfc3339 } from '../../clock.ts';
+import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
+import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import type { RunDocument } from '../../report/document.ts';
+import { jsonText } from '../../report/json.ts';
+import { type ReportRow, reportRow } from '../../report/row.ts';
+import { documentOf } from '../../runs/document.ts';
+import { readRun } from '../../runs/hand-in/submit.ts';
+import { columns, columnsLine } from '../columns.ts';
+import { withLedger } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { print, printAll, printJson, say } from '../print.ts';
+import { isRowless, rowlessText } from './awaiting-row.ts';
+
+const schema = z.object({ outcome: z.enum(OUTCOMES).optional(), json: z.boolean() });
+type ListOptions = z.infer<typeof schema>;
+
+const ROW_HEADER = ['line', 'reference', 'amount', '', 'outcome', 'state', 'payment', 'reason'];
+/** What the cells of a row mostly take: a reference has at most 36 characters, an id has 36. */
+const ROW_WIDTHS = [7, 36, 14, 3, 9, 12, 36, 0];
+
+/** `payrun list`: the runs, or the rows of one. */
+export function listCommand(end: (code: ExitCode) => void): Command {
+  return new Command('list')
+    .description('list the runs, the newest first, or the rows of one run')
+    .argument('[run]', 'a run, to list its rows')
+    .addOption(new Option('--outcome <outcome>', 'only the rows with this outcome').choices(OUTCOMES))
+    .option('--json', 'print an array as JSON', false)
+    .addHelpText('after', '\nExamples:\n  payrun list\n  payrun list 20260131-k3f9xq --outcome held')
+    .action(async (runId: string | undefined, raw: unknown) => end(await list(runId, parseOptions(schema, raw))));
+}
+
+async function list(runId: string | undefined, options: ListOptions): Promise<ExitCode> {
+  if (runId === undefined && options.outcome !== undefined) {
+    throw new Refusal('--outcome is for the rows of one run.', {
+      exitCode: EXIT.usage,
+      remedy: `Name the run: payrun list RUN --outcome ${options.outcome}`,
+    });
+  }
+  return await withLedger(async (app) => {
+    if (runId === undefined) await listRuns(app, options);
+    else await listRows(app, await readRun(app, runId), options);
+    return EXIT.ok;
+  });
+}
+
+async function listRuns(app: App, { json }: ListOptions): Promise<void> {
+  const ids = await app.ledger.runs.list();
+  const runs = (await Promise.all(ids.map((id) => app.ledger.runs.read(id)))).filter((run) => run !== undefined);
+  const documents = await Promise.all(runs.map(async (run) => ({ run, document: await documentOf(app, run) })));
+  if (json) printJson(documents.map(({ document }) => document));
+  else if (runs.length === 0) say('There are no runs yet.');
+  else print(columns([['run', 'state', 'submitted', 'rows', 'outcomes', 'file'], ...documents.map(runCells)]));
+  for (const run of runs.filter(isRowless)) say(rowlessText(run));
+}
+
+function runCells({ run, document }: { run: Run; document: RunDocument }): string[] {
+  const outcomes = OUTCOMES.filter((outcome) => document.outcomes[outcome] > 0);
+  return [
+    run.id,
+    run.state,
+    rfc3339(run.createdAt),
+    String(run.rows),
+    outcomes.map((outcome) => `${document.outcomes[outcome]} ${outcome}`).join(', '),
+    run.fileName,
+  ];
+}
+
+async function listRows(app: App, run: Run, { outcome, json }: ListOptions): Promise<void> {
+  const rows = reportRows(app.ledger.runs.rows(run.id), outcome);
+  await printAll(json ? jsonLines(rows) : textLines(rows));
+}
+
+async function* reportRows(
+  batches: AsyncIterable<readonly (Payout | RefusedRow)[]>,
+  outcome: Outcome | undefined,
+): AsyncGenerator<ReportRow, void> {
+  for await (const batch of batches) {
+    for (const row of batch.map(reportRow)) if (outcome === undefined || row.outcome === outcome) yield row;
+  }
+}
+
+async function* jsonLines(rows: AsyncIterable<ReportRow>): AsyncGenerator<string, void> {
+  let before = '[';
+  for await (const row of rows) {
+    yield `${before}\n${jsonText(row)}`;
+    before = ',';
+  }
+  yield before === '[' ? '[]\n' : '\n]\n';
+}
+
+async function* textLines(rows: AsyncIterable<ReportRow>): AsyncGenerator<string, void> {
+  yield `${columnsLine(ROW_HEADER, { widths: ROW_WIDTHS })}\n`;
+  for await (const row of rows) yield `${columnsLine(rowCells(row), { widths: ROW_WIDTHS })}\n`;
+}
+
+function rowCells(row: ReportRow): string[] {
+  const currency = row.amountType === 'DESTINATION_AMOUNT' ? row.destinationCurrency : row.sourceCurrency;
+  return [
+    String(row.line),
+    row.reference ?? '',
+    (row.amount ?? '').padStart(ROW_WIDTHS[2] ?? 0),
+    currency ?? '',
+    row.outcome,
+    row.paymentState ?? '',
+    row.paymentId ?? '',
+    [row.reasonCode, row.reason].filter((part) => part !== null).join(' '),
+  ];
+}

@@ -1,0 +1,79 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { App } from '../../app.ts';
+import type { Payout, RefusedRow } from '../../payout.ts';
+import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { isRefused } from '../../report/row.ts';
+import { referenceOf } from '../../runs/find-rows.ts';
+import { readRun } from '../../runs/hand-in/submit.ts';
+import { type Story, storyFacts, storyOf } from '../../runs/story.ts';
+import { columns } from '../columns.ts';
+import { withLedger } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { print, printJson } from '../print.ts';
+
+const schema = z.object({ json: z.boolean() });
+
+/** `payrun show`: one payout's whole story. */
+export function showCommand(end: (code: ExitCode) => void): Command {
+  return new Command('show')
+    .description("show one payout's whole story with its evidence")
+    .argument('<run>', 'the run')
+    .argument('<reference>', "the payout's reference in the payout file")
+    .option('--json', 'print it as JSON', false)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  payrun show 20260131-k3f9xq INV-2026-0042\n  payrun show 20260131-k3f9xq INV-2026-0042 --json',
+    )
+    .action(async (runId: string, reference: string, raw: unknown) => {
+      const { json } = parseOptions(schema, raw);
+      const show = async (app: App): Promise<ExitCode> => {
+        const story = await readStory(app, runId, reference);
+        if (json) printJson(story);
+        else print(describeStory(story));
+        return EXIT.ok;
+      };
+      end(await withLedger(show));
+    });
+}
+
+async function readStory(app: App, runId: string, reference: string): Promise<Story> {
+  const { runs } = app.ledger;
+  await readRun(app, runId);
+  const row = await findRow(runs.rows(runId), reference);
+  if (row !== undefined) return await storyOf(app.ledger, runId, row);
+  throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
+    exitCode: EXIT.usage,
+    remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+  });
+}
+
+/** The payout with this reference, else a row with it that intake refused. */
+async function findRow(
+  batches: AsyncIterable<readonly (Payout | RefusedRow)[]>,
+  reference: string,
+): Promise<Payout | RefusedRow | undefined> {
+  let refused: RefusedRow | undefined;
+  for await (const batch of batches) {
+    const found = batch.filter((row) => referenceOf(row) === reference);
+    const payout = found.find((row) => !isRefused(row));
+    if (payout !== undefined) return payout;
+    refused ??= found.find(isRefused);
+  }
+  return refused;
+}
+
+function describeStory(story: Story): string {
+  const parts = [
+    columns(storyFacts(story)),
+    ...(story.history.length === 0
+      ? []
+      : [
+          columns([
+            ['time', 'state', 'by', 'reason', "service's id"],
+            ...story.history.map((step) => [step.at, step.to, step.actor, step.reason, step.exchange ?? '']),
+          ]),
+        ]),
+  ];
+  return parts.join('\n\n');
+}

@@ -1,0 +1,37 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { App } from '../../app.ts';
+import { EXIT, type ExitCode } from '../../refusal.ts';
+import { readRun } from '../../runs/hand-in/submit.ts';
+import { outagesNoted } from '../../runs/outages.ts';
+import { withLedger } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { printRun, say } from '../print.ts';
+
+const schema = z.object({ json: z.boolean() });
+
+/** `payrun status`: how far a run is. */
+export function statusCommand(end: (code: ExitCode) => void): Command {
+  return new Command('status')
+    .description('show how far a run is')
+    .argument('<run>', 'the run')
+    .option('--json', 'print the run as JSON', false)
+    .addHelpText('after', '\nExamples:\n  payrun status 20260131-k3f9xq\n  payrun status 20260131-k3f9xq --json')
+    .action(async (runId: string, raw: unknown) => {
+      const { json } = parseOptions(schema, raw);
+      const show = async (app: App): Promise<ExitCode> => {
+        await printRun(app, await readRun(app, runId), { json });
+        for (const words of await outagesNoted(app)) say(words);
+        await tellHalt(app);
+        return EXIT.ok;
+      };
+      end(await withLedger(show));
+    });
+}
+
+/** Says that everything is halted, if it is. */
+export async function tellHalt({ ledger }: Pick<App, 'ledger'>): Promise<boolean> {
+  const { halt } = await ledger.head.read();
+  if (halt !== null) say(`Everything is halted: ${halt}. Two people release it with "payrun release --as NAME".`);
+  return halt !== null;
+}

@@ -1,0 +1,85 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { App } from '../../app.ts';
+import { rfc3339 } from '../../clock.ts';
+import type { Run, RunState } from '../../payout.ts';
+import { EXIT, type ExitCode } from '../../refusal.ts';
+import { documentOf } from '../../runs/document.ts';
+import { readRun } from '../../runs/hand-in/submit.ts';
+import { outageWords, watchOutages } from '../../runs/outages.ts';
+import { rowsDone } from '../../runs/progress.ts';
+import { columnsLine } from '../columns.ts';
+import { exitCodeOf } from '../exit-code.ts';
+import { withLedger } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { print, printJson, say } from '../print.ts';
+import { progressLine } from '../run/progress.ts';
+import { tellHalt } from './status.ts';
+
+const LOOK_EVERY_MS = 250;
+/** In these nothing changes any more, or not before a person has acted. */
+const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-approval'];
+
+/** Whoever only looks on knows of no service, and notes no disk. */
+const REDIS_ALONE = { answering: { awaySince: () => null }, freeBytes: async () => Number.POSITIVE_INFINITY };
+
+const schema = z.object({ json: z.boolean() });
+
+/** `payrun watch`: a line for each change of a run until it is over or stopped. */
+export function watchCommand(end: (code: ExitCode) => void): Command {
+  return new Command('watch')
+    .description('print a line each time something changes, until the run is over or stopped')
+    .argument('<run>', 'the run')
+    .option('--json', 'print the run as one JSON document a line', false)
+    .addHelpText('after', '\nExamples:\n  payrun watch 20260131-k3f9xq\n  payrun watch 20260131-k3f9xq --json')
+    .action(async (runId: string, raw: unknown) => {
+      const { json } = parseOptions(schema, raw);
+      end(await withLedger((app, stop) => watch(app, runId, { json, stop }), { endsItself: true }));
+    });
+}
+
+interface Watching {
+  readonly json: boolean;
+  readonly stop: AbortSignal;
+}
+
+async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
+  let seen = -1;
+  const tellOutages = openOutageTelling(app);
+  void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say });
+  while (!options.stop.aborted) {
+    const run = await readRun(app, runId);
+    if (run.changes !== seen) await printChange(app, run, options);
+    seen = run.changes;
+    await tellOutages();
+    // Whoever read the lines has seen enough of them.
+    if (!process.stdout.writable) return EXIT.ok;
+    if (ENDS.includes(run.state) || (await tellHalt(app))) return await endOf(app, run);
+    await app.clock.sleep(LOOK_EVERY_MS, options.stop);
+  }
+  return EXIT.interrupted;
+}
+
+/** Says what workers see to be away, once for each outage that begins. */
+function openOutageTelling(app: App): () => Promise<void> {
+  const told = new Set<string>();
+  return async () => {
+    for (const outage of await app.ledger.outages.read()) {
+      const key = `${outage.what} ${outage.since}`;
+      if (told.has(key)) continue;
+      told.add(key);
+      say(outageWords(outage, app.clock.now()));
+    }
+  };
+}
+
+async function printChange(app: App, run: Run, { json }: { json: boolean }): Promise<void> {
+  if (json) return printJson(await documentOf(app, run));
+  const progress = progressLine(run, { done: rowsDone(run), perSecond: 0 });
+  print(columnsLine([rfc3339(app.clock.now()), progress, run.pauseReason ?? ''], { widths: [] }));
+}
+
+async function endOf(app: App, run: Run): Promise<ExitCode> {
+  const { outcomes } = await documentOf(app, run);
+  return exitCodeOf({ state: run.state, outcomes, ties: true });
+}

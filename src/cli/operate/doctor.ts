@@ -1,0 +1,72 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { EXIT, type ExitCode } from '../../refusal.ts';
+import { ASSUMPTIONS } from '../../service/assumptions.ts';
+import { columns } from '../columns.ts';
+import { parseOptions } from '../options.ts';
+import { print, printJson } from '../print.ts';
+import type { Finding } from './doctor/check.ts';
+import { examine } from './doctor/examine.ts';
+
+const schema = z.object({ assumptions: z.boolean(), json: z.boolean() });
+
+/** `payrun doctor`: checks everything that paying needs, with remedies. */
+export function doctorCommand(end: (code: ExitCode) => void): Command {
+  return new Command('doctor')
+    .description('check everything that paying needs, and say how to mend it')
+    .option(
+      '--assumptions',
+      "list instead what payrun takes for granted where the service's interface is silent",
+      false,
+    )
+    .option('--json', 'print an array as JSON', false)
+    .addHelpText(
+      'after',
+      '\nIt sends nothing to the service but a request for a token and a test of it, and only if a service is configured.' +
+        '\nIt exits 0 when all is well or only warned of, 69 when Redis or the service cannot be reached, else 2.' +
+        '\n\nExamples:\n  payrun doctor\n  payrun doctor --json',
+    )
+    .action(async (raw: unknown) => {
+      const { assumptions, json } = parseOptions(schema, raw);
+      end(assumptions ? listAssumptions({ json }) : await diagnose({ json }));
+    });
+}
+
+async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
+  const findings = await examine();
+  if (json) printJson(findings.map(({ check, ok, found, remedy }) => ({ check, ok, found, remedy })));
+  else print(describeFindings(findings));
+  if (findings.some(({ unreachable }) => unreachable)) return EXIT.unavailable;
+  return findings.every(({ ok }) => ok) ? EXIT.ok : EXIT.usage;
+}
+
+function describeFindings(findings: readonly Finding[]): string {
+  return columns(
+    findings.flatMap(({ check, ok, found, remedy }) => {
+      const [first = '', ...more] = found.split('\n');
+      return [
+        [statusOf(ok, remedy), check, first],
+        ...more.map((line) => ['', '', line]),
+        ...(remedy === null ? [] : remedy.split('\n').map((line) => ['', '', `-> ${line}`])),
+      ];
+    }),
+  );
+}
+
+function statusOf(ok: boolean, remedy: string | null): string {
+  if (!ok) return 'NOT OK';
+  return remedy === null ? 'ok' : 'warning';
+}
+
+function listAssumptions({ json }: { json: boolean }): ExitCode {
+  if (json) printJson(ASSUMPTIONS);
+  else {
+    const cells = ASSUMPTIONS.flatMap(({ name, assumed, source, changedBy }) => [
+      [name, assumed],
+      ['', `why: ${source}`],
+      ['', `changed by: ${changedBy ?? 'nothing'}`],
+    ]);
+    print(columns(cells));
+  }
+  return EXIT.ok;
+}

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { IntakeOptions } from '../../intake/check-file.ts';
+import type { ControlTotals } from '../../intake/control-totals.ts';
+import { readTemplate } from '../../intake/template/file.ts';
+import { type Money, moneyOfDecimal } from '../../money.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+
+/** What each command takes that is given a payout file. */
+export const intakeSchema = z.object({
+  template: z.string().min(1, 'must name a file').optional(),
+  expectRows: z
+    .string()
+    .regex(/^(?:0|[1-9][0-9]{0,8})$/, 'must be a number of rows, such as 250')
+    .transform(Number)
+    .optional(),
+  expectTotal: z
+    .array(z.string().regex(/^[A-Z]{3}=[0-9]+(?:\.[0-9]+)?$/, 'must be a currency and an amount, such as USD=1234.56'))
+    .default([]),
+});
+
+/** Adds the options of `intakeSchema` to a command. */
+export function addIntakeOptions(command: Command): Command {
+  return command
+    .option('--template <file>', 'how the file looks, where it is not the plain payout file')
+    .option('--expect-rows <number>', 'refuse the file unless it has so many rows')
+    .option(
+      '--expect-total <currency=amount>',
+      'refuse the file unless this is its total; one for each currency',
+      collect,
+    );
+}
+
+function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value];
+}
+
+/** The options as intake takes them. Throws a Refusal (exit 2) for totals that make no sense, (exit 2) for a bad template. */
+export async function intakeOptionsOf(options: z.infer<typeof intakeSchema>): Promise<IntakeOptions> {
+  const expected = expectedOf(options);
+  return {
+    ...(options.template === undefined ? {} : { template: await readTemplate(options.template) }),
+    ...(expected === undefined ? {} : { expected }),
+  };
+}
+
+function expectedOf({ expectRows, expectTotal }: z.infer<typeof intakeSchema>): ControlTotals | undefined {
+  if (expectRows === undefined && expectTotal.length === 0) return undefined;
+  const totals = expectTotal.map(totalOf);
+  if (new Set(totals.map(({ currency }) => currency)).size < totals.length) {
+    throw refuseTotal('--expect-total names a currency twice.');
+  }
+  return { rows: expectRows ?? null, totals, sha256: null };
+}
+
+function totalOf(text: string): Money {
+  const [currency = '', amount = ''] = text.split('=');
+  const total = moneyOfDecimal(amount, currency);
+  if (total === undefined) throw refuseTotal(`--expect-total ${text} is no amount of a known currency.`);
+  return total;
+}
+
+function refuseTotal(message: string): Refusal {
+  return new Refusal(message, {
+    exitCode: EXIT.usage,
+    remedy: 'Write one total for each currency, such as --expect-total USD=1234.56 --expect-total EUR=99.00.',
+  });
+}

@@ -1,0 +1,81 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { systemClock, systemRandom } from '../../clock.ts';
+import { type Config, nameOf, readConfig } from '../../config/config.ts';
+import { openLog } from '../../log.ts';
+import { EXIT, type ExitCode } from '../../refusal.ts';
+import { previewDocument } from '../../runs/preview/document.ts';
+import { type Preview, type PreviewOptions, previewFile, QUOTES_MAX } from '../../runs/preview/preview.ts';
+import { withQuotingService } from '../../runs/preview/quoting-service.ts';
+import { requireService } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { print, printJson } from '../print.ts';
+import { onStop } from '../stop.ts';
+import { addIntakeOptions, intakeOptionsOf, intakeSchema } from './intake-options.ts';
+import { previewText } from './preview-text.ts';
+
+const SAMPLE_MAX = 1000;
+
+const schema = intakeSchema.extend({
+  sandbox: z.boolean(),
+  json: z.boolean(),
+  sample: z
+    .string()
+    .regex(/^(?:all|[1-9][0-9]{0,2}|1000)$/, `must be all, or a number of rows from 1 to ${SAMPLE_MAX}`)
+    .transform((text) => (text === 'all' ? ('all' as const) : Number.parseInt(text, 10)))
+    .optional(),
+});
+
+/** `payrun preview`: what a payout file would come to now, from quotes that are never armed. */
+export function previewCommand(end: (code: ExitCode) => void): Command {
+  return addIntakeOptions(new Command('preview'))
+    .description('tell what paying a file would cost, from live quotes that are never used; records and pays nothing')
+    .argument('<file>', 'the payout file: CSV, a workbook (.xlsx) or a payment message (.xml)')
+    .option('--sandbox', 'ask the simulated service, when no service is configured', false)
+    .option(
+      '--sample <rows>',
+      `how many rows of each corridor are quoted, or all (at most ${QUOTES_MAX}); a corridor is a pair of currencies, an amount type, for oneself or for another (default: all of a file of up to 100 rows, else 20)`,
+    )
+    .option('--json', 'print the preview as JSON', false)
+    .addHelpText(
+      'after',
+      '\nFunds needed are the source amounts and the fees that the service names in that currency. Whether a reference was' +
+        '\nused before, and limits, are looked at when the file is submitted.' +
+        '\nIt exits 3 when the file has problems, and 4 when the service gives no quote for some row.' +
+        '\n\nExamples:\n  payrun preview payouts.csv\n  payrun preview payouts.csv --sample 200 --json',
+    )
+    .action(async (file: string, raw: unknown) => {
+      const { sample, sandbox, json, ...intake } = parseOptions(schema, raw);
+      const config = readConfig();
+      requireService(config, { sandbox });
+      const options = { intake: { limits: config.files, ...(await intakeOptionsOf(intake)) }, sample };
+      const stop = onStop();
+      try {
+        end(await preview({ config, json }, file, { ...options, signal: stop.signal }));
+      } finally {
+        stop.release();
+      }
+    });
+}
+
+async function preview(
+  { config, json }: { config: Config; json: boolean },
+  file: string,
+  options: PreviewOptions,
+): Promise<ExitCode> {
+  const deps = { clock: systemClock, random: systemRandom };
+  const log = openLog(config.logLevel ?? 'error');
+  const found = await withQuotingService({ config, log, ...deps }, (service) =>
+    previewFile({ ...config, ...deps, service, defaults: config }, file, options),
+  );
+  if (options.signal.aborted) return EXIT.interrupted;
+  const facts = { name: nameOf(config.service), sandbox: config.service === undefined };
+  if (json) printJson(previewDocument(found, facts));
+  else print(previewText(found, facts));
+  return exitCodeOf(found);
+}
+
+function exitCodeOf({ checked, quoting, rowsUnpriced }: Preview): ExitCode {
+  if (checked.problemsTotal > 0) return EXIT.fileRefused;
+  return quoting.unquoted.length > 0 || rowsUnpriced > 0 ? EXIT.notPaid : EXIT.ok;
+}

@@ -1,0 +1,122 @@
+import type { Clock } from '../../clock.ts';
+import { formatAmount } from '../../money.ts';
+import type { Run } from '../../payout.ts';
+import { perSecondOf, rowsDone, type Sample, withSample } from '../../runs/progress.ts';
+import { SETTLING_MS } from './wait-limit.ts';
+
+const PLAIN_EVERY_MS = 5000;
+/** A rate over less tells nothing of the time that is left. */
+const RATE_SPAN_MS_MIN = 5000;
+const MINUTE_S = 60;
+/** To the start of the line, and nothing on it. */
+const CLEAR = '\r\u001b[2K';
+
+/** Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere. */
+export interface Progress {
+  show(run: Run): void;
+  /** Takes note of how far the run is, without a line. */
+  note(run: Run): void;
+  /** Says something on a line of its own. */
+  say(line: string): void;
+  /** How much of the run that was shown last has been sent, and how much waits; empty before. */
+  sentence(): string;
+  /** Ends the line; elsewhere than on a terminal, shows where it ended. */
+  end(): void;
+}
+
+export function openProgress(
+  clock: Pick<Clock, 'monotonic'>,
+  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>,
+): Progress {
+  const startedAt = clock.monotonic();
+  let samples: readonly Sample[] = [];
+  let shownAt = Number.NEGATIVE_INFINITY;
+  let isOpen = false;
+  let unshown = '';
+  let last: Run | undefined;
+  return {
+    sentence: () => (last === undefined ? '' : sentenceOf(last)),
+    note(run) {
+      last = run;
+    },
+    say(line) {
+      stream.write(`${isOpen ? CLEAR : ''}${line}\n`);
+      isOpen = false;
+    },
+    show(run) {
+      last = run;
+      const done = rowsDone(run);
+      samples = withSample(samples, { atMs: clock.monotonic(), done });
+      const isTold = clock.monotonic() - startedAt >= RATE_SPAN_MS_MIN;
+      const rate = { done, perSecond: isTold ? (perSecondOf(samples) ?? 0) : 0 };
+      const line = progressLine(run, rate);
+      if (stream.isTTY) {
+        stream.write(`${CLEAR}${progressLine(run, { ...rate, width: stream.columns - 1 })}`);
+        isOpen = true;
+      } else if (clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
+        shownAt = clock.monotonic();
+        unshown = '';
+        stream.write(`${line}\n`);
+      } else {
+        unshown = `${line}\n`;
+      }
+    },
+    end() {
+      if (isOpen) stream.write('\n');
+      else stream.write(unshown);
+      isOpen = false;
+    },
+  };
+}
+
+/** A finished run whose payments are under way is waited for, at most for a while. */
+function stateWords({ state, counts }: Run): string {
+  if (state !== 'finished' || counts.accepted === 0) return state;
+  return `paid; waiting for the service to settle ${counts.accepted}, ${SETTLING_MS / 1000} s at most;`;
+}
+
+function sentenceOf({ rows, counts }: Run): string {
+  const unknown = counts.armed + counts.quoted + counts.unknown;
+  const sent = unknown + counts.accepted + counts.completed + counts.failed + counts.returned;
+  const doubt = unknown === 0 ? '' : ` (of ${unknown} nobody knows yet whether they were paid)`;
+  return `${sent} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
+}
+
+/**
+ * Rows, rate, time left and money of a run in one line; `perSecond` is rows. Parts that do not fit into `width` characters
+ * are left out whole and counted: a cut figure reads like another amount.
+ */
+export function progressLine(run: Run, options: { done: number; perSecond: number; width?: number }): string {
+  const { done, perSecond, width = Number.POSITIVE_INFINITY } = options;
+  const left = run.rows - done;
+  const parts = [
+    `${stateWords(run)} ${done}/${run.rows} rows`,
+    ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
+    ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
+    ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
+    ...(run.counts.held > 0 ? [`${run.counts.held} held`] : []),
+    ...run.fileTotals.map((total) => moneyText(run, total.currency)),
+  ];
+  return fitting(parts, width);
+}
+
+/** As many of the parts as fit, and how many more there are; the first always stands. */
+function fitting(parts: readonly string[], width: number): string {
+  for (let count = parts.length; count > 0; count--) {
+    const more = count < parts.length ? [`+${parts.length - count} more`] : [];
+    const line = [...parts.slice(0, count), ...more].join(' · ');
+    if (line.length <= width) return line;
+  }
+  return parts[0] ?? '';
+}
+
+function moneyText(run: Run, currency: string): string {
+  const amounts = run.amounts.get(currency);
+  const minor = (amounts?.paid ?? 0n) + (amounts?.pending ?? 0n);
+  return `${currency} ${formatAmount({ minor, currency })}`;
+}
+
+function timeText(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  return whole < MINUTE_S ? `${whole} s` : `${Math.ceil(whole / MINUTE_S)} min`;
+}

@@ -1,0 +1,65 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { EXIT, type ExitCode } from '../../refusal.ts';
+import { findRetryRows, type RetryFile } from '../../runs/retry-file.ts';
+import { writeWholeFile } from '../atomic-write.ts';
+import { withLedger } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { printAll, safeText, say } from '../print.ts';
+
+const schema = z.object({ output: z.string().min(1, 'must not be empty').optional() });
+
+/** `payrun retry-file`: the rows of a run that may be sent again, as a new payout file. */
+export function retryFileCommand(end: (code: ExitCode) => void): Command {
+  return new Command('retry-file')
+    .description('write the rows of a run that may be sent again as a new payout file')
+    .argument('<run>', 'the run')
+    .option('--output <path>', 'write a file instead of standard output')
+    .addHelpText(
+      'after',
+      '\nThese are the rows that were rejected, failed, returned or cancelled, as CSV in the columns of the first file and as' +
+        '\nits template reads them. A row that may still be paid is never among them. Rows that --skip-invalid left out were' +
+        '\nnever valid: they are not in it either ("payrun validate --marked-up" shows how to mend them). When there are none,' +
+        '\nno file is written.' +
+        '\n\nExamples:\n  payrun retry-file 20260131-k3f9xq --output again.csv\n  payrun run again.csv',
+    )
+    .action(async (runId: string, raw: unknown) => {
+      const { output } = parseOptions(schema, raw);
+      end(
+        await withLedger(async (app) => {
+          const found = await findRetryRows(app, runId);
+          if (found.rows > 0 && output === undefined) await printAll(found.text());
+          else if (found.rows > 0 && output !== undefined) await writeWholeFile(output, found.text());
+          say(safeText(describe(found, { runId, output })));
+          return EXIT.ok;
+        }),
+      );
+    });
+}
+
+function describe(found: RetryFile, { runId, output }: { runId: string; output: string | undefined }): string {
+  const { rows, open, duplicates, refused, isWhole, template } = found;
+  const written = output === undefined ? rowsText(rows) : `wrote ${output}: ${rowsText(rows)}`;
+  return [
+    rows === 0 ? `No row of run ${runId} may be sent again; nothing was written.` : `${written} may be sent again`,
+    ...(rows === 0 || template === null
+      ? []
+      : [
+          `It looks as the file of the run did: hand it in with its template (${template}) again, under a name in .csv.`,
+        ]),
+    ...(open === 0
+      ? []
+      : [`${rowsText(open)} still open (waiting, unknown, held, pending or not confirmed): not in it`]),
+    ...(duplicates === 0 ? [] : [`${rowsText(duplicates)} whose reference another payout has: not in it`]),
+    ...(refused === 0 ? [] : [`${rowsText(refused)} refused by intake, and never valid: not in it`]),
+    ...(isWhole
+      ? [
+          `This is every row of the run: hand it in with --again, or the same rows are run ${runId} again and pay nothing.`,
+        ]
+      : []),
+  ].join('\n');
+}
+
+function rowsText(rows: number): string {
+  return rows === 1 ? '1 row' : `${rows} rows`;
+}

@@ -1,0 +1,247 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { JobQueues } from '../../../jobs/open.ts';
+import { startWorker } from '../../../jobs/worker.ts';
+import type { App } from '../../app.ts';
+import type { Config } from '../../config/config.ts';
+import { duration } from '../../duration.ts';
+import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
+import type { At } from '../../pay/crash-point.ts';
+import type { PayDeps } from '../../pay/deps.ts';
+import type { Run } from '../../payout.ts';
+import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { summaryText } from '../../report/summary-text.ts';
+import { isOver } from '../../runs/decide/control.ts';
+import { documentOf } from '../../runs/document.ts';
+import { finishRun, lookUpDeadQuotes } from '../../runs/finish.ts';
+import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
+import { readRun, requireSeason, type Submitted, submitRun } from '../../runs/hand-in/submit.ts';
+import { requireReportFolder, writeReport } from '../../runs/report.ts';
+import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
+import { exitCodeOf } from '../exit-code.ts';
+import { tellOutages } from '../look/outages.ts';
+import { actorOf, withApp } from '../open.ts';
+import { parseOptions, personName } from '../options.ts';
+import { print, printJson, say } from '../print.ts';
+import { warnOfRoot } from '../serve/as-root.ts';
+import { openPayService } from '../serve/pay-service.ts';
+import { STOP_MS, unlessStopped } from '../stop.ts';
+import { heldText } from './held-rows.ts';
+import { intakeOptionsOf } from './intake-options.ts';
+import { openProgress, type Progress } from './progress.ts';
+import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
+import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
+import { openPatience, type Patience } from './wait-limit.ts';
+
+const LOOK_EVERY_MS = 200;
+const REDIS_AWAY_MS_MAX = 60_000;
+/** What could not be told by then is told by whoever works on this ledger next. */
+const NOTIFY_MS_MAX = 5000;
+
+const schema = submitSchema.extend({
+  reportDir: z.string().optional(),
+  wait: duration,
+  as: personName.optional(),
+  json: z.boolean(),
+  default: z.string().optional(),
+  rehearse: z.enum(REHEARSAL_NAMES, `must be one of ${REHEARSAL_NAMES.join(', ')}`).optional(),
+  seed: z
+    .string()
+    .regex(/^[0-9]{1,9}$/, 'must be an integer of at most nine digits')
+    .transform((text) => Number.parseInt(text, 10))
+    .optional(),
+});
+type RunOptions = z.infer<typeof schema>;
+
+/** `payrun run FILE`: submit, pay, track and report in one process. */
+export function runCommand(end: (code: ExitCode) => void, at: At): Command {
+  return addSubmitOptions(new Command('run'))
+    .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
+    .argument('[file]', 'the payout file')
+    .option('--report-dir <dir>', 'where the report is written')
+    .option('--wait <duration>', 'how long to wait for payouts of which nobody knows whether they were paid', '15m')
+    .option('--as <name>', 'who hands the file in')
+    .option('--json', 'print the run as JSON', false)
+    .option('--rehearse <mix>', `pay nobody, under faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
+    .option('--seed <number>', 'what the faults of a rehearsal are drawn from (default: 1)')
+    .option('--default <file>', 'the payout file when none is named')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  payrun run payouts.csv\n  payrun run payouts.csv --skip-invalid --report-dir out\n' +
+        '  payrun run payouts.csv --rehearse storm',
+    )
+    .action(async (file: string | undefined, raw: unknown) => {
+      const options = parseOptions(schema, raw);
+      end(await runFile(file ?? options.default, options, at));
+    });
+}
+
+async function runFile(file: string | undefined, options: RunOptions, at: At): Promise<ExitCode> {
+  if (file === undefined) {
+    throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
+  }
+  warnOfRoot();
+  const rehearsal = rehearsalOf(options);
+  const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
+  return await withApp({ logLevel: 'error', at, adapt, endsItself: true }, async (app, stop) => {
+    if (rehearsal !== undefined) {
+      say(rehearsalText(rehearsal));
+      await prepareRehearsal(app.config.dataDir, rehearsal, app);
+    }
+    const progress = openProgress(app.clock, process.stderr);
+    tellOutages(app, { stop, progress });
+    const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
+    if (submitted.kind === 'refused') {
+      await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
+      say(describeProblems(submitted.checked));
+      if (options.json) printJson(problemsDocument(submitted.checked));
+      return EXIT.fileRefused;
+    }
+    const { run, isNew } = submitted;
+    for (const remark of remarksOn(submitted, options)) say(remark);
+    say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
+    await payRun(app, run, { ...options, early, stop, progress });
+    await tellHalt(app);
+    const code = await concludeRun(app, run.id, options);
+    await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
+    return stop.aborted ? EXIT.interrupted : code;
+  });
+}
+
+interface HandedIn {
+  readonly submitted: Submitted;
+  /** What the run is paid with, where rows were quoted before they were recorded. */
+  readonly early: PayDeps | undefined;
+}
+
+/** Records the file as a run, or finds the one that it is. */
+async function handIn(app: App<JobQueues>, path: string, options: RunOptions): Promise<HandedIn> {
+  // Before anything is recorded that a worker with other settings would pay.
+  await app.requireSafety();
+  await requireReportFolder(options.reportDir ?? app.config.reportDir);
+  const early = await openEarly(app, options);
+  const submitted = await submitRun(
+    { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
+    {
+      path,
+      actor: actorOf(options.as),
+      skipInvalid: options.skipInvalid,
+      again: options.again,
+      intake: await intakeOptionsOf(options),
+      maxCostDriftBp: options.maxCostDrift,
+    },
+  );
+  return { submitted, early };
+}
+
+/** payrun's own sandbox is only there to be asked what rows cost once it is started. */
+async function openEarly(app: App<JobQueues>, { maxCostDrift }: RunOptions): Promise<PayDeps | undefined> {
+  if (maxCostDrift === undefined || app.asker !== undefined) return undefined;
+  return await openPayService(app, { signal: new AbortController().signal, isOver: async () => false });
+}
+
+function rehearsalOf({ rehearse, seed }: RunOptions): RehearsalChoice | undefined {
+  if (rehearse !== undefined) return { name: rehearse, seed: seed ?? 1 };
+  if (seed === undefined) return undefined;
+  throw new Refusal('--seed is for rehearsals.', { exitCode: EXIT.usage, remedy: 'Name a mix with --rehearse.' });
+}
+
+async function tellHalt({ ledger }: App): Promise<void> {
+  const { halt } = await ledger.head.read();
+  if (halt === null) return;
+  say(`Everything is halted: ${halt}`);
+  say('Nothing is sent until two people release it: "payrun release --as NAME", then the same by another NAME.');
+}
+
+async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptions): Promise<ExitCode> {
+  const { summary, paths } = await writeReport(app, runId, options.reportDir);
+  const run = await readRun(app, runId);
+  const rehearsal = rehearsalOf(options);
+  const rehearsed = rehearsal === undefined ? [] : [rehearsalText(rehearsal)];
+  if (options.json) printJson({ ...(await documentOf(app, run)), reports: paths });
+  else
+    print(
+      [
+        ...rehearsed,
+        summaryText(summary),
+        ...(await heldText(app, run)),
+        ...paths.map((path) => `report ${path}`),
+      ].join('\n'),
+    );
+  return exitCodeOf({ state: run.state, outcomes: summary.outcomes, ties: summary.ties });
+}
+
+interface Paying {
+  readonly early: PayDeps | undefined;
+  readonly wait: number;
+  readonly stop: AbortSignal;
+  readonly progress: Progress;
+}
+
+/** Works until nothing more can be done for the run now, or until a signal ends it. */
+async function payRun(app: App<JobQueues>, { id }: Run, { early, wait, stop, progress }: Paying): Promise<void> {
+  const isSettled = async (): Promise<boolean> => {
+    const run = await readRun(app, id);
+    progress.note(run);
+    return isOver(run) && run.counts.accepted === 0;
+  };
+  try {
+    if (await isSettled()) return;
+    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled }));
+    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
+  } finally {
+    progress.end();
+  }
+}
+
+interface Work {
+  readonly runId: string;
+  readonly waitMs: number;
+  readonly stop: AbortSignal;
+  readonly progress: Progress;
+}
+
+async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<void> {
+  const fault = new AbortController();
+  await requireSeason(deps);
+  const worker = startWorker(app, deps, (error) => fault.abort(error));
+  const ended = AbortSignal.any([work.stop, fault.signal]);
+  try {
+    await Promise.race([watchRun(app, work, ended), aborted(ended)]);
+  } finally {
+    await worker.stop(STOP_MS);
+  }
+  fault.signal.throwIfAborted();
+  const run = await readRun(app, work.runId);
+  if (run.state === 'finished') await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
+}
+
+/** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
+async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
+  const patience = openPatience(app.clock, {
+    unknownMs: work.waitMs,
+    tracksPerSecond: app.config.trackRatePerSecond,
+  });
+  let answeredAt = app.clock.monotonic();
+  while (!ended.aborted) {
+    try {
+      if (await isWaitedFor(app, work, patience)) return;
+      answeredAt = app.clock.monotonic();
+    } catch (error) {
+      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > REDIS_AWAY_MS_MAX) throw error;
+    }
+    await app.clock.sleep(LOOK_EVERY_MS, ended);
+  }
+}
+
+async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, patience: Patience): Promise<boolean> {
+  await finishRun(app.ledger, runId);
+  const run = await readRun(app, runId);
+  progress.show(run);
+  return patience.isOver(run) || (await app.ledger.head.read()).halt !== null;
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}

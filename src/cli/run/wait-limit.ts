@@ -1,0 +1,63 @@
+import type { Clock } from '../../clock.ts';
+import type { Run } from '../../payout.ts';
+import { isOver } from '../../runs/decide/control.ts';
+
+/** Final states of accepted payments are waited for this long (design 9). */
+export const SETTLING_MS = 10_000;
+
+export interface PatienceLimits {
+  readonly unknownMs: number;
+  /** Look-ups of accepted payments in a second. */
+  readonly tracksPerSecond: number;
+}
+
+/** Tells when waiting any longer for a run would not help. */
+export interface Patience {
+  isOver(run: Run): boolean;
+}
+
+/**
+ * A run is waited for until it has settled, or is stopped with nothing in flight. Payouts of which nobody knows whether
+ * they were paid are waited for `unknownMs`, but not in a run that was stopped; payments that are under way for 10 s, or not
+ * at all where so many cannot even be looked at in that time.
+ */
+export function openPatience(clock: Clock, { unknownMs, tracksPerSecond }: PatienceLimits): Patience {
+  const unknown = openTimer(clock);
+  const settling = openTimer(clock);
+  return {
+    isOver(run) {
+      if (run.state === 'awaiting-approval') return true;
+      const isStopped = run.state === 'paused' || run.state === 'cancelled';
+      if (isInFlight(run, isStopped)) {
+        unknown.reset();
+        return false;
+      }
+      if (run.counts.unknown > 0) return unknown.hasPassed(isStopped ? Math.min(unknownMs, SETTLING_MS) : unknownMs);
+      if (isStopped) return true;
+      return isOver(run) && (!maySettle(run, tracksPerSecond) || settling.hasPassed(SETTLING_MS));
+    },
+  };
+}
+
+/** Whether the payments that are under way can all have settled within the time that is waited for them. */
+function maySettle({ counts }: Pick<Run, 'counts'>, tracksPerSecond: number): boolean {
+  return counts.accepted > 0 && counts.accepted <= (tracksPerSecond * SETTLING_MS) / 1000;
+}
+
+function isInFlight({ counts }: Run, isStopped: boolean): boolean {
+  return counts.armed + counts.quoted > 0 || (!isStopped && counts.ready > 0);
+}
+
+/** Starts at its first question. */
+function openTimer(clock: Clock): { hasPassed(ms: number): boolean; reset(): void } {
+  let since: number | undefined;
+  return {
+    hasPassed(ms) {
+      since ??= clock.monotonic();
+      return clock.monotonic() - since >= ms;
+    },
+    reset() {
+      since = undefined;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { z } from 'zod';
+import type { JobQueues } from '../../../jobs/open.ts';
+import { startWorker } from '../../../jobs/worker.ts';
+import type { App } from '../../app.ts';
+import { readConfig } from '../../config/config.ts';
+import { type Metrics, openMetrics } from '../../metrics.ts';
+import type { At } from '../../pay/crash-point.ts';
+import type { PayDeps } from '../../pay/deps.ts';
+import { EXIT, type ExitCode } from '../../refusal.ts';
+import { listenForMetrics } from '../../web/operations/metrics-listener.ts';
+import { tellOutages } from '../look/outages.ts';
+import { requireService, withApp } from '../open.ts';
+import { parseOptions } from '../options.ts';
+import { say } from '../print.ts';
+import { STOP_MS } from '../stop.ts';
+import { refuseRoot } from './as-root.ts';
+import { openPayService } from './pay-service.ts';
+
+/** Connections that have not closed so long after that are left to the system. */
+const CLOSE_MS = 1500;
+
+const schema = z.object({ sandbox: z.boolean(), allowRoot: z.boolean() });
+
+/** `payrun worker`: works on all runs until it is told to stop. */
+export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
+  return new Command('worker')
+    .description('work on all runs until SIGTERM or SIGINT')
+    .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
+    .option('--allow-root', 'run as root all the same', false)
+    .addHelpText(
+      'after',
+      '\nIt begins nothing new once it is told to stop, and ends within seconds; a second signal ends it at once.' +
+        '\nStart as many as you like, on as many machines as you like.' +
+        '\n\nExamples:\n  payrun worker\n  payrun worker --sandbox',
+    )
+    .action(async (raw: unknown) => end(await work(parseOptions(schema, raw), at)));
+}
+
+async function work(options: z.infer<typeof schema>, at: At): Promise<ExitCode> {
+  refuseRoot(options);
+  requireService(readConfig(), options);
+  const metrics = openMetrics();
+  return await withApp({ logLevel: 'info', at, observe: metrics.observe, endsItself: true }, async (app, stop) => {
+    await tellMetrics(app, metrics);
+    stop.addEventListener('abort', endAtLast);
+    await payUntil(app, stop);
+    return EXIT.ok;
+  });
+}
+
+/** Tells this worker's figures, where a port is set for them. */
+async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void> {
+  const { metricsPort: port } = app.config;
+  if (port === undefined) return;
+  const listener = await listenForMetrics({ app, queues: app.jobs, metrics }, port);
+  app.onClose(() => listener.close());
+}
+
+/** Pays all runs until `stop` is aborted, through the configured service or the sandbox. Throws the fault that ended it before. */
+export async function payUntil(app: App<JobQueues>, stop: AbortSignal): Promise<void> {
+  tellOutages(app, { stop });
+  const deps = await openPayService(app, { signal: stop, isOver: async () => false });
+  if (deps !== undefined) await workUntil(app, deps, stop);
+}
+
+async function workUntil(app: App<JobQueues>, deps: PayDeps, stop: AbortSignal): Promise<void> {
+  const fault = new AbortController();
+  const missing = await deps.ensureSeason();
+  if (missing.length > 0) tellMissing(missing);
+  const worker = startWorker(app, deps, (error) => fault.abort(error));
+  const ended = AbortSignal.any([stop, fault.signal]);
+  try {
+    say(`payrun worker ${process.pid} is ready`);
+    if (!ended.aborted) await once(ended, 'abort');
+    say(`payrun worker ${process.pid} is stopping`);
+  } finally {
+    await worker.stop(STOP_MS);
+  }
+  fault.signal.throwIfAborted();
+}
+
+function tellMissing(missing: readonly string[]): void {
+  say(
+    `Nothing is paid from here before a worker has run on each of ${missing.length} more data directories ` +
+      `(${missing.join(', ')}): they compare their intent logs after a restart of Redis, and take note of new directories.`,
+  );
+}
+
+/** A request that hangs holds the process no longer than this; its payout is unknown, and is looked up by the next worker. */
+export function endAtLast(): void {
+  setTimeout(() => {
+    say('Ended with requests in flight: their payouts are looked up by the next worker.');
+    process.exit(EXIT.ok);
+  }, STOP_MS + CLOSE_MS).unref();
+}

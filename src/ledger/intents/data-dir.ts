@@ -1,0 +1,172 @@
+import { type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Random } from '../../clock.ts';
+import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+
+/** What a data directory knows of itself: its own id, and the instance of the ledger that it belongs to. */
+export interface DataDir {
+  readonly path: string;
+  readonly id: string;
+  /** Empty before the directory was used with a ledger. */
+  readonly instance: string;
+  /** Whether the folder's own file says all this, on its very place on the disk. */
+  readonly isBound: boolean;
+  /** The id that the folder had before it was found to be a copy; its own file may say so still. */
+  readonly formerId: string | null;
+}
+
+const schema = z.object({
+  id: z.string().min(1),
+  instance: z.string(),
+  /** Of this very file: a copy of it has another. Absent in files of an earlier payrun. */
+  inode: z.string().optional(),
+  /** When this very file was made, in ns: a copy may be given an inode that is free again. Empty where it cannot be told. */
+  born: z.string().default(''),
+});
+
+const IDENTITY = 'ledger.json';
+
+const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x01021994, 'tmpfs'],
+  [0x858458f6, 'ramfs'],
+]);
+
+/**
+ * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
+ * logs that a power cut takes away prove nothing (design 6).
+ */
+export async function openDataDir(path: string, options: { random: Random; mustLast: boolean }): Promise<DataDir> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new Refusal(`The data directory ${path} cannot be made (${codeOf(cause) ?? 'error'}).`, {
+      exitCode: EXIT.usage,
+      remedy: 'Set PAYRUN_DATA_DIR to a directory that this user may write.',
+      cause,
+    });
+  }
+  const volatile = VOLATILE_FILE_SYSTEMS.get((await statfs(path)).type);
+  if (options.mustLast && volatile !== undefined) {
+    throw new Refusal(`The data directory ${path} lies on ${volatile}, which a power cut empties.`, {
+      exitCode: EXIT.usage,
+      remedy: 'Set PAYRUN_DATA_DIR to a directory on a disk.',
+    });
+  }
+  const known = await readIdentity(path);
+  const fresh = { path, id: options.random.uuid(), instance: '', isBound: false, formerId: null };
+  if (known === undefined) return fresh;
+  const { id, instance, inode } = known;
+  if (inode === 'another') return { ...fresh, instance, formerId: id };
+  return { path, id, instance, isBound: inode === 'its own', formerId: null };
+}
+
+/**
+ * Writes down to which ledger the directory belongs, durably and before anything is armed from it. Only a ledger that was
+ * adopted takes the place of another one. A directory that was copied becomes one of its own, with a new id.
+ */
+export async function bindDataDir(dataDir: DataDir, instance: string): Promise<DataDir> {
+  if (dataDir.isBound && dataDir.instance === instance) return dataDir;
+  const target = join(dataDir.path, IDENTITY);
+  const draft = `${target}.${dataDir.id}`;
+  const file = await open(draft, 'w', 0o600);
+  try {
+    const { ino } = await file.stat();
+    const identity = { id: dataDir.id, instance, inode: String(ino), born: await bornAt(file) };
+    await file.writeFile(`${JSON.stringify(identity)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  const there = await readIdentity(dataDir.path);
+  if (there !== undefined && there.id === dataDir.formerId) await setAside(dataDir.path, there.id);
+  if (there?.id === dataDir.id) await rename(draft, target);
+  else await linkOnce(draft, target);
+  await syncFolder(dataDir.path);
+  const bound = await readIdentity(dataDir.path);
+  return {
+    ...dataDir,
+    id: bound?.id ?? dataDir.id,
+    instance: bound?.instance ?? instance,
+    isBound: true,
+    formerId: null,
+  };
+}
+
+/** Throws a Refusal (exit 2) for a directory that never belonged to a ledger: there is nothing to adopt for it. */
+export function requireFormerLedger({ path, instance }: DataDir): void {
+  if (instance !== '') return;
+  throw new Refusal(`The data directory ${path} never belonged to a ledger.`, {
+    exitCode: EXIT.usage,
+    remedy: 'Set PAYRUN_DATA_DIR to the one whose Redis was lost; there is nothing to adopt here.',
+  });
+}
+
+const CHANGES_MAX = 1000;
+
+/** Empty where no times of birth are kept: Node may give that of the last change in their place, which goes on. */
+async function bornAt(file: FileHandle): Promise<string> {
+  const first = await file.stat({ bigint: true });
+  for (let changes = 0; changes < CHANGES_MAX; changes++) {
+    await file.chmod(0o600);
+    const { birthtimeNs, ctimeNs } = await file.stat({ bigint: true });
+    if (ctimeNs !== first.ctimeNs)
+      return birthtimeNs === first.birthtimeNs && birthtimeNs > 0n ? String(birthtimeNs) : '';
+  }
+  return '';
+}
+
+/** The same directory under an id of its own: another host uses the present one. */
+export function renewDataDir(dataDir: DataDir, random: Random): DataDir {
+  return { ...dataDir, id: random.uuid(), isBound: false, formerId: dataDir.id };
+}
+
+/** Of several processes that do this at once, one moves the file; all of them go on with what stands there afterwards. */
+async function setAside(path: string, formerId: string): Promise<void> {
+  try {
+    await rename(join(path, IDENTITY), join(path, `${IDENTITY}.was-${formerId}`));
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** A link does not replace: of two processes that bind a new directory at once, both take the first one's id. */
+async function linkOnce(draft: string, target: string): Promise<void> {
+  try {
+    await link(draft, target);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    await unlink(draft);
+  }
+}
+
+/** Makes the names in a folder last. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+interface Identity {
+  readonly id: string;
+  readonly instance: string;
+  readonly inode: 'its own' | 'another' | 'not said';
+}
+
+async function readIdentity(path: string): Promise<Identity | undefined> {
+  const target = join(path, IDENTITY);
+  try {
+    const { id, instance, inode, born } = schema.parse(JSON.parse(await readFile(target, 'utf8')));
+    const { ino, birthtimeNs } = await stat(target, { bigint: true });
+    if (inode === undefined) return { id, instance, inode: 'not said' };
+    const isOwn = inode === String(ino) && (born === '' || birthtimeNs === 0n || born === String(birthtimeNs));
+    return { id, instance, inode: isOwn ? 'its own' : 'another' };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

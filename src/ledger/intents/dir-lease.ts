@@ -1,0 +1,73 @@
+import { readFile, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { Redis } from 'ioredis';
+import type { Clock, Random } from '../../clock.ts';
+import { codeOf } from '../../refusal.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { integerOf, runScript, script } from '../script.ts';
+import { TAKE_LEASE } from '../scripts/season.ts';
+import { bindDataDir, type DataDir, renewDataDir } from './data-dir.ts';
+
+/** A host that is gone, or was started anew, holds a directory's id no longer than this. */
+const LEASE_MS = 30_000;
+const AGAIN_MS = 500;
+
+/** Says that a data directory's id is used on this host: of two copies on two hosts, one takes an id of its own. */
+export interface DirLease {
+  /** What tells this host and this folder from every copy of it. */
+  readonly token: string;
+  /** Takes the id, or goes on holding it; false while another host does. */
+  take(dataDirId: string): Promise<boolean>;
+}
+
+export async function openDirLease(redis: Redis, keys: LedgerKeys, path: string): Promise<DirLease> {
+  const token = await tokenOf(path);
+  const taking = script(TAKE_LEASE);
+  return {
+    token,
+    async take(dataDirId) {
+      const args = [dataDirId, token, LEASE_MS];
+      return integerOf(await runScript(redis, taking, { prefix: keys.prefix, args })) === 1;
+    },
+  };
+}
+
+/**
+ * Binds the directory to its ledger under an id that no other living host uses: the one of a copy is given up for a new one
+ * (design 3, rule 4).
+ */
+export async function claimDataDir(
+  folder: DataDir,
+  { lease, instance, clock, random }: { lease: DirLease; instance: string; clock: Clock; random: Random },
+): Promise<DataDir> {
+  const bound = await bindDataDir(folder, instance);
+  if (await takeLease(lease, bound.id, clock)) return bound;
+  const renewed = await bindDataDir(renewDataDir(bound, random), instance);
+  await lease.take(renewed.id);
+  return renewed;
+}
+
+/** Takes the id as soon as it is free. False when another host still holds it after a lease's time: that one is alive. */
+async function takeLease(lease: DirLease, dataDirId: string, clock: Clock): Promise<boolean> {
+  const until = clock.monotonic() + LEASE_MS + AGAIN_MS;
+  while (!(await lease.take(dataDirId))) {
+    if (clock.monotonic() > until) return false;
+    await clock.sleep(AGAIN_MS);
+  }
+  return true;
+}
+
+/** The host since it was started, and the folder on it: none of these goes along with a copy. */
+async function tokenOf(path: string): Promise<string> {
+  const { dev, ino } = await stat(path);
+  return `${await bootId()} ${dev} ${ino}`;
+}
+
+async function bootId(): Promise<string> {
+  try {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return hostname();
+    throw error;
+  }
+}

@@ -1,0 +1,213 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { type AuditPlace, openAuditLog } from '../../audit/audit-log.ts';
+import { type AuditAct, readEntry } from '../../audit/entry.ts';
+import { KEY_ROLES, ROLES } from '../../people/roles.ts';
+import { foldedName } from '../../people/same-person.ts';
+import { openAuditStore } from '../audit.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { LedgerFault, runScript, script, textOf } from '../script.ts';
+import { CHANGE_PEOPLE } from '../scripts/people.ts';
+import { openSessions, type Sessions } from './sessions.ts';
+import { openSignIns, type SignIns } from './sign-ins.ts';
+
+const userSchema = z.object({
+  name: z.string(),
+  role: z.enum(ROLES),
+  isDisabled: z.boolean(),
+  /** Hash of the password, or of the one-time secret (src/people/password.ts). */
+  password: z.string(),
+  /** Until when the one-time secret may be used; null once there is a password. */
+  secretUntil: z.int().nullable(),
+  /** Sessions of another epoch are over. */
+  epoch: z.int(),
+  addedBy: z.string(),
+  addedAt: z.int(),
+  /** Who they are at an identity provider; null for whom none has vouched yet. */
+  vouched: z.object({ issuer: z.string(), subject: z.string() }).nullable().default(null),
+  /** What they prove themselves by beside the password; null for nothing. */
+  factor: z
+    .object({
+      /** Of their authenticator app, in base32. */
+      secret: z.string(),
+      /** SHA-256 of each recovery code that was not used yet, in hex. */
+      recovery: z.array(z.string()),
+      since: z.int(),
+    })
+    .nullable()
+    .default(null),
+});
+export type StoredUser = Readonly<z.infer<typeof userSchema>>;
+
+const keySchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(KEY_ROLES),
+  /** SHA-256 of the secret, in hex. */
+  hash: z.string(),
+  createdBy: z.string(),
+  createdAt: z.int(),
+  expiresAt: z.int().nullable(),
+});
+export type StoredKey = Readonly<z.infer<typeof keySchema>>;
+
+const proposalSchema = z.object({
+  /** `user NAME` or `key NAME`. */
+  target: z.string(),
+  /** What is to be done with it, in words; who confirms it means the same words. */
+  what: z.string(),
+  by: z.string(),
+  at: z.int(),
+  /** Hashes of what the proposer was shown, which the change takes over: no page has them. */
+  hashes: z.record(z.string(), z.string()).default({}),
+});
+export type StoredProposal = Readonly<z.infer<typeof proposalSchema>>;
+/** What one person wants to be changed, and another one has to confirm. */
+export type Proposal = Omit<StoredProposal, 'hashes'>;
+
+/** All that is known of people at one moment. */
+export interface PeopleRecord {
+  /** Goes up with each change. */
+  readonly version: number;
+  readonly users: readonly StoredUser[];
+  readonly keys: readonly StoredKey[];
+  readonly proposals: readonly StoredProposal[];
+}
+
+/** What a change writes; an empty text removes. Made by the functions below. */
+export type PeopleFields = Readonly<Record<string, string>>;
+
+export interface PeopleChange {
+  /** The version on which it was decided. */
+  readonly version: number;
+  readonly act: AuditAct;
+  readonly fields: PeopleFields;
+}
+
+/** Users, keys of programs, sessions and tries to sign in. It stores them, and decides nothing about them. */
+export interface People {
+  read(): Promise<PeopleRecord>;
+  user(name: string): Promise<StoredUser | undefined>;
+  key(id: string): Promise<StoredKey | undefined>;
+  /** Makes the change and its audit entry together; `changed`: somebody else was faster, and nothing was written. */
+  change(change: PeopleChange): Promise<'made' | 'changed'>;
+  /** When each key was used last, in milliseconds since 1970. */
+  keysUsed(): Promise<ReadonlyMap<string, number>>;
+  keyUsed(id: string): Promise<number>;
+  noteKeyUse(id: string, at: number): Promise<void>;
+  readonly sessions: Sessions;
+  readonly signIns: SignIns;
+}
+
+export function openPeople(redis: Redis, keys: LedgerKeys, place: AuditPlace): People {
+  const change = openChange(redis, keys, place);
+  return {
+    async read() {
+      const all = Object.entries(await redis.hgetall(keys.people));
+      const records = (kind: string): unknown[] =>
+        all.filter(([field]) => field.startsWith(`${kind} `)).map(([, text]): unknown => JSON.parse(text));
+      return {
+        version: z.coerce.number().parse(Object.fromEntries(all)['version'] ?? 0),
+        users: z.array(userSchema).parse(records('user')),
+        keys: z.array(keySchema).parse(records('key')),
+        proposals: z.array(proposalSchema).parse(records('proposal')),
+      };
+    },
+    async user(name) {
+      const text = await redis.hget(keys.people, userFieldName(name));
+      return text === null ? undefined : userSchema.parse(JSON.parse(text));
+    },
+    async key(id) {
+      const text = await redis.hget(keys.people, `key ${id}`);
+      return text === null ? undefined : keySchema.parse(JSON.parse(text));
+    },
+    change,
+    async keysUsed() {
+      const entries = Object.entries(await redis.hgetall(keys.peopleUsed));
+      return new Map(entries.map(([id, at]) => [id, Number.parseInt(at, 10)]));
+    },
+    async keyUsed(id) {
+      return Number.parseInt((await redis.hget(keys.peopleUsed, id)) ?? '0', 10);
+    },
+    async noteKeyUse(id, at) {
+      await redis.hset(keys.peopleUsed, id, at);
+    },
+    sessions: openSessions(redis, keys),
+    signIns: openSignIns(redis, keys),
+  };
+}
+
+/** Carries an answer of the script out of the audit log's search for its end. */
+class PeopleChanged extends Error {}
+
+/** A log of its own, which pushes the act's entry by the script that makes the change, and all others as they are. */
+function openChange(redis: Redis, keys: LedgerKeys, place: AuditPlace): People['change'] {
+  const store = openAuditStore(redis, keys);
+  const changeScript = script(CHANGE_PEOPLE);
+  let calls = 0;
+  return async ({ version, act, fields }) => {
+    calls += 1;
+    const call = `${place.dataDirId} ${process.pid} ${calls}`;
+    let lookedAt = 0;
+    const log = openAuditLog(
+      {
+        ...store,
+        async look() {
+          const look = await store.look();
+          lookedAt = look.at;
+          return look;
+        },
+        async push(line, head) {
+          // The log may first need its beginning, or an entry that Redis lost.
+          const entry = readEntry(line);
+          if (entry?.action !== act.action || entry.target !== act.target || entry.at !== lookedAt) {
+            return await store.push(line, head);
+          }
+          const args = [head.number, head.hash, line, version, call, ...Object.entries(fields).flat()];
+          const answer = textOf(await runScript(redis, changeScript, { prefix: keys.prefix, args }));
+          if (answer === 'changed') throw new PeopleChanged();
+          if (answer !== 'made' && answer !== 'moved')
+            throw new LedgerFault('the people script gave an unknown answer');
+          return answer === 'made';
+        },
+      },
+      place,
+    );
+    try {
+      await log.append(act);
+      return 'made';
+    } catch (error) {
+      if (error instanceof PeopleChanged) return 'changed';
+      throw error;
+    }
+  };
+}
+
+export function userField(user: StoredUser): PeopleFields {
+  return { [userFieldName(user.name)]: JSON.stringify(user) };
+}
+
+export function keyField(key: StoredKey): PeopleFields {
+  return { [`key ${key.id}`]: JSON.stringify(key) };
+}
+
+export function noKey({ id }: StoredKey): PeopleFields {
+  return { [`key ${id}`]: '' };
+}
+
+export function proposalField(proposal: StoredProposal): PeopleFields {
+  return { [proposalFieldName(proposal.target)]: JSON.stringify(proposal) };
+}
+
+/** Nothing is proposed for the target any more. */
+export function noProposal(target: string): PeopleFields {
+  return { [proposalFieldName(target)]: '' };
+}
+
+function userFieldName(name: string): string {
+  return `user ${foldedName(name)}`;
+}
+
+function proposalFieldName(target: string): string {
+  return `proposal ${foldedName(target)}`;
+}

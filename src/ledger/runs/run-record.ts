@@ -1,0 +1,105 @@
+import type { Money } from '../../money.ts';
+import { moneyOfDecimal } from '../../money.ts';
+import {
+  OUTCOMES,
+  type Outcome,
+  PAYOUT_STATES,
+  type ReportHashes,
+  RUN_STATES,
+  type Run,
+  type RunStart,
+} from '../../payout.ts';
+import { readApprovals } from '../people/approvals.ts';
+import { integerOf, LedgerFault } from '../script.ts';
+
+/** A run as its hash has it; throws a LedgerFault for a damaged one. */
+export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuotes: number): Run {
+  const state = RUN_STATES.find((known) => known === fields.get('state'));
+  if (state === undefined) throw new LedgerFault(`run ${id} has an unknown state`);
+  const states = [...PAYOUT_STATES, 'refused' as const];
+  const text = (name: string): string => fields.get(name) ?? '';
+  const words = (name: string): string[] => text(name).split(' ').filter(Boolean);
+  const number = (name: string): number => integerOf(fields.get(name) ?? '0');
+  const time = (name: string): number | null => (fields.has(name) ? number(name) : null);
+  return {
+    id,
+    state,
+    pauseReason: fields.get('pauseReason') ?? null,
+    startAt: readStart(fields.get('startAt')),
+    fileName: text('fileName'),
+    fileSha256: text('fileSha256'),
+    contentHash: text('contentHash'),
+    approvals: readApprovals(text('approvals')),
+    rows: number('rows'),
+    fileTotals: readTotals(text('fileTotals')),
+    createdAt: number('createdAt'),
+    createdBy: text('createdBy'),
+    recordedAt: time('recordedAt'),
+    isInDoubt: fields.has('restored') || fields.has('doubted'),
+    dropper: fields.get('dropper') ?? null,
+    submissionKey: fields.get('submissionKey') ?? null,
+    currencies: words('currencies'),
+    columns: words('columns'),
+    newBeneficiaryRows: number('newBeneficiaryRows'),
+    finishedAt: time('finishedAt'),
+    finishedChanges: number('finishedChanges'),
+    counts: recordOf(states, (payoutState) => number(`n:${payoutState}`)),
+    amounts: readAmounts(fields),
+    changes: number('changes'),
+    reportedChanges: number('reportedChanges'),
+    reportVersion: number('reportVersion'),
+    reportHashes: readReportHashes(fields),
+    purgedAt: time('purgedAt'),
+    deadQuotes,
+    deadQuotesFound: time('deadQuotesFound'),
+  };
+}
+
+function recordOf<Key extends string, Value>(names: readonly Key[], valueOf: (key: Key) => Value): Record<Key, Value> {
+  // Object.fromEntries forgets the keys' type; each of them is set here.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every key of the record is in the list
+  return Object.fromEntries(names.map((key) => [key, valueOf(key)])) as Record<Key, Value>;
+}
+
+/** The field of a report's hashes in the run hash. */
+export function reportHashField(version: number): string {
+  return `report:${version}`;
+}
+
+function readReportHashes(fields: ReadonlyMap<string, string>): ReportHashes[] {
+  const hashes = [...fields].flatMap(([name, value]) => {
+    const version = /^report:([0-9]+)$/.exec(name)?.[1];
+    const [csv = '', json = ''] = value.split(' ');
+    return version === undefined ? [] : [{ version: Number.parseInt(version, 10), csv, json }];
+  });
+  return hashes.toSorted((one, other) => one.version - other.version);
+}
+
+function readStart(text: string | undefined): RunStart | null {
+  if (text === undefined || text === 'schedule') return text ?? null;
+  return integerOf(text);
+}
+
+function readTotals(text: string): Money[] {
+  if (text === '') return [];
+  return text.split(',').map((entry) => {
+    const [currency = '', amount = ''] = entry.split(' ');
+    const money = moneyOfDecimal(amount, currency);
+    if (money === undefined) throw new LedgerFault('a run has a damaged total');
+    return money;
+  });
+}
+
+function readAmounts(fields: ReadonlyMap<string, string>): Map<string, Record<Outcome, bigint>> {
+  const amounts = new Map<string, Record<Outcome, bigint>>();
+  for (const [name, value] of fields) {
+    const match = /^m:([A-Z]{3}):([a-z]+)$/.exec(name);
+    const outcome = OUTCOMES.find((known) => known === match?.[2]);
+    const currency = match?.[1];
+    if (currency === undefined || outcome === undefined) continue;
+    const row = amounts.get(currency) ?? recordOf(OUTCOMES, () => 0n);
+    row[outcome] = BigInt(value);
+    amounts.set(currency, row);
+  }
+  return amounts;
+}

@@ -1,0 +1,216 @@
+import type { Redis } from 'ioredis';
+import type { Money } from '../../money.ts';
+import { formatAmount } from '../../money.ts';
+import type { Run, RunStart, RunState } from '../../payout.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { openRows, type Rows } from '../rows.ts';
+import { LedgerFault, runScript, script, textsOf } from '../script.ts';
+import { RECORD } from '../scripts/record.ts';
+import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
+import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
+import { readRun } from './run-record.ts';
+
+/** What a run is claimed with. */
+export interface RunClaim {
+  readonly id: string;
+  readonly fileName: string;
+  readonly fileSha256: string;
+  readonly contentHash: string;
+  readonly rows: number;
+  readonly fileTotals: readonly Money[];
+  readonly createdBy: string;
+  /** Names this one handing in, where its sender keeps such a name. */
+  readonly submissionKey?: string | undefined;
+  /** Make a new run of the content of one that is over and of which nothing was paid. */
+  readonly again?: boolean | undefined;
+}
+
+/** A row to be recorded: the record's fields (record.ts), its state, and what it adds to the counters. */
+export interface RowRecord {
+  readonly line: number;
+  readonly state: 'ready' | 'refused';
+  readonly fields: Readonly<Record<string, string>>;
+  readonly amount: Money | null;
+  /** Hash of the folded reference in hexadecimal; null for a refused row. */
+  readonly referenceHash: string | null;
+  /** What a likely duplicate would have in common with it, as 16 hexadecimal digits, and for how long it would be one. */
+  readonly likeness?: { readonly hash: string; readonly withinMs: number } | undefined;
+  /** Of a refused row that was sound when it was sent: what a record gets that was restored from an intent log. */
+  readonly sound?: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'> | undefined;
+}
+
+export interface RunEvent {
+  readonly at: number;
+  readonly event: string;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+export interface RunMoveAnswer {
+  readonly result:
+    | 'moved'
+    | 'there'
+    | 'forbidden'
+    | 'missing'
+    | 'open'
+    | 'halted'
+    | 'season'
+    | 'incomplete'
+    | 'unapproved';
+  readonly state: string;
+}
+
+export interface Runs extends Rows {
+  claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' | 'season' }>;
+  record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<'recorded' | 'closed' | 'season'>;
+  /** `from`: the state that the run must have; `waiting` is that of a paused one with a time to start at. */
+  move(
+    runId: string,
+    move: { to: RunState; actor: string; reason: string; from?: RunState | 'waiting' },
+  ): Promise<RunMoveAnswer>;
+  read(runId: string): Promise<Run | undefined>;
+  /** Ids, the newest first. */
+  list(): Promise<string[]>;
+  find(search: RunSearch): Promise<FoundRuns>;
+  /** Ids of the runs that the sweeper walks. */
+  live(): Promise<string[]>;
+  events(runId: string): Promise<RunEvent[]>;
+  /** Bookkeeping fields of the run hash. */
+  note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
+  /** Puts off the start of a run that waits for it; false when it does not wait any more. */
+  putOffStart(runId: string, start: { at: RunStart; reason: string }): Promise<boolean>;
+  /** Takes a run that is over and reported out of the sweeper's walk; one that is being paid again stays. */
+  leave(runId: string): Promise<void>;
+  /** Runs whose payments are to be looked at for returns; each again a day later, until `forMs` after its end. */
+  takeWatch(forMs: number): Promise<string[]>;
+  deadQuotes(runId: string): Promise<{ line: number; quoteId: string }[]>;
+}
+
+/** The runs of the ledger. */
+export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
+  const scripts = runScripts();
+  const { prefix } = keys;
+
+  return {
+    async claim(claim) {
+      const args = [
+        claim.fileSha256,
+        claim.contentHash,
+        claim.id,
+        JSON.stringify(claimFields(claim)),
+        claim.again === true ? '1' : '',
+      ];
+      const [id = '', result] = textsOf(await runScript(redis, scripts.claim, { prefix, args }));
+      return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
+    },
+    async record(runId, rows, rememberMs) {
+      const args = [runId, rememberMs, JSON.stringify(rows.map(recordArgument))];
+      const answer = await runScript(redis, scripts.record, { prefix, args });
+      return answer === 'recorded' || answer === 'season' ? answer : 'closed';
+    },
+    async move(runId, { to, actor, reason, from }) {
+      const [word, state = ''] = textsOf(
+        await runScript(redis, scripts.move, { prefix, args: [runId, to, actor, reason, from ?? ''] }),
+      );
+      const result = RUN_MOVE_RESULTS.find((known) => known === word);
+      if (result === undefined) throw new LedgerFault('the run script gave an unknown answer');
+      return { result, state };
+    },
+    async read(runId) {
+      const [fields, dead] = await Promise.all([redis.hgetall(keys.run(runId)), redis.llen(keys.dead(runId))]);
+      return fields['state'] === undefined ? undefined : readRun(runId, new Map(Object.entries(fields)), dead);
+    },
+    list: () => redis.zrevrange(keys.runs, 0, -1),
+    find: openRunSearch(redis, keys),
+    live: () => redis.smembers(keys.live),
+    async events(runId) {
+      const entries = await redis.xrange(keys.events(runId), '-', '+');
+      return entries.map(([id, flat]) => readEvent(id, flat));
+    },
+    ...openRows(redis, keys),
+    async note(runId, fields) {
+      await redis.hset(keys.run(runId), fields);
+    },
+    putOffStart: async (runId, { at, reason }) =>
+      (await runScript(redis, scripts.putOff, { prefix, args: [runId, at, reason] })) === 1,
+    async leave(runId) {
+      await runScript(redis, scripts.leave, { prefix, args: [runId] });
+    },
+    async takeWatch(forMs) {
+      return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs] }));
+    },
+    deadQuotes: async (runId) => (await redis.lrange(keys.dead(runId), 0, -1)).map(readDeadQuote),
+  };
+}
+
+function readDeadQuote(entry: string): { line: number; quoteId: string } {
+  const [line = '', quoteId = ''] = entry.split(' ');
+  return { line: Number.parseInt(line, 10), quoteId };
+}
+
+function runScripts() {
+  return {
+    claim: script(CLAIM_RUN),
+    record: script(RECORD),
+    move: script(MOVE_RUN),
+    putOff: script(PUT_OFF_START),
+    watch: script(TAKE_WATCH),
+    leave: script(LEAVE_RUN),
+  };
+}
+
+const RUN_MOVE_RESULTS: readonly RunMoveAnswer['result'][] = [
+  'moved',
+  'there',
+  'forbidden',
+  'missing',
+  'open',
+  'halted',
+  'season',
+  'incomplete',
+  'unapproved',
+];
+
+function recordArgument(row: RowRecord): Record<string, unknown> {
+  return {
+    l: String(row.line),
+    s: row.state,
+    ...contentArgument(row),
+    b: row.fields['ben'],
+    d: row.likeness?.hash,
+    w: row.likeness?.withinMs,
+    k: row.sound === undefined ? undefined : contentArgument(row.sound),
+  };
+}
+
+function contentArgument({ fields, amount, referenceHash }: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'>) {
+  return {
+    f: Object.entries(fields).flat(),
+    a: amount?.minor.toString(),
+    c: amount?.currency,
+    h: referenceHash ?? undefined,
+  };
+}
+
+function readEvent(id: string, flat: readonly string[]): RunEvent {
+  const fields = new Map<string, string>();
+  for (let index = 0; index < flat.length; index += 2) fields.set(flat[index] ?? '', flat[index + 1] ?? '');
+  return {
+    at: Number.parseInt(id, 10),
+    event: fields.get('event') ?? '',
+    actor: fields.get('actor') ?? '',
+    reason: fields.get('reason') ?? '',
+  };
+}
+
+function claimFields(claim: RunClaim): Record<string, string> {
+  return {
+    fileName: claim.fileName,
+    fileSha256: claim.fileSha256,
+    contentHash: claim.contentHash,
+    rows: String(claim.rows),
+    fileTotals: claim.fileTotals.map((money) => `${money.currency} ${formatAmount(money)}`).join(','),
+    createdBy: claim.createdBy,
+    ...(claim.submissionKey === undefined ? {} : { submissionKey: claim.submissionKey }),
+  };
+}

@@ -1,0 +1,344 @@
+import type { Redis } from 'ioredis';
+import { EXIT, Refusal } from '../../refusal.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { byTwo } from '../people/second-person.ts';
+import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
+import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
+import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from '../scripts/head.ts';
+import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
+
+/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
+export const SCHEMA_VERSION = 1;
+
+/** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
+const MADE_UP_MICROSECONDS_MAX = 25_000;
+
+/** What is paced over all workers. */
+const PACES = ['pay', 'track'] as const;
+const BROUGHT_PER_CALL = 1000;
+
+const RELEASE_RESULTS = ['proposed', 'released', 'same-person', 'not-halted', 'season'] as const;
+/** `season`: data directories have yet to compare their intent logs, so nobody knows what a release would let go. */
+export type ReleaseResult = (typeof RELEASE_RESULTS)[number];
+
+export interface Season {
+  readonly open: boolean;
+  /** The server's `run_id` and `master_replid`. */
+  readonly server: string;
+  /** Data directories that have yet to compare their intent logs. */
+  readonly missing: readonly string[];
+  /** All data directories that may arm. */
+  readonly dataDirIds: readonly string[];
+  /** Those that keep the caller's own one waiting, for one of the two has not noted the other. */
+  readonly strangers: readonly string[];
+}
+
+/** A time in which Redis was less durable than it has to be, and which of its settings were; `to` null: still. */
+export interface WeakTime {
+  readonly from: number;
+  readonly to: number | null;
+  readonly settings: readonly string[];
+}
+
+export interface HeadFacts {
+  readonly instance: string;
+  readonly service: string;
+  readonly safety: string;
+  readonly halt: string | null;
+  readonly releaseBy: string | null;
+  readonly armings: number;
+  readonly refusedMoves: number;
+  readonly disproved: readonly string[];
+  /** When the clock of Redis was last seen to step back, by itself, and by how much; null: never. */
+  readonly clockStep: { readonly at: number; readonly ms: number } | null;
+}
+
+/** What a process says of itself when it opens the ledger. */
+export interface HeadClaim {
+  /** The ledger that the data directory belongs to; empty for a new directory. */
+  readonly knownInstance: string;
+  readonly newInstance: string;
+  readonly service: string;
+  /** What the safety rule depends on, as text. */
+  readonly safety: string;
+  /** Whether the process pays, and so must have the ledger's safety settings. */
+  readonly insist: boolean;
+  /** Whether the process writes: an older payrun refuses the ledger from then on. */
+  readonly writes?: boolean;
+}
+
+export interface Head {
+  /** Opens the ledger or makes it; throws a Refusal (exit 2) when it is not the one that this process may use. */
+  open(claim: HeadClaim): Promise<string>;
+  read(): Promise<HeadFacts>;
+  /** Accepts this process's safety settings for the ledger. */
+  adoptSafety(safety: string): Promise<void>;
+  /** The same where it changes limits or approval: the first person proposes it, another one carries it out. */
+  adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
+  /** `dataDirId`: the one of which is asked who keeps it waiting. */
+  season(dataDirId?: string): Promise<Season>;
+  /** Enters a data directory that may arm; from then on no season opens without it. */
+  enterDir(dataDirId: string): Promise<void>;
+  compare(part: {
+    dataDirId: string;
+    server: string;
+    last: boolean;
+    json: string;
+    /** Directories that this one has noted on its disk. */
+    peers: readonly string[];
+  }): Promise<{ result: string; restored: number; strangers: readonly string[] }>;
+  /** Says which other directories a directory has noted on its disk: they may arm only then. */
+  notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
+  halt(actor: string, reason: string): Promise<void>;
+  release(actor: string): Promise<ReleaseResult>;
+  /** Notes that the service lacks a capability; false when that was known. */
+  disprove(capability: string, evidence: string): Promise<boolean>;
+  /** Makes all workers and all operations wait. */
+  hold(ms: number): Promise<void>;
+  /** Takes places of a shared pace; milliseconds until the first of them. */
+  takePace(what: string, places: { count: number; perSecond: number }): Promise<number>;
+  /** True for one process in each period, or until the turn is ended. */
+  takeTurn(what: string, periodMs: number): Promise<boolean>;
+  endTurn(what: string): Promise<void>;
+  /** Notes which settings of Redis are less durable than they have to be now; none: all are well. */
+  noteDurability(settings: readonly string[]): Promise<void>;
+  weakTimes(): Promise<WeakTime[]>;
+  /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
+  lookAtClock(): Promise<number>;
+}
+
+/** What a process knows of armings besides what Redis says. */
+export interface KnownArmings {
+  /** The highest arming counter that it ever saw. */
+  readonly highestCounter: () => number;
+  /** Learns to which server its commands lead. */
+  readonly sawServer: (server: string) => void;
+}
+
+const NONE_KNOWN: KnownArmings = { highestCounter: () => 0, sawServer() {} };
+
+/**
+ * The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers.
+ * `armings` is what this process knows of them, and learns.
+ */
+export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings = NONE_KNOWN): Head {
+  const { prefix } = keys;
+  const scripts = headScripts();
+  const run: Run = (name, ...args) => runScript(redis, scripts[name], { prefix, args });
+
+  return {
+    async open({ knownInstance, newInstance, service, safety, insist, writes = false }) {
+      await requireOurs(redis, keys.head);
+      const reply = await run(
+        'open',
+        knownInstance,
+        newInstance,
+        SCHEMA_VERSION,
+        service,
+        safety,
+        flag(insist),
+        flag(writes),
+      );
+      const [result = '', instance = '', found = ''] = textsOf(reply);
+      if (result === 'made' || result === 'opened') return instance;
+      throw refuseHead(result, { found, service, safety });
+    },
+    async read() {
+      const fields = await redis.hgetall(keys.head);
+      return {
+        instance: fields['instance'] ?? '',
+        service: fields['service'] ?? '',
+        safety: fields['safety'] ?? '',
+        halt: fields['halt'] ?? null,
+        releaseBy: fields['releaseBy'] ?? null,
+        armings: integerOf(fields['armings'] ?? '0'),
+        refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
+        disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
+        clockStep: clockStepOf(fields),
+      };
+    },
+    async adoptSafety(safety) {
+      if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
+    },
+    async adoptSafetyByTwo(safety, actor) {
+      const [word] = await byTwo(actor, async (seen) => textsOf(await run('adoptSafety', safety, actor, seen)));
+      return word === 'adopted' || word === 'same-person' ? word : 'proposed';
+    },
+    ...seasonActs(run, armings),
+    async halt(actor, reason) {
+      await run('halt', 'halt', actor, reason);
+    },
+    async release(actor) {
+      const [word] = await byTwo(actor, async (seen) => textsOf(await run('halt', 'release', actor, seen)));
+      return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
+    },
+    async disprove(capability, evidence) {
+      return (await run('disprove', capability, evidence)) === 1;
+    },
+    async hold(ms) {
+      await run('hold', Math.max(1, Math.ceil(ms)));
+    },
+    ...timedActs(redis, run, keys),
+  };
+}
+
+function weakTimeOf(text: string): WeakTime {
+  const [to = '', from = '', ...settings] = text.split(' ');
+  return { to: to === '' ? null : integerOf(to), from: integerOf(from), settings };
+}
+
+function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {
+  if (clockSteppedAt === undefined || clockSteppedMs === undefined) return null;
+  return { at: integerOf(clockSteppedAt), ms: integerOf(clockSteppedMs) };
+}
+
+/** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
+const DATABASE_MARK = 'payrun-database';
+
+/** Refuses a database that holds something and no ledger: nothing is ever written to a Redis that is not ours. */
+export async function requireOurs(redis: Redis, head: string): Promise<void> {
+  const type = await redis.type(head);
+  if (type === 'hash' && (await redis.hexists(head, 'instance')) === 1) return;
+  const isFree = type === 'none';
+  // The mark is looked for last: another process may make the first ledger meanwhile, and the mark comes with it.
+  if (isFree && ((await redis.dbsize()) === 0 || (await redis.exists(DATABASE_MARK)) === 1)) return;
+  throw usageRefusal(
+    isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
+    'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',
+  );
+}
+
+type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]) => Promise<unknown>;
+
+function seasonActs(
+  run: Run,
+  { highestCounter, sawServer }: KnownArmings,
+): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
+  return {
+    async season(dataDirId = '') {
+      const season = seasonOf(await run('season', highestCounter(), dataDirId));
+      sawServer(season.server);
+      return season;
+    },
+    async enterDir(dataDirId) {
+      await run('enter', dataDirId);
+    },
+    async notePeers(dataDirId, peers) {
+      await run('notePeers', dataDirId, JSON.stringify(peers));
+    },
+    async compare({ dataDirId, server, last, json, peers }) {
+      const reply = await run(
+        'compare',
+        dataDirId,
+        server,
+        last ? '1' : '0',
+        json,
+        JSON.stringify(peers),
+        highestCounter(),
+      );
+      const [result, restored, ...strangers] = listOf(reply);
+      return { result: textOf(result), restored: integerOf(restored), strangers: textsOf(strangers) };
+    },
+  };
+}
+
+/** Turns, paces, and the clock that they go by. */
+function timedActs(
+  redis: Redis,
+  run: Run,
+  keys: LedgerKeys,
+): Pick<Head, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'> {
+  return {
+    async noteDurability(settings) {
+      await run('durability', settings.join(' '));
+    },
+    async weakTimes() {
+      const [ended, since] = await Promise.all([redis.lrange(keys.weak, 0, -1), redis.hget(keys.head, 'weakSince')]);
+      return [...ended, ...(since === null ? [] : [` ${since}`])].map(weakTimeOf);
+    },
+    async takePace(what, { count, perSecond }) {
+      const microseconds = await run('pace', what, count, Math.ceil(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
+      return integerOf(microseconds) / 1000;
+    },
+    async takeTurn(what, periodMs) {
+      return integerOf(await run('turn', what, periodMs)) === 1;
+    },
+    async endTurn(what) {
+      await redis.del(keys.turn(what));
+    },
+    async lookAtClock() {
+      const steppedMs = integerOf(await run('clock', ...PACES));
+      if (steppedMs === 0) return 0;
+      while (integerOf(await run('forward', BROUGHT_PER_CALL)) > 0);
+      return steppedMs;
+    },
+  };
+}
+
+function flag(value: boolean): string {
+  return value ? '1' : '0';
+}
+
+function seasonOf(reply: unknown): Season {
+  const [open, server, missing, all, strangers] = listOf(reply);
+  return {
+    open: integerOf(open) === 1,
+    server: textOf(server),
+    missing: textsOf(missing),
+    dataDirIds: textsOf(all),
+    strangers: textsOf(strangers),
+  };
+}
+
+function headScripts() {
+  return {
+    open: script(OPEN_HEAD),
+    season: script(READ_SEASON),
+    enter: script(ENTER_DIR),
+    notePeers: script(NOTE_PEERS),
+    compare: script(COMPARE_LINES),
+    adoptSafety: script(ADOPT_SAFETY),
+    halt: script(HALT),
+    disprove: script(DISPROVE),
+    hold: script(HOLD),
+    pace: script(TAKE_PACE),
+    turn: script(TAKE_TURN),
+    durability: script(NOTE_DURABILITY),
+    clock: script(LOOK_AT_CLOCK),
+    forward: script(BRING_FORWARD),
+  };
+}
+
+function refuseHead(result: string, about: { found: string; service: string; safety: string }): Refusal {
+  switch (result) {
+    case 'gone':
+      return usageRefusal(
+        'The data directory belongs to a ledger that this Redis does not hold.',
+        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: "payrun adopt-ledger".',
+      );
+    case 'other-instance':
+      return usageRefusal(
+        'The data directory belongs to another ledger than the one in this Redis.',
+        'Use the data directory and the Redis that belong together; nothing was written.',
+      );
+    case 'newer':
+      return usageRefusal(
+        `The ledger was written by a newer payrun (layout ${about.found}, this one knows ${SCHEMA_VERSION}).`,
+        'Use the newer payrun.',
+      );
+    case 'other-service':
+      return usageRefusal(
+        `The ledger belongs to another service: ${about.found}. This process is set to ${about.service}.`,
+        'Use another PAYRUN_DATA_DIR and Redis for another service; ledgers are never shared between services.',
+      );
+    default:
+      return usageRefusal(
+        `The ledger was opened with other safety settings.\n  ledger:       ${about.found}\n  this process: ${about.safety}`,
+        'Start every process with the same settings, or change the ledger\'s with "payrun settings adopt" while no worker runs.',
+      );
+  }
+}
+
+function usageRefusal(message: string, remedy: string): Refusal {
+  return new Refusal(message, { exitCode: EXIT.usage, remedy });
+}

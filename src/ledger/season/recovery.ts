@@ -1,0 +1,111 @@
+import type { Redis } from 'ioredis';
+import { EXIT, Refusal } from '../../refusal.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { byTwo } from '../people/second-person.ts';
+import { LedgerFault, runScript, script, textsOf } from '../script.ts';
+import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
+import { requireOurs, SCHEMA_VERSION } from './ledger-state.ts';
+
+/** A ledger to be made for data directories whose Redis is gone. */
+export interface Adoption {
+  /** The ledger that the directories belonged to, and the one that is made. */
+  readonly formerInstance: string;
+  readonly newInstance: string;
+  readonly service: string;
+  readonly safety: string;
+  /** All data directories that may have armed, as far as this one was told. */
+  readonly dataDirIds: readonly string[];
+  readonly actor: string;
+}
+
+/** How a ledger was adopted. */
+export interface AdoptionFacts {
+  readonly instance: string;
+  readonly formerInstance: string;
+  readonly proposedBy: string;
+  readonly dataDirIds: readonly string[];
+}
+
+export interface WriteOffAnswer {
+  /**
+   * `agreed`: two people want it, and other directories have to compare their logs first. `begun`: everything is halted, and
+   * the payouts in doubt are to be held now. `retired`: the season is open, and nobody waits for the directory any more.
+   */
+  readonly result: 'proposed' | 'same-person' | 'agreed' | 'begun' | 'retired' | 'unknown' | 'compared';
+  readonly proposedBy: string;
+  /** Data directories that keep the season closed besides those on which two people agreed. */
+  readonly missing: readonly string[];
+}
+
+/** What two people do to a ledger when a part of it is lost for good. */
+export interface Recovery {
+  adopt(adoption: Adoption): Promise<'proposed' | 'adopted' | 'same-person' | 'there'>;
+  /** Null for a ledger that was not adopted. */
+  readAdoption(): Promise<AdoptionFacts | null>;
+  /** Notes that the audit log tells of the adoption: it cannot be repeated any more. */
+  noteAdoption(): Promise<void>;
+  writeOff(dataDirId: string, actor: string): Promise<WriteOffAnswer>;
+  /** Takes the directories that were agreed on out of the season; gives those that keep it closed still. */
+  forgetDirs(): Promise<string[]>;
+  /** Makes a run known again that this Redis forgot, by its file (in hexadecimal); its rows come back with it. */
+  restoreRun(run: { id: string; fileSha256: string; contentHash: string }): Promise<void>;
+}
+
+export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
+  const scripts = {
+    adopt: script(ADOPT),
+    writeOff: script(WRITE_OFF),
+    forget: script(FORGET_DIRS),
+    restoreRun: script(RESTORE_RUN),
+  };
+  const { prefix } = keys;
+  const run = async (name: keyof typeof scripts, ...args: (string | number)[]): Promise<string[]> =>
+    textsOf(await runScript(redis, scripts[name], { prefix, args }));
+
+  return {
+    async adopt({ formerInstance, newInstance, service, safety, dataDirIds, actor }) {
+      await requireOurs(redis, keys.head);
+      const ledger = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, ...dataDirIds];
+      const [word] = await byTwo(actor, (proposedBy) => run('adopt', actor, proposedBy, ...ledger));
+      if (word === 'other' || word === 'occupied') throw refuseAdoption(word);
+      return wordOf(['proposed', 'adopted', 'same-person', 'there'], word);
+    },
+    async readAdoption() {
+      const fields = await redis.hmget(keys.head, 'instance', 'adopted', 'adoptedBy');
+      const [instance, formerInstance, proposedBy] = fields.map((field) => field ?? '');
+      if (!instance || !formerInstance) return null;
+      return { instance, formerInstance, proposedBy: proposedBy ?? '', dataDirIds: await redis.hkeys(keys.dirs) };
+    },
+    async noteAdoption() {
+      await redis.hdel(keys.head, 'adoptionUnnoted');
+    },
+    async writeOff(dataDirId, actor) {
+      const answer = await byTwo(actor, (proposedBy) => run('writeOff', dataDirId, actor, proposedBy));
+      const [word, proposedBy = '', ...missing] = answer;
+      const words = ['proposed', 'same-person', 'agreed', 'begun', 'retired', 'unknown', 'compared'] as const;
+      return { result: wordOf(words, word), proposedBy, missing };
+    },
+    forgetDirs: () => run('forget'),
+    async restoreRun({ id, fileSha256, contentHash }) {
+      await runScript(redis, scripts.restoreRun, { prefix, args: [id, fileSha256, contentHash] });
+    },
+  };
+}
+
+function wordOf<const Word extends string>(words: readonly Word[], reply: string | undefined): Word {
+  const word = words.find((known) => known === reply);
+  if (word === undefined) throw new LedgerFault('a script gave an unknown answer');
+  return word;
+}
+
+function refuseAdoption(why: 'other' | 'occupied'): Refusal {
+  return why === 'other'
+    ? new Refusal('What was proposed is to adopt another ledger, or with other settings.', {
+        exitCode: EXIT.usage,
+        remedy: 'Both people run it with the same settings, and with data directories of the same ledger.',
+      })
+    : new Refusal('No ledger was adopted: this Redis holds another ledger, or a part of one.', {
+        exitCode: EXIT.usage,
+        remedy: 'Use an empty Redis or another PAYRUN_PREFIX. What is here is not the ledger of this data directory.',
+      });
+}

@@ -1,0 +1,154 @@
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { isIntent, type LogLine } from '../intents/intent-line.ts';
+import { intentFiles, readIntentFile } from '../intents/intent-log.ts';
+import { notePeers, type PeersDeps } from '../intents/peers.ts';
+import type { Head, Season } from './ledger-state.ts';
+
+const LINES_PER_CALL = 500;
+const TRIES_MAX = 20;
+/** Longer in all than two sweeps of every other process, in each of which it notes the directories that came. */
+const NOTED_AGAIN_MS = 400;
+
+export interface SeasonDeps extends PeersDeps {
+  readonly head: Head;
+  /** Whether this process may arm. Who only hands files in or looks does not keep any season closed. */
+  readonly arms: boolean;
+  readonly armDeadlineMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Makes sure that arming is allowed on this Redis, from this data directory (design 3, rule 4). In a closed season it
+ * waits twice the arm deadline, so that nobody who armed before the change can still send, and compares the directory's
+ * intent logs. A new directory waits until each other one has noted it. Gives the data directories that keep it from
+ * arming; none when arming is allowed. Throws a Refusal for a damaged log.
+ */
+export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
+  if (deps.arms) await deps.head.enterDir(deps.dataDirId);
+  const waitedFor = new Set<string>();
+  let strangers: readonly string[] = [deps.dataDirId];
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const season = await deps.head.season();
+    if (season.open && !season.missing.includes(deps.dataDirId)) return [];
+    const compared = await compareOnce(deps, season, { waitedFor, ...(signal === undefined ? {} : { signal }) });
+    if (compared.kind === 'missing') return compared.dirs;
+    if (compared.kind === 'changed') continue;
+    strangers = compared.dirs;
+    await deps.clock.sleep(NOTED_AGAIN_MS, signal);
+  }
+  deps.log.warn('nothing is sent from here before other data directories have noted this one', {
+    reason: strangers.join(', '),
+  });
+  return strangers;
+}
+
+type Compared =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'missing' | 'unnoted'; readonly dirs: readonly string[] };
+
+async function compareOnce(
+  deps: SeasonDeps,
+  season: Season,
+  { waitedFor, signal }: { waitedFor: Set<string>; signal?: AbortSignal },
+): Promise<Compared> {
+  const hasLogs = (await intentFiles(deps.dataDir)).length > 0;
+  const joins = hasLogs || season.dataDirIds.includes(deps.dataDirId);
+  if (!joins && season.missing.length > 0) return { kind: 'missing', dirs: tellMissing(deps, season.missing) };
+  // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
+  if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
+    if (!(await waitOutDeadlines(deps, signal))) return { kind: 'missing', dirs: [deps.dataDirId] };
+    waitedFor.add(season.server);
+  }
+  return await compareAndOpen(deps, { season, joins });
+}
+
+/** Does what other directories wait for: compares the logs in a closed season, notes those that came in an open one. */
+export async function keepSeason(deps: PeersDeps & { head: Head }, join: () => Promise<unknown>): Promise<void> {
+  const season = await deps.head.season();
+  if (season.open) await notePeers(deps, season);
+  else await join();
+}
+
+/** False when the signal ended the wait. */
+async function waitOutDeadlines({ armDeadlineMs, clock, log }: SeasonDeps, signal?: AbortSignal): Promise<boolean> {
+  log.warn('Redis is another one or was restarted: comparing the intent logs before anything is sent');
+  await clock.sleep(2 * armDeadlineMs, signal);
+  return signal?.aborted !== true;
+}
+
+async function compareAndOpen(deps: SeasonDeps, at: { season: Season; joins: boolean }): Promise<Compared> {
+  const peers = at.joins ? await notePeers(deps, at.season) : [];
+  const { result, strangers } = await compareLogs(deps, { server: at.season.server, joins: at.joins, peers });
+  if (result === 'changed') return { kind: 'changed' };
+  if (result === 'unnoted') return { kind: 'unnoted', dirs: strangers };
+  const after = await deps.head.season();
+  if (after.server !== at.season.server) return { kind: 'changed' };
+  return { kind: 'missing', dirs: after.open ? [] : tellMissing(deps, after.missing) };
+}
+
+function tellMissing({ log }: SeasonDeps, missing: readonly string[]): readonly string[] {
+  log.warn('nothing is sent before other data directories have compared their intent logs', {
+    reason: missing.join(', '),
+  });
+  return missing;
+}
+
+/** Read only now: whoever could still write a line before its deadline has done so. */
+async function compareLogs(
+  deps: SeasonDeps,
+  at: { server: string; joins: boolean; peers: readonly string[] },
+): Promise<{ result: string; strangers: readonly string[] }> {
+  const { head, dataDirId } = deps;
+  let part: LogLine[] = [];
+  const compare = async (last: boolean): ReturnType<Head['compare']> => {
+    const json = JSON.stringify(part.map(lineArgument));
+    part = [];
+    const answer = await head.compare({ ...at, dataDirId: at.joins ? dataDirId : '', last, json });
+    if (answer.restored > 0) {
+      deps.log.error('payouts were restored as unknown; everything is halted', { count: answer.restored });
+    }
+    return answer;
+  };
+  for (const file of await intentFiles(deps.dataDir)) {
+    for await (const line of readIntentFile(file)) {
+      if (line === 'damaged') throw refuseDamaged(file);
+      part.push(line);
+      if (part.length < LINES_PER_CALL) continue;
+      const answer = await compare(false);
+      if (answer.result === 'changed') return answer;
+    }
+  }
+  return await compare(true);
+}
+
+function refuseDamaged(file: string): Refusal {
+  return new Refusal(`The intent log ${file} is damaged.`, {
+    exitCode: EXIT.defect,
+    remedy: 'Nothing is sent while it is. Restore the file from a copy, or settle its payouts by hand.',
+  });
+}
+
+function lineArgument(line: LogLine): Record<string, unknown> {
+  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '' };
+  return {
+    r: line.runId,
+    l: line.line,
+    s: line.fileSha256,
+    n: line.contentHash ?? '',
+    m:
+      line.counted === undefined
+        ? undefined
+        : { d: line.counted.day, b: line.counted.beneficiaryHash, s: line.counted.sums },
+    h: line.referenceHash,
+    q: line.quoteId,
+    x: line.quoteExpiresAt === null ? '' : String(line.quoteExpiresAt),
+    k: line.attempt,
+    c: line.armingCounter,
+    o: line.owner,
+    t: String(line.armedAt),
+    f: line.credentials,
+  };
+}

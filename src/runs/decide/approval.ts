@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { durationFrom } from '../../duration.ts';
+import { digitsOf, formatAmount, type Money, moneyOfDecimal } from '../../money.ts';
+import type { Run } from '../../payout.ts';
+import { approvalsMore, type HandedIn } from '../hand-in/handed-in.ts';
+
+/** From which total of a run in a currency how many people must approve it. */
+export interface ApprovalTier {
+  readonly from: bigint;
+  readonly approvals: number;
+}
+
+/** Who has to agree before a run is paid; design 4, security.md S19. */
+export interface ApprovalRules {
+  /** The same for the same rules: all processes of a ledger must have it (design 6). */
+  readonly name: string;
+  /** Null: each run needs one approval, whatever its totals. */
+  readonly tiers: ReadonlyMap<string, readonly ApprovalTier[]> | null;
+  /** How long an approval holds. */
+  readonly holdsMs: number;
+}
+
+const APPROVALS_MAX = 5;
+/** How long an approval holds unless the rules say otherwise. */
+export const APPROVAL_HOLDS_MS = 3 * 24 * 60 * 60 * 1000;
+
+const tier = z.strictObject({ from: z.string(), approvals: z.int().min(0).max(APPROVALS_MAX) });
+const currency = z.string().refine((code) => digitsOf(code) !== undefined, 'must be a currency of ISO 4217');
+
+/**
+ * The part `approval` of the file that PAYRUN_CONFIG names: `off`; `on`, one approval for each run; or `tiers`: the highest
+ * tier that a run's total reaches in any of its currencies, one approval for a currency that has no tiers.
+ */
+export const approvalSetting = z
+  .strictObject({
+    mode: z.enum(['off', 'on', 'tiers']),
+    holds: durationFrom('1m', '90d').default(APPROVAL_HOLDS_MS),
+    tiers: z.record(currency, z.array(tier).min(1)).default({}),
+  })
+  .transform(({ mode, holds: holdsMs, tiers }, context): ApprovalRules | null => {
+    if (mode !== 'tiers' && Object.keys(tiers).length > 0) context.addIssue('has tiers, and they are not asked for');
+    if (mode === 'off') return null;
+    const read = mode === 'on' ? null : readTiers(tiers, (message) => context.addIssue(message));
+    return { name: nameOf(read, holdsMs), tiers: read, holdsMs };
+  });
+
+function readTiers(
+  tiers: Readonly<Record<string, readonly z.infer<typeof tier>[]>>,
+  tell: (message: string) => void,
+): ReadonlyMap<string, readonly ApprovalTier[]> {
+  const read = new Map<string, readonly ApprovalTier[]>();
+  for (const [code, list] of Object.entries(tiers)) {
+    const own = list.flatMap(({ from, approvals }) => {
+      const money = moneyOfDecimal(from, code);
+      if (money === undefined) tell(`"${from}" is no amount in ${code}`);
+      return money === undefined ? [] : [{ from: money.minor, approvals }];
+    });
+    read.set(
+      code,
+      own.toSorted((one, other) => (one.from < other.from ? -1 : 1)),
+    );
+  }
+  return read;
+}
+
+function nameOf(tiers: ApprovalRules['tiers'], holdsMs: number): string {
+  const entries = [...(tiers ?? [])].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const texts = entries.map(([code, list]) => `${code} ${list.map((one) => `${one.from}:${one.approvals}`).join(' ')}`);
+  return digestOf([tiers === null ? 'on' : 'tiers', String(holdsMs), ...texts]).slice(0, 16);
+}
+
+/** How many people must approve a run of these totals. */
+export function approvalsNeeded(rules: ApprovalRules | null, totals: readonly Money[]): number {
+  if (rules === null) return 0;
+  if (rules.tiers === null) return 1;
+  return Math.max(0, ...totals.map((total) => tierOf(rules.tiers?.get(total.currency), total)));
+}
+
+/** The same for a run, and one more where nobody is named who put its file into an inbox. */
+export function approvalsNeededFor(rules: ApprovalRules | null, run: Pick<Run, 'fileTotals'> & HandedIn): number {
+  const needed = approvalsNeeded(rules, run.fileTotals);
+  return needed === 0 ? 0 : needed + approvalsMore(run);
+}
+
+function tierOf(tiers: readonly ApprovalTier[] | undefined, { minor }: Money): number {
+  if (tiers === undefined) return 1;
+  return tiers.findLast(({ from }) => minor >= from)?.approvals ?? 0;
+}
+
+/** What an approval is for: another file, row, total, limit or rule of approval makes it void. In hexadecimal. */
+export function approvalDigest(
+  {
+    id,
+    fileSha256,
+    contentHash,
+    rows,
+    fileTotals,
+  }: Pick<Run, 'id' | 'fileSha256' | 'contentHash' | 'rows' | 'fileTotals'>,
+  names: { readonly limits: string | undefined; readonly rules: string | undefined },
+): string {
+  const totals = fileTotals.map((total) => `${total.currency} ${formatAmount(total)}`).toSorted();
+  return digestOf([
+    id,
+    fileSha256,
+    contentHash,
+    String(rows),
+    ...totals,
+    names.limits ?? 'no limits',
+    names.rules ?? 'no rules',
+  ]);
+}
+
+function digestOf(parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('hex');
+}
+
+/** The digest that must be approved before anything of the run is armed; null where nobody has to. */
+export function approvalOf(
+  run: Run,
+  { approval, limits }: { readonly approval: ApprovalRules | null; readonly limits: { readonly name: string } | null },
+): string | null {
+  return approvalsNeeded(approval, run.fileTotals) === 0
+    ? null
+    : approvalDigest(run, { limits: limits?.name, rules: approval?.name });
+}

@@ -1,0 +1,53 @@
+import { rfc3339 } from '../../clock.ts';
+import { DECISIONS, type Decision, type Payout } from '../../payout.ts';
+import { notPaidFrom, whyNotDecided } from './decision.ts';
+
+/** Something that people may decide of a payout, or why not now. */
+export interface Choice {
+  readonly decision: Decision;
+  /** Null: it may be decided, unless a fresh look-up says otherwise. */
+  readonly whyNot: string | null;
+}
+
+/** What people may decide of a payout as it stands; `now` is milliseconds since 1970, and the service's own clock decides. */
+export function choicesOf(payout: Payout, rules: { now: number; quoteGraceMs: number }): Choice[] {
+  return DECISIONS.map((decision) => ({ decision, whyNot: whyNot(payout, decision, rules) }));
+}
+
+function whyNot(payout: Payout, decision: Decision, rules: { now: number; quoteGraceMs: number }): string | null {
+  const why = whyNotDecided(payout, decision);
+  if (why !== undefined || decision !== 'not-paid') return why ?? null;
+  const from = notPaidFrom(payout, rules);
+  return rules.now > from ? null : `it could still be paid: this can be said from ${rfc3339(from)} on`;
+}
+
+/** What speaks for and against a payment of the payout having been made. */
+export interface Indications {
+  readonly paid: readonly string[];
+  readonly notPaid: readonly string[];
+}
+
+/** What the ledger knows that speaks for and against the payout having been paid, in words for people. */
+export function indicationsOf(payout: Payout): Indications {
+  return { paid: signsOfPayment(payout), notPaid: signsAgainst(payout) };
+}
+
+function signsOfPayment({ attempts, quoteId, seen2xx, quoteExpiresAt }: Payout): string[] {
+  const requests = `${attempts} ${attempts === 1 ? 'payment request' : 'payment requests'}`;
+  return [
+    ...(quoteId === null ? [] : [`${requests} may have been sent, and the last quote is not proven dead`]),
+    ...(seen2xx ? ['the service answered a payment request with success'] : []),
+    ...(quoteId !== null && quoteExpiresAt === null ? ['the service names no end of its quote'] : []),
+  ];
+}
+
+function signsAgainst(payout: Payout): string[] {
+  const { attempts, quoteId, notFoundAt, quoteExpiresAt, rejectionConfirmed } = payout;
+  return [
+    ...(attempts === 0 ? ['no payment request was ever sent'] : []),
+    ...(attempts > 0 && quoteId === null ? ['each of its quotes was never sent, or is proven dead'] : []),
+    ...(notFoundAt === null ? [] : [`the service knew no payment for it at ${rfc3339(notFoundAt)}`]),
+    ...(quoteId !== null && quoteExpiresAt !== null ? [`its quote ends at ${rfc3339(quoteExpiresAt)}`] : []),
+    ...(rejectionConfirmed ? ['a look-up after the end of its quote found no payment'] : []),
+  ];
+}

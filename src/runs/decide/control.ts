@@ -1,0 +1,188 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
+import type { Log } from '../../log.ts';
+import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { readRun } from '../hand-in/submit.ts';
+import { cancelReady } from './cancel-ready.ts';
+
+/*
+ * What people do stands on the audit log after it took effect, and again when it is done again: whoever repeats a command
+ * that a crash ended writes the entry that is missing. In between, the run's or the payout's own history tells who did it,
+ * for that is written by the move itself. A command whose entry cannot be written fails; only a halt does not.
+ */
+
+export interface ControlDeps {
+  readonly ledger: Ledger;
+  readonly wake: (runId: string) => Promise<void>;
+}
+
+export interface Control {
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. */
+export async function pauseRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  return await moveRun(deps, runId, { to: 'paused', ...control });
+}
+
+/** Lets a paused run go on. Refused while everything is halted. */
+export async function resumeRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  const run = await moveRun(deps, runId, { to: 'paying', ...control });
+  await deps.wake(runId);
+  return run;
+}
+
+/**
+ * Cancels a run: what was never sent is cancelled; what may have been sent is looked up until it is known, and cancelled
+ * once it is proven that it can never be paid.
+ */
+export async function cancelRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  await moveRun(deps, runId, { to: 'cancelled', ...control });
+  await cancelReady(deps.ledger, runId, control.actor);
+  return await readRun(deps, runId);
+}
+
+async function moveRun(
+  deps: ControlDeps,
+  runId: string,
+  move: Control & { to: 'paused' | 'paying' | 'cancelled' },
+): Promise<Run> {
+  const before = await readRun(deps, runId);
+  if (move.to === 'paying' && before.state !== 'paused' && before.state !== 'paying') {
+    throw refuseMove(runId, before.state, move.to);
+  }
+  const { result, state } = await deps.ledger.runs.move(runId, move);
+  if (result === 'halted') {
+    throw new Refusal('Everything is halted.', {
+      exitCode: EXIT.usage,
+      remedy: 'Two people release the halt first: "payrun release --as NAME", then the same by another NAME.',
+    });
+  }
+  if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
+  await deps.ledger.audit.append({
+    actor: move.actor,
+    action: `run.${WORDS[move.to]}`,
+    target: runId,
+    details: { reason: move.reason },
+  });
+  return await readRun(deps, runId);
+}
+
+const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as const;
+
+function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusal {
+  return new Refusal(`Run ${runId} is ${from}; it cannot be ${WORDS[to]}.`, {
+    exitCode: EXIT.usage,
+    remedy:
+      from === 'recording'
+        ? 'Some of its rows are not recorded: hand the same file in again ("payrun list" shows its SHA-256).'
+        : `See "payrun status ${runId}".`,
+  });
+}
+
+/** Cancels one payout of a run that waits; a held one is dropped by two people (design 4). */
+export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
+  if (!isCancellable(payout)) throw refuseCancel(payout, payout.state);
+  const { result, state } = await deps.ledger.payouts.move({
+    runId: payout.runId,
+    line: payout.line,
+    to: 'cancelled',
+    version: payout.version,
+    actor: control.actor,
+    reason: control.reason,
+  });
+  if (result === 'moved' || result === 'there') {
+    await deps.ledger.audit.append({
+      actor: control.actor,
+      action: 'payout.cancelled',
+      target: payoutId(payout),
+      details: { reason: control.reason },
+    });
+    return;
+  }
+  if (result === 'season') {
+    throw new Refusal('Redis was restarted, and not every host has said what it sent.', {
+      exitCode: EXIT.unavailable,
+      remedy: 'Cancel it once the workers run.',
+    });
+  }
+  throw refuseCancel(payout, state);
+}
+
+/** Whether one person may cancel the payout. */
+export function isCancellable({ state }: Payout): boolean {
+  return state === 'ready';
+}
+
+function refuseCancel({ runId, row }: Payout, state: string): Refusal {
+  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that waits.`, {
+    exitCode: EXIT.usage,
+    remedy:
+      state === 'held'
+        ? `If it was never sent, "payrun drop ${runId} ${row.reference}" gives it up; another person confirms.`
+        : `See "payrun show ${runId} ${row.reference}"; if it has just changed, try again.`,
+  });
+}
+
+/** Stops everything. Gives the fault that kept the halt out of the audit log, if there was one: it never fails for that. */
+export async function haltAll({ ledger }: Pick<ControlDeps, 'ledger'>, { actor, reason }: Control): Promise<unknown> {
+  await ledger.head.halt(actor, reason);
+  const entry = { actor, action: 'ledger.halted', target: 'ledger', details: { reason } };
+  return await ledger.audit.append(entry).then(
+    () => undefined,
+    (fault: unknown) => fault,
+  );
+}
+
+/**
+ * Notes that the service lacks a capability; true when that is news. It stands on the audit log, whose copies outlive a Redis
+ * that goes back in time.
+ */
+export async function disproveCapability(
+  { ledger, log }: Pick<ControlDeps, 'ledger'> & { readonly log: Log },
+  capability: string,
+  evidence: string,
+): Promise<boolean> {
+  if (!(await ledger.head.disprove(capability, evidence))) return false;
+  const entry = {
+    actor: 'payrun',
+    action: 'capability.disproved',
+    target: capability,
+    details: { reason: evidence },
+  };
+  await ledger.audit.append(entry).catch((error: unknown) => {
+    log.error('that a capability is lacking is not on the audit log', { error });
+  });
+  return true;
+}
+
+/** Proposes to release a halt, or confirms what another person proposed. */
+export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
+  const { halt, releaseBy } = await ledger.head.read();
+  const result = await ledger.head.release(actor);
+  if (result === 'proposed' || result === 'released') {
+    await ledger.audit.append({
+      actor,
+      action: result === 'proposed' ? 'ledger.release-proposed' : 'ledger.released',
+      target: 'ledger',
+      details: { halt: halt ?? '', ...(result === 'released' ? { proposedBy: releaseBy ?? '' } : {}) },
+    });
+  }
+  return result;
+}
+
+/** The payouts of a run that carry a reference; undefined when there is none. */
+export async function findPayout(ledger: Ledger, runId: string, reference: string): Promise<Payout | undefined> {
+  for await (const batch of ledger.runs.rows(runId)) {
+    for (const row of batch) if ('row' in row && row.row.reference === reference) return row;
+  }
+  return undefined;
+}
+
+/** Whether nothing of the run is open any more: it is finished, or cancelled with nothing left to learn. */
+export function isOver(run: Run): boolean {
+  if (run.state === 'finished') return true;
+  return run.state === 'cancelled' && OPEN_STATES.every((state) => run.counts[state] === 0);
+}

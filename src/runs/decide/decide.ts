@@ -1,0 +1,183 @@
+import { rfc3339 } from '../../clock.ts';
+import type { PayoutMove } from '../../ledger/payouts.ts';
+import { proposalField } from '../../ledger/record.ts';
+import { LOOK_DAILY_MS } from '../../pay/due.ts';
+import { acceptPayment, paymentFields, placeOf } from '../../pay/facts.ts';
+import { type Decision, type Payout, payoutId } from '../../payout.ts';
+import { isSamePerson } from '../../people/same-person.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { notPaidFrom, whyNotDecided } from './decision.ts';
+import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
+import { whyNotAllowed } from './lift.ts';
+import type { OtherOfReference } from './same-reference.ts';
+
+export interface DecideDeps extends EvidenceDeps {
+  readonly wake: (runId: string) => Promise<void>;
+}
+
+/** What a person wants to be done with a payout. */
+export interface Asked {
+  readonly decision: Decision;
+  /** The payment, for `paid`; empty for the others. */
+  readonly paymentId: string;
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface Decided {
+  /** `proposed`: another person has to confirm it. */
+  readonly result: 'proposed' | 'done';
+  /** What speaks for and against it, in words for people. */
+  readonly evidence: readonly string[];
+}
+
+/**
+ * Lets people settle a payout: the first proposes, another one confirms, with a fresh look-up at both; any move of the
+ * payout in between voids the proposal (design 3, rule 9). Throws a Refusal when it cannot be decided, or the service
+ * says otherwise: a payment that is found is written down at once, for a fact beats a doubt.
+ */
+export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {
+  const why = whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(deps.ledger, payout, asked));
+  if (why !== undefined) throw refuse(payout, why);
+  const findings = await lookUpForPeople(deps, payout, asked);
+  requireNoContradiction(payout, asked, findings);
+  const proposal = payout.proposal;
+  const isConfirmed =
+    proposal !== null &&
+    proposal.decision === asked.decision &&
+    proposal.paymentId === asked.paymentId &&
+    proposal.seen === (findings.other?.seen ?? '');
+  if (!isConfirmed) {
+    await propose(deps, payout, { ...asked, seen: findings.other?.seen ?? '' });
+    return { result: 'proposed', evidence: findings.words };
+  }
+  if (isSamePerson(proposal.by, asked.by)) throw refuseSamePerson(payout, proposal.by);
+  await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, other: findings.other });
+  return { result: 'done', evidence: findings.words };
+}
+
+function requireNoContradiction(payout: Payout, { decision }: Asked, findings: Findings): void {
+  if (findings.contradiction !== undefined) throw refuse(payout, findings.contradiction);
+  if (decision !== 'not-paid') return;
+  const from = notPaidFrom(payout, findings);
+  if (findings.date <= from) {
+    throw refuse(payout, `it could still be paid: this can be said from ${rfc3339(from)} on, by the service's clock`);
+  }
+}
+
+async function propose(deps: DecideDeps, payout: Payout, asked: Asked & { seen: string }): Promise<void> {
+  const { decision, paymentId, by, reason, seen } = asked;
+  const { now } = await deps.ledger.payouts.read(placeOf(payout));
+  await moveOrRefuse(deps, payout, {
+    actor: by,
+    reason,
+    dueMs: 'as-it-is',
+    fields: proposalField({ decision, by, at: now, paymentId, reason, seen }),
+  });
+  await writeAudit(deps, payout, { ...asked, action: `payout.${decision}-proposed` });
+}
+
+interface Agreed extends Asked {
+  readonly proposedBy: string;
+  readonly found: PaymentFound | undefined;
+  readonly other: OtherOfReference | undefined;
+}
+
+async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
+  const { decision, by, proposedBy, reason, other } = agreed;
+  const people = { actor: `${proposedBy} and ${by}`, reason };
+  switch (decision) {
+    case 'allow':
+      await moveOrRefuse(deps, payout, {
+        ...people,
+        to: 'ready',
+        dueMs: 0,
+        ...(other === undefined ? {} : { sawHolder: other.holder }),
+        without: ['rc', 'rs', 'qf', ...(payout.reasonCode === 'E_COST_DRIFT' ? ['cx'] : [])],
+        fields: payout.reasonCode === 'E_LIMIT' ? { al: '1' } : {},
+      });
+      await deps.wake(payout.runId);
+      break;
+    case 'drop':
+      await moveOrRefuse(deps, payout, { ...people, to: 'cancelled' });
+      break;
+    case 'not-paid':
+      // It is looked up once more a day later, in case both of them were wrong.
+      await moveOrRefuse(deps, payout, {
+        ...people,
+        ...notPaidMove(payout),
+        fields: { rc: 'E_NOT_PAID', rs: reason, ok: '1' },
+      });
+      break;
+    case 'paid':
+      await settlePaid(deps, payout, agreed);
+  }
+  await writeAudit(deps, payout, { ...agreed, action: `payout.${decision}-confirmed` });
+}
+
+const WHY_NOT_YET = 'Redis was restarted, and not every host has said what it sent; try again once the workers run';
+
+/** A rejection that nothing could confirm is confirmed by people, and one that was never sent is given up. */
+function notPaidMove({ state, quoteId }: Payout): Pick<PayoutMove, 'to' | 'dueMs'> {
+  if (state === 'rejected') return { dueMs: LOOK_DAILY_MS };
+  return quoteId === null ? { to: 'cancelled' } : { to: 'rejected', dueMs: LOOK_DAILY_MS };
+}
+
+/** What the service forgot, or shows otherwise than we asked for, is over by the word of two people; else it is followed. */
+async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
+  const { found, paymentId, proposedBy, by, reason } = agreed;
+  const { quoteId } = payout;
+  const people = { actor: `${proposedBy} and ${by}`, reason };
+  if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
+    throw refuse(payout, 'the payment was not found');
+  if (found === undefined || found.isAsShown === true) {
+    const fields = found === undefined ? {} : paymentFields(found.payment, payout);
+    await moveOrRefuse(deps, payout, { ...people, to: 'completed', fields });
+    return;
+  }
+  const accepted = await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
+    quoteId,
+    payment: found.payment,
+    exchange: found.exchange,
+    isOurs: found.payment.internalId === payout.row.reference,
+  });
+  if (accepted === 'changed') throw refuse(payout, 'it has just changed');
+}
+
+/** Moves the very payout that the people saw, or says that it changed meanwhile. */
+async function moveOrRefuse(
+  deps: DecideDeps,
+  payout: Payout,
+  move: Omit<PayoutMove, 'runId' | 'line' | 'version'>,
+): Promise<void> {
+  const { result, state } = await deps.ledger.payouts.move({ ...placeOf(payout), version: payout.version, ...move });
+  if (result === 'moved') return;
+  if (result === 'season') throw refuse(payout, WHY_NOT_YET);
+  if (result === 'forbidden' && move.to === 'ready') throw refuse(payout, 'its run was cancelled');
+  throw refuse(payout, `it has just changed (it is ${state} now)`);
+}
+
+async function writeAudit(deps: DecideDeps, payout: Payout, act: Asked & { action: string }): Promise<void> {
+  const { action, by, reason, paymentId } = act;
+  const details = {
+    reason,
+    before: payout.state,
+    ...(paymentId === '' ? {} : { payment: paymentId }),
+    ...(payout.quoteId === null ? {} : { quote: payout.quoteId }),
+  };
+  await deps.ledger.audit.append({ actor: by, action, target: payoutId(payout), details });
+}
+
+function refuse(payout: Payout, why: string): Refusal {
+  return new Refusal(`The payout of ${payout.row.reference} cannot be settled that way: ${why}.`, {
+    exitCode: EXIT.usage,
+    remedy: `See "payrun show ${payout.runId} ${payout.row.reference}" for all that is known of it.`,
+  });
+}
+
+function refuseSamePerson(payout: Payout, name: string): Refusal {
+  return new Refusal(`${name} has proposed this for the payout of ${payout.row.reference}.`, {
+    exitCode: EXIT.usage,
+    remedy: 'Another person has to look and to run the same command with their own name.',
+  });
+}

@@ -1,0 +1,47 @@
+import type { Decision, Payout, PayoutState } from '../../payout.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The year 9999: of a payout of which nothing is known it is never said. */
+const FAR_MS = 253_370_764_800_000;
+
+/** States in which a person may say that the payment of a payout that was sent exists: all from which a fact moves it. */
+const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held', 'rejected'];
+
+/** A dropped row may be handed in again: its reference is free. */
+const MAY_BE_PAID_ELSEWHERE =
+  'the lost host may have sent it, and a row that is dropped may be paid again. Leave it held where the service has its payment; where it has none, settle it as not paid a day later';
+
+/** Why people may not decide this of the payout as it stands; undefined when they may (design 3 rule 9, design 4). */
+export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
+  if (decision === 'paid') return whyNotPaid(payout);
+  if (decision === 'not-paid' && isUnconfirmed(payout)) return undefined;
+  if (payout.state !== 'held') return `it is ${payout.state}, not held`;
+  const wasSent = payout.quoteId !== null;
+  const isInDoubt = payout.reasonCode === 'E_DIR_LOST';
+  if (decision === 'not-paid') return wasSent || isInDoubt ? undefined : 'it was never sent: "payrun drop" gives it up';
+  if (decision === 'drop' && isInDoubt) return MAY_BE_PAID_ELSEWHERE;
+  return wasSent ? 'a payment request for it may have been sent: "payrun resolve" settles it' : undefined;
+}
+
+function whyNotPaid({ quoteId, state }: Payout): string | undefined {
+  if (quoteId === null) return 'it was never sent';
+  return MAY_BE_PAID.includes(state) ? undefined : `it is ${state}`;
+}
+
+/** Refused by the service for good, and no look-up could say that it was not paid all the same. */
+function isUnconfirmed({ state, quoteId, rejectionConfirmed }: Payout): boolean {
+  return state === 'rejected' && quoteId !== null && !rejectionConfirmed;
+}
+
+/**
+ * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
+ * 24 hours after it was armed where the quote has no end (design 3, rule 9). Of a quote that a breach brought to light
+ * neither is known: it was armed before the payout was held. Nor is the last quote of one
+ * that a lost host may have sent.
+ */
+export function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
+  const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
+  if (payout.reasonCode === 'E_DIR_LOST') return Math.max(payout.armedAt ?? 0, heldAt) + DAY_MS;
+  if (payout.quoteExpiresAt !== null) return payout.quoteExpiresAt + rules.quoteGraceMs;
+  return (payout.armedAt ?? heldAt) + DAY_MS;
+}

@@ -1,0 +1,191 @@
+import { rfc3339 } from '../../clock.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { NO_CANARY } from '../../pay/canary.ts';
+import type { PayDeps } from '../../pay/deps.ts';
+import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
+import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up-answer.ts';
+import { type Decision, type Payout, payoutId } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import type { PaymentReply } from '../../service/replies.ts';
+import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
+import { NO_OTHER, type OtherOfReference, otherOfReference } from './same-reference.ts';
+
+export interface EvidenceDeps {
+  readonly ledger: Ledger;
+  /** Opens what a look-up needs; called only when there is something to look up. */
+  readonly openPay: () => Promise<PayDeps>;
+}
+
+/** A payment that people name, as the service shows it. */
+export interface PaymentFound {
+  readonly payment: PaymentReply;
+  readonly exchange: string;
+  readonly pay: PayDeps;
+  /** It is not what we asked for, which is known, and people settle it so. */
+  readonly isAsShown?: boolean;
+}
+
+/** What fresh look-ups say of a payout. */
+export interface Findings {
+  /** Why it must not be decided as asked. */
+  readonly contradiction?: string;
+  readonly payment?: PaymentFound;
+  /** The service's clock at the last look-up, or Redis's where it shows none; milliseconds since 1970. */
+  readonly date: number;
+  readonly quoteGraceMs: number;
+  /** The payout that has the same reference, when they want to allow this one. */
+  readonly other?: OtherOfReference;
+  readonly words: readonly string[];
+}
+
+/**
+ * Asks the service about a payout that people want to settle: the payment that they name, else each quote of it that may
+ * have been sent, those that were proven dead included. What is found is written down at once. Throws a Refusal (exit 69)
+ * when the service says nothing.
+ */
+export async function lookUpForPeople(
+  deps: EvidenceDeps,
+  payout: Payout,
+  asked: { decision: Decision; paymentId: string },
+): Promise<Findings> {
+  if (asked.decision === 'paid') return await lookUpNamed(deps, payout, asked.paymentId);
+  const dead = await deps.ledger.runs.deadQuotes(payout.runId);
+  const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
+  if (payout.quoteId !== null) quotes.push(payout.quoteId);
+  const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
+  const findings =
+    quotes.length > 0
+      ? await lookUpQuotes(await deps.openPay(), payout, quotes)
+      : {
+          date: (await deps.ledger.payouts.read(payout)).now,
+          quoteGraceMs: 0,
+          words: payout.reasonCode === 'E_DIR_LOST' ? [] : ['it was never sent'],
+        };
+  const words = [...findings.words, ...(payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : []), ...other.words];
+  return { ...findings, words, other };
+}
+
+const SENT_ELSEWHERE =
+  'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
+
+async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
+  const words: string[] = [];
+  const { now } = await pay.payouts.read(payout);
+  let date = now;
+  for (const quoteId of quotes) {
+    const paymentId = quoteId === payout.quoteId ? (payout.paymentId ?? quoteId) : quoteId;
+    const answer = await readPayment(pay, paymentId);
+    const exchange = exchangeOf(answer);
+    const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
+    const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+    switch (reading.kind) {
+      case 'found':
+        return {
+          ...facts,
+          contradiction: await writeDown(pay, payout, { quoteId, payment: reading.payment, exchange }),
+        };
+      case 'breach':
+        // What is known already halts nothing again.
+        if (payout.reasonCode !== 'E_BREACH')
+          await holdBreach(pay, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
+        return { ...facts, contradiction: `the service has a payment for it that shows ${reading.evidence}` };
+      case 'nothing':
+        throw refuseSilence(payout, reading.reason);
+      case 'not-found':
+        if (!(await pay.canary.sings())) throw refuseSilence(payout, NO_CANARY);
+        // Whichever clock is behind decides: a wrong one may only make people wait.
+        date = Math.min(date, reading.date ?? date);
+        words.push(foundNothing(pay, payout, { quoteId, date: reading.date }));
+    }
+  }
+  return { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+}
+
+/** A payment that was found is written down at once, unless a breach is known: that one people settle. */
+async function writeDown(
+  pay: PayDeps,
+  payout: Payout,
+  found: { quoteId: string; payment: PaymentReply; exchange: string },
+): Promise<string> {
+  const { quoteId, payment, exchange } = found;
+  if (payout.reasonCode === 'E_BREACH') return `the service has the payment ${payment.paymentId} for it: it was paid`;
+  if (quoteId === payout.quoteId) await acceptPayment(pay, payout, found);
+  else await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
+  return 'the service has its payment, and that is written down now';
+}
+
+function foundNothing(pay: PayDeps, payout: Payout, at: { quoteId: string; date: number | null }): string {
+  const when = at.date === null ? 'without a date' : `at ${rfc3339(at.date)}`;
+  const other =
+    payout.credentials === null || payout.credentials === pay.service.fingerprint
+      ? ''
+      : ', asked under other credentials than it was sent with, which may not be allowed to see it';
+  return `the service knows no payment for the quote ${at.quoteId} (${when}${other})`;
+}
+
+async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string): Promise<Findings> {
+  const holder = await deps.ledger.payouts.holderOf(paymentId);
+  const facts = { date: 0, quoteGraceMs: 0, words: [] };
+  if (holder !== undefined && holder !== payoutId(payout)) {
+    return { ...facts, contradiction: `the payment ${paymentId} belongs to payout ${holder}` };
+  }
+  const pay = await deps.openPay();
+  const answer = await readPayment(pay, paymentId);
+  const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
+  switch (reading.kind) {
+    case 'found': {
+      const { paymentState, internalId } = reading.payment;
+      const reference = internalId === null ? 'shows no reference' : `has its reference ${internalId}`;
+      return {
+        ...facts,
+        words: [`the payment ${paymentId} is ${paymentState ?? 'without a state'} and ${reference}`],
+        payment: { payment: reading.payment, exchange: exchangeOf(answer), pay },
+      };
+    }
+    case 'breach':
+      return { ...facts, ...asShown(payout, { reading, found: { exchange: exchangeOf(answer), pay } }) };
+    case 'not-found':
+      if (isForgotten(payout, paymentId)) return { ...facts, words: [payout.reason ?? ''] };
+      return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
+    case 'nothing':
+      if (reading.reason === 'HTTP_400')
+        return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
+      throw refuseSilence(payout, reading.reason);
+  }
+}
+
+/** A payment that is not what we asked for: people may settle it as it is shown, once that is known. */
+function asShown(
+  payout: Payout,
+  {
+    reading: { payment, evidence },
+    found,
+  }: { reading: Extract<LookUpReading, { kind: 'breach' }>; found: Omit<PaymentFound, 'payment' | 'isAsShown'> },
+): Partial<Findings> {
+  const shows = `the payment ${payment.paymentId} shows ${evidence}`;
+  if (payout.reasonCode !== 'E_BREACH') return { contradiction: shows };
+  return { words: [`${shows}: it is settled as it is shown`], payment: { ...found, payment, isAsShown: true } };
+}
+
+/** Whether it is the payment that the service said it made, and does not know any more. */
+export function isForgotten(payout: Payout, paymentId: string): boolean {
+  return payout.reasonCode === 'E_PAYMENT_GONE' && paymentId === (payout.paymentId ?? payout.quoteId);
+}
+
+async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['service']['readPayment']> {
+  try {
+    return await pay.service.readPayment(id);
+  } catch (error) {
+    if (error instanceof TokenRefused || error instanceof TokenUnavailable) {
+      return { kind: 'not-sent', reason: error.message, certificate: false };
+    }
+    throw error;
+  }
+}
+
+function refuseSilence(payout: Payout, reason: string): Refusal {
+  return new Refusal(`The service could not be asked about the payout of ${payout.row.reference}: ${reason}.`, {
+    exitCode: EXIT.unavailable,
+    remedy: 'Nothing was decided. Try again when the service answers.',
+  });
+}

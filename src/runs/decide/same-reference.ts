@@ -1,0 +1,69 @@
+import { rfc3339 } from '../../clock.ts';
+import { hashReference } from '../../intake/row/reference-hash.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { placeOfId } from '../../ledger/payouts.ts';
+import { type Payout, type PayoutState, payoutId, type Run } from '../../payout.ts';
+
+/** What became of the payout that has the reference of another one, and what allowing that other one does to it. */
+const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
+  held: 'is held: if it is allowed later, it takes the reference back',
+  armed: 'may be paid at this moment: both are paid then',
+  quoted: 'may be paid at this moment: both are paid then',
+  unknown: 'may have been paid: both are paid then',
+  accepted: 'was accepted by the service: both are paid then',
+  completed: 'was paid: both are paid then',
+  failed: 'failed',
+  returned: 'was returned',
+  rejected: 'was rejected',
+  cancelled: 'was cancelled',
+};
+
+export interface OtherOfReference {
+  readonly words: readonly string[];
+  /** Which payout it is and how it stands, `''` and `''` where there is none. */
+  readonly holder: { readonly id: string; readonly state: string };
+  /** The same after another move of it is another text: what people said of the former does not hold. */
+  readonly seen: string;
+}
+
+export const NO_OTHER: OtherOfReference = { words: [], holder: { id: '', state: '' }, seen: '' };
+
+/**
+ * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
+ * at its turn, for a payout is paid only while its reference is its own (design 3, rule 2).
+ */
+export async function otherOfReference(
+  ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
+  payout: Payout,
+): Promise<OtherOfReference> {
+  const [holder] = await ledger.references.holders([hashReference(payout.row.reference)]);
+  if (holder === undefined || holder === null || holder === payoutId(payout)) return NO_OTHER;
+  const place = placeOfId(holder);
+  const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
+  const state = other?.state ?? '';
+  return {
+    words: [`payout ${holder} has the same reference and ${standsOf(other, run)}`],
+    holder: { id: holder, state },
+    seen: `${holder} ${state} ${other?.history.length ?? 0}`,
+  };
+}
+
+function standsOf(holder: Payout | undefined, run: Run | undefined): string {
+  // Known from an intent log alone, or its rows were removed after it was paid.
+  if (holder === undefined || run === undefined) return STANDS.unknown;
+  if (holder.state === 'ready') return waitsIn(run);
+  const mayBePaid = holder.reasonCode === 'E_DIR_LOST' || (holder.quoteId !== null && !holder.rejectionConfirmed);
+  if (mayBePaid && (holder.state === 'held' || holder.state === 'rejected')) return STANDS.unknown;
+  return STANDS[holder.state];
+}
+
+function waitsIn(run: Run): string {
+  return `${whenPaid(run)} in run ${run.id} (${run.fileName}): once this one is allowed, that one is held instead`;
+}
+
+function whenPaid({ state, startAt }: Run): string {
+  if (state === 'paying') return 'is about to be paid';
+  if (state === 'awaiting-approval') return 'waits for approval';
+  if (startAt === 'schedule') return 'waits for the next schedule that starts runs';
+  return startAt === null ? 'waits' : `waits until ${rfc3339(startAt)}`;
+}

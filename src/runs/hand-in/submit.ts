@@ -1,0 +1,382 @@
+import type { Clock, Random } from '../../clock.ts';
+import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
+import type { IntakeLimits } from '../../intake/limits.ts';
+import { readPayoutFile } from '../../intake/read-file.ts';
+import { hashLikeness } from '../../intake/row/duplicate-key.ts';
+import { hashReference } from '../../intake/row/reference-hash.ts';
+import { hashRow } from '../../intake/row/row-hash.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { costLimitField, refusedFields, rowFields } from '../../ledger/record.ts';
+import type { RowRecord } from '../../ledger/runs/runs.ts';
+import type { Notifier } from '../../notify/notifier.ts';
+import type { Cost } from '../../pay/cost.ts';
+import type { At } from '../../pay/crash-point.ts';
+import {
+  type CostLimit,
+  PAYOUT_STATES,
+  type PayoutRow,
+  type RefusedRow,
+  type Run,
+  type RunStart,
+} from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { type ApprovalRules, approvalsNeeded } from '../decide/approval.ts';
+import { cancelReady } from '../decide/cancel-ready.ts';
+import type { IdentityBook } from '../identities.ts';
+import { newRunId } from './run-id.ts';
+import { standsOnSameLines } from './same-rows.ts';
+import { type StartRules, waitingFor } from './start.ts';
+
+/** Who records rows says so at least that often; nobody does any more after it. */
+const RECORDING_QUIET_MS = 60_000;
+const CLAIM_TRIES_MAX = 5;
+const BATCHES_IN_FLIGHT_MAX = 4;
+const QUOTES_AT_A_TIME = 16;
+
+export interface SubmitDeps {
+  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'references'>;
+  readonly ensureSeason: () => Promise<readonly string[]>;
+  readonly config: {
+    readonly rememberMs: number;
+    readonly duplicatesWithinMs?: number | undefined;
+    readonly approval?: ApprovalRules | null;
+    readonly files?: IntakeLimits;
+  } & StartRules;
+  /** The identities that the service lists; none where nobody can say. */
+  readonly identities?: IdentityBook | undefined;
+  /** Told of a file that is refused, whichever door it came by. */
+  readonly notifier?: Pick<Notifier, 'tellRefused'> | undefined;
+  /** What a row costs now; needed only for a submission that limits the drift of costs. */
+  readonly previewCost?: ((row: PayoutRow) => Promise<Cost | null>) | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly at: At;
+  /** Tells the workers that the run wants work. */
+  readonly wake: (runId: string) => Promise<void>;
+}
+
+export interface Submission {
+  readonly path: string;
+  /** Who hands the file in. */
+  readonly actor: string;
+  /** Who put the file into an inbox, '' where nobody is named; left out for a file that came another way. */
+  readonly dropper?: string | undefined;
+  /** Let the valid rows go although others are refused. */
+  readonly skipInvalid: boolean;
+  /** How the file looks and what it should hold, where that was said. */
+  readonly intake?: IntakeOptions | undefined;
+  /** When the run is to start; at once unless given. */
+  readonly startAt?: RunStart | undefined;
+  /** Hold a payout whose quote costs so many basis points more than one at its recording. */
+  readonly maxCostDriftBp?: bigint | undefined;
+  /** Pay the rows of a run anew that is over and of which nothing was paid. */
+  readonly again?: boolean | undefined;
+  /** Names this one handing in: done again under the same name, it finds its own run, and that is no duplicate. */
+  readonly key?: string | undefined;
+}
+
+export type Submitted =
+  | { readonly kind: 'refused'; readonly checked: CheckedFile }
+  /** `isNew` is false when the content was handed in before, by another submission: the run is the one that it made then. */
+  | { readonly kind: 'submitted'; readonly run: Run; readonly isNew: boolean; readonly checked: CheckedFile };
+
+/**
+ * Makes a run of a payout file: checks it, claims its content, records its rows, releases it to be paid. The same content
+ * again, also at the same time or after a crash, comes to the same run and carries it on (design 4 and 6). Who handed it
+ * in is on the audit log before anything of it can be paid.
+ */
+export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
+  const checked = await checkSubmission(deps, submission);
+  if (isRefused(checked, submission)) {
+    await deps.notifier?.tellRefused(checked, deps.clock.now());
+    return { kind: 'refused', checked };
+  }
+  const { id, isNew } = await claimOrTakeOver(deps, checked, submission);
+  const { actor, dropper } = submission;
+  if (isNew && dropper !== undefined) await deps.ledger.runs.note(id, { dropper });
+  await deps.ledger.audit.append({
+    actor,
+    action: isNew ? 'run.submitted' : 'run.attached',
+    target: id,
+    details: {
+      fileSha256: checked.sha256,
+      contentHash: checked.contentHash,
+      rows: String(checked.rows),
+      ...(dropper === undefined || dropper === '' ? {} : { droppedBy: dropper }),
+    },
+  });
+  if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
+    await requireSeason(deps);
+    await recordRun(deps, id, { submission, checked });
+  }
+  await releaseRun(deps, id, submission);
+  return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
+}
+
+/**
+ * What intake finds out about the file, and what the service's list of identities says of its rows. Records nothing. Throws
+ * a Refusal (exit 3) when the file cannot be read.
+ */
+export async function checkSubmission(
+  { identities, config }: Pick<SubmitDeps, 'identities' | 'config'>,
+  submission: Pick<Submission, 'path' | 'intake' | 'skipInvalid'>,
+): Promise<CheckedFile> {
+  const checked = await checkPayoutFile(submission.path, {
+    ...(config.files === undefined ? {} : { limits: config.files }),
+    ...submission.intake,
+  });
+  if (identities === undefined || isRefused(checked, submission)) return checked;
+  const { problems, problemsTotal, refused, warnings } = await identities.check(submission.path, checked);
+  return {
+    ...checked,
+    valid: checked.valid - refused,
+    problems: [...checked.problems, ...problems].slice(0, checked.reading.limits.problemsMax),
+    problemsTotal: checked.problemsTotal + problemsTotal,
+    warnings: [...checked.warnings, ...warnings].slice(0, checked.reading.limits.problemsMax),
+    // A copy marks what intake finds; one without what the service says would look sound.
+    isMarkable: checked.isMarkable && refused === 0,
+  };
+}
+
+/** Whether nothing of the file is to be paid. */
+export function isRefused(
+  checked: Pick<CheckedFile, 'fileRefused' | 'valid' | 'rows'>,
+  { skipInvalid }: Pick<Submission, 'skipInvalid'>,
+): boolean {
+  if (checked.fileRefused || checked.valid === 0) return true;
+  return checked.valid < checked.rows && !skipInvalid;
+}
+
+/**
+ * Claims the content. Where another file of the same rows was never recorded to its end, and nobody records it now, that run
+ * is cancelled and its rows are taken over: the very bytes that began it may be gone.
+ */
+async function claimOrTakeOver(
+  deps: SubmitDeps,
+  checked: CheckedFile,
+  submission: Submission,
+): Promise<{ id: string; isNew: boolean }> {
+  const claimed = await claimRun(deps, checked, submission);
+  if (claimed.isNew) return claimed;
+  const run = await readRun(deps, claimed.id);
+  if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
+  if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
+  // What was sent may be held too, where a lost host has it.
+  if (run.isInDoubt) return claimed;
+  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
+  await requireSeason(deps);
+  if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
+  const { actor } = submission;
+  const reason = `its rows were handed in again, in ${checked.name}`;
+  await deps.ledger.runs.move(run.id, { to: 'cancelled', actor, reason });
+  await cancelReady(deps.ledger, run.id, actor);
+  return await claimRun(deps, checked, { ...submission, again: true });
+}
+
+/** States of what may have been sent, as far as a run can have it that was never recorded to its end. */
+const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !== 'cancelled');
+
+async function claimRun(
+  deps: SubmitDeps,
+  checked: CheckedFile,
+  { actor, key, again }: Submission,
+): Promise<{ id: string; isNew: boolean }> {
+  for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
+    const { id, result } = await deps.ledger.runs.claim({
+      id: newRunId(deps),
+      fileName: checked.name,
+      fileSha256: checked.sha256,
+      contentHash: checked.contentHash,
+      rows: checked.rows,
+      fileTotals: checked.totals,
+      createdBy: actor,
+      submissionKey: key,
+      again,
+    });
+    // What a Redis that went back in time lost is restored first; else its files would look new.
+    if (result === 'season') await requireSeason(deps);
+    else if (result === 'new') return { id, isNew: true };
+    else if (result === 'known')
+      return { id, isNew: key !== undefined && (await readRun(deps, id)).submissionKey === key };
+  }
+  throw new Error('no free run id was found');
+}
+
+/** Throws a Refusal (exit 69) while data directories have yet to compare their intent logs with this Redis. */
+export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Promise<void> {
+  const missing = await deps.ensureSeason();
+  if (missing.length === 0) return;
+  throw new Refusal(
+    `Nothing may be sent yet. Data directories have to say what they sent, or to take note of this one: ${missing.join(', ')}.`,
+    {
+      exitCode: EXIT.unavailable,
+      remedy:
+        'Start payrun once with each of these data directories, or let two people give up one that does not come back: "payrun write-off".',
+    },
+  );
+}
+
+/**
+ * Whether rows of the run are still to be recorded. A recording that was interrupted is carried on with the very file that
+ * began it: in another file of the same content the rows may stand on other lines. One that Redis forgot may have lost its
+ * file too: then another one stands for it that has its rows on the same lines.
+ */
+async function isUnrecorded(
+  deps: SubmitDeps,
+  runId: string,
+  file: { path: string; checked: CheckedFile },
+): Promise<boolean> {
+  const { checked } = file;
+  const run = await readRun(deps, runId);
+  if (run.purgedAt !== null || (run.state !== 'recording' && run.state !== 'cancelled')) return false;
+  if (await isRecorded(deps, run)) return false;
+  if (run.fileSha256 === checked.sha256) return true;
+  if (run.isInDoubt && (await standsOnSameLines(deps.ledger, run, file))) {
+    await deps.ledger.runs.note(run.id, { fileSha256: checked.sha256, fileName: checked.name });
+    return true;
+  }
+  throw refuseInterrupted(run);
+}
+
+async function isRecorded(deps: SubmitDeps, run: Run): Promise<boolean> {
+  const { lastLine } = await deps.ledger.slices.position(run.id);
+  const recorded = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
+  return lastLine > 0 && recorded === run.rows;
+}
+
+async function recordRun(
+  deps: SubmitDeps,
+  runId: string,
+  file: { submission: Submission; checked: CheckedFile },
+): Promise<void> {
+  const { runs } = deps.ledger;
+  const inFlight: Promise<void>[] = [];
+  const currencies = new Set<string>();
+  let lastLine = 1;
+  try {
+    for await (const batch of readPayoutFile(file.submission.path, file.checked)) {
+      lastLine = batch.at(-1)?.line ?? lastLine;
+      for (const row of batch.filter((one) => 'reference' in one)) {
+        currencies.add(row.sourceCurrency).add(row.destinationCurrency);
+      }
+      if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
+      const recording = recordBatch(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp });
+      // It is awaited later, and may fail while the next batch is read.
+      recording.catch(() => {});
+      inFlight.push(recording);
+      deps.at('C16');
+    }
+    await Promise.all(inFlight);
+  } finally {
+    // A batch that fails beside the first one has nobody else to listen.
+    await Promise.allSettled(inFlight);
+  }
+  await runs.note(runId, {
+    lastLine: String(lastLine),
+    currencies: [...currencies].toSorted().join(' '),
+    columns: file.checked.columns.join(' '),
+  });
+}
+
+/** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */
+async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: Submission): Promise<void> {
+  const run = await readRun(deps, runId);
+  const waiting = run.state === 'recording' ? waitingFor(deps, run, startAt) : undefined;
+  if (waiting !== undefined) {
+    await deps.ledger.runs.note(runId, { startAt: String(waiting.at), startReason: waiting.reason });
+  }
+  const to = approvalsNeeded(deps.config.approval ?? null, run.fileTotals) > 0 ? 'awaiting-approval' : 'paying';
+  const move = { from: 'recording', to, actor, reason: 'submitted' } as const;
+  const { result } = await deps.ledger.runs.move(runId, move);
+  if (result === 'season' || result === 'incomplete') throw refuseRestarted();
+  await deps.wake(runId);
+}
+
+interface Batch {
+  readonly batch: readonly (PayoutRow | RefusedRow)[];
+  readonly maxCostDriftBp: bigint | undefined;
+}
+
+async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
+  const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
+  const limits = await costLimits(deps, judged, maxCostDriftBp);
+  const records = judged.map((row, index) => {
+    const record = recordOf(row, { ...deps.config, costLimit: limits.get(row.line) });
+    const sound = batch[index];
+    if (record.state === 'ready' || sound === undefined || !('reference' in sound)) return record;
+    return { ...record, sound: recordOf(sound, { costLimit: undefined }) };
+  });
+  const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
+  // `closed`: another process recorded the same file to its end.
+  if (result === 'season') throw refuseRestarted();
+}
+
+/** The cost limit of each line; a few rows are quoted at a time. */
+async function costLimits(
+  { previewCost }: SubmitDeps,
+  rows: Batch['batch'],
+  driftBp: bigint | undefined,
+): Promise<ReadonlyMap<number, CostLimit>> {
+  const limits = new Map<number, CostLimit>();
+  if (driftBp === undefined) return limits;
+  const left = rows.filter((row) => 'reference' in row);
+  const quoteNext = async (): Promise<void> => {
+    for (let row = left.shift(); row !== undefined; row = left.shift()) {
+      const cost = await previewCost?.(row);
+      limits.set(row.line, { ...(cost ?? { debited: 0n, arrives: 1n }), driftBp });
+    }
+  };
+  await Promise.all(Array.from({ length: QUOTES_AT_A_TIME }, quoteNext));
+  return limits;
+}
+
+function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
+  return new Refusal(`The recording of the same rows from ${fileName} was interrupted (run ${id}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Submit that very file again (SHA-256 ${fileSha256}): it is carried on.`,
+  });
+}
+
+function refuseBusy({ id, fileName }: Run): Refusal {
+  return new Refusal(`The same rows are being recorded at this moment from ${fileName} (run ${id}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Wait for that run. If it does not go on, submit this file again after ${RECORDING_QUIET_MS / 1000} s.`,
+  });
+}
+
+function refuseRestarted(): Refusal {
+  return new Refusal('Redis was restarted while the file was being recorded.', {
+    exitCode: EXIT.unavailable,
+    remedy: 'Submit the same file again: it is carried on.',
+  });
+}
+
+interface RecordRules {
+  readonly duplicatesWithinMs?: number | undefined;
+  readonly costLimit: CostLimit | undefined;
+}
+
+function recordOf(row: PayoutRow | RefusedRow, { duplicatesWithinMs, costLimit }: RecordRules): RowRecord {
+  if ('reference' in row) {
+    return {
+      line: row.line,
+      state: 'ready',
+      fields: { ...rowFields(row, hashRow(row)), ...(costLimit === undefined ? {} : costLimitField(costLimit)) },
+      amount: row.amount,
+      referenceHash: hashReference(row.reference),
+      likeness:
+        duplicatesWithinMs === undefined ? undefined : { hash: hashLikeness(row), withinMs: duplicatesWithinMs },
+    };
+  }
+  return { line: row.line, state: 'refused', fields: refusedFields(row), amount: row.amount, referenceHash: null };
+}
+
+/** The run, or a Refusal (exit 2) when there is none with that id. */
+export async function readRun(deps: { ledger: Pick<Ledger, 'runs'> }, runId: string): Promise<Run> {
+  const run = await deps.ledger.runs.read(runId);
+  if (run !== undefined) return run;
+  throw new Refusal(`There is no run ${runId}.`, {
+    exitCode: EXIT.usage,
+    remedy: 'See "payrun list" for the runs that there are.',
+  });
+}

@@ -1,0 +1,110 @@
+import { type MissedDecisions, missedDecisions, type Stopping } from '../../audit/missed.ts';
+import type { Clock } from '../../clock.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { placeOfId } from '../../ledger/payouts.ts';
+import type { Log } from '../../log.ts';
+import { revokeKey } from '../../people/keys.ts';
+import { disableUser } from '../../people/users.ts';
+import { Refusal } from '../../refusal.ts';
+import { blockBeneficiary } from '../block.ts';
+import { type Control, cancelRun, haltAll, pauseRun } from '../decide/control.ts';
+
+const ACTOR = 'payrun';
+
+interface MissedDeps {
+  readonly ledger: Ledger;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+}
+
+/**
+ * Compares this directory's copies of the audit log with Redis, before a season may open. A Redis that forgot what people
+ * decided is halted with what is missing, and every run that goes on is paused. What only stops is done again at once, and
+ * files that were handed in are known again: nobody can tell whether anything of them was sent before their rows are there
+ * (design 3, rule 4). What was said once is not said again.
+ */
+export async function redoMissedDecisions(deps: MissedDeps): Promise<void> {
+  const { audit } = deps.ledger;
+  const missing = await audit.missing();
+  const missed = missedDecisions(missing);
+  if (missed !== undefined) await stopAndRedo(deps, missed);
+  await audit.noteMissing([...missing.former, ...missing.ours]);
+}
+
+async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<void> {
+  const { ledger, log } = deps;
+  log.error('Redis went back in time: what people decided is missing', { reason: missed.text });
+  for (const { number, action, target } of missed.all) {
+    log.error('a decision is missing in Redis', { reason: `${number} ${action} ${target}` });
+  }
+  const reason = `Redis went back in time; ${missed.text}`;
+  const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
+  if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
+  for (const { target, details } of missed.submitted) {
+    const { fileSha256 = '', contentHash = '' } = details;
+    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });
+  }
+  for (const runId of await ledger.runs.live()) {
+    const control = { actor: ACTOR, reason: 'Redis went back in time' };
+    if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
+  }
+  for (const { action, target, details } of missed.stops) {
+    await doAgain(deps, { action, target, control: { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` } });
+  }
+}
+
+const pause: Stop = ({ ledger }, runId, control) => pauseRun({ ledger, wake: async () => {} }, runId, control);
+
+/**
+ * In a closed season nobody knows whether it was sent: people give it up once more. What was sent is looked up, and stays as it
+ * is; one whose row is not there yet is held when it comes.
+ */
+const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
+  const place = placeOfId(target);
+  const { runId, line } = place;
+  const { payout } = await ledger.payouts.read(place);
+  if (payout === undefined) {
+    if ((await ledger.runs.read(runId)) !== undefined) await ledger.runs.note(runId, { [`gaveUp:${line}`]: '1' });
+    return;
+  }
+  if (payout.state !== 'ready') {
+    log.warn('it was not given up again', { reason: `${target} is ${payout.state}` });
+    return;
+  }
+  const fields = { rc: 'E_GIVEN_UP', rs: 'it was given up, and Redis forgot that' };
+  const { version } = payout;
+  await ledger.payouts.move({ ...place, version, to: 'held', actor, reason: 'E_GIVEN_UP', fields });
+};
+
+type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;
+
+/** How each act that only stops is done again, by its action on the audit log. */
+const STOPS: Readonly<Record<Stopping, Stop>> = {
+  'beneficiary.blocked': (deps, target, control) => blockBeneficiary(deps, target, control),
+  'run.cancelled': ({ ledger }, target, control) => cancelRun({ ledger, wake: async () => {} }, target, control),
+  'run.paused': pause,
+  'user.disabled': (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor }),
+  'key.revoked': (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor }),
+  'capability.disproved': ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason),
+  'payout.cancelled': holdAgain,
+  'payout.drop-confirmed': holdAgain,
+};
+
+/** What this Redis never had, or what is over, has nothing to stop. */
+async function doAgain(
+  deps: MissedDeps,
+  { action, target, control }: { action: Stopping; target: string; control: Control },
+): Promise<void> {
+  try {
+    await STOPS[action](deps, target, control);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    deps.log.warn('it was not done again', { reason: `${action} ${target}: ${error.message}` });
+  }
+}
+
+/** Whether it is being paid, or will be at its time. */
+async function goesOn(ledger: Ledger, runId: string): Promise<boolean> {
+  const run = await ledger.runs.read(runId);
+  return run !== undefined && (run.state === 'paying' || (run.state === 'paused' && run.startAt !== null));
+}

@@ -1,0 +1,67 @@
+import type { Clock, Random } from '../../clock.ts';
+import type { DataDir } from '../../ledger/intents/data-dir.ts';
+import type { DirLease } from '../../ledger/intents/dir-lease.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { ensureSeason, keepSeason } from '../../ledger/season/season.ts';
+import type { Log } from '../../log.ts';
+import type { DurabilityWatch } from './durability-watch.ts';
+import { redoMissedDecisions } from './missed-decisions.ts';
+
+interface SeasonParts {
+  readonly config: { readonly armDeadlineMs: number };
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly ledger: Ledger;
+  readonly lease: DirLease;
+  readonly durability: DurabilityWatch;
+}
+
+/** See `App`. */
+interface SeasonActs {
+  readonly ensureSeason: () => Promise<readonly string[]>;
+  readonly joinSeason: () => Promise<readonly string[]>;
+  readonly keepSeason: () => Promise<void>;
+}
+
+/** What a process does for the season (design 3, rule 4): what people decided is compared before the intent logs are. */
+export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
+  const { config, clock, random, log, ledger, lease, durability } = parts;
+  const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
+  const season = { head: ledger.head, ...place, clock, random, log };
+  let comparedFor = '';
+  const enter = async (arms: boolean): Promise<readonly string[]> => {
+    await durability.look(true);
+    const { server, open } = await ledger.head.season();
+    // In an open season a worker has compared already, unless the server is another one.
+    if (!arms || !open || server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
+    comparedFor = server;
+    return await ensureSeason({ ...season, arms });
+  };
+  const joinSeason = onceAtATime(() => enter(true));
+  return {
+    ensureSeason: onceAtATime(() => enter(false)),
+    joinSeason,
+    keepSeason: onceAtATime(async () => {
+      await keepSeason(season, joinSeason);
+      await durability.look();
+      if (!(await lease.take(dataDir.id))) {
+        log.error(
+          'another host uses a copy of this data directory: nothing is sent from here before payrun is started again',
+        );
+      }
+      await ledger.audit.copyOthers();
+    }),
+  };
+}
+
+/** Callers that come while the task runs share its result. */
+function onceAtATime<T>(task: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= task().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { type Decision, PAYOUT_STATES, type Payout } from '../../../payout.ts';
+import { reasonText } from '../../../people/words.ts';
+import { isRefused } from '../../../report/row.ts';
+import { cancelPayout } from '../../../runs/decide/control.ts';
+import { decidePayout } from '../../../runs/decide/decide.ts';
+import { documentOf } from '../../../runs/document.ts';
+import { openLookUps } from '../../../runs/look-ups.ts';
+import { proposalShown } from '../../../runs/story.ts';
+import { actorOf } from '../../actor.ts';
+import { Problem } from '../../problem.ts';
+import { findRun } from '../../runs/find-run.ts';
+import type { Person, Web, WebDeps } from '../../web.ts';
+import { proposalDocument, runDocument } from '../documents.ts';
+import { ofPayout } from '../places.ts';
+
+const decided = z.object({
+  runId: z.string(),
+  line: z.int(),
+  reference: z.string(),
+  state: z.enum(PAYOUT_STATES),
+  /** `proposed`: another person has to do the same. */
+  result: z.enum(['proposed', 'done']),
+  proposal: proposalDocument.nullable(),
+  evidence: z.array(z.string()),
+});
+
+const because = z.strictObject({ reason: reasonText });
+const paymentId = z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters');
+const resolution = z.discriminatedUnion('outcome', [
+  z.strictObject({ outcome: z.literal('paid'), paymentId, reason: reasonText }),
+  z.strictObject({ outcome: z.literal('not-paid'), reason: reasonText }),
+]);
+
+/** What people decide of one payout; each by two of them, but to cancel what was never sent. */
+export function addPayoutOperations(api: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const decide = openDecisions(deps);
+  const settle = { act: 'settle' } as const;
+  const shared = { params: ofPayout, response: { 200: decided } };
+
+  const allow = { summary: 'Let a held payout that was never sent go; two people', body: because, ...shared };
+  api.post(
+    '/runs/:run/payouts/:line/allow',
+    { config: settle, schema: allow },
+    async ({ params, body: { reason }, who }) => {
+      return await decide(who, params, { decision: 'allow', paymentId: '', reason });
+    },
+  );
+
+  const drop = { summary: 'Give up a held payout that was never sent; two people', body: because, ...shared };
+  api.post(
+    '/runs/:run/payouts/:line/drop',
+    { config: settle, schema: drop },
+    async ({ params, body: { reason }, who }) => {
+      return await decide(who, params, { decision: 'drop', paymentId: '', reason });
+    },
+  );
+
+  const resolve = { summary: 'Settle what only people can; two people', body: resolution, ...shared };
+  api.post('/runs/:run/payouts/:line/resolve', { config: settle, schema: resolve }, async ({ params, body, who }) => {
+    const payment = body.outcome === 'paid' ? body.paymentId : '';
+    return await decide(who, params, { decision: body.outcome, paymentId: payment, reason: body.reason });
+  });
+
+  const cancel = {
+    summary: 'Cancel a payout that waits',
+    params: ofPayout,
+    body: because,
+    response: { 200: runDocument },
+  };
+  api.post(
+    '/runs/:run/payouts/:line/cancel',
+    { config: { act: 'cancel' }, schema: cancel },
+    async ({ params, body: { reason }, who }) => {
+      const payout = await findPayoutAt(deps, params);
+      await cancelPayout(app, payout, { actor: actorOf({ who }), reason });
+      return await documentOf(app, await findRun(deps, payout.runId));
+    },
+  );
+}
+
+type Place = z.infer<typeof ofPayout>;
+type Wanted = { readonly decision: Decision; readonly paymentId: string; readonly reason: string };
+
+/** Decisions share one way to look payouts up. */
+function openDecisions(deps: WebDeps) {
+  const { app } = deps;
+  const openPay = openLookUps(app);
+  return async (who: Person | null, place: Place, wanted: Wanted): Promise<z.infer<typeof decided>> => {
+    const payout = await findPayoutAt(deps, place);
+    const asked = { ...wanted, by: actorOf({ who }) };
+    const { result, evidence } = await decidePayout({ ...app, openPay }, payout, asked);
+    const { runId, line, row, state, proposal } = await findPayoutAt(deps, place);
+    const shown = { proposal: proposalShown(proposal), evidence: [...evidence] };
+    return { runId, line, reference: row.reference, state, result, ...shown };
+  };
+}
+
+/** Throws a Problem (404) where the run has no payout. */
+async function findPayoutAt(deps: WebDeps, { run, line }: Place): Promise<Payout> {
+  const { id } = await findRun(deps, run);
+  const row = await deps.app.ledger.runs.row(id, line);
+  if (row !== undefined && !isRefused(row)) return row;
+  throw new Problem(404, `The run has no payout on line ${line}.`, 'See its payouts; a refused row is none.');
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { reportCsv } from '../../../report/csv.ts';
+import { summaryJson } from '../../../report/document.ts';
+import { reportJson } from '../../../report/json.ts';
+import { summarise } from '../../../report/summary.ts';
+import { reportSource } from '../../../runs/report.ts';
+import { findRetryRows } from '../../../runs/retry-file.ts';
+import { sendDownload } from '../../download.ts';
+import { COPY_NAME, noteDownload, takeCopy } from '../../runs/downloads.ts';
+import { findRun } from '../../runs/find-run.ts';
+import type { Web, WebDeps } from '../../web.ts';
+import { summaryDocument } from '../documents.ts';
+import { ofRun } from '../places.ts';
+
+const csv = { 'text/csv': { schema: z.string() } };
+
+/** What is downloaded of a run, of any size. Who took it stands on the audit log, as for pages. */
+export function addReportOperations(api: Web, deps: WebDeps): void {
+  const { app } = deps;
+  // Nothing is taken by a HEAD, and nothing shall be noted for it.
+  const noted = { config: { act: 'read' }, exposeHeadRoute: false } as const;
+
+  const querystring = z.strictObject({ format: z.enum(['csv', 'json', 'summary']).default('csv') });
+  const documents = z.union([summaryDocument, z.looseObject({ rows: z.array(z.unknown()) })]);
+  const response = {
+    200: {
+      description: 'The report as the ledger stands now; "summary" tells whether it ties, "json" does so at its end',
+      content: { ...csv, 'application/json': { schema: documents } },
+    },
+  };
+  const report = { summary: 'The report of a run', params: ofRun, querystring, response };
+  api.get('/runs/:run/report', { ...noted, schema: report }, async (request, reply) => {
+    const { id: name } = await findRun(deps, request.params.run);
+    const { format } = request.query;
+    const source = await reportSource(app, name);
+    await noteDownload(deps, request, { runId: name, what: format });
+    switch (format) {
+      case 'csv':
+        return sendDownload(reply, { name, ending: 'csv', content: reportCsv(source) });
+      case 'json':
+        return sendDownload(reply, { name, ending: 'json', content: reportJson(source) });
+      case 'summary':
+        return await reply.type('application/json; charset=utf-8').send(summaryJson(await summarise(source)));
+    }
+  });
+
+  const copy = {
+    summary: 'A report of a run as it was written when it finished',
+    params: ofRun.extend({ file: z.string().regex(COPY_NAME).describe('Such as v1.csv') }),
+    response: {
+      200: {
+        description: 'The file, whose SHA-256 the audit log has',
+        content: { ...csv, 'application/json': { schema: documents } },
+      },
+    },
+  };
+  api.get('/runs/:run/reports/:file', { ...noted, schema: copy }, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    return sendDownload(reply, await takeCopy(deps, request, { run, file: request.params.file }));
+  });
+
+  const retryFile = {
+    summary: 'The rows of a run that may be sent again, as a payout file',
+    params: ofRun,
+    response: {
+      200: { description: 'The payout file', content: csv },
+      204: z.null().describe('No row may be sent again'),
+    },
+  };
+  api.get('/runs/:run/retry-file', { ...noted, schema: retryFile }, async (request, reply) => {
+    const { id } = await findRun(deps, request.params.run);
+    const again = await findRetryRows(app, id);
+    if (again.rows === 0) return await reply.status(204).send(null);
+    await noteDownload(deps, request, { runId: id, what: 'retry-file' });
+    return sendDownload(reply, { name: `${id}-again`, ending: 'csv', content: again.text() });
+  });
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { rfc3339 } from '../../../clock.ts';
+import { RUN_STATES, type Run } from '../../../payout.ts';
+import { approvalStanding } from '../../../runs/decide/approve.ts';
+import { documentOf } from '../../../runs/document.ts';
+import { scheduleChangesOf } from '../../../runs/schedule-changes.ts';
+import { storyOf } from '../../../runs/story.ts';
+import { Problem } from '../../problem.ts';
+import { findRun } from '../../runs/find-run.ts';
+import type { Web, WebDeps } from '../../web.ts';
+import { count, runDocument, storyDocument, time } from '../documents.ts';
+import { ofPayout, ofRun, page } from '../places.ts';
+
+const RUNS_PER_PAGE = 50;
+
+const details = z.object({
+  runId: z.string(),
+  submittedAt: time,
+  submittedBy: z.string(),
+  droppedBy: z
+    .string()
+    .nullable()
+    .describe('Who put its file into an inbox, empty where nobody is named; null for a file that came another way'),
+  pauseReason: z.string().nullable(),
+  /** When a paused run goes on by itself; `schedule` is the next schedule that starts runs. */
+  startsAt: z.union([time, z.literal('schedule')]).nullable(),
+  endedAt: time.nullable(),
+  purgedAt: time.nullable(),
+  approval: z.object({
+    needed: count,
+    /** Of what is approved: this file, these rows, totals, limits and rules. */
+    digest: z.string(),
+    given: z.array(z.object({ by: z.string(), at: time, until: time, holds: z.boolean() })),
+    scheduleChanges: z
+      .array(z.object({ at: time, by: z.string(), name: z.string(), isSet: z.boolean(), does: z.string() }))
+      .describe('Schedules that were set or removed since a day before its file came by an inbox, while it waits'),
+  }),
+});
+
+const events = z.array(z.object({ at: time, event: z.string(), actor: z.string(), reason: z.string() }));
+const text = z.string();
+
+/** What there is to see of runs and their payouts. */
+export function addRunOperations(api: Web, deps: WebDeps): void {
+  const { app } = deps;
+  const read = { act: 'read' } as const;
+
+  const search = z.strictObject({ state: z.enum(RUN_STATES).optional(), text: text.max(200).optional(), page });
+  const runs = { summary: 'The runs, the newest first', querystring: search, response: { 200: z.array(runDocument) } };
+  api.get('/runs', { config: read, schema: runs }, async ({ query }, reply) => {
+    const { page: number, ...wanted } = query;
+    const place = { skip: (number - 1) * RUNS_PER_PAGE, most: RUNS_PER_PAGE };
+    const { ids, total } = await app.ledger.runs.find({ ...wanted, ...place });
+    reply.header('x-total-count', total);
+    const found = await Promise.all(ids.map((id) => app.ledger.runs.read(id)));
+    return await Promise.all(found.filter((run) => run !== undefined).map((run) => documentOf(app, run)));
+  });
+
+  const one = { summary: 'A run', params: ofRun, response: { 200: runDocument } };
+  api.get('/runs/:run', { config: read, schema: one }, async ({ params }) => {
+    return await documentOf(app, await findRun(deps, params.run));
+  });
+
+  const more = {
+    summary: 'Who handed a run in, who approved it, why it waits',
+    params: ofRun,
+    response: { 200: details },
+  };
+  api.get('/runs/:run/details', { config: read, schema: more }, async ({ params }) => {
+    return await detailsOf(deps, await findRun(deps, params.run));
+  });
+
+  const history = { summary: 'What became of a run', params: ofRun, response: { 200: events } };
+  api.get('/runs/:run/events', { config: read, schema: history }, async ({ params }) => {
+    const { id } = await findRun(deps, params.run);
+    return (await app.ledger.runs.events(id)).map((event) => ({ ...event, at: rfc3339(event.at) }));
+  });
+
+  const story = { summary: "A payout's whole story", params: ofPayout, response: { 200: storyDocument } };
+  api.get('/runs/:run/payouts/:line', { config: read, schema: story }, async ({ params }) => {
+    const { id } = await findRun(deps, params.run);
+    const row = await app.ledger.runs.row(id, params.line);
+    if (row === undefined) throw new Problem(404, `The run has no row on line ${params.line}.`, 'See its payouts.');
+    return await storyOf(app.ledger, id, row);
+  });
+}
+
+async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof details>> {
+  const changes = await scheduleChangesOf(app.ledger, run);
+  const { needed, digest, given } = approvalStanding(app, run);
+  const { startAt } = run;
+  return {
+    runId: run.id,
+    submittedAt: rfc3339(run.createdAt),
+    submittedBy: run.createdBy,
+    droppedBy: run.dropper,
+    pauseReason: run.pauseReason,
+    startsAt: typeof startAt === 'number' ? rfc3339(startAt) : startAt,
+    endedAt: timeOrNull(run.finishedAt),
+    purgedAt: timeOrNull(run.purgedAt),
+    approval: {
+      needed,
+      digest,
+      given: given.map(({ by, at, until, holds }) => ({ by, at: rfc3339(at), until: rfc3339(until), holds })),
+      scheduleChanges: changes.map((change) => ({ ...change, at: rfc3339(change.at) })),
+    },
+  };
+}
+
+function timeOrNull(at: number | null): string | null {
+  return at === null ? null : rfc3339(at);
+}
