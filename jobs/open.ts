@@ -25,7 +25,7 @@ export interface JobQueues extends Jobs {
   add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>;
   readonly living: Living;
   /** What wakes a worker at the times of the schedules. */
-  readonly wakers: Wakers;
+  readonly scheduleTimers: Wakers;
   /** For pages that look into them. */
   queues(): Promise<readonly Queue[]>;
   /** How many jobs wait or are in work, and since when the oldest waits; `nowMs` is the time in milliseconds since 1970. */
@@ -83,7 +83,7 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     wake: (runId) => add('feed', [{ id: `feed-${runId}`, payload: { runId } }]),
     living,
     workers: () => living.all(),
-    wakers: openWakers(async () => (await all()).get('tick')),
+    scheduleTimers: openWakers(async () => (await all()).get('tick')),
     queues: async () => [...(await all()).values()],
     depths: async (nowMs) => Promise.all([...(await all())].map(([name, queue]) => depthOf(name, queue, nowMs))),
     async close() {

@@ -40,7 +40,7 @@ export async function sweepSchedules({ app }: Pick<JobDeps, 'app'>): Promise<voi
 export async function tickSchedule({ app }: JobDeps, { name }: JobPayload<'tick'>): Promise<void> {
   await giveScheduled({ app });
   const { schedules } = await app.ledger.schedules.read();
-  if (!schedules.some((schedule) => schedule.name === name)) await app.jobs.wakers.remove(name);
+  if (!schedules.some((schedule) => schedule.name === name)) await app.jobs.scheduleTimers.remove(name);
 }
 
 /** Does what a schedule has planned for a time. */
@@ -68,10 +68,10 @@ async function doAct(deps: JobDeps, { act, actor }: { act: Act; actor: string },
 export async function setWakers({ app }: Pick<JobDeps, 'app'>): Promise<void> {
   try {
     const { schedules } = await app.ledger.schedules.read();
-    for (const name of await app.jobs.wakers.names()) {
-      if (!schedules.some((schedule) => schedule.name === name)) await app.jobs.wakers.remove(name);
+    for (const name of await app.jobs.scheduleTimers.names()) {
+      if (!schedules.some((schedule) => schedule.name === name)) await app.jobs.scheduleTimers.remove(name);
     }
-    for (const stored of schedules) await app.jobs.wakers.set(stored.name, readSchedule(stored));
+    for (const stored of schedules) await app.jobs.scheduleTimers.set(stored.name, readSchedule(stored));
   } catch (error) {
     app.log.warn('the job schedulers could not be set', { error });
   }

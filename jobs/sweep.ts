@@ -15,8 +15,8 @@ const TURN_MARGIN_MS = 200;
 /** Gives a job to whatever is due and has none, and ends runs that have nothing open any more. */
 export async function sweep(deps: JobDeps): Promise<void> {
   const { app } = deps;
-  if (!(await app.ledger.head.takeTurn('sweep', SWEEP_EVERY_MS - TURN_MARGIN_MS))) return;
-  const steppedMs = await app.ledger.head.lookAtClock();
+  if (!(await app.ledger.state.takeTurn('sweep', SWEEP_EVERY_MS - TURN_MARGIN_MS))) return;
+  const steppedMs = await app.ledger.state.lookAtClock();
   if (steppedMs > 0) app.log.warn('the clock of Redis stepped back: what waited is looked at now', { ms: steppedMs });
   for (const runId of await app.ledger.runs.live()) {
     if (deps.stopping.aborted) return;

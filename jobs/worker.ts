@@ -74,7 +74,7 @@ async function tick({ app, stopping }: JobDeps): Promise<void> {
   await app.jobs.living.note();
   await setWakers({ app });
   while (!stopping.aborted) {
-    app.keepSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
+    app.refreshSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
     void wakeNotify({ app });
     const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
     try {

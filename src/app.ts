@@ -11,12 +11,12 @@ import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { openTokenStore } from './ledger/people/token-store.ts';
-import { type Head, openHead } from './ledger/season/ledger-state.ts';
+import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
 import { openRecovery } from './ledger/season/recovery.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
 import { openCanary } from './pay/canary.ts';
-import type { At } from './pay/crash-point.ts';
+import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
@@ -65,12 +65,9 @@ export interface AppOptions<J extends Jobs> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly at: At;
-  /**
-   * The process looks or steers, and never pays: any Redis will do, its data directory is bound to nothing, and where no
-   * service is configured it takes the ledger's.
-   */
-  readonly looks?: boolean;
+  readonly at: AtCrashPoint;
+  /** The process never pays: any Redis will do, its data directory is bound to nothing, its service may be the ledger's. */
+  readonly readOnly?: boolean;
   /** Whether a ledger is made where there is none; unless told, only by a process that does not just look. */
   readonly makesLedger?: boolean;
   /** What there is to do on a ledger, as a verb, for who is told that there is none. */
@@ -89,14 +86,14 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly at: At;
+  readonly at: AtCrashPoint;
   readonly ledger: Ledger;
   /** Data directories that keep the season closed; none once arming is allowed on this Redis (design 3, rule 4). */
   readonly ensureSeason: () => Promise<readonly string[]>;
   /** The same for a process that will arm: its data directory is one of those that every season waits for. */
   readonly joinSeason: () => Promise<readonly string[]>;
   /** Does what others wait for: compares the logs in a closed season, notes directories that came in an open one. */
-  readonly keepSeason: () => Promise<void>;
+  readonly refreshSeason: () => Promise<void>;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
   /** Where the ledger is, for people. */
@@ -129,20 +126,20 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
 
 /** Opens everything in order, and closes it in reverse. */
 export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<App<J>> {
-  const { config, clock, random, log, at, looks = false } = options;
+  const { config, clock, random, log, at, readOnly = false } = options;
   const closing: Release[] = [];
   const close = (): Promise<void> => releaseAll(closing, { clock, log });
   try {
     const ground = await openGround(options, closing);
     const { folder, redis, connect, overrides, known, safety } = ground;
     const arming = await connect('arming');
-    const head = openHead(redis, ledgerKeys(config.prefix));
+    const head = openLedgerState(redis, ledgerKeys(config.prefix));
     await requireLedger(head, { ...options, folder, makes: makesLedger(options) });
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
-    const instance = await head.open({ ...claim, insist: false, writes: !looks });
+    const instance = await head.open({ ...claim, requireMatch: false, writes: !readOnly });
     const lease = await openDirLease(redis, ledgerKeys(config.prefix), folder.path);
-    const dataDir = looks ? folder : await claimDataDir(folder, { lease, instance, clock, random });
+    const dataDir = readOnly ? folder : await claimDataDir(folder, { lease, instance, clock, random });
     const ledger = openLedger(
       { redis, arming },
       { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token },
@@ -165,7 +162,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     };
     const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
-      await head.open({ ...claim, knownInstance: dataDir.instance, insist: true });
+      await head.open({ ...claim, knownInstance: dataDir.instance, requireMatch: true });
     };
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
       await requireSafety();
@@ -191,7 +188,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
   }
 }
 
-function makesLedger({ looks = false, makesLedger: makes = !looks }: AppOptions<Jobs>): boolean {
+function makesLedger({ readOnly = false, makesLedger: makes = !readOnly }: AppOptions<Jobs>): boolean {
   return makes;
 }
 
@@ -207,10 +204,11 @@ interface Ground {
 }
 
 async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promise<Ground> {
-  const { config, random, log, looks = false } = options;
+  const { config, random, log, readOnly = false } = options;
   const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
   if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
-  const folder = await openDataDir(config.dataDir, { random, mustLast: config.service !== undefined && !looks });
+  const requirePersistentDisk = config.service !== undefined && !readOnly;
+  const folder = await openDataDir(config.dataDir, { random, requirePersistentDisk });
   // Before a Redis is started that nobody asked for.
   if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
@@ -225,8 +223,8 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
     return redis;
   };
   const redis = await connect('commands');
-  if (!looks) await requirePassword(address, options);
-  const findings = await requireDurability(redis, looks ? 'overridden' : config.redisDurability);
+  if (!readOnly) await requirePassword(address, options);
+  const findings = await requireDurability(redis, readOnly ? 'overridden' : config.redisDurability);
   const overrides = findings.map(({ setting }) => `redis ${setting}`);
   const known = await readKnownService(config);
   return { folder, redis, connect, findings, overrides, known, safety: safetyOf(config, known, overrides) };
@@ -273,8 +271,8 @@ async function releaseAll(closing: Release[], { clock, log }: { clock: Clock; lo
   }
 }
 
-async function claimedService({ config, looks }: AppOptions<Jobs>, head: Head): Promise<string> {
-  return looks !== true || config.service !== undefined
+async function claimedService({ config, readOnly }: AppOptions<Jobs>, head: LedgerState): Promise<string> {
+  return readOnly !== true || config.service !== undefined
     ? nameOf(config.service)
     : (await head.read()).service || SANDBOX_NAME;
 }
@@ -311,7 +309,7 @@ function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: R
       redis,
       service: { settings, isSandbox: false },
       closing,
-      brake: openSharedBrake(app.ledger.head, app),
+      brake: openSharedBrake(app.ledger.state, app),
     });
     return client;
   };
@@ -336,7 +334,7 @@ function openPayDeps(
   { redis, service, closing }: PayParts,
 ): PayDeps {
   const { config, clock, random, log, at, ledger } = app;
-  const brake = openSharedBrake(ledger.head, { clock, log });
+  const brake = openSharedBrake(ledger.state, { clock, log });
   const client = openClient(app, { redis, service, closing, brake });
   const intents = openIntentLog(config.dataDir, { clock, random });
   closing.push(() => intents.close());
@@ -350,8 +348,8 @@ function openPayDeps(
       },
     },
     runs: ledger.runs,
-    head: {
-      ...ledger.head,
+    state: {
+      ...ledger.state,
       async halt(actor, reason) {
         const fault = await haltAll(app, { actor: `process ${actor}`, reason });
         if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
@@ -361,9 +359,9 @@ function openPayDeps(
     intents,
     service: client,
     canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
-    pace: openPace(ledger.head, clock, { what: 'pay', perSecond: config.ratePerSecond }),
+    pace: openPace(ledger.state, clock, { what: 'pay', perSecond: config.ratePerSecond }),
     quoteLead: openQuoteLead(),
-    trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
+    trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
     ensureSeason: app.joinSeason,
     clock,
     random,

@@ -4,7 +4,7 @@ import { type App, openApp } from '../app.ts';
 import { systemClock, systemRandom } from '../clock.ts';
 import { type Config, type LogLevel, readConfig } from '../config/config.ts';
 import { type Log, openLog, withoutRepeats } from '../log.ts';
-import { type At, goOn } from '../pay/crash-point.ts';
+import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { placeOf } from '../runs/safety/no-ledger.ts';
 import type { ObserveCall } from '../service/client.ts';
@@ -17,12 +17,12 @@ const TELL_WAIT_MS = 3000;
 export interface OpenOptions {
   readonly logLevel: LogLevel;
   /** The command looks or steers, and never pays (app.ts). */
-  readonly looks?: boolean;
+  readonly readOnly?: boolean;
   /** Whether a ledger is made where there is none (app.ts). */
   readonly makesLedger?: boolean;
   /** As in `AppOptions`. */
   readonly purpose?: string | undefined;
-  readonly at?: At;
+  readonly at?: AtCrashPoint;
   /** The command ends by itself, in good order, once the signal comes; any other is left where it is. */
   readonly endsItself?: boolean;
   /** Changes the settings that were read. */
@@ -94,10 +94,10 @@ async function openCommandApp(
   config: Config,
   {
     logLevel,
-    looks = false,
-    makesLedger = !looks,
+    readOnly = false,
+    makesLedger = !readOnly,
     purpose,
-    at = goOn,
+    at = noCrash,
     observe,
     tracing,
   }: OpenOptions & { readonly tracing: Tracing },
@@ -108,7 +108,7 @@ async function openCommandApp(
     random: systemRandom,
     log: logOf(config.logLevel, logLevel),
     at,
-    looks,
+    readOnly,
     makesLedger,
     ...(purpose === undefined ? {} : { purpose }),
     report: say,
@@ -137,13 +137,13 @@ interface LedgerOptions {
 }
 
 /**
- * Opens the app for a command that looks at runs or steers them: it needs no service, and any safety settings will do. Throws
+ * Opens the app for a command that readOnly at runs or steers them: it needs no service, and any safety settings will do. Throws
  * a Refusal (exit 2) where there is no ledger.
  */
 export async function withLedger(command: AppCommand, options: LedgerOptions = {}): Promise<ExitCode> {
   const { endsItself = false, sandbox = false, purpose } = options;
   if (sandbox) requireService(readConfig(), { sandbox });
-  return await withApp({ logLevel: 'error', looks: true, endsItself, makesLedger: sandbox, purpose }, command);
+  return await withApp({ logLevel: 'error', readOnly: true, endsItself, makesLedger: sandbox, purpose }, command);
 }
 
 /** Who acts: the name that was given, else the user of the operating system. */

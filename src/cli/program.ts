@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { type At, goOn } from '../pay/crash-point.ts';
+import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
 import type { ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
 
-type MakeCommand = (end: (code: ExitCode) => void, at: At) => Command;
+type MakeCommand = (end: (code: ExitCode) => void, at: AtCrashPoint) => Command;
 
 /** In the order of a run's life. Each is loaded when it is called for: most need neither the queue nor the web app. */
 const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
@@ -50,11 +50,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
 /** What becomes of a command: `end` is given its exit code, `at` is called at each crash point. */
 export interface ProgramHooks {
   readonly end: (code: ExitCode) => void;
-  readonly at?: At;
+  readonly at?: AtCrashPoint;
 }
 
 /** The program with the command that is wanted, or with all of them where it is none of those. */
-export async function openProgram({ end, at = goOn }: ProgramHooks, wanted?: string): Promise<Command> {
+export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: string): Promise<Command> {
   const program = new Command('payrun')
     .description('Pays a CSV file of payouts through a cross-border payments service, once each, and proves it.')
     .version(VERSION)

@@ -10,7 +10,7 @@ import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { approvalsNeededFor } from '../runs/decide/approval.ts';
 import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../runs/hand-in/submit.ts';
 import type { IdentityBook } from '../runs/identities.ts';
-import { LATE, problemOfLate } from './changed-after-claim.ts';
+import { LATE, problemOfChanged } from './changed-after-claim.ts';
 import type { Claim } from './claim.ts';
 import { keepMarkedUp, keepRead } from './claim-files.ts';
 import { bytesOf, type CopyDeps, copyClaimed, type PrivateCopy } from './copy.ts';
@@ -153,7 +153,7 @@ function waitOf({ state, pauseReason, startAt }: Run, approvals: number): Acknow
 
 /** What is told of a file that was changed after it was taken for this run. */
 export function lateRefusal(name: string, run: Run): Answer {
-  return refusal(name, problemOfLate(run));
+  return refusal(name, problemOfChanged(run));
 }
 
 const lateDocument = z.looseObject({ problems: z.tuple([z.looseObject({ code: z.literal(LATE) })]) });

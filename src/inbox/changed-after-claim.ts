@@ -52,14 +52,14 @@ async function isChanged(source: InboxSource, path: string, sha256: string): Pro
 }
 
 /** Puts a file that was changed after it was taken where refused ones lie. */
-export async function putLate(source: InboxSource, claim: Claim): Promise<void> {
+export async function putChangedAfterClaim(source: InboxSource, claim: Claim): Promise<void> {
   await source.move(pathOf(claim, HANDED_IN), `refused/${claim.as}`);
 }
 
 export const LATE = 'E_LATE';
 
 /** What is told of such a file; the run is what was read of it before, whatever has become of that. */
-export function problemOfLate({ id, state }: Pick<Run, 'id' | 'state'>): FileProblem {
+export function problemOfChanged({ id, state }: Pick<Run, 'id' | 'state'>): FileProblem {
   const isCancelled = state === 'cancelled';
   const run = `Run ${id} is the file as it was then, which lies in done/${isCancelled ? '; it was cancelled' : ''}.`;
   const remedy = isCancelled

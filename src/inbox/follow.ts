@@ -1,6 +1,6 @@
 import type { Random } from '../clock.ts';
 import type { Run } from '../payout.ts';
-import { isOver } from '../runs/decide/control.ts';
+import { hasEnded } from '../runs/decide/control.ts';
 import { type ReportDeps, writeReport } from '../runs/report.ts';
 import { type Claim, putAnswer } from './claim.ts';
 import { bytesOf } from './copy.ts';
@@ -14,7 +14,7 @@ const LAST_LOOK_MS = 60_000;
 
 /** Whether a run has come to its end, and its report would not be another one in a moment. */
 export function isReportDue(run: Run, nowMs: number): boolean {
-  if (!isOver(run)) return false;
+  if (!hasEnded(run)) return false;
   const overMs = nowMs - (run.finishedAt ?? 0);
   const isLookedUp = run.deadQuotes === 0 || run.deadQuotesFound !== null || overMs >= LAST_LOOK_MS;
   return isLookedUp && (run.counts.accepted === 0 || overMs >= SETTLING_MS);

@@ -1,7 +1,7 @@
 import type { Run } from '../payout.ts';
 import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
 import { isPassedOver } from './names.ts';
-import { openTroubles, type Tell, type Troubles } from './retry-backoff.ts';
+import { openRetryBackoff, type RetryBackoff, type Tell } from './retry-backoff.ts';
 import type { Entry, InboxSource } from './source.ts';
 import { openLooks } from './stability.ts';
 import { openSteps, type StepDeps, type StepOptions, type Steps } from './steps.ts';
@@ -33,7 +33,7 @@ export interface Inbox {
   /** Resolves when all that was begun is done. */
   idle(): Promise<void>;
   standing(): Standing;
-  readonly troubles: Troubles;
+  readonly troubles: RetryBackoff;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface Inbox {
  */
 export function openInbox(deps: StepDeps, source: InboxSource, options: InboxOptions): Inbox {
   const looks = openLooks(deps.clock, options.stableMs ?? STABLE_MS);
-  const troubles = openTroubles(deps.clock, options);
+  const troubles = openRetryBackoff(deps.clock, options);
   const tasks = openTasks(CLAIMS_AT_A_TIME, options.stopping);
   const steps = openSteps(deps, source, options);
   const followed = new Map<string, { claim: FoundClaim; run: Run }>();
@@ -130,7 +130,7 @@ async function answerStill(source: InboxSource, steps: Steps, found: FoundClaim)
 }
 
 /** The work gives false when it was too early to do anything: then a trouble is not over. */
-async function attempt(troubles: Troubles, what: string, work: () => Promise<boolean>): Promise<void> {
+async function attempt(troubles: RetryBackoff, what: string, work: () => Promise<boolean>): Promise<void> {
   try {
     if (await work()) troubles.end(what);
   } catch (error) {

@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts';
-import type { Head } from '../ledger/season/ledger-state.ts';
+import type { LedgerState } from '../ledger/season/ledger-state.ts';
 
 /** After this long another watcher takes over from one that was killed. */
 const LEASE_MS = 15_000;
 
 export interface LeaseDeps {
-  readonly ledger: { readonly head: Pick<Head, 'takeTurn' | 'endTurn'> };
+  readonly ledger: { readonly state: Pick<LedgerState, 'takeTurn' | 'endTurn'> };
   readonly clock: Clock;
 }
 
@@ -14,7 +14,7 @@ export interface LeaseDeps {
  * done again meanwhile, and that must be harmless.
  */
 export async function underLease(
-  { ledger: { head }, clock }: LeaseDeps,
+  { ledger: { state: head }, clock }: LeaseDeps,
   what: string,
   { work, leaseMs = LEASE_MS }: { work: () => Promise<void>; leaseMs?: number | undefined },
 ): Promise<void> {

@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 1000;
 const WAIT_MS_MAX = 60_000;
 
 /** What cannot be done for now, is tried again later, and is told to people once. */
-export interface Troubles {
+export interface RetryBackoff {
   /** Whether it is too early to try this again. */
   isEarly(what: string): boolean;
   note(what: string, error: unknown): void;
@@ -32,7 +32,7 @@ export interface Tell {
 }
 
 /** One text is said once however many things have the same trouble, and again only after all of them were rid of it. */
-export function openTroubles(clock: Pick<Clock, 'monotonic'>, { describe, say }: Tell): Troubles {
+export function openRetryBackoff(clock: Pick<Clock, 'monotonic'>, { describe, say }: Tell): RetryBackoff {
   const troubles = new Map<string, Trouble>();
   return {
     isEarly: (what) => clock.monotonic() < (troubles.get(what)?.untilMs ?? 0),

@@ -5,7 +5,7 @@ import { jsonText } from '../report/json.ts';
 import { readRun } from '../runs/hand-in/submit.ts';
 import type { ReportDeps } from '../runs/report.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';
-import { openLateWrites, putLate } from './changed-after-claim.ts';
+import { openLateWrites, putChangedAfterClaim } from './changed-after-claim.ts';
 import {
   type Claim,
   claimFile,
@@ -81,7 +81,7 @@ export function openSteps(deps: StepDeps, source: InboxSource, options: StepOpti
     const answer = lateRefusal(name, run);
     if (!(await putDocument(writing, claim, answer))) return;
     options.answered(claim.as, answer);
-    await putLate(source, claim);
+    await putChangedAfterClaim(source, claim);
   }
 
   return {

@@ -13,13 +13,13 @@ import { openPurging, type Purging } from './runs/purging.ts';
 import { openRuns, type Runs } from './runs/runs.ts';
 import { openSubmissions, type Submissions } from './runs/submissions.ts';
 import { openSchedules, type Schedules } from './schedules.ts';
-import { type Head, openHead } from './season/ledger-state.ts';
+import { type LedgerState, openLedgerState } from './season/ledger-state.ts';
 import { openRecovery, type Recovery } from './season/recovery.ts';
 import { openSlices, type Slices } from './slices.ts';
 
 /** The truth about runs and payouts. It stores and refuses; it never decides. */
 export interface Ledger {
-  readonly head: Head;
+  readonly state: LedgerState;
   readonly runs: Runs;
   readonly payouts: Payouts;
   readonly slices: Slices;
@@ -47,7 +47,7 @@ export function openLedger(
   const keys = ledgerKeys(place.prefix);
   const payouts = openPayouts(connections, place);
   return {
-    head: openHead(connections.redis, keys, payouts),
+    state: openLedgerState(connections.redis, keys, payouts),
     runs: openRuns(connections.redis, keys),
     payouts,
     slices: openSlices(connections.redis, keys),

@@ -6,9 +6,9 @@ import {
   COUNT_PENDING,
   DROP_ENDPOINT,
   FIND_NEWS,
-  HASTEN,
   READ_NEWS,
-  REVIVE,
+  REQUEUE,
+  RETRY_NOW,
   SETTLE_NEXT,
   TAKE_NEXT,
   TELL,
@@ -133,9 +133,9 @@ export interface Outbox {
   settle(delivered: Delivered): Promise<boolean>;
   endpoints(): Promise<EndpointState[]>;
   /** Puts a dead letter back; false when it is gone or there is no room. */
-  revive(endpoint: string, letter: DeadLetter, nowMs: number): Promise<boolean>;
+  requeue(endpoint: string, letter: DeadLetter, nowMs: number): Promise<boolean>;
   /** Lets everything that waits for an endpoint be tried now. */
-  hasten(endpoint: string, nowMs: number): Promise<void>;
+  retryNow(endpoint: string, nowMs: number): Promise<void>;
   /** Undefined when there is no such endpoint. */
   drop(endpoint: string): Promise<{ waiting: number; dead: number } | undefined>;
 }
@@ -161,8 +161,8 @@ function outboxScripts() {
     pending: script(COUNT_PENDING),
     take: script(TAKE_NEXT),
     settle: script(SETTLE_NEXT),
-    revive: script(REVIVE),
-    hasten: script(HASTEN),
+    requeue: script(REQUEUE),
+    retryNow: script(RETRY_NOW),
     drop: script(DROP_ENDPOINT),
   };
 }
@@ -233,7 +233,7 @@ function endpointActs(
   redis: Redis,
   keys: LedgerKeys,
   run: RunScript,
-): Pick<Outbox, 'endpoints' | 'revive' | 'hasten' | 'drop'> {
+): Pick<Outbox, 'endpoints' | 'requeue' | 'retryNow' | 'drop'> {
   async function lastReason(endpoint: string): Promise<string | null> {
     const queues = await redis.zrange(keys.outboxDue(endpoint), 0, QUEUES_SHOWN_MAX - 1);
     const reasons = await Promise.all(queues.map((queue) => redis.hget(keys.outboxTry(endpoint, queue), 'reason')));
@@ -259,13 +259,13 @@ function endpointActs(
         }),
       );
     },
-    async revive(endpoint, { text, queue, waiting }, nowMs) {
+    async requeue(endpoint, { text, queue, waiting }, nowMs) {
       const item = JSON.stringify({ ...waiting, queuedAt: nowMs });
-      const revived = await run('revive', endpoint, text, queue, item, nowMs, WAITING_MAX, DEAD_LETTERS_MAX);
+      const revived = await run('requeue', endpoint, text, queue, item, nowMs, WAITING_MAX, DEAD_LETTERS_MAX);
       return integerOf(revived) === 1;
     },
-    async hasten(endpoint, nowMs) {
-      await run('hasten', endpoint, nowMs);
+    async retryNow(endpoint, nowMs) {
+      await run('retryNow', endpoint, nowMs);
     },
     async drop(endpoint) {
       const [waiting, dead] = listOf(await run('drop', endpoint));

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Notification } from './notification.ts';
-import { type ObserveDeps, tell } from './observe.ts';
+import { announce, type ObserveDeps } from './observe.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -30,7 +30,7 @@ export function openDiskWatch(deps: ObserveDeps, { dataDirId, folders }: DiskPla
       const nowMs = deps.clock.now();
       if (nowMs - Number.parseInt(note[field] ?? '0', 10) < DAY_MS) return;
       const drafts = [{ event: 'disk-low' as const, at: nowMs, disks }];
-      await tell(deps, { queue: LEDGER_QUEUE, version, drafts, note: { [field]: String(nowMs) } });
+      await announce(deps, { queue: LEDGER_QUEUE, version, drafts, note: { [field]: String(nowMs) } });
     },
   };
 }

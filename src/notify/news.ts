@@ -29,10 +29,10 @@ const toldSchema = z.object({
 });
 
 /** What was told of a run: how many payouts of each kind and when, and whether it waits for approval. */
-export type Told = z.infer<typeof toldSchema>;
+export type Announced = z.infer<typeof toldSchema>;
 
 const NEVER = { count: 0, at: 0 };
-const NOTHING: Told = {
+const NOTHING: Announced = {
   accepted: false,
   approvalSince: null,
   approvalAt: 0,
@@ -63,7 +63,7 @@ export interface RunLook {
 
 export interface RunTelling {
   readonly drafts: readonly Draft[];
-  readonly told: Told;
+  readonly told: Announced;
   /** When to look again although nothing moves; null for never. */
   readonly againAt: number | null;
   /** Nothing can come of the run any more. */
@@ -71,7 +71,7 @@ export interface RunTelling {
 }
 
 /** What was told of the run; for one that is older than all telling, everything that happened before. */
-export function toldOf({ news, run, since }: RunLook): Told {
+export function announcedOf({ news, run, since }: RunLook): Announced {
   if (news.what !== '') return toldSchema.parse(JSON.parse(news.what));
   if (run.createdAt >= since) return NOTHING;
   const now = (state: (typeof TOLD_STATES)[number]) => ({ count: run.counts[state], at: 0 });
@@ -86,14 +86,14 @@ export function toldOf({ news, run, since }: RunLook): Told {
 }
 
 /** When the run's payments are to be looked at for those that are pending for long; null while it has none. */
-export function pendingDueAt({ run }: Pick<RunLook, 'run'>, told: Told, { pendingMs }: NewsRules): number | null {
+export function pendingDueAt({ run }: Pick<RunLook, 'run'>, told: Announced, { pendingMs }: NewsRules): number | null {
   if (run.counts.accepted === 0) return null;
   return Math.max(run.createdAt + pendingMs, told.pending.at + PENDING_AGAIN_MS);
 }
 
 /** Decides what is to be told of a run, from what was told and how it stands now. */
-export function tellRun(look: RunLook, before: Told, rules: NewsRules): RunTelling {
-  const told: Told = { ...before };
+export function announceRun(look: RunLook, before: Announced, rules: NewsRules): RunTelling {
+  const told: Announced = { ...before };
   const drafts: Draft[] = [];
   for (const event of look.news.events) {
     if (event.at >= look.since) drafts.push(...tellEvent(event, look.run, told));
@@ -113,11 +113,11 @@ export function tellRun(look: RunLook, before: Told, rules: NewsRules): RunTelli
 }
 
 interface Pad {
-  readonly told: Told;
+  readonly told: Announced;
   readonly drafts: Draft[];
 }
 
-function tellEvent({ event, at, actor, reason }: ToldEvent, run: Run, told: Told): Draft[] {
+function tellEvent({ event, at, actor, reason }: ToldEvent, run: Run, told: Announced): Draft[] {
   const drafts: Draft[] = [];
   if (!told.accepted && event !== 'cancelled') {
     told.accepted = true;

@@ -4,7 +4,7 @@ import type { CheckedFile } from '../intake/check-file.ts';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import { deliverQueue } from './deliver.ts';
 import { type DiskPlaces, openDiskWatch } from './disk.ts';
-import { type ObserveDeps, openObserver, tell } from './observe.ts';
+import { announce, type ObserveDeps, openObserver } from './observe.ts';
 
 /** A turn ends before the next tick, also when that one comes a little early. */
 const TURN_MS = 1800;
@@ -78,7 +78,7 @@ export function openNotifier(deps: NotifierDeps): Notifier {
       isLooking = true;
       try {
         await disks.look();
-        if (!(await ledger.head.takeTurn('notify', TURN_MS))) return [];
+        if (!(await ledger.state.takeTurn('notify', TURN_MS))) return [];
         await observer.observe();
         return await dueQueues();
       } finally {
@@ -99,7 +99,12 @@ export function openNotifier(deps: NotifierDeps): Notifier {
     async tellRefused({ name, sha256, rows, problems }, at) {
       if (isIdle) return;
       const refused = { file: { name, sha256, rows }, problems: countCodes(problems) };
-      await tell(deps, { queue: LEDGER_QUEUE, version: null, drafts: [{ event: 'refused', at, refused }], note: {} });
+      await announce(deps, {
+        queue: LEDGER_QUEUE,
+        version: null,
+        drafts: [{ event: 'refused', at, refused }],
+        note: {},
+      });
     },
   };
 }

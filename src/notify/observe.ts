@@ -3,7 +3,7 @@ import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Waiting } from '../ledger/outbox.ts';
 import type { Log } from '../log.ts';
-import { pendingDueAt, type RunLook, type RunTelling, type Told, tellRun, toldOf } from './news.ts';
+import { type Announced, announcedOf, announceRun, pendingDueAt, type RunLook, type RunTelling } from './news.ts';
 import { type Draft, type Origin, writeNotification } from './notification.ts';
 import type { NotifySettings } from './settings.ts';
 
@@ -11,7 +11,7 @@ import type { NotifySettings } from './settings.ts';
 const RUNS_AT_A_TIME = 20;
 
 export interface ObserveDeps {
-  readonly ledger: Pick<Ledger, 'head' | 'runs' | 'outbox'>;
+  readonly ledger: Pick<Ledger, 'state' | 'runs' | 'outbox'>;
   readonly settings: NotifySettings;
   readonly origin: Omit<Origin, 'instance'>;
   readonly clock: Clock;
@@ -57,10 +57,10 @@ async function observeRun(deps: ObserveDeps, runId: string, since: number): Prom
   const run = await ledger.runs.read(runId);
   if (run === undefined) return;
   const look: RunLook = { news, run, since, nowMs: clock.now() };
-  const told = toldOf(look);
+  const told = announcedOf(look);
   const pendingLong = await countPending(deps, look, told);
-  const telling = tellRun({ ...look, pendingLong }, told, settings);
-  await tell(
+  const telling = announceRun({ ...look, pendingLong }, told, settings);
+  await announce(
     deps,
     { queue: runId, version: news.version, drafts: telling.drafts, note: noteOf(look, telling) },
     telling,
@@ -77,7 +77,7 @@ function noteOf({ news }: RunLook, { told, againAt }: RunTelling): Record<string
   };
 }
 
-async function countPending(deps: ObserveDeps, look: RunLook, told: Told): Promise<number | undefined> {
+async function countPending(deps: ObserveDeps, look: RunLook, told: Announced): Promise<number | undefined> {
   const { run, nowMs } = look;
   const dueAt = pendingDueAt(look, told, deps.settings);
   if (dueAt === null) return told.pending.count === 0 ? undefined : 0;
@@ -87,13 +87,13 @@ async function countPending(deps: ObserveDeps, look: RunLook, told: Told): Promi
 }
 
 async function observeHead(deps: ObserveDeps): Promise<void> {
-  const { head, outbox } = deps.ledger;
+  const { state: head, outbox } = deps.ledger;
   const { version, note } = await outbox.readLedgerTold();
   const halt = (await head.read()).halt ?? '';
   if (halt === (note['halt'] ?? '')) return;
   const at = deps.clock.now();
   const draft: Draft = halt === '' ? { event: 'released', at } : { event: 'halted', at, reason: halt };
-  await tell(deps, { queue: LEDGER_QUEUE, version, drafts: [draft], note: { halt } });
+  await announce(deps, { queue: LEDGER_QUEUE, version, drafts: [draft], note: { halt } });
 }
 
 /** What is told, for all endpoints that want to hear it. */
@@ -105,7 +105,7 @@ export interface ToldDrafts {
 }
 
 /** Puts notifications into the outbox and notes that they were told. False when somebody else told meanwhile. */
-export async function tell(
+export async function announce(
   {
     ledger,
     settings,
@@ -113,13 +113,13 @@ export async function tell(
     clock,
     log,
   }: Pick<ObserveDeps, 'settings' | 'origin' | 'clock' | 'log'> & {
-    ledger: Pick<Ledger, 'head' | 'outbox'>;
+    ledger: Pick<Ledger, 'state' | 'outbox'>;
   },
   { queue, version, drafts, note }: ToldDrafts,
   { isSettled = false }: { isSettled?: boolean } = {},
 ): Promise<boolean> {
   const nowMs = clock.now();
-  const instance = drafts.length === 0 ? '' : (await ledger.head.read()).instance;
+  const instance = drafts.length === 0 ? '' : (await ledger.state.read()).instance;
   const push = drafts.flatMap((draft) => {
     const waiting: Waiting = { queuedAt: nowMs, body: writeNotification(draft, { ...origin, instance }) };
     const wanting = settings.endpoints.filter(({ events }) => events.has(draft.event));

@@ -19,8 +19,8 @@ export async function putBack(
   let count = 0;
   for (const { name, deadLetters } of await outbox.endpoints()) {
     const letters = deadLetters.filter(({ waiting }) => id === undefined || readNotification(waiting.body).id === id);
-    for (const letter of letters) if (await outbox.revive(name, letter, nowMs)) count += 1;
-    if (id === undefined || letters.length > 0) await outbox.hasten(name, nowMs);
+    for (const letter of letters) if (await outbox.requeue(name, letter, nowMs)) count += 1;
+    if (id === undefined || letters.length > 0) await outbox.retryNow(name, nowMs);
   }
   if (count > 0) {
     const details = { count: String(count), id: id ?? 'all' };

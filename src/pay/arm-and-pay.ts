@@ -10,7 +10,7 @@ import { codeOf } from '../refusal.ts';
 import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
-import { holdBreach, named, placeOf } from './facts.ts';
+import { holdBreach, logFields, placeOf } from './facts.ts';
 import { armingLimits, beyondLimit, countedAs } from './limits.ts';
 import { awaitPlace } from './pace.ts';
 import { quoteAgain, settleUnsent } from './quote-again.ts';
@@ -129,7 +129,7 @@ async function arm(
       limits,
     });
   } catch (error) {
-    deps.log.warn('no answer to an arming: nothing is sent', { ...named(payout), error });
+    deps.log.warn('no answer to an arming: nothing is sent', { ...logFields(payout), error });
     await doubtArming(deps, payout, quote.quoteId);
     return undefined;
   }
@@ -141,7 +141,7 @@ async function doubtArming(deps: PayDeps, payout: Payout, quoteId: string): Prom
   try {
     await deps.payouts.move({ ...move, reason: 'its arming was not answered' });
   } catch (error) {
-    deps.log.warn('the payout waits for its due time', { ...named(payout), error });
+    deps.log.warn('the payout waits for its due time', { ...logFields(payout), error });
   }
 }
 
@@ -228,7 +228,7 @@ async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body, 
     return true;
   } catch (error) {
     if (!(error instanceof IntentLogFault)) throw error;
-    deps.log.error('the intent log failed: nothing is sent', { ...named(payout), error: error.cause });
+    deps.log.error('the intent log failed: nothing is sent', { ...logFields(payout), error: error.cause });
     if (error.poisoned) throw error;
     await settleAnswer(deps, payout, {
       answer: notSent('intent log'),

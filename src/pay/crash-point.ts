@@ -5,6 +5,6 @@
 export const CRASH_POINTS = ['C1', 'C2', 'C3', 'C4', 'C6', 'C10', 'C11', 'C12', 'C13', 'C16', 'C17'] as const;
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-export type At = (point: CrashPoint) => void;
+export type AtCrashPoint = (point: CrashPoint) => void;
 
-export const goOn: At = () => {};
+export const noCrash: AtCrashPoint = () => {};

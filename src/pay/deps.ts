@@ -2,12 +2,12 @@ import type { Clock, Random } from '../clock.ts';
 import type { IntentLog } from '../ledger/intents/intent-log.ts';
 import type { Payouts } from '../ledger/payouts.ts';
 import type { Runs } from '../ledger/runs/runs.ts';
-import type { Head } from '../ledger/season/ledger-state.ts';
+import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';
 import type { Canary } from './canary.ts';
-import type { At } from './crash-point.ts';
+import type { AtCrashPoint } from './crash-point.ts';
 import type { Limits } from './limits.ts';
 import type { NotFoundRules } from './look-up-answer.ts';
 import type { Pace, QuoteLead } from './pace.ts';
@@ -16,7 +16,7 @@ import type { Pace, QuoteLead } from './pace.ts';
 export interface PayDeps {
   readonly payouts: Payouts;
   readonly runs: Pick<Runs, 'move' | 'read'>;
-  readonly head: Pick<Head, 'halt' | 'disprove'>;
+  readonly state: Pick<LedgerState, 'halt' | 'disprove'>;
   readonly intents: IntentLog;
   readonly service: Service;
   /** Whether a "not found" of the service means anything now. */
@@ -30,7 +30,7 @@ export interface PayDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly at: At;
+  readonly at: AtCrashPoint;
   /** This process, as armings name it. */
   readonly owner: string;
   readonly rules: PayRules;

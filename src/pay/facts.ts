@@ -94,9 +94,9 @@ export async function holdBreach(
   const judged = version === undefined ? {} : { version };
   const { result } = await deps.payouts.move({ ...breach, ...judged, to: 'held', breach: true });
   if (result === 'changed') return false;
-  deps.log.error('an assertion is broken: everything is halted', { ...named(payout), reason: evidence });
+  deps.log.error('an assertion is broken: everything is halted', { ...logFields(payout), reason: evidence });
   if (result === 'there') await deps.payouts.move(breach);
-  await deps.head.halt(deps.owner, `payout ${payoutId(payout)}: ${evidence}`);
+  await deps.state.halt(deps.owner, `payout ${payoutId(payout)}: ${evidence}`);
   return true;
 }
 
@@ -106,8 +106,8 @@ async function disproveOtherId(
   ids: { quoteId: string; paymentId: string },
 ): Promise<void> {
   if (ids.paymentId === ids.quoteId) return;
-  deps.log.error('a payment has another id than its quote: no quote is proven dead any more', named(payout));
-  await deps.head.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
+  deps.log.error('a payment has another id than its quote: no quote is proven dead any more', logFields(payout));
+  await deps.state.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
 }
 
 /** What a payment shows, as fields of the record; what it does not show stays as the quote had it. */
@@ -139,6 +139,6 @@ export function placeOf(payout: Payout): { runId: string; line: number } {
 }
 
 /** Where a payout stands, for the log. */
-export function named(payout: Payout): { payout: string } {
+export function logFields(payout: Payout): { payout: string } {
   return { payout: payoutId(payout) };
 }

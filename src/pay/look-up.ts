@@ -3,10 +3,10 @@ import { type Payout, payoutId } from '../payout.ts';
 import { NO_CANARY } from './canary.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from './due.ts';
-import { acceptPayment, exchangeOf, holdBreach, named, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { isLeftArmed } from './next-step.ts';
-import { doubt } from './pay-payout.ts';
+import { markUnknown } from './pay-payout.ts';
 import { canBeProvenDead, type DeathRules, isQuoteOver, judgeNotFound, triedEnough } from './proof-of-death.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function lookUpPayout(deps: PayDeps, place: PayoutPlace): Promise<v
     const { armDeadlineMs, requestTimeoutMs } = deps.rules;
     const isOwnLeft = reading.now - (payout.armedAt ?? 0) > armDeadlineMs + requestTimeoutMs;
     if (!isOwnLeft && !isLeftArmed(payout, { now: reading.now, armDeadlineMs, owner: deps.owner })) return;
-    await doubt(deps, payout, 'armed by a process that did not come back');
+    await markUnknown(deps, payout, 'armed by a process that did not come back');
     return;
   }
   if (payout.state !== 'unknown' && payout.state !== 'held' && payout.state !== 'rejected') return;
@@ -38,7 +38,7 @@ async function lookUpQuote(
   const answer = await deps.service.readPayment(paymentId);
   const exchange = exchangeOf(answer);
   const found = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId });
-  deps.log.debug('a payment was looked up', { ...named(payout), class: found.kind });
+  deps.log.debug('a payment was looked up', { ...logFields(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
       // A breach is not over because one of its payments is there: people settle it.
@@ -64,7 +64,7 @@ async function noteBreach(deps: PayDeps, payout: Payout, evidence: string): Prom
   const isNews = payout.reasonCode !== 'E_BREACH';
   const fields = isNews ? { fields: { rc: 'E_BREACH', rs: `the payment shows ${evidence}` } } : {};
   await note(deps, payout, { dueMs: LOOK_DAILY_MS, ...fields });
-  if (isNews) await deps.head.halt(deps.owner, `payout ${payoutId(payout)}: the payment shows ${evidence}`);
+  if (isNews) await deps.state.halt(deps.owner, `payout ${payoutId(payout)}: the payment shows ${evidence}`);
 }
 
 interface NotFound {
@@ -92,7 +92,7 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
   }
   switch (verdict) {
     case 'dead':
-      await buryQuote(deps, payout, { reading, quoteId, exchange });
+      await discardDeadQuote(deps, payout, { reading, quoteId, exchange });
       return;
     case 'first':
       await note(deps, payout, {
@@ -129,7 +129,7 @@ function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
 }
 
 /** The quote is proven dead: the payout is ready for a new one, unless it was tried often or long enough. */
-async function buryQuote(
+async function discardDeadQuote(
   deps: PayDeps,
   payout: Payout,
   { reading, quoteId, exchange }: { reading: PayoutReading; quoteId: string; exchange: string },

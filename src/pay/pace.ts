@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { openBatch } from '../ledger/batch.ts';
-import type { Head } from '../ledger/season/ledger-state.ts';
+import type { LedgerState } from '../ledger/season/ledger-state.ts';
 
 const PLACES_PER_CALL_MAX = 1000;
 /** Timers are late by some milliseconds in a busy process. */
@@ -37,7 +37,7 @@ export function openQuoteLead(): QuoteLead {
  * now. Places that are asked for in one turn of the event loop are taken in one call.
  */
 export function openPace(
-  head: Pick<Head, 'takePace'>,
+  head: Pick<LedgerState, 'takePace'>,
   clock: Clock,
   pace: { what: string; perSecond: number | undefined },
 ): Pace {

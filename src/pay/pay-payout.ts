@@ -58,7 +58,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
       await deps.clock.sleep(step.ms, signal);
       return 'again';
     case 'doubt':
-      await doubt(deps, step.payout, step.reason);
+      await markUnknown(deps, step.payout, step.reason);
       return 'done';
     case 'quote':
       return await quotePayout(deps, step.payout, { ...order, signal });
@@ -83,7 +83,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
 }
 
 /** Nobody knows what came of its payment request: it is looked up from now on (design 3, rules 5 and 6). */
-export async function doubt(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
+export async function markUnknown(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
   // Not watched by the breaker: that one of us died says nothing of the service.
   await deps.payouts.move({
     ...placeOf(payout),

@@ -4,7 +4,7 @@ import type { Answer } from '../service/answer.ts';
 import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
-import { acceptPayment, exchangeOf, holdBreach, named, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
 import type { StepResult } from './step-result.ts';
@@ -31,7 +31,7 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
     quoteExpiresAt: sent.quote.expiresAt,
     armings: isAgain ? payout.armings + 1 : 1,
   });
-  deps.log.debug('a payment request was answered', { ...named(payout), class: reading.kind });
+  deps.log.debug('a payment request was answered', { ...logFields(payout), class: reading.kind });
   await noteYes(deps, payout, { reading, quoteId: sent.quote.quoteId });
   switch (reading.kind) {
     case 'accepted':
@@ -82,7 +82,7 @@ async function noteYes(
   if (!isNamed && !(reading.kind === 'unknown' && reading.seen2xx)) return;
   const paymentId = isNamed ? reading.payment.paymentId : null;
   await deps.intents.noteAnswer({ quoteId, paymentId }).catch((error: unknown) => {
-    deps.log.warn('the intent log lacks an answer of the service', { ...named(payout), error });
+    deps.log.warn('the intent log lacks an answer of the service', { ...logFields(payout), error });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Head } from '../ledger/season/ledger-state.ts';
+import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Brake } from '../service/brake.ts';
 
@@ -10,7 +10,7 @@ export interface SharedBrake extends Brake {
 }
 
 /** A 429 that one process meets makes all of them wait: it is written to the ledger, which every step reads. */
-export function openSharedBrake(head: Pick<Head, 'hold'>, deps: { clock: Clock; log: Log }): SharedBrake {
+export function openSharedBrake(head: Pick<LedgerState, 'hold'>, deps: { clock: Clock; log: Log }): SharedBrake {
   let until = Number.NEGATIVE_INFINITY;
   const learn = (ms: number): void => {
     if (ms > 0) until = Math.max(until, deps.clock.monotonic() + ms);

@@ -9,12 +9,12 @@ import { USERS_MAX } from './users.ts';
 
 const UNKNOWABLE_BYTES = 32;
 
-export interface VouchedDeps extends SignInDeps {
+export interface OidcDeps extends SignInDeps {
   readonly random: Pick<Random, 'bytes'>;
 }
 
 /** Somebody for whom an identity provider stands up. */
-export interface Vouched {
+export interface OidcUser {
   /** As the provider writes it. People may be able to change it there. */
   readonly name: string;
   /** What the provider never gives to somebody else. */
@@ -38,7 +38,7 @@ type Answer = { readonly kind: 'in'; readonly user: SignedIn } | { readonly kind
  * then on only the subject counts. Where the provider gives the roles, it also adds users, and its word needs no second
  * admin; whoever was disabled here stays out. Throws a Refusal (exit 2) for a new name that is none.
  */
-export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise<Answer> {
+export async function signInOidcUser(deps: OidcDeps, vouched: OidcUser): Promise<Answer> {
   const { issuer, ip } = vouched;
   // Nobody knows it: a password is for whom an admin resets.
   const password = await deps.passwords.hash(deps.random.bytes(UNKNOWABLE_BYTES).toString('base64url'));
@@ -47,7 +47,7 @@ export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise
     decide(people, vouched, { password, addedAt }),
   );
   if (answer.kind === 'refused') {
-    const user = findVouched(await deps.ledger.people.read(), vouched);
+    const user = findOidcUser(await deps.ledger.people.read(), vouched);
     await tellRefused(deps, { user, ip, action: 'user.sign-in-refused' });
     return answer;
   }
@@ -58,16 +58,16 @@ export async function letInVouched(deps: VouchedDeps, vouched: Vouched): Promise
 }
 
 /** Names are compared as they are: a provider may take `ANNA` for another person than `anna`. */
-function findVouched({ users }: PeopleRecord, vouched: Vouched): StoredUser | undefined {
+function findOidcUser({ users }: PeopleRecord, vouched: OidcUser): StoredUser | undefined {
   return users.find((user) => isBound(user, vouched)) ?? users.find(({ name }) => name === vouched.name);
 }
 
-function isBound({ vouched }: StoredUser, { issuer, subject }: Vouched): boolean {
+function isBound({ vouched }: StoredUser, { issuer, subject }: OidcUser): boolean {
   return vouched?.issuer === issuer && vouched.subject === subject;
 }
 
-function decide(people: PeopleRecord, vouched: Vouched, fresh: Fresh): Decision<Answer> {
-  const there = findVouched(people, vouched);
+function decide(people: PeopleRecord, vouched: OidcUser, fresh: Fresh): Decision<Answer> {
+  const there = findOidcUser(people, vouched);
   if (there === undefined) return decideNew(people, vouched, fresh);
   if (there.isDisabled) return refused('disabled');
   const role = vouched.role ?? there.role;
@@ -79,7 +79,7 @@ function decide(people: PeopleRecord, vouched: Vouched, fresh: Fresh): Decision<
 
 function decideFirst(
   there: StoredUser,
-  { issuer, subject, role }: Vouched & { readonly role: Role },
+  { issuer, subject, role }: OidcUser & { readonly role: Role },
   { password, addedAt: now }: Fresh,
 ): Decision<Answer> {
   if (there.vouched !== null) return refused('somebody-else');
@@ -90,7 +90,7 @@ function decideFirst(
   return written(bound, { action: 'user.bound', details: { issuer, subject, ...roles } });
 }
 
-function decideNew({ users }: PeopleRecord, vouched: Vouched, fresh: Fresh): Decision<Answer> {
+function decideNew({ users }: PeopleRecord, vouched: OidcUser, fresh: Fresh): Decision<Answer> {
   const { name: text, role, issuer, subject } = vouched;
   if (role === null) return refused('unknown');
   if (users.some(({ name }) => isSamePerson(name, text) || looksLike(name, text))) return refused('taken');

@@ -10,7 +10,7 @@ import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 import { type Refused, tellRefused, type Wait } from './sign-in.ts';
 import { factorLimits, TRIES_REMEMBERED_MS } from './sign-in-attempts.ts';
 import { newTotpSecret, totpPeriod, totpUri } from './totp.ts';
-import { byTwo, type Done, requireUser } from './users.ts';
+import { type Done, requiresSecondPerson, requireUser } from './users.ts';
 
 const ISSUER = 'payrun';
 /** For so long a new secret waits for its first code. */
@@ -153,7 +153,7 @@ export async function removeFactor(
       const remedy = 'There is nothing to take away: the password alone lets them in.';
       throw new Refusal(`${user.name} has no second factor.`, { exitCode: EXIT.usage, remedy });
     }
-    return byTwo(people, {
+    return requiresSecondPerson(people, {
       by,
       user: { ...user, factor: null, epoch: user.epoch + 1 },
       now: deps.clock.now(),

@@ -125,7 +125,7 @@ export async function changeRole(
     }
     const changed = { ...user, role, epoch: user.epoch + 1 };
     const details = { from: user.role, to: role };
-    return byTwo(people, {
+    return requiresSecondPerson(people, {
       by,
       user: changed,
       now: deps.clock.now(),
@@ -141,7 +141,7 @@ export async function enableUser(deps: ChangeDeps, { name, ...by }: Asked): Prom
   return await changePeople(deps, by, (people): Decision<Done | Proposed> => {
     const user = requireUser(people, name);
     if (!user.isDisabled) return { answer: { kind: 'done', user: shown(user) } };
-    return byTwo(people, {
+    return requiresSecondPerson(people, {
       by,
       user: { ...user, isDisabled: false },
       now: deps.clock.now(),
@@ -211,7 +211,7 @@ interface UserByTwo {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-export function byTwo(
+export function requiresSecondPerson(
   people: PeopleRecord,
   { user, action, details = {}, ...asked }: UserByTwo,
 ): Decision<Done | Proposed> {

@@ -5,7 +5,7 @@ import { type LookUpReading, readLookUpAnswer } from '../pay/look-up-answer.ts';
 import { OPEN_STATES, type Payout, type Run } from '../payout.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { cancelReady } from './decide/cancel-ready.ts';
-import { isOver } from './decide/control.ts';
+import { hasEnded } from './decide/control.ts';
 
 /** Ends a run that has nothing open any more, and carries a cancelled one to its end. Gives true when it is over. */
 export async function finishRun(ledger: Ledger, runId: string): Promise<boolean> {
@@ -14,7 +14,7 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
   if (run.state === 'cancelled') {
     if (run.counts.ready > 0) await cancelReady(ledger, runId, 'payrun');
     const after = await ledger.runs.read(runId);
-    return after !== undefined && isOver(after);
+    return after !== undefined && hasEnded(after);
   }
   if (run.state !== 'paying' && run.state !== 'paused') return run.state === 'finished';
   if (OPEN_STATES.some((state) => run.counts[state] > 0)) return false;

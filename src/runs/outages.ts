@@ -21,7 +21,7 @@ export interface Outage {
 
 export interface OutageDeps {
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'head' | 'outages'>;
+  readonly ledger: Pick<Ledger, 'state' | 'outages'>;
   readonly serviceName: string;
   readonly place: string;
   readonly config: { readonly dataDir: string };
@@ -117,7 +117,7 @@ function openRedisLook({ clock, ledger, place }: OutageDeps): () => Outage | und
   async function ask(at: number): Promise<void> {
     askedAt = at;
     try {
-      await ledger.head.read();
+      await ledger.state.read();
       failingSince = undefined;
     } catch {
       failingSince ??= at;

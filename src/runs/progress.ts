@@ -1,6 +1,6 @@
 import type { Run } from '../payout.ts';
 import { fileTotals, sumOutcomes } from '../report/totals.ts';
-import { isOver } from './decide/control.ts';
+import { hasEnded } from './decide/control.ts';
 
 /** Rows for which the service made a payment, or that will not be paid; none that is still to be recorded. */
 export function rowsDone({ counts }: Pick<Run, 'counts'>): number {
@@ -21,7 +21,7 @@ export function doCountersTie(run: Pick<Run, 'rows' | 'counts' | 'fileTotals' | 
 
 /** Whether nothing of the run changes any more by itself: it is over, its payments have ended, and its report is written. */
 export function isStill(run: Run): boolean {
-  return isOver(run) && run.counts.accepted === 0 && run.reportedChanges === run.changes;
+  return hasEnded(run) && run.counts.accepted === 0 && run.reportedChanges === run.changes;
 }
 
 /** How many rows of a run were done at a time of the monotonic clock. */

@@ -5,7 +5,7 @@ import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
-import type { At } from '../pay/crash-point.ts';
+import type { AtCrashPoint } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { writeReportFiles } from '../report/files.ts';
@@ -24,7 +24,7 @@ const REPORT_ENDINGS = ['csv', 'json'] as const;
 export interface ReportDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  readonly at: At;
+  readonly at: AtCrashPoint;
   readonly config: { readonly reportDir: string; readonly service: { readonly environment: string } | undefined };
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
@@ -47,7 +47,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     });
   }
   if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
-  const { disproved } = await deps.ledger.head.read();
+  const { disproved } = await deps.ledger.state.read();
   return {
     run,
     rows: deps.ledger.runs.rows(runId),
@@ -57,7 +57,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     capabilities: Object.fromEntries(
       CAPABILITIES.map((name) => [name, deps.capabilities.has(name) && !disproved.includes(name)]),
     ),
-    overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.head.weakTimes())],
+    overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.state.weakTimes())],
     auditHead: headText(await deps.ledger.audit.head()),
     version: VERSION,
     createdAt: deps.clock.now(),
@@ -93,11 +93,11 @@ export async function writeReport(
   folder = deps.config.reportDir,
 ): Promise<WrittenReport> {
   const turn = `report-${runId}`;
-  while (!(await deps.ledger.head.takeTurn(turn, TURN_MS))) await deps.clock.sleep(TURN_POLL_MS);
+  while (!(await deps.ledger.state.takeTurn(turn, TURN_MS))) await deps.clock.sleep(TURN_POLL_MS);
   try {
     return await writeInTurn(deps, runId, folder);
   } finally {
-    await deps.ledger.head.endTurn(turn);
+    await deps.ledger.state.endTurn(turn);
   }
 }
 

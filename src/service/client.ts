@@ -120,7 +120,7 @@ export function openService(options: ServiceOptions): Service {
     store: options.tokenStore,
     seal: openSeal(settings, random),
     marginMs: options.tokenMarginMs,
-    unbraked,
+    untilRateLimitEnds: untilRateLimitEnds,
     signal: closing.signal,
     clock,
     random,
@@ -131,7 +131,7 @@ export function openService(options: ServiceOptions): Service {
     return { clock, sendBefore: clock.monotonic() + sendMs, timeoutMs };
   }
 
-  async function unbraked(): Promise<void> {
+  async function untilRateLimitEnds(): Promise<void> {
     for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs())
       await clock.sleep(ms + random.fraction() * RESTART_SPREAD_MS, closing.signal);
   }
@@ -142,15 +142,15 @@ export function openService(options: ServiceOptions): Service {
   }
 
   async function askOnce(call: Call): Promise<Answer> {
-    await unbraked();
+    await untilRateLimitEnds();
     if (closing.signal.aborted) return notSent('closed');
     const token = await tokens.fresh();
-    await unbraked();
+    await untilRateLimitEnds();
     const send = () => wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
-    return bear(token, await outage.through(send));
+    return noteUnauthorized(token, await outage.through(send));
   }
 
-  function bear(token: string, answer: Answer): Answer {
+  function noteUnauthorized(token: string, answer: Answer): Answer {
     if (isUnauthorized(answer)) tokens.refused(token);
     return answer;
   }
@@ -170,7 +170,7 @@ export function openService(options: ServiceOptions): Service {
       const call: Call = { operation: 'payment', method: 'POST', path: '/v2/payments', body, token };
       const answer = await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs });
       outage.saw(answer);
-      return bear(token, answer);
+      return noteUnauthorized(token, answer);
     },
     readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
     listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),

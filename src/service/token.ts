@@ -37,7 +37,7 @@ export interface TokenOptions {
   readonly random: Random;
   readonly log: Log;
   /** Resolves when the service lets requests through again. */
-  readonly unbraked: () => Promise<void>;
+  readonly untilRateLimitEnds: () => Promise<void>;
   /** Aborted when the client closes. */
   readonly signal: AbortSignal;
 }
@@ -162,7 +162,7 @@ async function insist(attempt: () => Promise<HeldToken | Setback>, options: Toke
   const { clock, random, log, signal } = options;
   let spentMs = 0;
   for (let failures = 0; ; ) {
-    await options.unbraked();
+    await options.untilRateLimitEnds();
     if (signal.aborted) throw new TokenUnavailable('closed');
     const since = clock.monotonic();
     const outcome = await attempt();

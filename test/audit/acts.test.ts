@@ -112,7 +112,7 @@ test('a halt and the two people who release it are on the log', async () => {
 test('a halt that cannot be recorded halts all the same, and says so', async () => {
   await server.redis.set(`${app.config.prefix}:audit`, 'no list');
   expect(await haltAll(app, { actor: 'anna', reason: 'doubt' })).toBeInstanceOf(Error);
-  expect(await app.ledger.head.read()).toMatchObject({ halt: 'doubt' });
+  expect(await app.ledger.state.read()).toMatchObject({ halt: 'doubt' });
   await server.redis.del(`${app.config.prefix}:audit`);
 });
 

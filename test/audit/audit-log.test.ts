@@ -50,7 +50,7 @@ test('an entry has who did what to what, its number, the time of Redis, and foll
 test('the log begins with the ledger that it is about', async () => {
   expect(await rig.ledger.audit.head()).toMatchObject({ number: 0 });
   await rig.ledger.audit.append(actOf('anna'));
-  const { instance } = await rig.ledger.head.read();
+  const { instance } = await rig.ledger.state.read();
   const [first] = await linesOf(rig.ledger);
   expect(readEntry(first ?? '')).toMatchObject({ action: 'ledger.made', details: { instance, service: 'sandbox' } });
 });

@@ -26,8 +26,8 @@ export async function auditRig(redis: Redis): Promise<AuditRig> {
   const prefix = freshPrefix();
   const dataDir = mkdtempSync(join(tmpdir(), 'payrun-audit-'));
   const ledger = openLedger({ redis, arming: redis }, { prefix, dataDirId: 'dir-a', dataDir });
-  const claim = { knownInstance: '', newInstance: prefix, service: 'sandbox', safety: 'test', insist: true };
-  const instance = await ledger.head.open(claim);
+  const claim = { knownInstance: '', newInstance: prefix, service: 'sandbox', safety: 'test', requireMatch: true };
+  const instance = await ledger.state.open(claim);
   return {
     ledger,
     redis,

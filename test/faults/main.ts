@@ -1,7 +1,7 @@
 import { explain } from '../../src/cli/explain.ts';
 import { say } from '../../src/cli/print.ts';
 import { openProgram } from '../../src/cli/program.ts';
-import type { At } from '../../src/pay/crash-point.ts';
+import type { AtCrashPoint } from '../../src/pay/crash-point.ts';
 
 /*
  * payrun as its own main composes it, but for what happens at one crash point. CRASH_AT is `<point> <deed> <count>`, for
@@ -9,7 +9,7 @@ import type { At } from '../../src/pay/crash-point.ts';
  * itself, or `BLOCK-<ms>`, which keeps its event loop busy for so long.
  */
 
-function crashAt(text: string): At {
+function crashAt(text: string): AtCrashPoint {
   const [point, deed = '', count = '1'] = text.split(' ');
   let left = Number.parseInt(count, 10);
   return (reached) => {

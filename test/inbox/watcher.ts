@@ -5,7 +5,7 @@ import { openInbox } from '../../src/inbox/inbox.ts';
 import { openSource } from '../../src/inbox/open-source.ts';
 import { describeFault } from '../../src/inbox/retry-backoff.ts';
 import { silentLog } from '../../src/log.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 
 /*
  * `payrun inbox DIR` with less patience: files are stable sooner and leases shorter, so that it is killed in the midst of
@@ -18,7 +18,7 @@ const app = await openApp({
   clock: systemClock,
   random: systemRandom,
   log: silentLog,
-  at: goOn,
+  at: noCrash,
   report: say,
   // Nobody pays here, so nobody is to be woken.
   openJobs: () => ({ async wake() {}, workers: async () => [], async close() {} }),

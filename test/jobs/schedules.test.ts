@@ -56,10 +56,10 @@ describe('a worker that starts', () => {
   test('makes the job schedulers what the ledger says, and takes away those of schedules that are gone', async () => {
     await set('morning');
     await set('evening');
-    await deps.app.jobs.wakers.set('gone', DAILY);
+    await deps.app.jobs.scheduleTimers.set('gone', DAILY);
     await setWakers(deps);
     await setWakers(deps);
-    expect((await deps.app.jobs.wakers.names()).toSorted()).toEqual(['evening', 'morning']);
+    expect((await deps.app.jobs.scheduleTimers.names()).toSorted()).toEqual(['evening', 'morning']);
   });
 
   test('starts also where a schedule is not one that it knows', async () => {
@@ -97,7 +97,7 @@ describe('a time that has come', () => {
     await setWakers(deps);
     await removeSchedule(desk, { name: 'morning', actor: 'bob' });
     await tickSchedule(deps, { name: 'morning' });
-    expect(await deps.app.jobs.wakers.names()).toEqual([]);
+    expect(await deps.app.jobs.scheduleTimers.names()).toEqual([]);
     expect(await waiting()).toEqual([]);
   });
 

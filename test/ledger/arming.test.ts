@@ -87,20 +87,20 @@ const REFUSALS: readonly {
     refusal: 'season',
     given: async () => {
       await desk.redis.del(desk.keys.dirs);
-      await desk.ledger.head.enterDir(DATA_DIR);
+      await desk.ledger.state.enterDir(DATA_DIR);
     },
   },
   { why: 'nobody entered its data directory', refusal: 'season', given: () => desk.redis.del(desk.keys.dirs) },
-  { why: 'everything is halted', refusal: 'halted', given: () => desk.ledger.head.halt('anna', 'look') },
+  { why: 'everything is halted', refusal: 'halted', given: () => desk.ledger.state.halt('anna', 'look') },
   {
     why: 'only one person released the halt',
     refusal: 'halted',
     given: async () => {
-      await desk.ledger.head.halt('anna', 'look');
-      await desk.ledger.head.release('anna');
+      await desk.ledger.state.halt('anna', 'look');
+      await desk.ledger.state.release('anna');
     },
   },
-  { why: 'the service asked to wait', refusal: 'wait', given: () => desk.ledger.head.hold(60_000) },
+  { why: 'the service asked to wait', refusal: 'wait', given: () => desk.ledger.state.hold(60_000) },
   { why: 'the run is paused', refusal: 'run', given: () => move('paused') },
   { why: 'the run is cancelled', refusal: 'run', given: () => move('cancelled') },
   { why: 'the run is not there', refusal: 'run', given: () => desk.redis.del(desk.keys.run(runId)) },
@@ -250,11 +250,11 @@ describe('an arming', () => {
     const counters: number[] = [];
     for (const line of [2, 3, 4]) counters.push((await armPayout(desk.ledger, { runId, line })).armingCounter);
     expect(counters).toEqual([1, 2, 3]);
-    expect((await desk.ledger.head.read()).armings).toBe(3);
+    expect((await desk.ledger.state.read()).armings).toBe(3);
   });
 
   test('is possible again when the wait is over', async () => {
-    await desk.ledger.head.hold(1);
+    await desk.ledger.state.hold(1);
     await expect.poll(() => refusalOf(), PATIENCE).toBe('armed');
   });
 });
@@ -305,7 +305,7 @@ describe('a payout is armed once', () => {
       const { quoteId, armedBy } = await readPayout(desk.ledger, { runId: racing, line: rows[index]?.line ?? 0 });
       expect([quoteId, armedBy]).toEqual([`${index}-${winner}`, `worker-${winner}`]);
     }
-    expect((await desk.ledger.head.read()).armings).toBe(1000);
+    expect((await desk.ledger.state.read()).armings).toBe(1000);
     otherArming.disconnect();
     redis.disconnect();
   });
@@ -321,7 +321,7 @@ describe('nobody knows, and it is not called armed, when', () => {
     await desk.redis.call('CLIENT', 'UNPAUSE');
     await expect.poll(async () => (await payout()).state, PATIENCE).toBe('armed');
     expect(refusal(await payouts.arm(call))).toBe('changed');
-    expect((await desk.ledger.head.read()).armings).toBe(1);
+    expect((await desk.ledger.state.read()).armings).toBe(1);
     hasty.disconnect();
   });
 
@@ -341,7 +341,7 @@ describe('nobody knows, and it is not called armed, when', () => {
     await desk.redis.call('CLIENT', 'UNPAUSE');
     await expect.poll(() => lost.ping().catch(() => 'lost'), PATIENCE).toBe('PONG');
     expect((await payout()).state).toBe('ready');
-    expect((await desk.ledger.head.read()).armings).toBe(0);
+    expect((await desk.ledger.state.read()).armings).toBe(0);
     lost.disconnect();
   });
 
@@ -356,6 +356,6 @@ describe('nobody knows, and it is not called armed, when', () => {
   test('a server without the script gets it, and arms once', async () => {
     await desk.redis.script('FLUSH');
     expect(await refusalOf()).toBe('armed');
-    expect((await desk.ledger.head.read()).armings).toBe(1);
+    expect((await desk.ledger.state.read()).armings).toBe(1);
   });
 });

@@ -32,7 +32,7 @@ async function stepBack(redis: Redis, prefix: string): Promise<void> {
 describe('a clock of Redis that steps back by an hour', () => {
   test('keeps nothing waiting: turns, paces, slices and due payouts go on', async () => {
     const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
-    const { head, slices, payouts } = ledger;
+    const { state: head, slices, payouts } = ledger;
     const runId = await payingRun(ledger, freshRows(3));
     await slices.feed(runId, { seen: 0, cursor: 5, slices: [{ from: 2, to: 4 }] });
     const unknown = await armPayout(ledger, { runId, line: 2 });
@@ -58,9 +58,9 @@ describe('a clock of Redis that steps back by an hour', () => {
   test('is told from two looks of one moment, and from a clock that goes on', async () => {
     const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
     await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() + 4000);
-    expect(await ledger.head.lookAtClock()).toBe(0);
+    expect(await ledger.state.lookAtClock()).toBe(0);
     await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() - HOUR_MS);
-    expect(await ledger.head.lookAtClock()).toBe(0);
-    expect((await ledger.head.read()).clockStep).toBeNull();
+    expect(await ledger.state.lookAtClock()).toBe(0);
+    expect((await ledger.state.read()).clockStep).toBeNull();
   });
 });

@@ -150,7 +150,7 @@ test('counters, amounts, indexes, histories and versions stay consistent under t
         expect(strangeSteps(payout)).toEqual([]);
       }
       expect((await desk.ledger.runs.read(runId))?.changes).toBe(changes);
-      expect((await desk.ledger.head.read()).armings).toBe(
+      expect((await desk.ledger.state.read()).armings).toBe(
         payouts.flatMap(({ history }) => history).filter(({ to }) => to === 'armed').length,
       );
     }),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
-import { openHead } from '../../src/ledger/season/ledger-state.ts';
+import { openLedgerState } from '../../src/ledger/season/ledger-state.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 
@@ -12,10 +12,10 @@ afterEach(async () => {
   await server.stop();
 });
 
-const CLAIM = { knownInstance: '', newInstance: 'i1', service: 'sandbox', safety: 'test', insist: true };
+const CLAIM = { knownInstance: '', newInstance: 'i1', service: 'sandbox', safety: 'test', requireMatch: true };
 
 function open(prefix: string): Promise<string> {
-  return openHead(server.redis, ledgerKeys(prefix)).open(CLAIM);
+  return openLedgerState(server.redis, ledgerKeys(prefix)).open(CLAIM);
 }
 
 describe('a Redis database', () => {
@@ -42,7 +42,7 @@ describe('a Redis database', () => {
   );
 
   test('that is empty stays so when the data directory belongs to another ledger', async () => {
-    const head = openHead(server.redis, ledgerKeys('{payrun}'));
+    const head = openLedgerState(server.redis, ledgerKeys('{payrun}'));
     await expect(head.open({ ...CLAIM, knownInstance: 'lost' })).rejects.toThrow('does not hold');
     expect(await server.redis.keys('*')).toEqual([]);
   });

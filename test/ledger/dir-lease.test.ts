@@ -37,7 +37,7 @@ function quickClock(whileWaiting: () => Promise<unknown>): Clock {
 /** A host starts on this data directory. */
 async function start(name: string, whileWaiting: () => Promise<unknown> = async () => {}): Promise<DataDir> {
   const path = join(folder, name);
-  const opened = await openDataDir(path, { random: systemRandom, mustLast: false });
+  const opened = await openDataDir(path, { random: systemRandom, requirePersistentDisk: false });
   const lease = await openDirLease(server.redis, ledgerKeys(prefix), path);
   return await claimDataDir(opened, {
     lease,

@@ -52,7 +52,7 @@ async function refusalOf(work: Promise<unknown>): Promise<Refusal> {
 describe('opening a ledger', () => {
   test('makes it on an empty Redis, in its season', async () => {
     const prefix = freshPrefix();
-    const { head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
+    const { state: head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
     const claim = claimOf();
     expect(await head.open(claim)).toBe(claim.newInstance);
     expect((await head.season()).open).toBe(true);
@@ -69,8 +69,8 @@ describe('opening a ledger', () => {
 
   test('again, with the instance that is known or as a newcomer, gives the same and writes nothing', async () => {
     const before = await dumpOf(desk);
-    expect(await desk.ledger.head.open(claimOf())).toBe(desk.instance);
-    expect(await desk.ledger.head.open(claimOf(desk.instance))).toBe(desk.instance);
+    expect(await desk.ledger.state.open(claimOf())).toBe(desk.instance);
+    expect(await desk.ledger.state.open(claimOf(desk.instance))).toBe(desk.instance);
     expect(await dumpOf(desk)).toEqual(before);
   });
 
@@ -85,7 +85,7 @@ describe('opening a ledger', () => {
   ];
   test.each(refusals)('is refused for $what, and nothing is written', async ({ claim, says }) => {
     const before = await dumpOf(desk);
-    const refusal = await refusalOf(desk.ledger.head.open({ ...claimOf(), ...claim }));
+    const refusal = await refusalOf(desk.ledger.state.open({ ...claimOf(), ...claim }));
     expect(refusal.message).toMatch(says);
     expect(refusal.exitCode).toBe(EXIT.usage);
     expect(await dumpOf(desk)).toEqual(before);
@@ -94,13 +94,13 @@ describe('opening a ledger', () => {
   test('is refused for a ledger of a newer payrun, and nothing is written', async () => {
     await desk.redis.hset(desk.keys.head, 'schema', 2);
     const before = await dumpOf(desk);
-    expect((await refusalOf(desk.ledger.head.open(claimOf()))).message).toMatch(/newer payrun \(layout 2/);
+    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 2/);
     expect(await dumpOf(desk)).toEqual(before);
   });
 
   test('is refused on a Redis that lost the ledger of the data directory, and nothing is written', async () => {
     const prefix = freshPrefix();
-    const { head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
+    const { state: head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
     const refusal = await refusalOf(head.open(claimOf('known')));
     expect(refusal.message).toMatch(/does not hold/);
     expect(refusal.exitCode).toBe(EXIT.usage);
@@ -108,16 +108,16 @@ describe('opening a ledger', () => {
   });
 
   test('does not ask for the same safety settings of who only looks', async () => {
-    const looker = { ...claimOf(), safety: 'grace 0', insist: false };
-    expect(await desk.ledger.head.open(looker)).toBe(desk.instance);
-    await desk.ledger.head.adoptSafety('grace 0');
-    expect(await desk.ledger.head.open({ ...looker, insist: true })).toBe(desk.instance);
-    expect((await refusalOf(desk.ledger.head.open(claimOf()))).message).toContain(SAFETY);
+    const looker = { ...claimOf(), safety: 'grace 0', requireMatch: false };
+    expect(await desk.ledger.state.open(looker)).toBe(desk.instance);
+    await desk.ledger.state.adoptSafety('grace 0');
+    expect(await desk.ledger.state.open({ ...looker, requireMatch: true })).toBe(desk.instance);
+    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toContain(SAFETY);
   });
 
   test('adopts no safety settings where there is no ledger', async () => {
     const prefix = freshPrefix();
-    await openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR }).head.adoptSafety('grace 0');
+    await openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR }).state.adoptSafety('grace 0');
     expect(await server.redis.keys(`${prefix}*`)).toEqual([]);
   });
 
@@ -128,7 +128,7 @@ describe('opening a ledger', () => {
     for (let race = 0; race < 20; race++) {
       const prefix = freshPrefix();
       const heads = [...others, ...others].map(
-        (redis) => openLedger({ redis, arming }, { prefix, dataDirId: DATA_DIR }).head,
+        (redis) => openLedger({ redis, arming }, { prefix, dataDirId: DATA_DIR }).state,
       );
       const instances = await Promise.all(heads.map((head) => head.open(claimOf())));
       expect(new Set(instances).size).toBe(1);
@@ -140,7 +140,7 @@ describe('opening a ledger', () => {
 
 describe('a halt', () => {
   test('is released by two people, never by one twice', async () => {
-    const { head } = desk.ledger;
+    const { state: head } = desk.ledger;
     expect(await head.release('anna')).toBe('not-halted');
     await head.halt('worker-1', 'evidence');
     expect((await head.read()).halt).toBe('evidence');
@@ -152,7 +152,7 @@ describe('a halt', () => {
   });
 
   test('adds a further reason to its first, once, which voids a release that was proposed', async () => {
-    const { head } = desk.ledger;
+    const { state: head } = desk.ledger;
     await head.halt('worker-1', 'first');
     await head.release('anna');
     await head.halt('worker-2', 'second');
@@ -161,7 +161,7 @@ describe('a halt', () => {
   });
 
   test('is seen beside every payout that is read', async () => {
-    await desk.ledger.head.halt('worker-1', 'evidence');
+    await desk.ledger.state.halt('worker-1', 'evidence');
     expect(await desk.ledger.payouts.read({ runId: 'none', line: 2 })).toMatchObject({
       payout: undefined,
       halt: 'evidence',
@@ -171,7 +171,7 @@ describe('a halt', () => {
 
 describe('what all workers share', () => {
   test('a longer wait is never cut short by a shorter one', async () => {
-    const { head } = desk.ledger;
+    const { state: head } = desk.ledger;
     expect(await waitMs()).toBe(0);
     await head.hold(600_000);
     await head.hold(1);
@@ -181,12 +181,12 @@ describe('what all workers share', () => {
   });
 
   test('a wait ends by itself', async () => {
-    await desk.ledger.head.hold(0.5);
+    await desk.ledger.state.hold(0.5);
     await expect.poll(() => desk.redis.exists(`${desk.prefix}:wait`), PATIENCE).toBe(0);
   });
 
   test('a capability that was disproved stays so, once each, also when one name begins like another', async () => {
-    const { head } = desk.ledger;
+    const { state: head } = desk.ledger;
     for (const name of ['payment-id-is-quote-id', 'payment-id', 'payment-id', 'payment-id-is-quote-id']) {
       await head.disprove(name, `evidence of ${name}`);
     }
@@ -196,7 +196,7 @@ describe('what all workers share', () => {
   });
 
   test('a turn is taken by one of many in each period', async () => {
-    const { head } = desk.ledger;
+    const { state: head } = desk.ledger;
     const turns = await Promise.all(Array.from({ length: 20 }, () => head.takeTurn('sweep', 60_000)));
     expect(turns.filter(Boolean)).toHaveLength(1);
     expect(await head.takeTurn('other', 1)).toBe(true);
@@ -211,7 +211,7 @@ describe('a data directory', () => {
     folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
-  const open = () => openDataDir(join(folder, 'data'), { random: systemRandom, mustLast: true });
+  const open = () => openDataDir(join(folder, 'data'), { random: systemRandom, requirePersistentDisk: true });
 
   test('is made for this user alone, and belongs to no ledger until it is bound', async () => {
     const made = await open();
@@ -237,7 +237,7 @@ describe('a data directory', () => {
   test('cannot be made below a file: a Refusal that names it', async () => {
     const bound = await bindDataDir(await open(), 'ledger-1');
     const path = join(bound.path, 'ledger.json', 'data');
-    const refusal = await refusalOf(openDataDir(path, { random: systemRandom, mustLast: false }));
+    const refusal = await refusalOf(openDataDir(path, { random: systemRandom, requirePersistentDisk: false }));
     expect(refusal.message).toContain(path);
     expect(readFileSync(join(bound.path, 'ledger.json'), 'utf8')).toContain('ledger-1');
   });
@@ -246,8 +246,10 @@ describe('a data directory', () => {
     'in memory is refused with a real service, and fine for the sandbox',
     async () => {
       const path = join('/dev/shm', `payrun-test-${systemRandom.uuid()}`);
-      expect((await refusalOf(openDataDir(path, { random: systemRandom, mustLast: true }))).message).toMatch(/tmpfs/);
-      expect((await openDataDir(path, { random: systemRandom, mustLast: false })).path).toBe(path);
+      expect(
+        (await refusalOf(openDataDir(path, { random: systemRandom, requirePersistentDisk: true }))).message,
+      ).toMatch(/tmpfs/);
+      expect((await openDataDir(path, { random: systemRandom, requirePersistentDisk: false })).path).toBe(path);
       rmSync(path, { recursive: true });
     },
   );

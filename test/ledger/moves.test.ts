@@ -71,7 +71,7 @@ test.each(ASKED)(
       expect((await readPayout(desk.ledger, { runId, line: index + 2 })).state).toBe(allowed ? to : from);
     }
     const forbidden = answers.filter(({ result }) => result === 'forbidden').length;
-    expect((await desk.ledger.head.read()).refusedMoves).toBe(forbidden);
+    expect((await desk.ledger.state.read()).refusedMoves).toBe(forbidden);
   },
 );
 
@@ -98,7 +98,7 @@ describe('a refused move', () => {
     before.delete(desk.keys.head);
     after.delete(desk.keys.head);
     expect(after).toEqual(before);
-    expect((await desk.ledger.head.read()).refusedMoves).toBe(refusals.length);
+    expect((await desk.ledger.state.read()).refusedMoves).toBe(refusals.length);
   });
 
   test('for another version, another quote or a payout that is not there changes nothing, not even the count', async () => {
@@ -274,7 +274,7 @@ describe('in a cancelled run', () => {
     });
     expect(answer.result).toBe('moved');
     expect(await readPayout(desk.ledger, armed)).toMatchObject({ quoteId: null, attempts: 0 });
-    expect((await desk.ledger.head.read()).refusedMoves).toBe(0);
+    expect((await desk.ledger.state.read()).refusedMoves).toBe(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import type { Head } from '../../src/ledger/season/ledger-state.ts';
+import type { LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { newLedger, PATIENCE, type TestLedger } from './test-ledger.ts';
@@ -12,7 +12,7 @@ const MADE_UP_MICROSECONDS_MAX = 25_000;
 let server: TestRedis;
 let second: Redis;
 let desk: TestLedger;
-let heads: readonly Head[];
+let heads: readonly LedgerState[];
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -25,8 +25,8 @@ afterAll(async () => {
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming: server.redis });
   heads = [
-    desk.ledger.head,
-    openLedger({ redis: second, arming: second }, { prefix: desk.prefix, dataDirId: 'dir-a' }).head,
+    desk.ledger.state,
+    openLedger({ redis: second, arming: second }, { prefix: desk.prefix, dataDirId: 'dir-a' }).state,
   ];
 });
 
@@ -41,21 +41,24 @@ async function redisTime(): Promise<number> {
 }
 
 /** Milliseconds until the first of the places. */
-async function takePlaces(head: Head, { count, perSecond }: { count: number; perSecond: number }): Promise<number> {
+async function takePlaces(
+  head: LedgerState,
+  { count, perSecond }: { count: number; perSecond: number },
+): Promise<number> {
   return await head.takePace('pay', { count, perSecond });
 }
 
 describe('a shared pace', () => {
   test('gives the first place at once and the next ones an interval apart', async () => {
-    expect(await takePlaces(desk.ledger.head, { count: 1, perSecond: 2 })).toBeLessThanOrEqual(0);
+    expect(await takePlaces(desk.ledger.state, { count: 1, perSecond: 2 })).toBeLessThanOrEqual(0);
     const after = await nextPlace();
-    await takePlaces(desk.ledger.head, { count: 3, perSecond: 2 });
+    await takePlaces(desk.ledger.state, { count: 3, perSecond: 2 });
     expect(await nextPlace()).toBe(after + 3 * 500_000);
   });
 
   test('never lets places of two connections be closer than the interval, and holds the mean', async () => {
     const interval = 1_000_000;
-    await takePlaces(desk.ledger.head, { count: 1, perSecond: 1 });
+    await takePlaces(desk.ledger.state, { count: 1, perSecond: 1 });
     const begin = await nextPlace();
     const counts = Array.from({ length: 40 }, (_value, index) => 1 + (index % 3));
     const waits = await Promise.all(
@@ -74,18 +77,18 @@ describe('a shared pace', () => {
   });
 
   test('makes up for places that nobody took, but for a few milliseconds only', async () => {
-    await takePlaces(desk.ledger.head, { count: 1, perSecond: 1000 });
+    await takePlaces(desk.ledger.state, { count: 1, perSecond: 1000 });
     const first = await nextPlace();
     await expect.poll(redisTime, PATIENCE).toBeGreaterThan(first + 2 * MADE_UP_MICROSECONDS_MAX);
     const now = await redisTime();
-    const ms = await takePlaces(desk.ledger.head, { count: 5, perSecond: 1000 });
+    const ms = await takePlaces(desk.ledger.state, { count: 5, perSecond: 1000 });
     expect(ms).toBeLessThanOrEqual(0);
     expect(ms).toBeGreaterThanOrEqual(-MADE_UP_MICROSECONDS_MAX / 1000);
     expect(await nextPlace()).toBeGreaterThanOrEqual(now + 5000 - MADE_UP_MICROSECONDS_MAX);
   });
 
   test('is never above its rate by rounding', async () => {
-    const { head } = desk.ledger;
+    const { state: head } = desk.ledger;
     const rates: number[] = [];
     for (const perSecond of [3, 7, 64, 700, 70_000, 96_000]) {
       await desk.redis.del(`${desk.prefix}:pace:pay`);
@@ -99,7 +102,7 @@ describe('a shared pace', () => {
   });
 
   test('of one kind leaves the others alone', async () => {
-    await desk.ledger.head.takePace('pay', { count: 100, perSecond: 1 });
-    expect(await desk.ledger.head.takePace('track', { count: 1, perSecond: 1 })).toBeLessThanOrEqual(0);
+    await desk.ledger.state.takePace('pay', { count: 100, perSecond: 1 });
+    expect(await desk.ledger.state.takePace('track', { count: 1, perSecond: 1 })).toBeLessThanOrEqual(0);
   });
 });

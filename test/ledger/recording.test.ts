@@ -5,8 +5,8 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { refusedFields } from '../../src/ledger/record.ts';
-import type { At } from '../../src/pay/crash-point.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import type { AtCrashPoint } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import type { Payout, PayoutRow, RefusedRow } from '../../src/payout.ts';
 import { type SubmitDeps, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
@@ -65,7 +65,7 @@ interface Woken {
   readonly runs: string[];
 }
 
-function submitDeps(at: At = goOn): Woken {
+function submitDeps(at: AtCrashPoint = noCrash): Woken {
   const runs: string[] = [];
   const wake = async (runId: string): Promise<void> => {
     runs.push(runId);
@@ -75,7 +75,10 @@ function submitDeps(at: At = goOn): Woken {
   return { runs, deps: { ledger: desk.ledger, config, ...given } };
 }
 
-async function submit(path: string, at: At = goOn): Promise<{ id: string; isNew: boolean; state: string }> {
+async function submit(
+  path: string,
+  at: AtCrashPoint = noCrash,
+): Promise<{ id: string; isNew: boolean; state: string }> {
   const submitted = await submitRun(submitDeps(at).deps, { path, actor: 'anna', skipInvalid: false });
   if (submitted.kind !== 'submitted') throw new Error('the file was refused');
   return { id: submitted.run.id, state: submitted.run.state, isNew: submitted.isNew };
@@ -322,7 +325,7 @@ describe('a reference', () => {
   });
 });
 
-const crashAtC16: At = (point) => {
+const crashAtC16: AtCrashPoint = (point) => {
   if (point === 'C16') throw new Error('killed at C16');
 };
 

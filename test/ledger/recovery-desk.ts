@@ -27,7 +27,7 @@ export function hostOf(folder: string, ledger: Ledger, dataDirId: string): Host 
 /** Directories that keep the season closed, once this one has compared its logs. */
 export async function joinSeason({ ledger, dataDirId, path }: Host): Promise<readonly string[]> {
   return await ensureSeason({
-    head: ledger.head,
+    state: ledger.state,
     dataDir: path,
     dataDirId,
     armDeadlineMs: DEADLINE_MS,
@@ -40,10 +40,10 @@ export async function joinSeason({ ledger, dataDirId, path }: Host): Promise<rea
 
 /** Lets new directories arm: each of them has noted the others, as workers do at every sweep. */
 export async function joinTogether(hosts: readonly Host[]): Promise<void> {
-  for (const { ledger, dataDirId } of hosts) await ledger.head.enterDir(dataDirId);
+  for (const { ledger, dataDirId } of hosts) await ledger.state.enterDir(dataDirId);
   for (const { ledger, dataDirId, path } of hosts) {
-    const deps = { head: ledger.head, dataDir: path, dataDirId, random: systemRandom };
-    await notePeers(deps, await ledger.head.season());
+    const deps = { state: ledger.state, dataDir: path, dataDirId, random: systemRandom };
+    await notePeers(deps, await ledger.state.season());
   }
   for (const host of hosts) await joinSeason(host);
 }

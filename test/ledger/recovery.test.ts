@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Adoption } from '../../src/ledger/season/recovery.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -80,7 +80,7 @@ async function adoptByTwo(dataDirIds: readonly string[] = ['dir-a']): Promise<Le
 async function submitted(ledger: Ledger, text = FILE): Promise<Extract<Submitted, { kind: 'submitted' }>> {
   const path = join(folder, 'payouts.csv');
   writeFileSync(path, text);
-  const deps = { ledger, clock: systemClock, random: systemRandom, at: goOn, config: { rememberMs: 86_400_000 } };
+  const deps = { ledger, clock: systemClock, random: systemRandom, at: noCrash, config: { rememberMs: 86_400_000 } };
   const door = { ...deps, wake: async () => {}, ensureSeason: async () => [] };
   const answer = await submitRun(door, { path, actor: 'anna', skipInvalid: false });
   if (answer.kind !== 'submitted') throw new Error('the file was refused');
@@ -103,9 +103,9 @@ describe('a ledger that was adopted', () => {
     const [again] = await armOn(own, run.id, [3]);
 
     const ledger = await adoptByTwo();
-    await expect(ledger.head.open(claimOf(lost.instance))).resolves.not.toBe(lost.instance);
+    await expect(ledger.state.open(claimOf(lost.instance))).resolves.not.toBe(lost.instance);
     expect(await joinSeason(hostFound('dir-a'))).toEqual([]);
-    expect((await ledger.head.read()).halt).toContain('restored as unknown');
+    expect((await ledger.state.read()).halt).toContain('restored as unknown');
     const back = await submitted(ledger);
     expect([back.run.id, back.isNew, back.run.state]).toEqual([run.id, false, 'paused']);
     expect(await statesOf(ledger, run.id)).toEqual(['unknown', 'unknown', 'ready', 'ready']);
@@ -136,15 +136,15 @@ describe('a ledger that was adopted', () => {
     await joinSeason(hostFound('dir-a'));
     for (const text of first === 'the first file' ? [FILE, again] : [again, FILE]) await submitted(ledger, text);
     await movePayout(ledger, rejected, { to: 'ready', dropQuote: 'proven-dead' });
-    for (const by of ['anna', 'ben']) await ledger.head.release(by);
+    for (const by of ['anna', 'ben']) await ledger.state.release(by);
     await ledger.runs.move(rejected.runId, { to: 'paying', actor: 'anna', reason: 'looked at' });
     await expect(armPayout(ledger, rejected)).rejects.toThrow('not armed: reference');
   });
 
   test('arms nothing, and takes no file, before the logs were compared', async () => {
     const ledger = await adoptByTwo();
-    expect(await ledger.head.season()).toMatchObject({ open: false, missing: ['dir-a'] });
-    expect(await ledger.head.release('anna')).toBe('season');
+    expect(await ledger.state.season()).toMatchObject({ open: false, missing: ['dir-a'] });
+    expect(await ledger.state.release('anna')).toBe('season');
     const claim = {
       id: 'r1',
       fileName: 'f.csv',
@@ -166,7 +166,7 @@ describe('a ledger that was adopted', () => {
     expect(await ledger.recovery.adopt(adoption('anna', { dataDirIds: ['dir-b', 'dir-a'] }))).toBe('proposed');
     expect(await ledger.recovery.adopt(adoption('bob', { dataDirIds: ['dir-a'] }))).toBe('adopted');
     expect(await joinSeason(hostFound('dir-a'))).toEqual(['dir-b']);
-    expect((await ledger.head.season()).open).toBe(false);
+    expect((await ledger.state.season()).open).toBe(false);
     expect(await joinSeason(hostFound('dir-b'))).toEqual([]);
     await submitted(ledger);
     expect(await statesOf(ledger, run.id)).toEqual(['unknown', 'unknown', 'ready', 'ready']);
@@ -177,9 +177,9 @@ describe('a ledger that was adopted', () => {
     expect(await joinSeason(hostFound('dir-a'))).toEqual(['dir-b']);
     expect(await ledger.recovery.writeOff('dir-b', 'anna')).toMatchObject({ result: 'proposed' });
     expect(await ledger.recovery.writeOff('dir-b', 'bob')).toMatchObject({ result: 'begun' });
-    expect((await ledger.head.season()).open).toBe(false);
+    expect((await ledger.state.season()).open).toBe(false);
     expect(await ledger.recovery.forgetDirs()).toEqual([]);
-    expect((await ledger.head.season()).open).toBe(true);
+    expect((await ledger.state.season()).open).toBe(true);
   });
 
   test('can be adopted again by the one who confirmed it, and by nobody else, until it is noted', async () => {
@@ -199,7 +199,7 @@ describe('nothing is adopted', () => {
     const ledger = found();
     expect(await ledger.recovery.adopt(adoption('anna'))).toBe('proposed');
     expect(await ledger.recovery.adopt(adoption(name))).toBe('same-person');
-    expect((await ledger.head.read()).instance).toBe('');
+    expect((await ledger.state.read()).instance).toBe('');
   });
 
   test('by one person who gives both commands at the same moment', async () => {
@@ -230,7 +230,7 @@ describe('nothing is adopted', () => {
       await expect(ledger.recovery.adopt(adoption('bob', other))).rejects.toThrow(
         'another ledger, or with other settings',
       );
-      expect((await ledger.head.read()).instance).toBe('');
+      expect((await ledger.state.read()).instance).toBe('');
       expect(await ledger.recovery.adopt(adoption('bob'))).toBe('adopted');
     },
   );

@@ -8,9 +8,9 @@ import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { IntentLine } from '../../src/ledger/intents/intent-line.ts';
 import { highestCounter, openIntentLog } from '../../src/ledger/intents/intent-log.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { ensureSeason, keepSeason } from '../../src/ledger/season/season.ts';
+import { ensureSeason, refreshSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import type { Payout } from '../../src/payout.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import type { IdentityBook } from '../../src/runs/identities.ts';
@@ -89,9 +89,9 @@ function seasonOf(dataDirId = 'dir-a'): Promise<readonly string[]> {
 
 function seasonDeps(dataDirId: string): Parameters<typeof ensureSeason>[0] {
   const dataDir = join(folder, dataDirId);
-  const { head } = desk.ledger;
+  const { state: head } = desk.ledger;
   return {
-    head,
+    state: head,
     dataDir,
     dataDirId,
     armDeadlineMs: DEADLINE_MS,
@@ -134,8 +134,8 @@ function lineOf(payout: Payout, fileSha256: string): IntentLine {
 }
 
 async function releaseByTwo(ledger: Ledger): Promise<void> {
-  expect(await ledger.head.release('anna')).toBe('proposed');
-  expect(await ledger.head.release('ben')).toBe('released');
+  expect(await ledger.state.release('anna')).toBe('proposed');
+  expect(await ledger.state.release('ben')).toBe('released');
 }
 
 function submit(text: string, identities?: IdentityBook, skipInvalid = false): Promise<Submitted> {
@@ -145,7 +145,7 @@ function submit(text: string, identities?: IdentityBook, skipInvalid = false): P
     ledger: desk.ledger,
     clock: systemClock,
     random: systemRandom,
-    at: goOn,
+    at: noCrash,
     config: CONFIG,
     wake: async () => {},
     ensureSeason: () => seasonOf(),
@@ -188,7 +188,7 @@ describe('a Redis that was restored from an older copy', () => {
       expect([version, armings, history.length]).toEqual([2, 1, 2]);
     }
     expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
-    expect((await desk.ledger.head.read()).armings).toBe(lost.at(-1)?.armingCounter);
+    expect((await desk.ledger.state.read()).armings).toBe(lost.at(-1)?.armingCounter);
     const due = await desk.ledger.slices.takeDue({ look: 10, track: 10 });
     expect(due.filter((payout) => payout.runId === runId).map((payout) => payout.line)).toEqual([3, 4]);
   });
@@ -205,7 +205,7 @@ describe('a Redis that was restored from an older copy', () => {
     await restoreCopy();
     expect(await seasonOf()).toEqual([]);
     expect(await allRows(desk.ledger, runId)).toEqual(before);
-    expect(await desk.ledger.head.read()).toMatchObject({ halt: null, armings: 3 });
+    expect(await desk.ledger.state.read()).toMatchObject({ halt: null, armings: 3 });
     expect((await desk.ledger.runs.read(runId))?.state).toBe('paying');
   });
 
@@ -216,7 +216,7 @@ describe('a Redis that was restored from an older copy', () => {
     await armWithLines(runId, [2]);
     await restoreCopy();
     await seasonOf();
-    expect((await desk.ledger.head.read()).halt).toContain('1 payouts');
+    expect((await desk.ledger.state.read()).halt).toContain('1 payouts');
     for (const id of [runId, idle]) expect((await desk.ledger.runs.read(id))?.state).toBe('paused');
     await expect(armPayout(desk.ledger, { runId, line: 3 })).rejects.toThrow('halted');
     const move = { to: 'paying', actor: 'anna', reason: '' } as const;
@@ -292,7 +292,7 @@ describe('a Redis that was restored from an older copy', () => {
     await expect(armPayout(desk.ledger, { runId, line: 5 })).rejects.toThrow('season');
     expect(await seasonOf('dir-b')).toEqual([]);
     expect((await readPayout(desk.ledger, { runId, line: 4 })).state).toBe('unknown');
-    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    expect((await desk.ledger.state.read()).halt).not.toBeNull();
   });
 
   test('waits also for a directory whose first arming it lost', async () => {
@@ -315,14 +315,14 @@ describe('a Redis that was restored from an older copy', () => {
     const joins = seasonOf('dir-b');
     await expect
       .poll(async () => {
-        await keepSeason(seasonDeps('dir-a'), () => seasonOf('dir-a'));
-        return (await desk.ledger.head.season()).missing;
+        await refreshSeason(seasonDeps('dir-a'), () => seasonOf('dir-a'));
+        return (await desk.ledger.state.season()).missing;
       }, PATIENCE)
       .toEqual([]);
     expect(await joins).toEqual([]);
     await armWithLines(runId, [3], 'dir-b');
     await restoreCopy();
-    expect((await desk.ledger.head.season()).dataDirIds).not.toContain('dir-b');
+    expect((await desk.ledger.state.season()).dataDirIds).not.toContain('dir-b');
     expect(await seasonOf('dir-a')).toEqual(['dir-b']);
     await expect(armPayout(desk.in('dir-a'), { runId, line: 3 })).rejects.toThrow('season');
     expect(await seasonOf('dir-b')).toEqual([]);
@@ -337,7 +337,7 @@ describe('a Redis that was restored from an older copy', () => {
     expect(await seasonOf('dir-a')).toEqual([]);
     expect(await seasonOf('dir-b')).toEqual(['dir-a']);
     expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('unknown');
-    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    expect((await desk.ledger.state.read()).halt).not.toBeNull();
   });
 });
 
@@ -362,14 +362,14 @@ describe('a Redis that goes back under a running server, with the ids that it ha
     const before = await valuesNow();
     await armWithLines(runId, [2, 3]);
     await goBackTo(before);
-    expect((await desk.ledger.head.season()).open).toBe(true);
+    expect((await desk.ledger.state.season()).open).toBe(true);
     const { payouts } = desk.ledger;
     payouts.sawCounter(await highestCounter(join(folder, 'dir-a')));
     await expect(armPayout(desk.ledger, { runId, line: 2 })).rejects.toThrow('season');
-    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect((await desk.ledger.state.season()).open).toBe(false);
     expect(await seasonOf()).toEqual([]);
     for (const at of [2, 3]) expect((await readPayout(desk.ledger, { runId, line: at })).state).toBe('unknown');
-    expect((await desk.ledger.head.read()).halt).toContain('2 payouts');
+    expect((await desk.ledger.state.read()).halt).toContain('2 payouts');
   });
 });
 

@@ -185,11 +185,11 @@ describe('a pause', () => {
 
   test('is not ended while everything is halted, nor by one person', async () => {
     const runId = await runIn('paused');
-    await desk.ledger.head.halt('anna', 'look');
+    await desk.ledger.state.halt('anna', 'look');
     expect(await move(runId, 'paying')).toEqual({ result: 'halted', state: 'paused' });
-    await desk.ledger.head.release('anna');
+    await desk.ledger.state.release('anna');
     expect((await move(runId, 'paying')).result).toBe('halted');
-    await desk.ledger.head.release('ben');
+    await desk.ledger.state.release('ben');
     expect((await move(runId, 'paying')).result).toBe('moved');
   });
 });

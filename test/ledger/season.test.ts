@@ -62,9 +62,9 @@ function sleepless(onSleep: (ms: number) => Promise<void> = async () => {}): Clo
 }
 
 function season(clock: Clock = sleepless(), signal?: AbortSignal): Promise<readonly string[]> {
-  const { head } = desk.ledger;
+  const { state: head } = desk.ledger;
   const deps = {
-    head,
+    state: head,
     dataDir: folder,
     dataDirId: 'dir-a',
     armDeadlineMs: DEADLINE_MS,
@@ -121,15 +121,15 @@ describe('a season', () => {
     async (signal) => {
       await armPayout(desk.ledger, { runId, line: 2 });
       await restart(signal);
-      expect(await desk.ledger.head.season()).toMatchObject({ open: false, missing: ['dir-a'] });
+      expect(await desk.ledger.state.season()).toMatchObject({ open: false, missing: ['dir-a'] });
       await expect(refused()).rejects.toThrow('season');
       const clock = sleepless(async () => {
-        expect((await desk.ledger.head.season()).missing).toEqual(['dir-a']);
+        expect((await desk.ledger.state.season()).missing).toEqual(['dir-a']);
         await expect(refused()).rejects.toThrow('season');
       });
       expect(await season(clock)).toEqual([]);
       expect(clock.slept).toEqual([2 * DEADLINE_MS]);
-      expect(await desk.ledger.head.season()).toMatchObject({ open: true, missing: [] });
+      expect(await desk.ledger.state.season()).toMatchObject({ open: true, missing: [] });
       expect((await refused()).state).toBe('armed');
     },
   );
@@ -138,7 +138,7 @@ describe('a season', () => {
     const before = await armPayout(desk.ledger, { runId, line: 2 });
     await restart();
     await season();
-    expect(await desk.ledger.head.read()).toMatchObject({ halt: null, armings: 1 });
+    expect(await desk.ledger.state.read()).toMatchObject({ halt: null, armings: 1 });
     expect(await readPayout(desk.ledger, { runId, line: 2 })).toEqual(before);
     expect((await desk.ledger.runs.read(runId))?.state).toBe('paying');
   });
@@ -154,18 +154,18 @@ describe('a season', () => {
   });
 
   test('is not opened by a comparison for another run of the server', async () => {
-    const { server: earlier } = await desk.ledger.head.season();
+    const { server: earlier } = await desk.ledger.state.season();
     await restart();
     const part = { dataDirId: 'dir-a', server: earlier, last: true, json: '[]', peers: [] };
-    expect(await desk.ledger.head.compare(part)).toEqual({ result: 'changed', restored: 0, strangers: [] });
-    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect(await desk.ledger.state.compare(part)).toEqual({ result: 'changed', restored: 0, strangers: [] });
+    expect((await desk.ledger.state.season()).open).toBe(false);
   });
 
   test('stays closed while lines are still to come', async () => {
     await restart();
-    const { server: now } = await desk.ledger.head.season();
-    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json: '[]', peers: [] });
-    expect((await desk.ledger.head.season()).open).toBe(false);
+    const { server: now } = await desk.ledger.state.season();
+    await desk.ledger.state.compare({ dataDirId: 'dir-a', server: now, last: false, json: '[]', peers: [] });
+    expect((await desk.ledger.state.season()).open).toBe(false);
   });
 
   test('stays closed when the process is told to stop in the wait', async () => {
@@ -173,14 +173,14 @@ describe('a season', () => {
     const stop = new AbortController();
     const clock = sleepless(async () => stop.abort());
     expect(await season(clock, stop.signal)).toEqual(['dir-a']);
-    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect((await desk.ledger.state.season()).open).toBe(false);
   });
 
   test('closes when the replication history changes although the server is the same', async () => {
-    const { server: before } = await desk.ledger.head.season();
+    const { server: before } = await desk.ledger.state.season();
     await desk.redis.replicaof('127.0.0.1', 1);
     await desk.redis.replicaof('NO', 'ONE');
-    const now = await desk.ledger.head.season();
+    const now = await desk.ledger.state.season();
     expect(now.open).toBe(false);
     expect(now.server.split(' ')[0]).toBe(before.split(' ')[0]);
     await expect(refused()).rejects.toThrow('season');
@@ -188,25 +188,25 @@ describe('a season', () => {
   });
 
   test('does not open before each directory that may arm has compared, also one that never armed anything', async () => {
-    await desk.ledger.head.enterDir('dir-gone');
+    await desk.ledger.state.enterDir('dir-gone');
     await restart();
     expect(await season()).toEqual(['dir-gone']);
-    expect((await desk.ledger.head.season()).missing).toEqual(['dir-gone']);
+    expect((await desk.ledger.state.season()).missing).toEqual(['dir-gone']);
     await expect(refused()).rejects.toThrow('season');
   });
 });
 
 /** What each process does in its sweep: it notes all directories on its disk, and says so. */
 async function noteAll(): Promise<void> {
-  const { head } = desk.ledger;
+  const { state: head } = desk.ledger;
   const { dataDirIds } = await head.season();
   for (const dir of dataDirIds) if (dir !== 'dir-b') await head.notePeers(dir, dataDirIds);
 }
 
 function joining(clock: Clock): Promise<readonly string[]> {
-  const { head } = desk.ledger;
+  const { state: head } = desk.ledger;
   return ensureSeason({
-    head,
+    state: head,
     dataDir: folder,
     dataDirId: 'dir-b',
     armDeadlineMs: DEADLINE_MS,
@@ -221,15 +221,15 @@ describe('a data directory that joins an open season', () => {
   test('may not arm before each other one has noted it on its disk', async () => {
     expect(await joining(sleepless())).toEqual(['dir-a']);
     await expect(armPayout(desk.in('dir-b'), { runId, line: 2 })).rejects.toThrow('season');
-    expect((await desk.ledger.head.season('dir-b')).strangers).toEqual(['dir-a']);
+    expect((await desk.ledger.state.season('dir-b')).strangers).toEqual(['dir-a']);
     await noteAll();
     expect(await joining(sleepless())).toEqual([]);
-    expect((await desk.ledger.head.season('dir-b')).strangers).toEqual([]);
+    expect((await desk.ledger.state.season('dir-b')).strangers).toEqual([]);
     await armPayout(desk.in('dir-b'), { runId, line: 2 });
   });
 
   test('waits for nobody who never could arm', async () => {
-    await desk.ledger.head.enterDir('dir-idle');
+    await desk.ledger.state.enterDir('dir-idle');
     await noteAll();
     expect(await joining(sleepless(noteAll))).toEqual([]);
   });
@@ -249,7 +249,7 @@ describe('a data directory that joins an open season', () => {
     expect(await joining(clock)).toEqual([]);
     expect(clock.slept[0]).toBe(2 * DEADLINE_MS);
     expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
-    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    expect((await desk.ledger.state.read()).halt).not.toBeNull();
     expect((await desk.ledger.runs.read(runId))?.state).toBe('paused');
   });
 
@@ -264,7 +264,7 @@ describe('a data directory that joins an open season', () => {
       state: 'accepted',
       quoteId: paid.quoteId,
     });
-    expect((await desk.ledger.head.read()).halt).toBeNull();
+    expect((await desk.ledger.state.read()).halt).toBeNull();
   });
 
   test('never hides a quote that was armed meanwhile: a payout with two of them is for people to decide', async () => {
@@ -313,20 +313,20 @@ describe('comparing intent logs', () => {
     await log.close();
     expect(await season()).toEqual([]);
     expect((await desk.ledger.runs.read(large))?.counts).toMatchObject({ ready: 0, unknown: 1200 });
-    expect(await desk.ledger.head.read()).toMatchObject({ armings: 1200, halt: expect.stringContaining('1200') });
+    expect(await desk.ledger.state.read()).toMatchObject({ armings: 1200, halt: expect.stringContaining('1200') });
   });
 
   test('is done again after a crash between two parts, and still halts', async () => {
     await writeLines(lostLine());
-    const { server: now } = await desk.ledger.head.season();
+    const { server: now } = await desk.ledger.state.season();
     const { quoteId: q, quoteExpiresAt: x, attempt: k, armingCounter: c } = lostLine();
     const json = JSON.stringify([
       { r: runId, l: 2, s: 'sha', q, x: String(x), k, c, o: 'w', t: '1', f: 'f', h: 'hash' },
     ]);
-    await desk.ledger.head.compare({ dataDirId: 'dir-a', server: now, last: false, json, peers: [] });
+    await desk.ledger.state.compare({ dataDirId: 'dir-a', server: now, last: false, json, peers: [] });
     expect((await readPayout(desk.ledger, { runId, line: 2 })).state).toBe('unknown');
     expect(await season()).toEqual([]);
-    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    expect((await desk.ledger.state.read()).halt).not.toBeNull();
   });
 
   test('done by many processes of one directory at once restores each line once', async () => {
@@ -344,7 +344,7 @@ describe('comparing intent logs', () => {
     writeFileSync(path, sound.replace('"attempt":1', '"attempt":2'));
     await expect(season()).rejects.toThrow(Refusal);
     await expect(season()).rejects.toThrow(path);
-    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect((await desk.ledger.state.season()).open).toBe(false);
     expect((await readPayout(desk.ledger, { runId, line: 3 })).state).toBe('ready');
     writeFileSync(path, sound);
     expect(await season()).toEqual([]);
@@ -367,7 +367,7 @@ describe('comparing intent logs', () => {
     await restart();
     await season();
     expect(await readPayout(desk.ledger, { runId, line: 2 })).toEqual(later);
-    expect((await desk.ledger.head.read()).halt).toBeNull();
+    expect((await desk.ledger.state.read()).halt).toBeNull();
   });
 
   test('of a directory that never armed anything opens the season', async () => {

@@ -47,7 +47,7 @@ export async function connectArming(server: TestRedis, commandTimeoutMs = 10_000
 export async function newLedger(connections: { redis: Redis; arming: Redis }): Promise<TestLedger> {
   const prefix = freshPrefix();
   const ledger = openLedger(connections, { prefix, dataDirId: DATA_DIR });
-  const instance = await ledger.head.open(claimOf());
+  const instance = await ledger.state.open(claimOf());
   await enterDir(ledger, DATA_DIR);
   return {
     ledger,
@@ -60,15 +60,15 @@ export async function newLedger(connections: { redis: Redis; arming: Redis }): P
 }
 
 /** Lets a data directory without intent logs arm; every other one takes note of it. */
-export async function enterDir({ head }: Ledger, dataDirId: string): Promise<void> {
+export async function enterDir({ state: head }: Ledger, dataDirId: string): Promise<void> {
   await head.enterDir(dataDirId);
   const { server, dataDirIds } = await head.season();
   for (const other of dataDirIds) await head.notePeers(other, dataDirIds);
   await head.compare({ dataDirId, server, last: true, json: '[]', peers: dataDirIds });
 }
 
-export function claimOf(knownInstance = ''): Parameters<Ledger['head']['open']>[0] {
-  return { knownInstance, newInstance: systemRandom.uuid(), service: SERVICE, safety: SAFETY, insist: true };
+export function claimOf(knownInstance = ''): Parameters<Ledger['state']['open']>[0] {
+  return { knownInstance, newInstance: systemRandom.uuid(), service: SERVICE, safety: SAFETY, requireMatch: true };
 }
 
 /** A row whose reference is made from its line, unless told otherwise. */

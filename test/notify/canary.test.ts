@@ -82,8 +82,8 @@ test('no secret and nothing of people is told, kept for telling, or logged, when
     await sendTo(desk.ledger, { runId, line: index + 2 }, state);
   }
   await finishRun(desk.ledger, runId);
-  await desk.ledger.head.halt(CANARIES.actor, 'look');
-  await desk.ledger.head.release(CANARIES.actor);
+  await desk.ledger.state.halt(CANARIES.actor, 'look');
+  await desk.ledger.state.release(CANARIES.actor);
   const problems = [
     { code: 'E_X', line: 2, column: 'reference', value: CANARIES.value, message: CANARIES.value, remedy: '' },
   ];

@@ -126,7 +126,7 @@ describe('the job', () => {
     const app = { notifier, log: silentLog, jobs };
     await wakeNotify({ app });
     const runId = await payingRun(desk.ledger, freshRows(1));
-    await desk.ledger.head.endTurn('notify');
+    await desk.ledger.state.endTurn('notify');
     await wakeNotify({ app });
     expect(added).toEqual([{ id: `notify-hook-${runId}`, payload: { endpoint: 'hook', queue: runId } }]);
     for (const { payload } of added) await notify({ app, stopping }, payload);

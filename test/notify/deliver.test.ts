@@ -320,8 +320,8 @@ describe('after three days', () => {
     await desk.work(notifier);
     const [letter] = await deadOf();
     if (letter === undefined) throw new Error('nothing was given up');
-    expect(await desk.ledger.outbox.revive('hook', letter, desk.clock.now())).toBe(true);
-    expect(await desk.ledger.outbox.revive('hook', letter, desk.clock.now())).toBe(false);
+    expect(await desk.ledger.outbox.requeue('hook', letter, desk.clock.now())).toBe(true);
+    expect(await desk.ledger.outbox.requeue('hook', letter, desk.clock.now())).toBe(false);
     await desk.work(notifier);
     expect(await deadOf()).toEqual([]);
     status = 200;
@@ -451,7 +451,7 @@ describe('the outbox is limited', () => {
     expect(state?.lost).toBe(1);
     const [letter] = state?.deadLetters ?? [];
     if (letter === undefined) throw new Error('there is none');
-    expect(await desk.ledger.outbox.revive('hook', letter, 5)).toBe(false);
+    expect(await desk.ledger.outbox.requeue('hook', letter, 5)).toBe(false);
     expect(await deadOf()).toHaveLength(DEAD_LETTERS_MAX);
   });
 
@@ -508,7 +508,7 @@ describe('the outbox is limited', () => {
       desk.clock.pass(HOUR_MS);
     }
     receiver.handle((_, answering) => answering.reply({}));
-    await desk.ledger.outbox.hasten('hook', desk.clock.now());
+    await desk.ledger.outbox.retryNow('hook', desk.clock.now());
     await desk.work(notifier);
     expect(await desk.waiting(runId)).toEqual([]);
   });

@@ -78,7 +78,7 @@ export async function notifyDesk(connections: { redis: Redis; arming: Redis }): 
   const clock = testClock();
 
   async function look(notifier: Notifier): ReturnType<Notifier['look']> {
-    await desk.ledger.head.endTurn('notify');
+    await desk.ledger.state.endTurn('notify');
     return await notifier.look();
   }
 

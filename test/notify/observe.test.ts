@@ -230,11 +230,11 @@ describe('of payouts is told', () => {
 describe('of the ledger is told', () => {
   test('that everything is halted and why, and that it is released, each once', async () => {
     const notifier = await begin();
-    await desk.ledger.head.halt('anna', 'payments to the wrong account');
+    await desk.ledger.state.halt('anna', 'payments to the wrong account');
     for (let times = 0; times < 3; times++) await desk.look(notifier);
-    await desk.ledger.head.release('anna');
+    await desk.ledger.state.release('anna');
     await desk.look(notifier);
-    await desk.ledger.head.release('bob');
+    await desk.ledger.state.release('bob');
     for (let times = 0; times < 3; times++) await desk.look(notifier);
     const told = await desk.waiting('ledger');
     expect(told.map(({ event, reason, runId }) => ({ event, reason, runId }))).toEqual([
@@ -327,7 +327,7 @@ test('a process without endpoints notes nothing, so that one with endpoints tell
   const notifier = await begin();
   const without = desk.notifier([]);
   const runId = await payingRun(desk.ledger, freshRows(1));
-  await desk.ledger.head.halt('anna', 'stop');
+  await desk.ledger.state.halt('anna', 'stop');
   expect(await desk.look(without)).toEqual([]);
   await desk.look(notifier);
   expect(await eventsIn(runId)).toEqual(['accepted']);
@@ -377,7 +377,7 @@ describe('nothing is told twice or lost', () => {
       const runId = await payingRun(desk.ledger, freshRows(2));
       await sendTo(desk.ledger, { runId, line: 2 }, 'failed');
       await pause(runId);
-      await desk.ledger.head.halt('anna', 'stop');
+      await desk.ledger.state.halt('anna', 'stop');
       for (let skip = 0; skip < 3; skip++) {
         const outbox = endingAt(desk.ledger.outbox, moment, skip);
         const ended = desk.notifier([NOWHERE], { ledger: { ...desk.ledger, outbox } });

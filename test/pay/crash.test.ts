@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import type { At, CrashPoint } from '../../src/pay/crash-point.ts';
+import type { AtCrashPoint, CrashPoint } from '../../src/pay/crash-point.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { trackPayout } from '../../src/pay/track.ts';
 import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /** Ends the process, as far as a test can, the first time that it comes to this point. */
-function dieAt(wanted: CrashPoint): At {
+function dieAt(wanted: CrashPoint): AtCrashPoint {
   let isDead = false;
   return (point) => {
     if (point !== wanted || isDead) return;

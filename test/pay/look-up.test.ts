@@ -80,7 +80,7 @@ describe('a payment that is found', () => {
     rig.service.commit(request, changes);
     await rig.lookUp(deps);
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-    expect((await rig.ledger.head.read()).halt).toContain(what);
+    expect((await rig.ledger.state.read()).halt).toContain(what);
   });
 
   test.each<[string, Json]>([
@@ -119,7 +119,7 @@ describe('a payment that is found', () => {
     }
     await slow;
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-    expect((await rig.ledger.head.read()).halt).toContain('left behind');
+    expect((await rig.ledger.state.read()).halt).toContain('left behind');
   });
 });
 
@@ -309,7 +309,7 @@ describe('a payout that nothing can prove unpaid', () => {
     expect((await rig.payout()).state).toBe('held');
     rig.service.commit(request, { destination: { beneficiaryIdentityId: 'somebody' } });
     await rig.lookUp(deps);
-    expect((await rig.ledger.head.read()).halt ?? 'no halt').toContain('another beneficiary');
+    expect((await rig.ledger.state.read()).halt ?? 'no halt').toContain('another beneficiary');
   });
 });
 

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { type IntentLog, IntentLogFault, intentsFolder } from '../../src/ledger/intents/intent-log.ts';
-import type { At, CrashPoint } from '../../src/pay/crash-point.ts';
+import type { AtCrashPoint, CrashPoint } from '../../src/pay/crash-point.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { movableClock } from '../service/test-service.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
@@ -20,7 +20,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-function atPoint(wanted: CrashPoint, act: () => void): At {
+function atPoint(wanted: CrashPoint, act: () => void): AtCrashPoint {
   return (point) => {
     if (point === wanted) act();
   };
@@ -108,7 +108,7 @@ describe('a payout that is ready', () => {
     await rig.moveRun('paused');
     expect(await rig.pay(deps)).toBe('left');
     await rig.moveRun('paying');
-    await rig.ledger.head.halt('test', 'a test');
+    await rig.ledger.state.halt('test', 'a test');
     expect(await rig.pay(deps)).toBe('left');
     expect(await rig.payout()).toMatchObject({ state: 'ready', attempts: 0 });
     expect(rig.service.payments()).toEqual([]);
@@ -128,7 +128,7 @@ describe('a payout that is ready', () => {
     await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'amt', '12346');
     expect(await rig.pay(await rig.process())).toBe('done');
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-    expect((await rig.ledger.head.read()).halt).toContain('the row is not the one');
+    expect((await rig.ledger.state.read()).halt).toContain('the row is not the one');
     expect(rig.service.payments()).toEqual([]);
   });
 });
@@ -338,7 +338,7 @@ describe('429', () => {
     const clock = movableClock();
     const stopping = new AbortController();
     const deps = await rig.process({
-      at: atPoint('C2', () => void rig.ledger.head.hold(200_000)),
+      at: atPoint('C2', () => void rig.ledger.state.hold(200_000)),
       clock: {
         ...clock,
         async sleep(ms) {
@@ -472,7 +472,7 @@ describe('a payment under another id than its quote', () => {
       rig.service.reply(answering, { status: 201, json: rig.service.commit(request, { paymentId: 'p-77' }) });
     await rig.pay(deps, 2);
     expect(await rig.payout(2)).toMatchObject({ state: 'accepted', paymentId: 'p-77' });
-    expect((await rig.ledger.head.read()).disproved).toEqual(['payment-id-is-quote-id']);
+    expect((await rig.ledger.state.read()).disproved).toEqual(['payment-id-is-quote-id']);
     expect(await rig.redis.hget(`${rig.prefix}:head`, 'evidence:payment-id-is-quote-id')).toBe(`payout ${rig.runId}-2`);
 
     const other = await rig.process();
@@ -494,7 +494,7 @@ describe('a payment under another id than its quote', () => {
     await rig.pay(await rig.process());
     const payout = await rig.payout();
     expect(payout).toMatchObject({ state: 'accepted', paymentId: payout.quoteId });
-    expect((await rig.ledger.head.read()).disproved).toEqual([]);
+    expect((await rig.ledger.state.read()).disproved).toEqual([]);
   });
 });
 
@@ -517,7 +517,7 @@ describe('a breach', () => {
       attempts: 1,
     });
     expect((await rig.payout()).quoteId).not.toBeNull();
-    expect((await rig.ledger.head.read()).halt).toContain(what);
+    expect((await rig.ledger.state.read()).halt).toContain(what);
     expect(await rig.pay(deps, 3)).toBe('left');
     expect(rig.service.payments()).toHaveLength(1);
   });
@@ -542,7 +542,7 @@ describe('a breach', () => {
         json: rig.service.commit(request, { paymentId: 'p-77', originator: { sourceAmount: 1 } }),
       });
     await rig.pay(await rig.process());
-    expect((await rig.ledger.head.read()).disproved).toEqual(['payment-id-is-quote-id']);
+    expect((await rig.ledger.state.read()).disproved).toEqual(['payment-id-is-quote-id']);
     expect(Object.values(await rig.record()).join(' ')).toContain('p-77');
   });
 });

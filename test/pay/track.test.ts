@@ -148,7 +148,7 @@ describe('an accepted payout', () => {
     show({ paymentState: 'COMPLETED', ...changes });
     await track();
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-    expect((await rig.ledger.head.read()).halt).toContain(what);
+    expect((await rig.ledger.state.read()).halt).toContain(what);
   });
 
   test.each<[string, number | 'reset']>([

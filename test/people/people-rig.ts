@@ -33,7 +33,13 @@ export interface PeopleRig {
 export async function peopleRig(redis: Redis): Promise<PeopleRig> {
   const prefix = freshPrefix();
   const ledger = openLedger({ redis, arming: redis }, { prefix, dataDirId: 'dir-a' });
-  await ledger.head.open({ knownInstance: '', newInstance: prefix, service: 'sandbox', safety: 'test', insist: true });
+  await ledger.state.open({
+    knownInstance: '',
+    newInstance: prefix,
+    service: 'sandbox',
+    safety: 'test',
+    requireMatch: true,
+  });
   let now = Date.parse('2026-01-31T09:00:00Z');
   return {
     ledger,

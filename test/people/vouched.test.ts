@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { letInVouched } from '../../src/people/oidc-user.ts';
+import { signInOidcUser } from '../../src/people/oidc-user.ts';
 import { disableUser, resetUser } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { add, addWithPassword, IP, type PeopleRig, peopleRig } from './people-rig.ts';
@@ -22,7 +22,7 @@ async function come(
   change: { issuer?: string; role?: 'maker' } = {},
 ): Promise<string> {
   const [name, subject] = who;
-  const answer = await letInVouched(rig, { name, subject, role: null, issuer: ISSUER, ip: IP, ...change });
+  const answer = await signInOidcUser(rig, { name, subject, role: null, issuer: ISSUER, ip: IP, ...change });
   return answer.kind === 'in' ? `in as ${answer.user.name}` : answer.why;
 }
 

@@ -5,7 +5,7 @@ import { openApp } from '../../src/app.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/log.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import { letsAnybodyIn } from '../../src/redis/connect.ts';
 import { EXIT } from '../../src/refusal.ts';
 import { type NetworkRedis, startNetworkRedis } from '../support/network-redis.ts';
@@ -73,7 +73,7 @@ describe('payrun on a Redis over the network that lets anybody in', () => {
   /** Opens it and closes it; gives what it warned of. */
   async function warningsOf(
     environment: 'test' | 'prod',
-    { host, looks = false, makesLedger = !looks }: { host: string; looks?: boolean; makesLedger?: boolean },
+    { host, readOnly = false, makesLedger = !readOnly }: { host: string; readOnly?: boolean; makesLedger?: boolean },
   ) {
     // The data directory of a service lies on a disk.
     const dir = mkdtempSync(resolve(import.meta.dirname, '../../.tmp-open-redis-'));
@@ -90,8 +90,8 @@ describe('payrun on a Redis over the network that lets anybody in', () => {
       clock: systemClock,
       random: systemRandom,
       log: { ...silentLog, warn: (message) => warnings.push(message) },
-      at: goOn,
-      looks,
+      at: noCrash,
+      readOnly,
       makesLedger,
       report: () => {},
       openJobs: () => ({ async wake() {}, workers: async () => [], async close() {} }),
@@ -100,13 +100,13 @@ describe('payrun on a Redis over the network that lets anybody in', () => {
     return warnings;
   }
 
-  test('refuses to pay in prod and says how to close it; who only looks or stops is let through', async () => {
+  test('refuses to pay in prod and says how to close it; who only readOnly or stops is let through', async () => {
     await expect(warningsOf('prod', { host: half.host })).rejects.toMatchObject({
       exitCode: EXIT.usage,
       message: expect.stringContaining('without a password'),
       remedy: expect.stringMatching(/"default" off.*REDIS_URL_FILE/),
     });
-    expect(await warningsOf('prod', { host: half.host, looks: true, makesLedger: true })).toEqual([]);
+    expect(await warningsOf('prod', { host: half.host, readOnly: true, makesLedger: true })).toEqual([]);
   });
 
   test('warns in test', async () => {

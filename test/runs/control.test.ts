@@ -7,7 +7,7 @@ import {
   cancelPayout,
   cancelRun,
   findPayout,
-  isOver,
+  hasEnded,
   pauseRun,
   resumeRun,
 } from '../../src/runs/decide/control.ts';
@@ -82,7 +82,7 @@ describe('resuming', () => {
   test('is refused while everything is halted, and the run stays paused', async () => {
     const runId = await recordRun(ledger, { lines: [2] });
     await pauseRun(deps, runId, BY_ANN);
-    await ledger.head.halt('ann', 'doubt');
+    await ledger.state.halt('ann', 'doubt');
     const refusal = await refusalOf(resumeRun(deps, runId, BY_ANN));
     expect(refusal).toMatchObject({ exitCode: 2, message: 'Everything is halted.' });
     expect(refusal.remedy).toContain('payrun release');
@@ -116,7 +116,7 @@ describe('cancelling a run', () => {
     const run = await cancelRun(deps, runId, BY_ANN);
     expect(run.state).toBe('cancelled');
     expect(await statesOf(runId)).toEqual({ cancelled: 2, armed: 1, unknown: 1, quoted: 1, accepted: 1, refused: 1 });
-    expect(isOver(run)).toBe(false);
+    expect(hasEnded(run)).toBe(false);
     expect(await payoutAt(ledger, { runId, line: 2 })).toMatchObject({
       state: 'cancelled',
       history: [{}, { actor: 'ann' }],
@@ -127,7 +127,7 @@ describe('cancelling a run', () => {
     const lines = Array.from({ length: 1000 }, (_value, index) => 2 + Math.floor((index * (last - 2)) / 999));
     const runId = await recordRun(ledger, { lines: [...new Set(lines)] });
     const rows = (await readRun(deps, runId)).rows;
-    expect(isOver(await cancelRun(deps, runId, BY_ANN))).toBe(true);
+    expect(hasEnded(await cancelRun(deps, runId, BY_ANN))).toBe(true);
     expect(await statesOf(runId)).toEqual({ cancelled: rows });
   });
 
@@ -224,14 +224,14 @@ describe('finding a payout', () => {
 describe('a run is over', () => {
   test.each(['recording', 'awaiting-approval', 'paying', 'paused'] as const)('never while it is %s', async (state) => {
     const run: Run = { ...(await readRun(deps, await recordRun(ledger, { lines: [2] }))), state };
-    expect(isOver({ ...run, counts: { ...run.counts, ready: 0 } })).toBe(false);
+    expect(hasEnded({ ...run, counts: { ...run.counts, ready: 0 } })).toBe(false);
   });
 
   test('when it is cancelled and no payout is ready, armed, quoted or unknown', async () => {
     const run: Run = { ...(await readRun(deps, await recordRun(ledger, { lines: [2] }))), state: 'cancelled' };
     for (const state of PAYOUT_STATES) {
       const open = ['ready', 'armed', 'quoted', 'unknown'].includes(state);
-      expect([state, isOver({ ...run, counts: { ...run.counts, ready: 0, [state]: 1 } })]).toEqual([state, !open]);
+      expect([state, hasEnded({ ...run, counts: { ...run.counts, ready: 0, [state]: 1 } })]).toEqual([state, !open]);
     }
   });
 });

@@ -164,7 +164,7 @@ describe('a held payout that was never sent', () => {
     await holdUnsent(desk);
     await desk.rig.pay(desk.pay, 3);
     await desk.rig.moveRun('finished');
-    await desk.rig.ledger.head.halt('test', 'a test');
+    await desk.rig.ledger.state.halt('test', 'a test');
     await desk.decide('allow', 'anna');
     await desk.decide('allow', 'bob');
     expect((await desk.rig.run()).state).toBe('paused');
@@ -197,7 +197,7 @@ describe('a held payout that was never sent', () => {
     await holdUnsent(desk);
     if (late !== undefined) desk.rig.service.commit(late);
     expect(await refusalOf(desk.decide('allow', 'anna'))).toContain('the service has its payment');
-    expect((await desk.rig.ledger.head.read()).halt).toContain('is paid');
+    expect((await desk.rig.ledger.state.read()).halt).toContain('is paid');
     expect(await desk.rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
   });
 });
@@ -298,7 +298,7 @@ describe('a payment that shows another amount than ours', () => {
     expect((await desk.decide('paid', 'anna', quote)).evidence.join()).toContain('settled as it is shown');
     await desk.decide('paid', 'bob', quote);
     expect(await desk.rig.payout()).toMatchObject({ state: 'completed', reasonCode: 'E_BREACH' });
-    expect((await desk.rig.ledger.head.read()).halt).toBeNull();
+    expect((await desk.rig.ledger.state.read()).halt).toBeNull();
   });
 });
 
@@ -376,7 +376,7 @@ describe('a held payout that was sent', () => {
     expect((await desk.decide('paid', 'anna', quoteId)).result).toBe('proposed');
     await desk.decide('paid', 'bob', quoteId);
     expect(await desk.rig.payout()).toMatchObject({ state: 'accepted', paymentId: quoteId });
-    expect((await desk.rig.ledger.head.read()).disproved).toEqual([]);
+    expect((await desk.rig.ledger.state.read()).disproved).toEqual([]);
   });
 
   test('is not settled by a payment that the service does not know, or that belongs to another payout', async () => {
@@ -388,7 +388,7 @@ describe('a held payout that was sent', () => {
     await desk.rig.pay(desk.pay, 3);
     const other = (await desk.rig.payout(3)).paymentId ?? '';
     expect(await refusalOf(desk.decide('paid', 'anna', other))).toContain('belongs to payout');
-    expect((await desk.rig.ledger.head.read()).halt).toBeNull();
+    expect((await desk.rig.ledger.state.read()).halt).toBeNull();
     expect((await desk.rig.payout()).state).toBe('held');
   });
 

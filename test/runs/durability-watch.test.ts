@@ -33,15 +33,15 @@ describe('a Redis that becomes less durable while payrun works', () => {
     const createdAt = Date.now();
     await server.redis.config('SET', 'appendfsync', 'everysec');
     await watch.look();
-    expect((await ledger.head.read()).halt).toBeNull();
+    expect((await ledger.state.read()).halt).toBeNull();
     pass(60_000);
     await watch.look();
-    expect((await ledger.head.read()).halt).toBe('Redis became less durable: appendfsync is everysec, must be always');
+    expect((await ledger.state.read()).halt).toBe('Redis became less durable: appendfsync is everysec, must be always');
     await server.redis.config('SET', 'appendfsync', 'always');
-    const [still] = weakTimesOf({ createdAt, finishedAt: null }, await ledger.head.weakTimes());
+    const [still] = weakTimesOf({ createdAt, finishedAt: null }, await ledger.state.weakTimes());
     expect(still).toMatch(/^redis appendfsync from \S+Z on$/);
     await watch.look(true);
-    const times = await ledger.head.weakTimes();
+    const times = await ledger.state.weakTimes();
     expect(weakTimesOf({ createdAt, finishedAt: null }, times)).toEqual([
       expect.stringMatching(/^redis appendfsync from \S+Z to \S+Z$/),
     ]);
@@ -54,7 +54,7 @@ describe('a Redis that becomes less durable while payrun works', () => {
     await server.redis.config('SET', 'appendfsync', 'everysec');
     await watch.look(true);
     await server.redis.config('SET', 'appendfsync', 'always');
-    expect((await ledger.head.read()).halt).toBeNull();
-    expect(await ledger.head.weakTimes()).toEqual([]);
+    expect((await ledger.state.read()).halt).toBeNull();
+    expect(await ledger.state.weakTimes()).toEqual([]);
   });
 });

@@ -156,7 +156,7 @@ describe('the last look at quotes that were proven dead', () => {
     expect(await readRun(app, runId)).toMatchObject({ deadQuotes: 2, deadQuotesFound: 0 });
     await look();
     expect(lookUps()).toHaveLength(2);
-    expect((await app.ledger.head.read()).halt).toBeNull();
+    expect((await app.ledger.state.read()).halt).toBeNull();
   });
 
   test('holds the payout of one that is paid after all, with the evidence, and halts everything', async () => {
@@ -176,7 +176,7 @@ describe('the last look at quotes that were proven dead', () => {
     const payout = await payoutAt(app.ledger, { runId, line: 3 });
     expect(payout).toMatchObject({ state: 'held', reasonCode: 'E_BREACH', reason: expect.stringContaining(DEAD[1]) });
     expect((await payoutAt(app.ledger, { runId, line: 2 })).state).toBe('accepted');
-    expect((await app.ledger.head.read()).halt).toContain(`${runId}-3`);
+    expect((await app.ledger.state.read()).halt).toContain(`${runId}-3`);
   });
 
   test.each<[string, ReplyOptions]>([

@@ -74,12 +74,12 @@ describe('a Redis that forgot what people decided', () => {
     expect(await stateOf()).toBe('awaiting-approval');
     expect(await redo().catch(String)).toBeUndefined();
     expect(await stateOf()).toBe('awaiting-approval');
-    expect((await ledger.head.read()).halt).toContain(`run.paused ${runId}`);
+    expect((await ledger.state.read()).halt).toContain(`run.paused ${runId}`);
     expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
-    await ledger.head.release('anna');
-    await ledger.head.release('bob');
+    await ledger.state.release('anna');
+    await ledger.state.release('bob');
     await redo();
-    expect((await ledger.head.read()).halt).toBeNull();
+    expect((await ledger.state.read()).halt).toBeNull();
   });
 
   test('is halted with what is missing, and blocks and cancels are done again', async () => {
@@ -89,7 +89,7 @@ describe('a Redis that forgot what people decided', () => {
     });
     expect([await stateOf(), await ledger.approvals.blocked()]).toEqual(['paying', []]);
     await redo();
-    const { halt } = await ledger.head.read();
+    const { halt } = await ledger.state.read();
     expect(halt ?? '').toContain('2 decisions are missing in Redis');
     expect(halt ?? '').toContain(`beneficiary.blocked ${BENEFICIARY}`);
     expect(halt ?? '').toContain(`run.cancelled ${runId}`);
@@ -156,30 +156,30 @@ describe('a Redis that forgot what people decided', () => {
     await other.audit.append({ actor: 'bob', action: 'run.attached', target: runId, details: {} });
     await ledger.audit.append({ actor: 'anna', action: 'run.attached', target: runId, details: {} });
     await redo();
-    expect((await ledger.head.read()).halt ?? '').toContain(`beneficiary.blocked ${BENEFICIARY}`);
+    expect((await ledger.state.read()).halt ?? '').toContain(`beneficiary.blocked ${BENEFICIARY}`);
     expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
   });
 
   test('says what is missing where everything is halted already', async () => {
-    await ledger.head.halt('anna', 'the bank called');
+    await ledger.state.halt('anna', 'the bank called');
     await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
     await redo();
-    expect((await ledger.head.read()).halt).toMatch(/^the bank called; .*beneficiary\.blocked/);
+    expect((await ledger.state.read()).halt).toMatch(/^the bank called; .*beneficiary\.blocked/);
   });
 
   test('is halted once for what is missing', async () => {
     await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
     await redo();
-    await ledger.head.release('anna');
-    expect(await ledger.head.release('bob')).toBe('released');
+    await ledger.state.release('anna');
+    expect(await ledger.state.release('bob')).toBe('released');
     await redo();
-    expect((await ledger.head.read()).halt).toBeNull();
+    expect((await ledger.state.read()).halt).toBeNull();
   });
 
   test('is not halted for what decides nothing', async () => {
     const seen = { actor: 'anna', action: 'report.downloaded', target: runId, details: {} };
     await forgotten(() => ledger.audit.append(seen));
     await redo();
-    expect((await ledger.head.read()).halt).toBeNull();
+    expect((await ledger.state.read()).halt).toBeNull();
   });
 });

@@ -5,7 +5,7 @@ import { type App, openApp } from '../../src/app.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { type EnvironmentVariables, readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/log.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import { freshPrefix } from '../support/redis.ts';
 
 /** The app on a ledger and in a data directory of its own, without workers. */
@@ -19,7 +19,7 @@ export async function openTestApp(
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
-    at: goOn,
+    at: noCrash,
     report: () => {},
     openJobs: () => ({ async wake() {}, workers: async () => [], async close() {} }),
   });

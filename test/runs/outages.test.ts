@@ -42,12 +42,12 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     answering: { awaySince: () => (isAway(world.service) ? BEGAN + (world.service?.[0] ?? 0) * 1000 : null) },
     freeBytes: async () => (isAway(world.disk) ? 0 : 1e9),
     ledger: {
-      head: {
+      state: {
         read: async () => {
           if (isAway(world.redis)) await new Promise<void>((resolve) => waiting.push(resolve));
           return {} as HeadFacts;
         },
-      } as OutageDeps['ledger']['head'],
+      } as OutageDeps['ledger']['state'],
       outages: {
         note: async (outages) => void noted.push(outages),
         forget: async () => void noted.push([]),

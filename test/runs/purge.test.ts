@@ -161,7 +161,7 @@ describe('a run that is final', () => {
     const keys = ledgerKeys(app.config.prefix);
     await server.redis.hset(keys.head, 'season', 'another server');
     const [dir = ''] = await server.redis.hkeys(keys.dirs);
-    const { server: name } = await app.ledger.head.season();
+    const { server: name } = await app.ledger.state.season();
     const line = {
       r: runId,
       l: 2,
@@ -175,7 +175,7 @@ describe('a run that is final', () => {
       t: '1',
       f: 'c1',
     };
-    const answer = await app.ledger.head.compare({
+    const answer = await app.ledger.state.compare({
       dataDirId: dir,
       server: name,
       last: true,
@@ -184,7 +184,7 @@ describe('a run that is final', () => {
     });
     expect(answer).toMatchObject({ result: 'open', restored: 0 });
     expect(await keysOf('p:*')).toEqual([]);
-    expect((await app.ledger.head.read()).halt).toBeNull();
+    expect((await app.ledger.state.read()).halt).toBeNull();
   });
 });
 

@@ -14,10 +14,16 @@ const BENEFICIARY = '3f0c7a52-6b1d-4c8e-9a34-5d2e8b7f1c60';
 /** A ledger of its own, in an open season. */
 export async function freshLedger(redis: Redis): Promise<Ledger> {
   const ledger = openLedger({ redis, arming: redis }, { prefix: freshPrefix(), dataDirId: 'd1' });
-  await ledger.head.open({ knownInstance: '', newInstance: 'i1', service: 'sandbox', safety: 'test', insist: true });
-  await ledger.head.enterDir('d1');
-  const { server } = await ledger.head.season();
-  await ledger.head.compare({ dataDirId: 'd1', server, last: true, json: '[]', peers: ['d1'] });
+  await ledger.state.open({
+    knownInstance: '',
+    newInstance: 'i1',
+    service: 'sandbox',
+    safety: 'test',
+    requireMatch: true,
+  });
+  await ledger.state.enterDir('d1');
+  const { server } = await ledger.state.season();
+  await ledger.state.compare({ dataDirId: 'd1', server, last: true, json: '[]', peers: ['d1'] });
   return ledger;
 }
 

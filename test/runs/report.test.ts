@@ -81,7 +81,7 @@ describe('a report', () => {
   });
 
   test('says of a capability that was seen not to hold that it does not', async () => {
-    await app.ledger.head.disprove('one-payment-per-quote', 'payout r1-3');
+    await app.ledger.state.disprove('one-payment-per-quote', 'payout r1-3');
     const { paths } = await writeReport(app, await someRun(), folder);
     expect(documentAt(paths[1])).toMatchObject({
       capabilities: { 'one-payment-per-quote': false, 'expired-quote-refused': true },

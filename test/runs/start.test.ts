@@ -94,7 +94,7 @@ describe('a run that was given a time to start at', () => {
 
   test('is not started while everything is halted', async () => {
     const run = await waitingRun(now + HOUR_MS);
-    await ledger.head.halt('bob', 'look first');
+    await ledger.state.halt('bob', 'look first');
     now += HOUR_MS;
     await startRun(deps, run);
     expect((await readRun(deps, run.id)).state).toBe('paused');

@@ -94,8 +94,8 @@ async function statesOf(runId: string): Promise<string[]> {
 }
 
 async function releaseAndResume(runId: string): Promise<void> {
-  expect(await desk.ledger.head.release('anna')).toBe('proposed');
-  expect(await desk.ledger.head.release('bob')).toBe('released');
+  expect(await desk.ledger.state.release('anna')).toBe('proposed');
+  expect(await desk.ledger.state.release('bob')).toBe('released');
   const { result } = await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
   expect(result).toBe('moved');
 }
@@ -126,7 +126,7 @@ describe('a data directory that two people write off', () => {
       if (payout !== undefined) await movePayout(desk.ledger, payout, { to, dueMs: 60_000 });
     }
     await restart();
-    expect((await desk.ledger.head.season()).missing).toEqual(['dir-b']);
+    expect((await desk.ledger.state.season()).missing).toEqual(['dir-b']);
     expect(await writeOff('anna')).toEqual({ result: 'proposed', held: 0, missing: [] });
     expect(await statesOf(runId)).toContain('ready');
     expect(await writeOff('bob')).toEqual({ result: 'done', held: 5, missing: [] });
@@ -137,9 +137,9 @@ describe('a data directory that two people write off', () => {
       quoteId: null,
     });
     expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
-    expect((await desk.ledger.head.read()).halt).toContain('dir-b was written off');
+    expect((await desk.ledger.state.read()).halt).toContain('dir-b was written off');
     expect((await desk.ledger.runs.read(runId))?.state).toBe('paused');
-    expect(await desk.ledger.head.season()).toMatchObject({ open: true, missing: [] });
+    expect(await desk.ledger.state.season()).toMatchObject({ open: true, missing: [] });
     expect(await actions()).toEqual(['ledger.made', 'data-dir.write-off-proposed', 'data-dir.written-off']);
     // What is known to have been sent is looked up at once.
     const due = await desk.ledger.slices.takeDue({ look: 100, track: 0 });
@@ -249,8 +249,8 @@ describe('a data directory that two people write off', () => {
     await writeOff('anna');
     await writeOff('bob');
     await restart();
-    expect(await desk.ledger.head.season()).toMatchObject({ open: true });
-    expect(new Set((await desk.ledger.head.season()).dataDirIds)).toEqual(new Set(['dir-a', 'dir-c']));
+    expect(await desk.ledger.state.season()).toMatchObject({ open: true });
+    expect(new Set((await desk.ledger.state.season()).dataDirIds)).toEqual(new Set(['dir-a', 'dir-c']));
   });
 
   test('that comes back after all: what it sent is known then, stays held and is looked up, and everything is halted', async () => {
@@ -262,7 +262,7 @@ describe('a data directory that two people write off', () => {
     expect(await joinSeason(host('dir-b'))).toEqual([]);
     expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', quoteId: sent.quoteId });
     expect((await desk.ledger.slices.takeDue({ look: 10, track: 10 })).map(({ line }) => line)).toContain(2);
-    expect((await desk.ledger.head.read()).halt).not.toBeNull();
+    expect((await desk.ledger.state.read()).halt).not.toBeNull();
   });
 
   test.each([
@@ -284,7 +284,7 @@ describe('a data directory that two people write off', () => {
       expect(again.quoteId).not.toBe(sent.quoteId);
       expect(await joinSeason(host('dir-b'))).toEqual([]);
       expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-      expect((await desk.ledger.head.read()).halt).not.toBeNull();
+      expect((await desk.ledger.state.read()).halt).not.toBeNull();
     },
   );
 });
@@ -299,7 +299,7 @@ describe('writing off', () => {
     expect(await joinSeason(host('dir-c'))).toEqual(['dir-b']);
     // Two people have agreed: anybody may carry it out.
     expect(await writeOff('anna')).toEqual({ result: 'done', held: 2, missing: [] });
-    expect((await desk.ledger.head.season()).open).toBe(true);
+    expect((await desk.ledger.state.season()).open).toBe(true);
   });
 
   test('of two directories is done when two people have agreed on both', async () => {
@@ -310,18 +310,18 @@ describe('writing off', () => {
     expect(await writeOff('bob')).toEqual({ result: 'agreed', held: 0, missing: ['dir-c'] });
     expect(await writeOff('bob', 'dir-c')).toEqual({ result: 'done', held: 2, missing: [] });
     expect(await statesOf(runId)).toEqual(['held', 'held']);
-    expect(await desk.ledger.head.season()).toMatchObject({ open: true, dataDirIds: ['dir-a'] });
+    expect(await desk.ledger.state.season()).toMatchObject({ open: true, dataDirIds: ['dir-a'] });
   });
 
   test('asks nothing more of the lost directory: one that it had not noted yet compares once two people have agreed', async () => {
-    await desk.ledger.head.enterDir('dir-d');
+    await desk.ledger.state.enterDir('dir-d');
     await restart();
     expect(await joinSeason(host('dir-d'))).toEqual(['dir-b']);
     await writeOff('anna');
     expect(await writeOff('bob')).toEqual({ result: 'agreed', held: 0, missing: ['dir-d'] });
     expect(await joinSeason(host('dir-d'))).toEqual(['dir-b']);
     expect(await writeOff('anna')).toMatchObject({ result: 'done', missing: [] });
-    const season = await desk.ledger.head.season();
+    const season = await desk.ledger.state.season();
     expect(season).toMatchObject({ open: true });
     expect(season.dataDirIds.toSorted()).toEqual(['dir-a', 'dir-c', 'dir-d']);
   });
@@ -331,7 +331,7 @@ describe('writing off', () => {
     await writeOff('anna');
     expect(await writeOff('bob')).toMatchObject({ result: 'agreed' });
     for (const dataDirId of ['dir-c', 'dir-b']) await joinSeason(host(dataDirId));
-    expect(await desk.ledger.head.season()).toMatchObject({ open: true });
+    expect(await desk.ledger.state.season()).toMatchObject({ open: true });
     expect(await joinSeason(host('dir-e'))).toContain('dir-b');
   });
 
@@ -344,11 +344,11 @@ describe('writing off', () => {
     for (const line of lines) {
       await movePayout(desk.ledger, { runId, line }, { to: 'held', fields: { rc: 'E_DIR_LOST', rs: 'written off' } });
     }
-    expect((await desk.ledger.head.season()).open).toBe(false);
+    expect((await desk.ledger.state.season()).open).toBe(false);
     expect(await writeOff('bob')).toEqual({ result: 'done', held: 4 - lines.length, missing: [] });
     expect(await statesOf(runId)).toEqual(['held', 'held', 'held', 'held']);
     expect(await actions()).toContain('data-dir.written-off');
-    expect((await desk.ledger.head.season()).open).toBe(true);
+    expect((await desk.ledger.state.season()).open).toBe(true);
   });
 
   test('is refused to one person, whatever the letters, also at the same moment', async () => {
@@ -364,8 +364,8 @@ describe('writing off', () => {
   test('in an open season only ends that a directory is waited for: nothing of it is in doubt', async () => {
     expect(await writeOff('anna')).toMatchObject({ result: 'proposed' });
     expect(await writeOff('bob')).toMatchObject({ result: 'retired', held: 0 });
-    expect((await desk.ledger.head.read()).halt).toBeNull();
-    expect((await desk.ledger.head.season()).dataDirIds).not.toContain('dir-b');
+    expect((await desk.ledger.state.read()).halt).toBeNull();
+    expect((await desk.ledger.state.season()).dataDirIds).not.toContain('dir-b');
     expect((await actions()).at(-1)).toBe('data-dir.retired');
   });
 

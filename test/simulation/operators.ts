@@ -32,8 +32,8 @@ export function followRunbook({ files, redis }: Setting, fleet: Fleet, process: 
     );
   if (store.halt !== null) {
     fleet.spawn(process, 'two people release', async () => {
-      await ledger.head.release('anna');
-      await ledger.head.release('ben');
+      await ledger.state.release('anna');
+      await ledger.state.release('ben');
     });
     return;
   }

@@ -32,7 +32,7 @@ export function changeRun(pair: Pair): void {
 
 export async function steer(pair: Pair): Promise<void> {
   const { dice, store, real } = pair;
-  const { head } = real.ledger;
+  const { state: head } = real.ledger;
   switch (dice.between(0, 9)) {
     case 0:
       ask(pair, 'halt', { mine: haltAll(store, 'halted'), theirs: head.halt('anna', 'halted') });
@@ -71,7 +71,7 @@ export async function changeSeason(pair: Pair): Promise<void> {
     const [noting, peers] = [dice.pick(DIRS), dice.chance(0.8) ? DIRS : []];
     ask(pair, 'note peers', {
       mine: notePeers(store, noting, peers),
-      theirs: real.ledger.head.notePeers(noting, peers),
+      theirs: real.ledger.state.notePeers(noting, peers),
     });
   }
   const dir = dice.pick(DIRS);
@@ -79,9 +79,9 @@ export async function changeSeason(pair: Pair): Promise<void> {
     store.dirs.set(dir, 'another server');
     await real.redis.hset(real.keys.dirs, dir, 'another server');
   } else {
-    ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.head.enterDir(dir) });
+    ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.state.enterDir(dir) });
   }
-  ask(pair, 'season', { mine: readSeason(store), theirs: real.ledger.head.season() });
+  ask(pair, 'season', { mine: readSeason(store), theirs: real.ledger.state.season() });
 }
 
 export function compare(pair: Pair): void {
@@ -97,7 +97,7 @@ export function compare(pair: Pair): void {
   const answers = quotes.length > 0 && dice.chance(0.5) ? [drawAnswer(pair, quotes)] : [];
   ask(pair, `compare ${JSON.stringify({ ...part, lines, answers })}`, {
     mine: compareLines(store, { ...part, lines, answers }, now()),
-    theirs: real.ledger.head.compare({ ...part, json: JSON.stringify([...lines, ...answers]) }),
+    theirs: real.ledger.state.compare({ ...part, json: JSON.stringify([...lines, ...answers]) }),
   });
 }
 

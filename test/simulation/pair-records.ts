@@ -41,7 +41,7 @@ export async function compareRecords(pair: Pair, seed: number): Promise<void> {
   for (const quoteId of pair.quotes) {
     expect(await ledger.payouts.holderOf(quoteId), `${label}: ${quoteId}`).toBe(holderOfQuote(store, quoteId));
   }
-  const head = await ledger.head.read();
+  const head = await ledger.state.read();
   const { halt, releaseBy, armings, refusedMoves, disproved } = store;
   expect(head, `${label}: head`).toMatchObject({ halt, releaseBy, armings, refusedMoves, disproved });
   const due = await ledger.slices.takeDue({ look: 1000, track: 1000 });

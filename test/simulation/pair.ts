@@ -33,7 +33,7 @@ export const now = (): number => Date.now();
 /** A server that does not know a script is sent it again, behind what was asked for after it; so each is sent once before. */
 export async function teachScripts(server: TestRedis): Promise<void> {
   const { ledger } = await newLedger({ redis: server.redis, arming: server.redis });
-  const { head, runs, payouts, slices } = ledger;
+  const { state: head, runs, payouts, slices } = ledger;
   const place = { runId: 'none', line: 2 };
   const person = { actor: 'anna', reason: '' };
   await payouts.read(place);
@@ -71,7 +71,7 @@ export async function teachScripts(server: TestRedis): Promise<void> {
 
 export async function openPair(server: TestRedis, seed: number): Promise<Pair> {
   const real = await newLedger({ redis: server.redis, arming: server.redis });
-  const { server: name } = await real.ledger.head.season();
+  const { server: name } = await real.ledger.state.season();
   const store = newStore(name);
   store.dirs.set(DIRS[0], name);
   store.peers.set(DIRS[0], []);

@@ -75,8 +75,8 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
     },
     haltOrRelease(process) {
       fleet.spawn(process, 'a person halts or releases', async () => {
-        if (dice.chance(0.3)) await process.ledger.head.halt('anna', 'a person');
-        else await process.ledger.head.release(dice.pick(['anna', 'ben']));
+        if (dice.chance(0.3)) await process.ledger.state.halt('anna', 'a person');
+        else await process.ledger.state.release(dice.pick(['anna', 'ben']));
       });
     },
     onOpen({ runId, line }) {

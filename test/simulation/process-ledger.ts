@@ -1,7 +1,7 @@
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Payouts } from '../../src/ledger/payouts.ts';
 import type { References } from '../../src/ledger/references.ts';
-import type { Head } from '../../src/ledger/season/ledger-state.ts';
+import type { LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import type { Run, RunState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';
 import type { Happening } from './happenings.ts';
@@ -134,7 +134,7 @@ function openReferences({ ask }: Line): References {
   };
 }
 
-function openHead({ setting, ask }: Line): Partial<Head> {
+function openHead({ setting, ask }: Line): Partial<LedgerState> {
   const { world } = setting;
   return {
     halt: (_actor, reason) =>

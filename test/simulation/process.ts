@@ -3,7 +3,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Payouts } from '../../src/ledger/payouts.ts';
 import { silentLog } from '../../src/log.ts';
 import { openCanary } from '../../src/pay/canary.ts';
-import { goOn } from '../../src/pay/crash-point.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { openSharedBrake } from '../../src/pay/shared-brake.ts';
@@ -55,7 +55,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   const { dataDirId, disk } = as.host;
   const { ledger, head } = openProcessLedger(setting, { actor, dataDirId, onArmed: as.onArmed });
   const log = silentLog;
-  const brake = openSharedBrake(ledger.head, { clock, log });
+  const brake = openSharedBrake(ledger.state, { clock, log });
   const random: Random = {
     fraction: () => dice.fraction(),
     bytes: (count) => Buffer.from(dice.hex(2 * count), 'hex'),
@@ -83,7 +83,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
       return reading;
     },
   };
-  const pace = openPace(ledger.head, clock, { what: 'pay', perSecond: undefined });
+  const pace = openPace(ledger.state, clock, { what: 'pay', perSecond: undefined });
   const place = { head, dataDirId, disk, clock, diskMs: () => latencyMs(dice, plan, isCalm()) };
   const openSeason = (arms: boolean): Promise<readonly string[]> =>
     ensureSeason({
@@ -96,7 +96,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   const deps: PayDeps = {
     payouts: mutation.payouts?.(payouts) ?? payouts,
     runs: ledger.runs,
-    head: ledger.head,
+    state: ledger.state,
     intents: mutation.intents?.(intents) ?? intents,
     service: asked,
     canary:
@@ -112,7 +112,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     clock,
     random,
     log,
-    at: goOn,
+    at: noCrash,
     owner: as.name,
     rules: rulesOf(plan, mutation),
   };

@@ -18,7 +18,7 @@ import { rowFields } from '../../src/ledger/record.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import type { Canary } from '../../src/pay/canary.ts';
-import { type At, goOn } from '../../src/pay/crash-point.ts';
+import { type AtCrashPoint, noCrash } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { lookUpPayout } from '../../src/pay/look-up.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
@@ -58,7 +58,7 @@ export const RIG_ROW: PayoutRow = {
 
 /** What tells one process of the rig from another. */
 export interface ProcessOptions {
-  readonly at?: At;
+  readonly at?: AtCrashPoint;
   readonly clock?: Clock;
   readonly rules?: Partial<PayRules>;
   /** Base address; the scripted service unless told. The fingerprint of the credentials is the same for all. */
@@ -115,8 +115,8 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
     await rm(dataDir, { recursive: true, force: true });
   });
   const ledger = openLedger({ redis, arming: redis }, { prefix, dataDirId: DATA_DIR_ID });
-  const claim = { knownInstance: '', newInstance: randomUUID(), service: 'test', safety: 'test', insist: true };
-  await ledger.head.open(claim);
+  const claim = { knownInstance: '', newInstance: randomUUID(), service: 'test', safety: 'test', requireMatch: true };
+  await ledger.state.open(claim);
   const dir = {
     dataDir,
     dataDirId: DATA_DIR_ID,
@@ -126,7 +126,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
     clock: systemClock,
     log: silentLog,
   };
-  expect(await ensureSeason({ head: ledger.head, ...dir })).toEqual([]);
+  expect(await ensureSeason({ state: ledger.state, ...dir })).toEqual([]);
   const runId = await recordRun(ledger, rows);
   const place = (line = 2): { runId: string; line: number } => ({ runId, line });
 
@@ -239,7 +239,7 @@ interface RigTime {
 async function openProcess(parts: RigParts, options: ProcessOptions): Promise<PayDeps> {
   const { redis, prefix, dataDir } = parts;
   const { time } = parts;
-  const { clock = { ...systemClock, now: () => systemClock.now() + time.passedMs }, at = goOn } = options;
+  const { clock = { ...systemClock, now: () => systemClock.now() + time.passedMs }, at = noCrash } = options;
   const log = silentLog;
   const arming = await connectRedis({ socket: options.armingSocket ?? parts.socket }, { name: 'test', kind: 'arming' });
   onTestFinished(() => arming.disconnect());
@@ -257,7 +257,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     notFoundCodes: new Set([NOT_FOUND_CODE]),
     ...options.rules,
   };
-  const brake = openSharedBrake(ledger.head, { clock, log });
+  const brake = openSharedBrake(ledger.state, { clock, log });
   const settings = {
     url: options.url ?? parts.service.server.url,
     clientId: options.clientId ?? 'client-1',
@@ -306,14 +306,14 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
       },
     },
     runs: ledger.runs,
-    head: ledger.head,
+    state: ledger.state,
     intents,
     service,
     canary: options.canary ?? { sings: async () => true },
-    pace: openPace(ledger.head, clock, { what: 'pay', perSecond: undefined }),
+    pace: openPace(ledger.state, clock, { what: 'pay', perSecond: undefined }),
     quoteLead: openQuoteLead(),
-    trackPace: openPace(ledger.head, clock, { what: 'track', perSecond: undefined }),
-    ensureSeason: async () => ((await ledger.head.season()).open ? [] : ['closed']),
+    trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: undefined }),
+    ensureSeason: async () => ((await ledger.state.season()).open ? [] : ['closed']),
     clock,
     random: systemRandom,
     log,

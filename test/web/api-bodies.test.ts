@@ -78,7 +78,7 @@ describe('a body', () => {
       'application/problem+json; charset=utf-8',
     ]);
     expect(answer.json).toMatchObject({ status, remedy: expect.stringMatching(/\w/) });
-    expect((await app.ledger.head.read()).halt).toBeNull();
+    expect((await app.ledger.state.read()).halt).toBeNull();
   });
 
   test('with several faults is told all of them, each with its place', async () => {

@@ -309,7 +309,7 @@ describe('each operation answers as the served document says', () => {
     expect((await anna.call('GET', `/audit/verdict?head=1:${hash}`)).json).toMatchObject({ holds: false });
     expect((await anna.call('GET', '/audit/verdict?head=none')).status).toBe(400);
     expect((await key.call('GET', '/notifications')).json).toEqual([]);
-    expect((await app.ledger.head.read()).halt).toBeNull();
+    expect((await app.ledger.state.read()).halt).toBeNull();
   });
 
   test('for safety settings that changed', async () => {
@@ -332,7 +332,7 @@ describe('each operation answers as the served document says', () => {
     });
     expect((await ada.call('POST', '/settings/adopt', { body })).status).toBe(409);
     expect((await eve.call('POST', '/settings/adopt', { body })).json).toMatchObject({ result: 'adopted', same: true });
-    expect((await app.ledger.head.read()).safety).toBe(app.safety);
+    expect((await app.ledger.state.read()).safety).toBe(app.safety);
   });
 
   test('for notifications that were given up', async () => {

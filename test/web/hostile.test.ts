@@ -441,7 +441,7 @@ test('names of prototypes in forms, queries and JSON change no prototype', async
     );
   }
   expect(Reflect.get({}, 'polluted')).toBeUndefined();
-  expect((await app.ledger.head.read()).halt).toBeNull();
+  expect((await app.ledger.state.read()).halt).toBeNull();
 });
 
 const NOTHING_OF_US =

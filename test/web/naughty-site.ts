@@ -31,7 +31,7 @@ export async function fillNaughty(app: App, admin: Visitor, texts: readonly stri
     { cron: '0 0 * * *', zone: 'UTC', act, windowMs: 3_600_000 },
     { name: 'daily', actor: 'test' },
   );
-  await app.ledger.head.halt('test', texts[0] ?? '');
+  await app.ledger.state.halt('test', texts[0] ?? '');
   mkdirSync(app.config.reportDir, { recursive: true });
   await writeReport(app, run);
   return { run, line: '2', file: 'v1.csv', id: await uploadMistakes(admin, `${texts[0]}.csv`, texts.at(-1)) };

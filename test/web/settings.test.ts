@@ -121,7 +121,7 @@ describe('the settings page', () => {
     expect((await anna.get('/settings')).text).toContain('open: payments may be sent');
     await server.redis.hset(`${app.config.prefix}:dirs`, 'another-directory', 'another-server');
     await server.redis.hdel(`${app.config.prefix}:head`, 'season');
-    const { missing, open } = await app.ledger.head.season();
+    const { missing, open } = await app.ledger.state.season();
     const { text } = await anna.get('/settings');
     expect(text.includes('closed: nothing is sent')).toBe(!open);
     for (const one of missing) expect(text).toContain(one);
@@ -144,7 +144,7 @@ describe('the halt switch', () => {
     await anna.get('/settings');
     const answer = await anna.post('/halt', { reason: 'payments to <i>nowhere</i>' });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings#halt']);
-    expect((await app.ledger.head.read()).halt).toBe('payments to <i>nowhere</i>');
+    expect((await app.ledger.state.read()).halt).toBe('payments to <i>nowhere</i>');
     expect((await anna.get('/runs')).text).toContain('payments to &lt;i>nowhere&lt;/i>');
     expect((await audited(app)).some((line) => line.includes('ledger.halted') && line.includes('anna'))).toBe(true);
   });
@@ -157,7 +157,7 @@ describe('the halt switch', () => {
     const anna = await person('anna', 'maker');
     await anna.get('/settings');
     expect((await anna.post('/halt', { reason: ' ' })).status).toBe(422);
-    expect((await app.ledger.head.read()).halt).toBeNull();
+    expect((await app.ledger.state.read()).halt).toBeNull();
   });
 
   test('is released by two, and shows who proposed it', async () => {
@@ -171,10 +171,10 @@ describe('the halt switch', () => {
     expect(own.text).not.toContain('Confirm: release');
     const again = await anna.post('/release');
     expect([again.status, again.text.includes('Another person has to look')]).toEqual([409, true]);
-    expect((await app.ledger.head.read()).halt).toBe('a test');
+    expect((await app.ledger.state.read()).halt).toBe('a test');
     expect((await bob.get('/settings')).text).toContain('Confirm: release');
     expect((await bob.post('/release')).status).toBe(303);
-    expect((await app.ledger.head.read()).halt).toBeNull();
+    expect((await app.ledger.state.read()).halt).toBeNull();
   });
 });
 
@@ -183,7 +183,7 @@ async function openChanged(before: EnvironmentVariables, after: EnvironmentVaria
   const ledger = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: tempDir() };
   const { app } = await openWebRig(server.url, { env: { ...ledger, ...before } });
   const rig = await openWebRig(server.url, { env: { ...ledger, ...after } });
-  return { ...rig, ledgerSafety: async () => (await app.ledger.head.read()).safety };
+  return { ...rig, ledgerSafety: async () => (await app.ledger.state.read()).safety };
 }
 
 describe('changed safety settings', () => {
@@ -198,7 +198,7 @@ describe('changed safety settings', () => {
     const answer = await anna.post('/settings/adopt', { before });
     expect(answer.headers.get('location')).toBe('/settings?adopted=adopted#safety');
     expect(await ledgerSafety()).toBe(app.safety);
-    expect(capabilitiesThatHold(await app.ledger.head.read())).toMatchObject({ 'one-payment-per-quote': true });
+    expect(capabilitiesThatHold(await app.ledger.state.read())).toMatchObject({ 'one-payment-per-quote': true });
   });
 
   test('of limits or approval are adopted by two admins', async () => {

@@ -21,11 +21,11 @@ import { handInUpload, resumeUploads } from '../../src/web/uploads/hand-in.ts';
 import { readReview, reviewUpload } from '../../src/web/uploads/review.ts';
 import { removeOldUploads, stageUpload } from '../../src/web/uploads/staging.ts';
 import {
-  keepUpload,
   listUploads,
   makeUploadFolder,
   NO_OPTIONS,
   readUpload,
+  saveUpload,
   type UploadDeps,
   type UploadPlace,
 } from '../../src/web/uploads/upload.ts';
@@ -581,7 +581,7 @@ describe('files that wait', () => {
 
   test('and were handed in are never removed before they are a run', async () => {
     const deps = staging(freshFolder());
-    const staged = await keepUpload(deps, { ...(await stageUpload(deps, incoming(10))), state: 'handed-in' });
+    const staged = await saveUpload(deps, { ...(await stageUpload(deps, incoming(10))), state: 'handed-in' });
     await removeOldUploads({ ...deps, clock: { ...deps.clock, now: () => systemClock.now() + 100 * HOUR_MS } });
     expect(await readUpload(deps, staged.id)).toEqual(staged);
   });

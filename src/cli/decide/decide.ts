@@ -125,7 +125,7 @@ function onceOpened(app: App): () => Promise<PayDeps> {
 /** Starts the sandbox where it is to be asked; while another process runs it, that one's is asked. */
 async function openForLookUp(app: App): Promise<PayDeps> {
   let tries = 0;
-  const own = await openPayService(app, { signal: new AbortController().signal, isOver: async () => tries++ > 0 });
+  const own = await openPayService(app, { signal: new AbortController().signal, hasEnded: async () => tries++ > 0 });
   return own ?? (await openLookUps(app)());
 }
 

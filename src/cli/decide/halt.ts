@@ -47,7 +47,7 @@ export function releaseCommand(end: (code: ExitCode) => void): Command {
 async function halt(app: App, by: { actor: string; reason: string; json: boolean }): Promise<ExitCode> {
   const fault = await haltAll(app, by);
   if (fault !== undefined) say(`The halt holds, but the audit log has a fault.\n${explain(fault).text}`);
-  const { halt: reason } = await app.ledger.head.read();
+  const { halt: reason } = await app.ledger.state.read();
   await printHalt(app, by);
   if (reason !== by.reason) say('It was halted before; the first reason stands, and a proposal to release it is void.');
   return EXIT.ok;
@@ -68,7 +68,7 @@ async function release(app: App, { actor, json }: { actor: string; json: boolean
 }
 
 async function printHalt(app: App, { json }: { json: boolean }): Promise<void> {
-  const { halt: reason, releaseBy } = await app.ledger.head.read();
+  const { halt: reason, releaseBy } = await app.ledger.state.read();
   if (json) return printJson({ halt: reason, releaseBy, service: app.serviceName, ledger: app.place });
   const proposed = releaseBy === null ? '' : `; ${releaseBy} proposes to release it`;
   const what = reason === null ? 'Nothing is halted' : `Everything is halted: ${reason}${proposed}`;

@@ -31,7 +31,7 @@ export function statusCommand(end: (code: ExitCode) => void): Command {
 
 /** Says that everything is halted, if it is. */
 export async function tellHalt({ ledger }: Pick<App, 'ledger'>): Promise<boolean> {
-  const { halt } = await ledger.head.read();
+  const { halt } = await ledger.state.read();
   if (halt !== null) say(`Everything is halted: ${halt}. Two people release it with "payrun release --as NAME".`);
   return halt !== null;
 }

@@ -46,13 +46,13 @@ export function backupCommand(end: (code: ExitCode) => void): Command {
 
 async function backUp(options: BackupOptions): Promise<ExitCode> {
   const config = readConfig();
-  const folder = await openDataDir(config.dataDir, { random: systemRandom, mustLast: false });
+  const folder = await openDataDir(config.dataDir, { random: systemRandom, requirePersistentDisk: false });
   const closing: (() => Promise<void>)[] = [];
   try {
     const address = await addressOf(config, closing);
     const redis = await connectRedis(address, { name: 'payrun-backup', kind: 'commands' });
     closing.push(async () => redis.disconnect());
-    const { head } = openLedger({ redis, arming: redis }, { prefix: config.prefix, dataDirId: folder.id });
+    const { state: head } = openLedger({ redis, arming: redis }, { prefix: config.prefix, dataDirId: folder.id });
     const desk = { config, address, redis, folder, facts: await head.read(), season: await head.season() };
     requireLedger(desk);
     return options.to === undefined ? await tellSteps(desk) : await make(desk, options.to, options);

@@ -5,7 +5,7 @@ import { adoptLedger } from '../../app.ts';
 import { systemClock, systemRandom } from '../../clock.ts';
 import { readConfig } from '../../config/config.ts';
 import { openLog } from '../../log.ts';
-import { goOn } from '../../pay/crash-point.ts';
+import { noCrash } from '../../pay/crash-point.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { writeOffDataDir } from '../../runs/safety/write-off.ts';
 import { withLedger } from '../open.ts';
@@ -59,7 +59,7 @@ async function adopt({ as, reason, json }: z.infer<typeof schema>): Promise<Exit
     clock: systemClock,
     random: systemRandom,
     log: openLog(config.logLevel ?? 'error'),
-    at: goOn,
+    at: noCrash,
     report: say,
     openJobs: openQueues,
   };

@@ -83,7 +83,7 @@ function removeOne(end: (code: ExitCode) => void): Command {
       end(
         await withLedger(async (app) => {
           await removeSchedule(app, { name, actor: actorOf(options.as) });
-          await app.jobs.wakers.remove(name);
+          await app.jobs.scheduleTimers.remove(name);
           if (json) printJson({ name });
           else print(`schedule ${name} is removed`);
           return EXIT.ok;
@@ -97,7 +97,7 @@ async function set(name: string, { window, json, sandbox, ...options }: z.infer<
   const schedule = await readAsked({ cron, zone, act, windowMs: window }, readConfig());
   const command: AppCommand = async (app) => {
     const result = await setSchedule(app, schedule, { name, actor: actorOf(options.as) });
-    await app.jobs.wakers.set(name, schedule);
+    await app.jobs.scheduleTimers.set(name, schedule);
     const { now, schedules } = await app.ledger.schedules.read();
     const stored = schedules.find((one) => one.name === name);
     if (stored === undefined) return EXIT.ok;

@@ -41,7 +41,7 @@ export function settingsCommand(end: (code: ExitCode) => void): Command {
 }
 
 async function showSettings(app: App, { json }: { json: boolean }): Promise<ExitCode> {
-  const { safety } = await app.ledger.head.read();
+  const { safety } = await app.ledger.state.read();
   const isSame = safety === app.safety;
   if (json) {
     printJson({ service: app.serviceName, ledger: settingsIn(safety), process: settingsIn(app.safety), same: isSame });

@@ -7,12 +7,12 @@ import type { App } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import { duration } from '../../duration.ts';
 import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
-import type { At } from '../../pay/crash-point.ts';
+import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import type { Run } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { summaryText } from '../../report/summary-text.ts';
-import { isOver } from '../../runs/decide/control.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
 import { documentOf } from '../../runs/document.ts';
 import { finishRun, lookUpDeadQuotes } from '../../runs/finish.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
@@ -32,7 +32,7 @@ import { intakeOptionsOf } from './intake-options.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
-import { openPatience, type Patience } from './wait-limit.ts';
+import { openPatience as openWaitLimit, type Patience } from './wait-limit.ts';
 
 const LOOK_EVERY_MS = 200;
 const REDIS_AWAY_MS_MAX = 60_000;
@@ -55,7 +55,7 @@ const schema = submitSchema.extend({
 type RunOptions = z.infer<typeof schema>;
 
 /** `payrun run FILE`: submit, pay, track and report in one process. */
-export function runCommand(end: (code: ExitCode) => void, at: At): Command {
+export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return addSubmitOptions(new Command('run'))
     .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
     .argument('[file]', 'the payout file')
@@ -77,7 +77,7 @@ export function runCommand(end: (code: ExitCode) => void, at: At): Command {
     });
 }
 
-async function runFile(file: string | undefined, options: RunOptions, at: At): Promise<ExitCode> {
+async function runFile(file: string | undefined, options: RunOptions, at: AtCrashPoint): Promise<ExitCode> {
   if (file === undefined) {
     throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
   }
@@ -138,7 +138,7 @@ async function handIn(app: App<JobQueues>, path: string, options: RunOptions): P
 /** payrun's own sandbox is only there to be asked what rows cost once it is started. */
 async function openEarly(app: App<JobQueues>, { maxCostDrift }: RunOptions): Promise<PayDeps | undefined> {
   if (maxCostDrift === undefined || app.asker !== undefined) return undefined;
-  return await openPayService(app, { signal: new AbortController().signal, isOver: async () => false });
+  return await openPayService(app, { signal: new AbortController().signal, hasEnded: async () => false });
 }
 
 function rehearsalOf({ rehearse, seed }: RunOptions): RehearsalChoice | undefined {
@@ -148,7 +148,7 @@ function rehearsalOf({ rehearse, seed }: RunOptions): RehearsalChoice | undefine
 }
 
 async function tellHalt({ ledger }: App): Promise<void> {
-  const { halt } = await ledger.head.read();
+  const { halt } = await ledger.state.read();
   if (halt === null) return;
   say(`Everything is halted: ${halt}`);
   say('Nothing is sent until two people release it: "payrun release --as NAME", then the same by another NAME.');
@@ -184,11 +184,11 @@ async function payRun(app: App<JobQueues>, { id }: Run, { early, wait, stop, pro
   const isSettled = async (): Promise<boolean> => {
     const run = await readRun(app, id);
     progress.note(run);
-    return isOver(run) && run.counts.accepted === 0;
+    return hasEnded(run) && run.counts.accepted === 0;
   };
   try {
     if (await isSettled()) return;
-    const deps = early ?? (await openPayService(app, { signal: stop, isOver: isSettled }));
+    const deps = early ?? (await openPayService(app, { signal: stop, hasEnded: isSettled }));
     if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
   } finally {
     progress.end();
@@ -219,7 +219,7 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
 
 /** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
 async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
-  const patience = openPatience(app.clock, {
+  const patience = openWaitLimit(app.clock, {
     unknownMs: work.waitMs,
     tracksPerSecond: app.config.trackRatePerSecond,
   });
@@ -239,7 +239,7 @@ async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, patie
   await finishRun(app.ledger, runId);
   const run = await readRun(app, runId);
   progress.show(run);
-  return patience.isOver(run) || (await app.ledger.head.read()).halt !== null;
+  return patience.isOver(run) || (await app.ledger.state.read()).halt !== null;
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { readConfig } from '../../config/config.ts';
 import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
-import type { At } from '../../pay/crash-point.ts';
+import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { Run } from '../../payout.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { costPreviewOf, requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
@@ -24,7 +24,7 @@ const schema = submitSchema.extend({
 type SubmitOptions = z.infer<typeof schema>;
 
 /** `payrun submit`: records a run for workers to pay, and returns. */
-export function submitCommand(end: (code: ExitCode) => void, at: At): Command {
+export function submitCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return addSubmitOptions(new Command('submit'))
     .description('record a payout file as a run, for workers to pay')
     .argument('<file>', 'the payout file')
@@ -41,7 +41,7 @@ export function submitCommand(end: (code: ExitCode) => void, at: At): Command {
     .action(async (file: string, raw: unknown) => end(await submitFile(file, parseOptions(schema, raw), at)));
 }
 
-async function submitFile(path: string, options: SubmitOptions, at: At): Promise<ExitCode> {
+async function submitFile(path: string, options: SubmitOptions, at: AtCrashPoint): Promise<ExitCode> {
   requireService(readConfig(), options);
   return await withApp({ logLevel: 'error', at }, async (app, stop) => {
     tellOutages(app, { stop });

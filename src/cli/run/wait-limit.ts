@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Run } from '../../payout.ts';
-import { isOver } from '../../runs/decide/control.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
 
 /** Final states of accepted payments are waited for this long (design 9). */
 export const SETTLING_MS = 10_000;
@@ -34,7 +34,7 @@ export function openPatience(clock: Clock, { unknownMs, tracksPerSecond }: Patie
       }
       if (run.counts.unknown > 0) return unknown.hasPassed(isStopped ? Math.min(unknownMs, SETTLING_MS) : unknownMs);
       if (isStopped) return true;
-      return isOver(run) && (!maySettle(run, tracksPerSecond) || settling.hasPassed(SETTLING_MS));
+      return hasEnded(run) && (!maySettle(run, tracksPerSecond) || settling.hasPassed(SETTLING_MS));
     },
   };
 }

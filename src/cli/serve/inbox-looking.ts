@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import type { Run } from '../../payout.ts';
-import { isOver } from '../../runs/decide/control.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
 import { openPatience, type Patience } from '../run/wait-limit.ts';
 import { STOP_MS } from '../stop.ts';
 import type { Outcome } from './inbox-outcome.ts';
@@ -40,7 +40,7 @@ export async function lookUntilDone(
     const trouble = inbox.troubles.oldest();
     if (!(await isWaitedFor(runs))) {
       // The next look delivers the report of a run that is over.
-      if (trouble === undefined && files + unanswered === 0 && !runs.some(isOver)) return;
+      if (trouble === undefined && files + unanswered === 0 && !runs.some(hasEnded)) return;
       if (trouble !== undefined && app.clock.monotonic() - trouble.sinceMs > TROUBLE_MS_MAX) throw trouble.error;
     }
     await app.clock.sleep(pollMs, stopping);
@@ -58,7 +58,7 @@ function openWaiting(app: App, waitMs: number): (runs: readonly Run[]) => Promis
       patiences.set(run.id, patience);
       return !patience.isOver(run);
     });
-    return waiting.length > 0 && (await app.ledger.head.read().catch(() => ({ halt: null }))).halt === null;
+    return waiting.length > 0 && (await app.ledger.state.read().catch(() => ({ halt: null }))).halt === null;
   };
 }
 

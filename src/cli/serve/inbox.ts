@@ -9,7 +9,7 @@ import { openInbox } from '../../inbox/inbox.ts';
 import { openSource } from '../../inbox/open-source.ts';
 import type { InboxSource } from '../../inbox/source.ts';
 import { readTemplate } from '../../intake/template/file.ts';
-import type { At } from '../../pay/crash-point.ts';
+import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { requireReportFolder } from '../../runs/report.ts';
 import { explain } from '../explain.ts';
@@ -33,7 +33,7 @@ const schema = z.object({
 type InboxCommandOptions = z.infer<typeof schema>;
 
 /** `payrun inbox DIR`: pays what is dropped into a folder, and answers each file there. */
-export function inboxCommand(end: (code: ExitCode) => void, at: At): Command {
+export function inboxCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('inbox')
     .description('take payout files from a drop folder, and answer each of them there')
     .argument(
@@ -70,7 +70,7 @@ Examples:
   payrun inbox /srv/payouts --with-worker
   payrun inbox /srv/payouts --once --with-worker --sandbox`;
 
-async function watchInbox(dir: string, options: InboxCommandOptions, at: At): Promise<ExitCode> {
+async function watchInbox(dir: string, options: InboxCommandOptions, at: AtCrashPoint): Promise<ExitCode> {
   requireService(readConfig(), options);
   const logLevel = options.once ? 'error' : 'info';
   return await withApp({ logLevel, at, endsItself: true }, async (app, stop) => {

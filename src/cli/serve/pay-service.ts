@@ -8,7 +8,7 @@ const SANDBOX_POLL_MS = 250;
 
 interface Waiting {
   readonly signal: AbortSignal;
-  readonly isOver: () => Promise<boolean>;
+  readonly hasEnded: () => Promise<boolean>;
 }
 
 /**
@@ -28,8 +28,8 @@ function configured({ config }: App): ServiceChoice | undefined {
   return config.service === undefined ? undefined : { settings: config.service, isSandbox: false };
 }
 
-async function awaitSandbox(app: App, wait: Pick<Waiting, 'signal' | 'isOver'>): Promise<ServiceChoice | undefined> {
-  while (!wait.signal.aborted && !(await wait.isOver())) {
+async function awaitSandbox(app: App, wait: Pick<Waiting, 'signal' | 'hasEnded'>): Promise<ServiceChoice | undefined> {
+  while (!wait.signal.aborted && !(await wait.hasEnded())) {
     const own = await startOwnSandbox(app.config.dataDir, app);
     if (own !== undefined) {
       app.onClose(() => own.sandbox.close());

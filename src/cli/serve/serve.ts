@@ -5,7 +5,7 @@ import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
-import type { At } from '../../pay/crash-point.ts';
+import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { openPasswords } from '../../people/password.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { requireReportFolder } from '../../runs/report.ts';
@@ -33,7 +33,7 @@ const schema = z.object({
 type ServeOptions = z.infer<typeof schema>;
 
 /** `payrun serve`: the web app and its API. */
-export function serveCommand(end: (code: ExitCode) => void, at: At): Command {
+export function serveCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('serve')
     .description('serve the web app and its API until SIGTERM or SIGINT')
     .option('--with-worker', 'pay in this process too', false)
@@ -58,7 +58,7 @@ function withAnother(dir: string, dirs: readonly string[]): string[] {
   return [...dirs, dir];
 }
 
-async function serve(options: ServeOptions, at: At): Promise<ExitCode> {
+async function serve(options: ServeOptions, at: AtCrashPoint): Promise<ExitCode> {
   refuseRoot(options);
   const config = readConfig();
   requireService(config, options);

@@ -6,7 +6,7 @@ import { startWorker } from '../../../jobs/worker.ts';
 import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
-import type { At } from '../../pay/crash-point.ts';
+import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { listenForMetrics } from '../../web/operations/metrics-listener.ts';
@@ -24,7 +24,7 @@ const CLOSE_MS = 1500;
 const schema = z.object({ sandbox: z.boolean(), allowRoot: z.boolean() });
 
 /** `payrun worker`: works on all runs until it is told to stop. */
-export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
+export function workerCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('worker')
     .description('work on all runs until SIGTERM or SIGINT')
     .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
@@ -38,7 +38,7 @@ export function workerCommand(end: (code: ExitCode) => void, at: At): Command {
     .action(async (raw: unknown) => end(await work(parseOptions(schema, raw), at)));
 }
 
-async function work(options: z.infer<typeof schema>, at: At): Promise<ExitCode> {
+async function work(options: z.infer<typeof schema>, at: AtCrashPoint): Promise<ExitCode> {
   refuseRoot(options);
   requireService(readConfig(), options);
   const metrics = openMetrics();
@@ -61,7 +61,7 @@ async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void>
 /** Pays all runs until `stop` is aborted, through the configured service or the sandbox. Throws the fault that ended it before. */
 export async function payUntil(app: App<JobQueues>, stop: AbortSignal): Promise<void> {
   tellOutages(app, { stop });
-  const deps = await openPayService(app, { signal: stop, isOver: async () => false });
+  const deps = await openPayService(app, { signal: stop, hasEnded: async () => false });
   if (deps !== undefined) await workUntil(app, deps, stop);
 }
 

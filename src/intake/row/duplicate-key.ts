@@ -6,7 +6,7 @@ import type { PayoutRow } from '../../payout.ts';
  * under two references: beneficiary, amount and its currency (bad-input case 80). From which currency it is paid, or into
  * which, makes no difference.
  */
-export function hashLikeness({ beneficiaryIdentityId, amount }: PayoutRow): string {
+export function duplicateKey({ beneficiaryIdentityId, amount }: PayoutRow): string {
   const parts = [beneficiaryIdentityId, amount.minor.toString(), amount.currency];
   return hash('sha256', parts.join(' '), 'hex').slice(0, 16);
 }

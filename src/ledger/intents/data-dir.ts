@@ -36,7 +36,10 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
  * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
  * logs that a power cut takes away prove nothing (design 6).
  */
-export async function openDataDir(path: string, options: { random: Random; mustLast: boolean }): Promise<DataDir> {
+export async function openDataDir(
+  path: string,
+  options: { random: Random; requirePersistentDisk: boolean },
+): Promise<DataDir> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
@@ -47,7 +50,7 @@ export async function openDataDir(path: string, options: { random: Random; mustL
     });
   }
   const volatile = VOLATILE_FILE_SYSTEMS.get((await statfs(path)).type);
-  if (options.mustLast && volatile !== undefined) {
+  if (options.requirePersistentDisk && volatile !== undefined) {
     throw new Refusal(`The data directory ${path} lies on ${volatile}, which a power cut empties.`, {
       exitCode: EXIT.usage,
       remedy: 'Set PAYRUN_DATA_DIR to a directory on a disk.',

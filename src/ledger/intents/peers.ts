@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../../clock.ts';
 import { codeOf } from '../../refusal.ts';
-import type { Head, Season } from '../season/ledger-state.ts';
+import type { LedgerState, Season } from '../season/ledger-state.ts';
 import { syncFolder } from './data-dir.ts';
 
 /** What is needed to note the other data directories. */
 export interface PeersDeps {
-  readonly head: Pick<Head, 'notePeers'>;
+  readonly state: Pick<LedgerState, 'notePeers'>;
   readonly dataDir: string;
   readonly dataDirId: string;
   readonly random: Random;
@@ -37,7 +37,7 @@ export async function notePeers(deps: PeersDeps, season: Season): Promise<readon
   const all = new Set([...season.dataDirIds, deps.dataDirId, ...known]);
   const peers = [...all].toSorted();
   if (peers.join() !== known.join()) await writePeers(deps, peers);
-  await deps.head.notePeers(deps.dataDirId, peers);
+  await deps.state.notePeers(deps.dataDirId, peers);
   return peers;
 }
 

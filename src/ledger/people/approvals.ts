@@ -4,7 +4,7 @@ import type { Approval } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { APPROVE_RUN, BLOCK } from '../scripts/approval.ts';
-import { byTwo } from './second-person.ts';
+import { bySecondPerson } from './second-person.ts';
 
 /** A person's approval of a run, as it was judged on the approvals that `seen` shows. */
 export interface ApprovalEntry {
@@ -69,7 +69,7 @@ export function openApprovals(redis: Redis, keys: LedgerKeys): Approvals {
       await block('block', identityId, by, reason);
     },
     async unblock(identityId, by) {
-      const [word] = await byTwo(by, (proposedBy) => block('unblock', identityId, by, proposedBy));
+      const [word] = await bySecondPerson(by, (proposedBy) => block('unblock', identityId, by, proposedBy));
       const result = UNBLOCK_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the block script gave an unknown answer');
       return result;

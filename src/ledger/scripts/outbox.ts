@@ -197,7 +197,7 @@ return 1
  *         most that wait for an endpoint; ARGV[7] most dead letters of an endpoint
  * Returns 1, or 0 when it is gone or has no room.
  */
-export const REVIVE = `${LUA_OUTBOX}
+export const REQUEUE = `${LUA_OUTBOX}
 if redis.call('HINCRBY', OUTBOX_WAITING, ARGV[1], 0) >= tonumber(ARGV[6]) then return 0 end
 if redis.call('LREM', outboxDeadKey(ARGV[1]), 1, ARGV[2]) == 0 then return 0 end
 push(ARGV[1], { queue = ARGV[3], item = ARGV[4], at = ARGV[5], most = ARGV[6], deadMost = ARGV[7] })
@@ -209,7 +209,7 @@ return 1
  *
  * KEYS[1] prefix; ARGV[1] endpoint; ARGV[2] now
  */
-export const HASTEN = `${LUA_OUTBOX}
+export const RETRY_NOW = `${LUA_OUTBOX}
 for _, queue in ipairs(redis.call('ZRANGE', outboxDueKey(ARGV[1]), 0, -1)) do
   if redis.call('HEXISTS', outboxTryKey(ARGV[1], queue), 'by') == 0 then
     redis.call('ZADD', outboxDueKey(ARGV[1]), 'XX', 'LT', ARGV[2], queue)

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { byTwo } from '../people/second-person.ts';
+import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from '../scripts/head.ts';
@@ -62,12 +62,12 @@ export interface HeadClaim {
   /** What the safety rule depends on, as text. */
   readonly safety: string;
   /** Whether the process pays, and so must have the ledger's safety settings. */
-  readonly insist: boolean;
+  readonly requireMatch: boolean;
   /** Whether the process writes: an older payrun refuses the ledger from then on. */
   readonly writes?: boolean;
 }
 
-export interface Head {
+export interface LedgerState {
   /** Opens the ledger or makes it; throws a Refusal (exit 2) when it is not the one that this process may use. */
   open(claim: HeadClaim): Promise<string>;
   read(): Promise<HeadFacts>;
@@ -121,13 +121,13 @@ const NONE_KNOWN: KnownArmings = { highestCounter: () => 0, sawServer() {} };
  * The head of the ledger: whose it is, its season, what stops everybody, and what is shared by all workers.
  * `armings` is what this process knows of them, and learns.
  */
-export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings = NONE_KNOWN): Head {
+export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownArmings = NONE_KNOWN): LedgerState {
   const { prefix } = keys;
   const scripts = headScripts();
   const run: Run = (name, ...args) => runScript(redis, scripts[name], { prefix, args });
 
   return {
-    async open({ knownInstance, newInstance, service, safety, insist, writes = false }) {
+    async open({ knownInstance, newInstance, service, safety, requireMatch, writes = false }) {
       await requireOurs(redis, keys.head);
       const reply = await run(
         'open',
@@ -136,7 +136,7 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
         SCHEMA_VERSION,
         service,
         safety,
-        flag(insist),
+        flag(requireMatch),
         flag(writes),
       );
       const [result = '', instance = '', found = ''] = textsOf(reply);
@@ -161,7 +161,9 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
     },
     async adoptSafetyByTwo(safety, actor) {
-      const [word] = await byTwo(actor, async (seen) => textsOf(await run('adoptSafety', safety, actor, seen)));
+      const [word] = await bySecondPerson(actor, async (seen) =>
+        textsOf(await run('adoptSafety', safety, actor, seen)),
+      );
       return word === 'adopted' || word === 'same-person' ? word : 'proposed';
     },
     ...seasonActs(run, armings),
@@ -169,7 +171,7 @@ export function openHead(redis: Redis, keys: LedgerKeys, armings: KnownArmings =
       await run('halt', 'halt', actor, reason);
     },
     async release(actor) {
-      const [word] = await byTwo(actor, async (seen) => textsOf(await run('halt', 'release', actor, seen)));
+      const [word] = await bySecondPerson(actor, async (seen) => textsOf(await run('halt', 'release', actor, seen)));
       return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
     },
     async disprove(capability, evidence) {
@@ -213,7 +215,7 @@ type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | numbe
 function seasonActs(
   run: Run,
   { highestCounter, sawServer }: KnownArmings,
-): Pick<Head, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
+): Pick<LedgerState, 'season' | 'enterDir' | 'notePeers' | 'compare'> {
   return {
     async season(dataDirId = '') {
       const season = seasonOf(await run('season', highestCounter(), dataDirId));
@@ -247,7 +249,7 @@ function timedActs(
   redis: Redis,
   run: Run,
   keys: LedgerKeys,
-): Pick<Head, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'> {
+): Pick<LedgerState, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'> {
   return {
     async noteDurability(settings) {
       await run('durability', settings.join(' '));

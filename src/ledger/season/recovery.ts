@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { byTwo } from '../people/second-person.ts';
+import { bySecondPerson } from '../people/second-person.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
 import { requireOurs, SCHEMA_VERSION } from './ledger-state.ts';
@@ -66,7 +66,7 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
     async adopt({ formerInstance, newInstance, service, safety, dataDirIds, actor }) {
       await requireOurs(redis, keys.head);
       const ledger = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, ...dataDirIds];
-      const [word] = await byTwo(actor, (proposedBy) => run('adopt', actor, proposedBy, ...ledger));
+      const [word] = await bySecondPerson(actor, (proposedBy) => run('adopt', actor, proposedBy, ...ledger));
       if (word === 'other' || word === 'occupied') throw refuseAdoption(word);
       return wordOf(['proposed', 'adopted', 'same-person', 'there'], word);
     },
@@ -80,7 +80,7 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       await redis.hdel(keys.head, 'adoptionUnnoted');
     },
     async writeOff(dataDirId, actor) {
-      const answer = await byTwo(actor, (proposedBy) => run('writeOff', dataDirId, actor, proposedBy));
+      const answer = await bySecondPerson(actor, (proposedBy) => run('writeOff', dataDirId, actor, proposedBy));
       const [word, proposedBy = '', ...missing] = answer;
       const words = ['proposed', 'same-person', 'agreed', 'begun', 'retired', 'unknown', 'compared'] as const;
       return { result: wordOf(words, word), proposedBy, missing };

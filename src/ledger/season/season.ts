@@ -4,7 +4,7 @@ import { EXIT, Refusal } from '../../refusal.ts';
 import { isIntent, type LogLine } from '../intents/intent-line.ts';
 import { intentFiles, readIntentFile } from '../intents/intent-log.ts';
 import { notePeers, type PeersDeps } from '../intents/peers.ts';
-import type { Head, Season } from './ledger-state.ts';
+import type { LedgerState, Season } from './ledger-state.ts';
 
 const LINES_PER_CALL = 500;
 const TRIES_MAX = 20;
@@ -12,7 +12,7 @@ const TRIES_MAX = 20;
 const NOTED_AGAIN_MS = 400;
 
 export interface SeasonDeps extends PeersDeps {
-  readonly head: Head;
+  readonly state: LedgerState;
   /** Whether this process may arm. Who only hands files in or looks does not keep any season closed. */
   readonly arms: boolean;
   readonly armDeadlineMs: number;
@@ -27,11 +27,11 @@ export interface SeasonDeps extends PeersDeps {
  * arming; none when arming is allowed. Throws a Refusal for a damaged log.
  */
 export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
-  if (deps.arms) await deps.head.enterDir(deps.dataDirId);
+  if (deps.arms) await deps.state.enterDir(deps.dataDirId);
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [deps.dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const season = await deps.head.season();
+    const season = await deps.state.season();
     if (season.open && !season.missing.includes(deps.dataDirId)) return [];
     const compared = await compareOnce(deps, season, { waitedFor, ...(signal === undefined ? {} : { signal }) });
     if (compared.kind === 'missing') return compared.dirs;
@@ -66,8 +66,11 @@ async function compareOnce(
 }
 
 /** Does what other directories wait for: compares the logs in a closed season, notes those that came in an open one. */
-export async function keepSeason(deps: PeersDeps & { head: Head }, join: () => Promise<unknown>): Promise<void> {
-  const season = await deps.head.season();
+export async function refreshSeason(
+  deps: PeersDeps & { state: LedgerState },
+  join: () => Promise<unknown>,
+): Promise<void> {
+  const season = await deps.state.season();
   if (season.open) await notePeers(deps, season);
   else await join();
 }
@@ -84,7 +87,7 @@ async function compareAndOpen(deps: SeasonDeps, at: { season: Season; joins: boo
   const { result, strangers } = await compareLogs(deps, { server: at.season.server, joins: at.joins, peers });
   if (result === 'changed') return { kind: 'changed' };
   if (result === 'unnoted') return { kind: 'unnoted', dirs: strangers };
-  const after = await deps.head.season();
+  const after = await deps.state.season();
   if (after.server !== at.season.server) return { kind: 'changed' };
   return { kind: 'missing', dirs: after.open ? [] : tellMissing(deps, after.missing) };
 }
@@ -101,9 +104,9 @@ async function compareLogs(
   deps: SeasonDeps,
   at: { server: string; joins: boolean; peers: readonly string[] },
 ): Promise<{ result: string; strangers: readonly string[] }> {
-  const { head, dataDirId } = deps;
+  const { state: head, dataDirId } = deps;
   let part: LogLine[] = [];
-  const compare = async (last: boolean): ReturnType<Head['compare']> => {
+  const compare = async (last: boolean): ReturnType<LedgerState['compare']> => {
     const json = JSON.stringify(part.map(lineArgument));
     part = [];
     const answer = await head.compare({ ...at, dataDirId: at.joins ? dataDirId : '', last, json });

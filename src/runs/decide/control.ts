@@ -128,7 +128,7 @@ function refuseCancel({ runId, row }: Payout, state: string): Refusal {
 
 /** Stops everything. Gives the fault that kept the halt out of the audit log, if there was one: it never fails for that. */
 export async function haltAll({ ledger }: Pick<ControlDeps, 'ledger'>, { actor, reason }: Control): Promise<unknown> {
-  await ledger.head.halt(actor, reason);
+  await ledger.state.halt(actor, reason);
   const entry = { actor, action: 'ledger.halted', target: 'ledger', details: { reason } };
   return await ledger.audit.append(entry).then(
     () => undefined,
@@ -145,7 +145,7 @@ export async function disproveCapability(
   capability: string,
   evidence: string,
 ): Promise<boolean> {
-  if (!(await ledger.head.disprove(capability, evidence))) return false;
+  if (!(await ledger.state.disprove(capability, evidence))) return false;
   const entry = {
     actor: 'payrun',
     action: 'capability.disproved',
@@ -160,8 +160,8 @@ export async function disproveCapability(
 
 /** Proposes to release a halt, or confirms what another person proposed. */
 export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
-  const { halt, releaseBy } = await ledger.head.read();
-  const result = await ledger.head.release(actor);
+  const { halt, releaseBy } = await ledger.state.read();
+  const result = await ledger.state.release(actor);
   if (result === 'proposed' || result === 'released') {
     await ledger.audit.append({
       actor,
@@ -182,7 +182,7 @@ export async function findPayout(ledger: Ledger, runId: string, reference: strin
 }
 
 /** Whether nothing of the run is open any more: it is finished, or cancelled with nothing left to learn. */
-export function isOver(run: Run): boolean {
+export function hasEnded(run: Run): boolean {
   if (run.state === 'finished') return true;
   return run.state === 'cancelled' && OPEN_STATES.every((state) => run.counts[state] === 0);
 }

@@ -2,7 +2,7 @@ import type { Clock, Random } from '../../clock.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
-import { hashLikeness } from '../../intake/row/duplicate-key.ts';
+import { duplicateKey } from '../../intake/row/duplicate-key.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import { hashRow } from '../../intake/row/row-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -10,7 +10,7 @@ import { costLimitField, refusedFields, rowFields } from '../../ledger/record.ts
 import type { RowRecord } from '../../ledger/runs/runs.ts';
 import type { Notifier } from '../../notify/notifier.ts';
 import type { Cost } from '../../pay/cost.ts';
-import type { At } from '../../pay/crash-point.ts';
+import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import {
   type CostLimit,
   PAYOUT_STATES,
@@ -50,7 +50,7 @@ export interface SubmitDeps {
   readonly previewCost?: ((row: PayoutRow) => Promise<Cost | null>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  readonly at: At;
+  readonly at: AtCrashPoint;
   /** Tells the workers that the run wants work. */
   readonly wake: (runId: string) => Promise<void>;
 }
@@ -365,7 +365,7 @@ function recordOf(row: PayoutRow | RefusedRow, { duplicatesWithinMs, costLimit }
       amount: row.amount,
       referenceHash: hashReference(row.reference),
       likeness:
-        duplicatesWithinMs === undefined ? undefined : { hash: hashLikeness(row), withinMs: duplicatesWithinMs },
+        duplicatesWithinMs === undefined ? undefined : { hash: duplicateKey(row), withinMs: duplicatesWithinMs },
     };
   }
   return { line: row.line, state: 'refused', fields: refusedFields(row), amount: row.amount, referenceHash: null };

@@ -11,7 +11,7 @@ export interface LivingWorker {
 }
 
 interface AdoptDeps {
-  readonly ledger: { readonly head: Pick<Ledger['head'], 'read' | 'adoptSafety' | 'adoptSafetyByTwo'> } & Pick<
+  readonly ledger: { readonly state: Pick<Ledger['state'], 'read' | 'adoptSafety' | 'adoptSafetyByTwo'> } & Pick<
     Ledger,
     'audit'
   >;
@@ -41,13 +41,13 @@ function controlsIn(safety: string): string {
  * for it too. Throws a Refusal (exit 2) while a worker lives, which would go on with the settings that it was started with.
  */
 export async function adoptSettings({ ledger, safety, jobs }: AdoptDeps, actor: string): Promise<Adopted> {
-  const { safety: before } = await ledger.head.read();
+  const { safety: before } = await ledger.state.read();
   if (before === safety) return 'there';
   const workers = await jobs.workers();
   if (workers.length > 0) throw refuseWhileWorking(workers);
-  const result = takesTwo(before, safety) ? await ledger.head.adoptSafetyByTwo(safety, actor) : 'adopted';
+  const result = takesTwo(before, safety) ? await ledger.state.adoptSafetyByTwo(safety, actor) : 'adopted';
   if (result === 'same-person') return result;
-  if (!takesTwo(before, safety)) await ledger.head.adoptSafety(safety);
+  if (!takesTwo(before, safety)) await ledger.state.adoptSafety(safety);
   const action = result === 'adopted' ? 'settings.adopted' : 'settings.proposed';
   await ledger.audit.append({ actor, action, target: 'ledger', details: { before, after: safety } });
   return result;

@@ -34,8 +34,8 @@ export function openDurabilityWatch(parts: {
       const weaker = (await parts.read()).filter(
         ({ setting }) => setting !== 'role' && !parts.accepted.includes(setting),
       );
-      await ledger.head.noteDurability(weaker.map(({ setting }) => setting));
-      if (weaker.length === 0 || (await ledger.head.read()).halt !== null) return;
+      await ledger.state.noteDurability(weaker.map(({ setting }) => setting));
+      if (weaker.length === 0 || (await ledger.state.read()).halt !== null) return;
       const found = weaker.map(({ setting, found: is, wanted }) => `${setting} is ${is}, must be ${wanted}`).join(', ');
       log.error('Redis became less durable: everything is halted', { reason: found });
       await haltAll({ ledger }, { actor: 'payrun', reason: `Redis became less durable: ${found}` });

@@ -85,7 +85,7 @@ const STOPS: Readonly<Record<Stopping, Stop>> = {
   'run.paused': pause,
   'user.disabled': (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor }),
   'key.revoked': (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor }),
-  'capability.disproved': ({ ledger }, target, { reason }) => ledger.head.disprove(target, reason),
+  'capability.disproved': ({ ledger }, target, { reason }) => ledger.state.disprove(target, reason),
   'payout.cancelled': holdAgain,
   'payout.drop-confirmed': holdAgain,
 };

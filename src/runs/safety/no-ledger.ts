@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { Head } from '../../ledger/season/ledger-state.ts';
+import type { LedgerState } from '../../ledger/season/ledger-state.ts';
 import { readAddress } from '../../redis/address.ts';
 import { hadPrivateRedis } from '../../redis/private-place.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
@@ -24,7 +24,7 @@ export interface Wanted {
  * Throws a Refusal (exit 2) where Redis holds no ledger and none is to be made, and for a data directory whose ledger is in
  * its private Redis while REDIS_URL names another one.
  */
-export async function requireLedger(head: Pick<Head, 'read'>, wanted: Wanted): Promise<void> {
+export async function requireLedger(head: Pick<LedgerState, 'read'>, wanted: Wanted): Promise<void> {
   const { folder, makes, config } = wanted;
   if ((await head.read()).instance !== '') return;
   if (folder.instance === '' && !makes) throw refuseNoLedger(wanted);

@@ -2,7 +2,7 @@ import type { Clock, Random } from '../../clock.ts';
 import type { DataDir } from '../../ledger/intents/data-dir.ts';
 import type { DirLease } from '../../ledger/intents/dir-lease.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { ensureSeason, keepSeason } from '../../ledger/season/season.ts';
+import { ensureSeason, refreshSeason } from '../../ledger/season/season.ts';
 import type { Log } from '../../log.ts';
 import type { DurabilityWatch } from './durability-watch.ts';
 import { redoMissedDecisions } from './missed-decisions.ts';
@@ -21,18 +21,18 @@ interface SeasonParts {
 interface SeasonActs {
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly joinSeason: () => Promise<readonly string[]>;
-  readonly keepSeason: () => Promise<void>;
+  readonly refreshSeason: () => Promise<void>;
 }
 
 /** What a process does for the season (design 3, rule 4): what people decided is compared before the intent logs are. */
 export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const { config, clock, random, log, ledger, lease, durability } = parts;
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
-  const season = { head: ledger.head, ...place, clock, random, log };
+  const season = { state: ledger.state, ...place, clock, random, log };
   let comparedFor = '';
   const enter = async (arms: boolean): Promise<readonly string[]> => {
     await durability.look(true);
-    const { server, open } = await ledger.head.season();
+    const { server, open } = await ledger.state.season();
     // In an open season a worker has compared already, unless the server is another one.
     if (!arms || !open || server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
     comparedFor = server;
@@ -42,8 +42,8 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   return {
     ensureSeason: onceAtATime(() => enter(false)),
     joinSeason,
-    keepSeason: onceAtATime(async () => {
-      await keepSeason(season, joinSeason);
+    refreshSeason: onceAtATime(async () => {
+      await refreshSeason(season, joinSeason);
       await durability.look();
       if (!(await lease.take(dataDir.id))) {
         log.error(

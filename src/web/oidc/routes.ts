@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { OidcSettings } from '../../config/web.ts';
-import { letInVouched } from '../../people/oidc-user.ts';
+import { signInOidcUser } from '../../people/oidc-user.ts';
 import { ownPath } from '../people/own-path.ts';
 import { goOn } from '../people/sign-in-routes.ts';
 import { Problem } from '../problem.ts';
@@ -66,7 +66,7 @@ async function letIn(
     throw new Problem(403, claimed.problem, 'Ask whoever runs the identity provider; your account there lacks it.');
   }
   const people = { ...deps.app, passwords: deps.passwords };
-  const answer = await letInVouched(people, { ...claimed, issuer: oidc.issuer, ip: request.ip });
+  const answer = await signInOidcUser(people, { ...claimed, issuer: oidc.issuer, ip: request.ip });
   if (answer.kind === 'refused') throw new Problem(403, REFUSED[answer.why], 'Ask an admin of payrun.');
   const whose = { name: answer.user.name, next: ownPath(begun.next) };
   return await goOn(reply, deps, await beginSession({ request, reply }, deps, whose));

@@ -26,8 +26,8 @@ export function openFigures({ app, queues, metrics }: FiguresDeps): () => Promis
   async function readLedger(): Promise<LedgerFigures> {
     const { ledger, readDurability } = app;
     const [head, season, findings, tally, endpoints] = await Promise.all([
-      ledger.head.read(),
-      ledger.head.season(),
+      ledger.state.read(),
+      ledger.state.season(),
       readDurability(),
       tallies.look(),
       ledger.outbox.endpoints(),

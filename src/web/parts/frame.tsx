@@ -38,7 +38,7 @@ const LINKS: readonly { readonly href: string; readonly words: string; readonly 
 export async function sendPage(reply: FastifyReply, deps: WebDeps, content: PageContent): Promise<FastifyReply> {
   // Why everything is halted, or waits, is for those who have signed in.
   if (reply.request.who === null) return sendPageAlone(reply, deps, content);
-  const [{ halt }, outages] = await Promise.all([deps.app.ledger.head.read(), outagesNoted(deps.app)]);
+  const [{ halt }, outages] = await Promise.all([deps.app.ledger.state.read(), outagesNoted(deps.app)]);
   return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages } });
 }
 

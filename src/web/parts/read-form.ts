@@ -66,7 +66,7 @@ function sentenceOf(subject: string, words: string): string {
  * Does what may be refused because of one field of a form. Such a Refusal becomes a Problem (422) that names it; one that
  * says that something cannot be reached stays as it is.
  */
-export async function becauseOf<T>(field: string, act: () => T | Promise<T>): Promise<T> {
+export async function asFieldError<T>(field: string, act: () => T | Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

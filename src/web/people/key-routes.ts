@@ -9,7 +9,7 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { becauseOf, readForm } from '../parts/read-form.ts';
+import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { KeysPage } from './keys-page.tsx';
 import { BearerPage } from './secret-page.tsx';
@@ -52,7 +52,7 @@ export function addKeyPages(web: Web, deps: WebDeps): void {
 
   web.post(LIST, { config: { ...config, page: LIST }, schema: fields }, async (request, reply) => {
     const { name, role, days: count } = readForm(makeForm, request.body);
-    await becauseOf('name', () => requireName(name, 'key'));
+    await asFieldError('name', () => requireName(name, 'key'));
     const life = count === undefined ? {} : { lifeMs: count * DAY_MS };
     const result = await createKey(app, { name, role, ...life, actor: actorOf(request), ip: request.ip });
     if (result.bearer === null) return await reply.redirect(LIST, 303);

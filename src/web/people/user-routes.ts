@@ -22,7 +22,7 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { becauseOf, readForm } from '../parts/read-form.ts';
+import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { SecretPage } from './secret-page.tsx';
 import { UsersPage } from './users-page.tsx';
@@ -43,7 +43,7 @@ export function addUserPages(web: Web, deps: WebDeps): void {
 
   web.post(LIST, { config: config, schema: fields }, async (request, reply) => {
     const { name, role } = readForm(withRole, request.body);
-    await becauseOf('name', () => requireName(name, 'user'));
+    await asFieldError('name', () => requireName(name, 'user'));
     return await answer(reply, deps, { name, result: await addUser(people, { name, role, ...byOf(request) }) });
   });
 

@@ -22,7 +22,7 @@ export async function noteDownload(
   { runId, what }: { readonly runId: string; readonly what: string },
 ): Promise<void> {
   const actor = actorOf(request);
-  const { head, audit } = app.ledger;
+  const { state: head, audit } = app.ledger;
   const turn = `download:${createHash('sha256')
     .update(JSON.stringify([actor, runId, what]))
     .digest('base64url')}`;

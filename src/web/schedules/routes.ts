@@ -9,7 +9,7 @@ import { removeSchedule, setSchedule } from '../../schedules/set.ts';
 import { openZone } from '../../schedules/zone.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { becauseOf, readForm } from '../parts/read-form.ts';
+import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { ACT_KINDS, type AskedSchedule, type ListedSchedule, SchedulesPage } from './schedules-page.tsx';
 
@@ -53,19 +53,19 @@ export function addSchedulePages(web: Web, deps: WebDeps): void {
 
   web.post(LIST, { config: { act: 'schedule', page: LIST }, schema: { body: fields } }, async (request, reply) => {
     const { name, ...wanted } = readForm(setForm, request.body);
-    await becauseOf('cron', () => readCron(wanted.cron));
-    await becauseOf('zone', () => openZone(wanted.zone));
+    await asFieldError('cron', () => readCron(wanted.cron));
+    await asFieldError('zone', () => openZone(wanted.zone));
     const what = wanted.act.kind === 'inbox' ? 'dir' : 'act';
-    const schedule = await becauseOf(what, () => readAsked(wanted, app.config));
+    const schedule = await asFieldError(what, () => readAsked(wanted, app.config));
     await setSchedule(app, schedule, { name, actor: actorOf(request) });
-    await queues?.wakers.set(name, schedule);
+    await queues?.scheduleTimers.set(name, schedule);
     return await reply.redirect(LIST, 303);
   });
 
   web.post(`${LIST}/remove`, { config: { act: 'schedule' }, schema: { body: fields } }, async (request, reply) => {
     const { name } = readForm(removeForm, request.body);
     await removeSchedule(app, { name, actor: actorOf(request) });
-    await queues?.wakers.remove(name);
+    await queues?.scheduleTimers.remove(name);
     return await reply.redirect(LIST, 303);
   });
 }

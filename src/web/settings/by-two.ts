@@ -26,7 +26,7 @@ export async function adoptSeen(
   app: App,
   { before, actor }: { readonly before: string; readonly actor: string },
 ): Promise<Adopted> {
-  if ((await app.ledger.head.read()).safety !== before)
+  if ((await app.ledger.state.read()).safety !== before)
     throw new Problem(409, "The ledger's settings have changed since you looked.", 'Look at them again.');
   return await adoptSettings(app, actor);
 }

@@ -64,7 +64,7 @@ export function addSettingsPages(web: Web, deps: WebDeps): void {
 }
 
 async function readAll({ app }: WebDeps) {
-  const [head, season] = await Promise.all([app.ledger.head.read(), app.ledger.head.season()]);
+  const [head, season] = await Promise.all([app.ledger.state.read(), app.ledger.state.season()]);
   return { head, sections: await readSections(app, { head, season }) };
 }
 

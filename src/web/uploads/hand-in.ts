@@ -6,7 +6,7 @@ import { submitRun } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
 import { driftOf, intakeOptionsOf, keepFindings, readReview, startOfUpload } from './review.ts';
 import { removeOldUploads } from './staging.ts';
-import { keepUpload, listUploads, readUpload, removeContent, type Upload, uploadPath } from './upload.ts';
+import { listUploads, readUpload, removeContent, saveUpload, type Upload, uploadPath } from './upload.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -35,7 +35,7 @@ export async function handInUpload(deps: HandInDeps, { id }: Pick<Upload, 'id'>)
 async function markHandedIn(deps: HandInDeps, upload: Upload): Promise<Upload> {
   if (upload.state === 'handed-in') return upload;
   const startAt = startOfUpload(deps, upload.options) ?? null;
-  return await keepUpload(deps, { ...upload, state: 'handed-in', startAt, trouble: null });
+  return await saveUpload(deps, { ...upload, state: 'handed-in', startAt, trouble: null });
 }
 
 async function submitUpload(deps: HandInDeps, upload: Upload, sha256: string): Promise<Upload> {
@@ -46,7 +46,7 @@ async function submitUpload(deps: HandInDeps, upload: Upload, sha256: string): P
     const now = await readUpload(deps, upload.id);
     if (now?.state === 'recorded') return now;
     if (!(error instanceof Refusal) || error.exitCode === EXIT.unavailable) throw error;
-    await keepUpload(deps, { ...upload, state: 'checked', trouble: `${error.message} ${error.remedy}` });
+    await saveUpload(deps, { ...upload, state: 'checked', trouble: `${error.message} ${error.remedy}` });
     throw error;
   }
 }
@@ -69,10 +69,10 @@ async function recordUpload(deps: HandInDeps, upload: Upload, sha256: string): P
   if (submitted.kind === 'refused') {
     await keepFindings(deps, upload, submitted.checked);
     const trouble = 'It was refused when it was handed in: what is wrong is told anew below.';
-    return await keepUpload(deps, { ...upload, state: 'checked', trouble });
+    return await saveUpload(deps, { ...upload, state: 'checked', trouble });
   }
   const { run, isNew } = submitted;
-  const recorded = await keepUpload(deps, { ...upload, state: 'recorded', runId: run.id, isNew });
+  const recorded = await saveUpload(deps, { ...upload, state: 'recorded', runId: run.id, isNew });
   deps.log.info('an upload was recorded as a run', { run: run.id, actor: person });
   // The ledger has its rows and its SHA-256 now, and reports and retry files are made from there (design 6).
   await removeContent(deps, id);

@@ -14,9 +14,9 @@ import { Problem } from '../problem.ts';
 import { templateText } from './templates.ts';
 import {
   FILE_MODE,
-  keepUpload,
   readUploadJson,
   removeUpload,
+  saveUpload,
   type Upload,
   type UploadDeps,
   type UploadOptions,
@@ -68,7 +68,7 @@ export async function reviewUpload(deps: ReviewDeps, staged: Upload, options: Up
     await keepTemplate(deps, staged, options);
     const upload = { ...staged, options };
     await keepReview(deps, upload);
-    return await keepUpload(deps, { ...upload, state: 'checked' });
+    return await saveUpload(deps, { ...upload, state: 'checked' });
   } catch (error) {
     await removeUpload(deps, staged.id);
     throw error;

@@ -5,12 +5,12 @@ import { Problem } from '../problem.ts';
 import { shownFileName } from './file-name.ts';
 import {
   FILE_MODE,
-  keepUpload,
   listUploads,
   makeUploadFolder,
   NO_OPTIONS,
   readUpload,
   removeUpload,
+  saveUpload,
   type Upload,
   type UploadDeps,
   uploadedBytes,
@@ -59,9 +59,9 @@ export async function stageUpload(deps: UploadDeps, { bytes, name, person }: Inc
   try {
     await makeUploadFolder(deps, upload.id);
     // Before it is counted: of two that come at once, each sees the other.
-    await keepUpload(deps, upload);
+    await saveUpload(deps, upload);
     await requireRoom(deps, person);
-    return await keepUpload(deps, { ...upload, bytes: await receive(deps, upload, bytes) });
+    return await saveUpload(deps, { ...upload, bytes: await receive(deps, upload, bytes) });
   } catch (error) {
     await removeUpload(deps, upload.id);
     throw error;
@@ -134,11 +134,11 @@ export async function removeOldUploads(deps: Pick<UploadDeps, 'config' | 'clock'
   for (const { id, changedAt } of await uploadFolders(deps)) {
     const upload = await readUpload(deps, id);
     const ageMs = deps.clock.now() - (upload?.createdAt ?? changedAt);
-    if (isOver(upload?.state ?? 'receiving', ageMs)) await removeUpload(deps, id);
+    if (hasEnded(upload?.state ?? 'receiving', ageMs)) await removeUpload(deps, id);
   }
 }
 
-function isOver(state: Upload['state'], ageMs: number): boolean {
+function hasEnded(state: Upload['state'], ageMs: number): boolean {
   if (state === 'handed-in') return false;
   return ageMs > (state === 'receiving' ? RECEIVING_MS_MAX : WAITING_MS_MAX);
 }

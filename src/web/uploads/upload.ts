@@ -121,7 +121,7 @@ export async function makeUploadFolder(deps: UploadPlace, id: string): Promise<v
 }
 
 /** Keeps what is known of an upload; after this it lasts. */
-export async function keepUpload(deps: UploadPlace & { readonly random: Random }, upload: Upload): Promise<Upload> {
+export async function saveUpload(deps: UploadPlace & { readonly random: Random }, upload: Upload): Promise<Upload> {
   await writeUploadJson(deps, upload.id, { file: 'upload.json', value: upload });
   return upload;
 }

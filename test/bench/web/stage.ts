@@ -6,7 +6,7 @@ import { type App, openApp } from '../../../src/app.ts';
 import { systemClock, systemRandom } from '../../../src/clock.ts';
 import { CAPABILITIES, readConfig } from '../../../src/config/config.ts';
 import { silentLog } from '../../../src/log.ts';
-import { goOn } from '../../../src/pay/crash-point.ts';
+import { noCrash } from '../../../src/pay/crash-point.ts';
 import type { Started } from '../../support/payrun-processes.ts';
 import { startTestRedis, type TestRedis } from '../../support/redis.ts';
 import { startService } from '../../support/service-process.ts';
@@ -87,7 +87,7 @@ async function openStageApp(env: Readonly<Record<string, string>>): Promise<App<
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
-    at: goOn,
+    at: noCrash,
     report: () => {},
     openJobs: openQueues,
   });

@@ -50,7 +50,7 @@ async function checkSettings(): Promise<Found & { value: Config }> {
 }
 
 async function checkDataDir({ dataDir, service }: Config): Promise<Found & { value: DataDir }> {
-  const value = await openDataDir(dataDir, { random: systemRandom, mustLast: service !== undefined });
+  const value = await openDataDir(dataDir, { random: systemRandom, requirePersistentDisk: service !== undefined });
   await proveWritable(dataDir);
   return { found: `${dataDir}, writable, on ${describeDisk(await readDisk(dataDir))}`, value };
 }

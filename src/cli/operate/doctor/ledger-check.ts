@@ -27,14 +27,20 @@ export async function examineLedger(ledger: Ledger, place: LedgerPlace): Promise
 }
 
 async function checkIdentity(
-  { head, runs }: Ledger,
+  { state: head, runs }: Ledger,
   { folder, config, safety = '' }: LedgerPlace,
 ): Promise<Found & { value: HeadFacts }> {
   const value = await head.read();
   const service = nameOf(config.service);
   if (value.instance === '' && folder.instance === '') return { found: 'none yet: the first run makes it', value };
   // Writes nothing: a ledger is made only for a directory that belongs to none.
-  await head.open({ knownInstance: folder.instance, newInstance: value.instance, service, safety, insist: false });
+  await head.open({
+    knownInstance: folder.instance,
+    newInstance: value.instance,
+    service,
+    safety,
+    requireMatch: false,
+  });
   const found = `${value.instance}, of ${service}, ${value.armings} armings`;
   const rowless = await rowlessRuns(runs);
   if (rowless.length === 0) return { found, value };
@@ -54,7 +60,10 @@ function compareSafety(facts: HeadFacts, safety: string): Found {
   };
 }
 
-async function checkSeason({ head }: Ledger, { isNew, folder }: { isNew: boolean; folder: DataDir }): Promise<Found> {
+async function checkSeason(
+  { state: head }: Ledger,
+  { isNew, folder }: { isNew: boolean; folder: DataDir },
+): Promise<Found> {
   if (isNew) return { found: 'begins with the first run' };
   const { open, missing, strangers } = await head.season(folder.id);
   if (open && strangers.length > 0) {

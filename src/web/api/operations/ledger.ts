@@ -38,7 +38,7 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
   const read = { act: 'read' } as const;
 
   const readHalt = async (): Promise<z.infer<typeof halt>> => {
-    const { halt: reason, releaseBy } = await app.ledger.head.read();
+    const { halt: reason, releaseBy } = await app.ledger.state.read();
     return { halt: reason, releaseBy, service: app.serviceName };
   };
 
@@ -61,7 +61,7 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
 
   const safety = { summary: "The ledger's safety settings, and those of this process", response: { 200: settings } };
   const readSettings = async (): Promise<z.infer<typeof settings>> => {
-    const { safety: ledger } = await app.ledger.head.read();
+    const { safety: ledger } = await app.ledger.state.read();
     const same = ledger === app.safety;
     return { service: app.serviceName, ledger: settingsIn(ledger), process: settingsIn(app.safety), same };
   };
@@ -87,8 +87,8 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
 
 async function readStatus({ app }: WebDeps): Promise<z.infer<typeof status>> {
   const [head, { open, missing }, noted] = await Promise.all([
-    app.ledger.head.read(),
-    app.ledger.head.season(),
+    app.ledger.state.read(),
+    app.ledger.state.season(),
     app.ledger.outages.read(),
   ]);
   const hold = capabilitiesThatHold(head);

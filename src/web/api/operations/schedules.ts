@@ -63,7 +63,7 @@ export function addScheduleOperations(api: Web, deps: WebDeps): void {
     const { cron, zone, do: act, window: windowMs } = body;
     const wanted = await readAsked({ cron, zone, act, windowMs }, app.config);
     await setSchedule(app, wanted, { name, actor: actorOf({ who }) });
-    await queues?.wakers.set(name, wanted);
+    await queues?.scheduleTimers.set(name, wanted);
     return await requireOne(name);
   });
 
@@ -71,7 +71,7 @@ export function addScheduleOperations(api: Web, deps: WebDeps): void {
   api.delete('/schedules/:name', { config: write, schema: remove }, async ({ params, who }, reply) => {
     const { name } = await requireOne(params.name);
     await removeSchedule(app, { name, actor: actorOf({ who }) });
-    await queues?.wakers.remove(name);
+    await queues?.scheduleTimers.remove(name);
     return await reply.status(204).send(null);
   });
 }
