@@ -11,6 +11,7 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   const run = await app.ledger.runs.read(runId);
   // In a run that was stopped no slice is paid; a payout that is due by itself, without a stamp, has a quote to be ended.
   if (run === undefined || (run.state !== 'paying' && stamp !== '')) return;
+  if (run.state === 'paying' && !(await deps.isSealed(run))) return;
   const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const { fileSha256, contentHash } = run;
   const approval = approvalOf(run, app.config);

@@ -6,6 +6,7 @@ import type { PayDeps } from '../src/pay/deps.ts';
 import { EXIT, Refusal } from '../src/refusal.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { purgeRuns } from '../src/runs/purge.ts';
+import { openSealGuard } from '../src/runs/safety/seal-guard.ts';
 import { CATALOG, JOB_NAMES, type JobName } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import { feed } from './feed.ts';
@@ -47,6 +48,7 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
   const deps: JobDeps = {
     app,
     pay: payDeps,
+    isSealed: openSealGuard({ ...app, pay: payDeps }),
     payGate: openGate(app.config.concurrency),
     lookGate: openGate(LOOK_UPS_AT_A_TIME),
     trackGate: openGate(TRACKED_AT_A_TIME),

@@ -11,6 +11,7 @@ import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { openTokenStore } from './ledger/people/token-store.ts';
+import { openSeals } from './ledger/seals.ts';
 import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
 import { openRecovery } from './ledger/season/recovery.ts';
 import type { Log } from './log.ts';
@@ -140,9 +141,10 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const instance = await head.open({ ...claim, requireMatch: false, writes: !readOnly });
     const lease = await openDirLease(redis, ledgerKeys(config.prefix), folder.path);
     const dataDir = readOnly ? folder : await claimDataDir(folder, { lease, instance, clock, random });
+    const seals = openSeals(serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? undefined : config);
     const ledger = openLedger(
       { redis, arming },
-      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token },
+      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token, seals },
     );
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
@@ -356,6 +358,7 @@ function openPayDeps(
       },
       disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
     },
+    seals: ledger.seals,
     intents,
     service: client,
     canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),

@@ -7,8 +7,8 @@ type MacPurpose = 'audit entry' | 'row';
 type MacCheck = 'holds' | 'differs' | 'unknown-key';
 
 /** Codes (MACs) that only who has the ledger's key can make. */
-export interface LedgerKeys {
-  /** The text's code under the first key: the key's id (8 hex digits), a point, HMAC-SHA-256 in lower-case hex (64). */
+export interface MacKeys {
+  /** The text's code under the first key: the key's id (8 hex digits), a point, HMAC-SHA-256 in lower-case hex. */
   sign(text: string): string;
   /** Compares a code with that of the text, under whichever of the keys it names. */
   check(text: string, code: string): MacCheck;
@@ -24,23 +24,29 @@ export interface LedgerKeySource {
 
 const KEY_BYTES = 32;
 const ID_BYTES = 4;
+const MAC_DIGITS = 64;
 
 /**
  * The ledger's keys for a purpose; undefined where there is neither a key nor a service, as with payrun's own sandbox. They
  * lie outside of Redis, so that who can write there cannot make a code. Each is derived from a line by HKDF-SHA-256 (RFC
- * 5869; salt `payrun ledger key`, info the purpose), so that a former client secret verifies as a later line.
+ * 5869; salt `payrun ledger key`, info the purpose), so that a former client secret verifies as a later line. A code may have
+ * fewer `digits` of the HMAC than its 64.
  */
-export function openLedgerKeys({ ledgerKey, service }: LedgerKeySource, purpose: MacPurpose): LedgerKeys | undefined {
+export function openLedgerKeys(
+  { ledgerKey, service }: LedgerKeySource,
+  purpose: MacPurpose,
+  digits = MAC_DIGITS,
+): MacKeys | undefined {
   const lines = ledgerKey ?? (service === undefined ? [] : [service.clientSecret]);
   const [first, ...former] = lines.map((line) => keyOf(line, purpose));
   if (first === undefined) return undefined;
   const keys = new Map([...former.toReversed(), first].map((key) => [key.id, key]));
   return {
-    sign: (text) => codeOf(first, text),
+    sign: (text) => codeOf(first, text, digits),
     check(text, code) {
       const key = keys.get(code.slice(0, code.indexOf('.')));
       if (key === undefined) return 'unknown-key';
-      const [expected, given] = [Buffer.from(codeOf(key, text)), Buffer.from(code)];
+      const [expected, given] = [Buffer.from(codeOf(key, text, digits)), Buffer.from(code)];
       return expected.length === given.length && timingSafeEqual(expected, given) ? 'holds' : 'differs';
     },
   };
@@ -56,6 +62,6 @@ function keyOf(line: string, purpose: MacPurpose): MacKey {
   return { secret: derived.subarray(0, KEY_BYTES), id: derived.subarray(KEY_BYTES).toString('hex') };
 }
 
-function codeOf({ id, secret }: MacKey, text: string): string {
-  return `${id}.${createHmac('sha256', secret).update(text).digest('hex')}`;
+function codeOf({ id, secret }: MacKey, text: string, digits: number): string {
+  return `${id}.${createHmac('sha256', secret).update(text).digest('hex').slice(0, digits)}`;
 }

@@ -270,8 +270,8 @@ export interface Payout {
   readonly runId: string;
   readonly line: number;
   readonly row: PayoutRow;
-  /** First 16 bytes of the SHA-256 of the row's fields, in hexadecimal. */
-  readonly rowHash: string;
+  /** Of the row, of its cost limit and of people's word that limits do not count for it (src/ledger/seals.ts); null: none. */
+  readonly seals: { readonly row: string; readonly costLimit: string | null; readonly beyondLimits: string | null };
   /** Grows by one with each move and note; only the count of failed quotes is kept without. */
   readonly version: number;
   readonly state: PayoutState;
@@ -339,6 +339,7 @@ export interface Approval {
   readonly at: number;
   /** Of what was approved, in hexadecimal. */
   readonly digest: string;
+  readonly seal: string;
 }
 
 /** A time in milliseconds since 1970, or the next schedule that starts runs. */
@@ -372,6 +373,9 @@ export interface Run {
   readonly dropper: string | null;
   /** The name that its sender gave this handing in. */
   readonly submissionKey: string | null;
+  /** Over the seals of its rows in file order, where it has to be approved; and the seal of the run itself (src/ledger/seals.ts). */
+  readonly rowsDigest: string | null;
+  readonly seal: string | null;
   /** Every currency that its payouts leave or arrive in; empty until it is recorded. */
   readonly currencies: readonly string[];
   /** The columns of its file in their order and how it writes them (src/intake/csv/layout.ts); empty where they were not noted. */

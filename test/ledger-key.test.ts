@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../src/config/config.ts';
-import { type LedgerKeySource, type LedgerKeys, openLedgerKeys } from '../src/ledger-key.ts';
+import { type LedgerKeySource, type MacKeys, openLedgerKeys } from '../src/ledger-key.ts';
 
 const CLIENT_SECRET = 'client-secret';
 const FIRST = 'f'.repeat(32);
 
-function keysOf(source: Partial<LedgerKeySource>, purpose: 'audit entry' | 'row' = 'row'): LedgerKeys {
+function keysOf(source: Partial<LedgerKeySource>, purpose: 'audit entry' | 'row' = 'row'): MacKeys {
   const keys = openLedgerKeys({ ledgerKey: undefined, service: undefined, ...source }, purpose);
   if (keys === undefined) throw new Error('there is no key');
   return keys;

@@ -35,6 +35,7 @@ import { foldedName } from '../people/same-person.ts';
  *   missed                set      hashes of entries of the audit log that Redis lost, once their loss was said
  *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
  *   blocked               hash     identity id of a beneficiary to whom nothing is paid -> by whom, when and why
+ *   blocked-seal          string   version and seal of that list (seals.ts)
  *   spent:<day>           hash     what was armed on a day, by currency and by currency and beneficiary, for the limits
  *   token, token-lock     string   the access token, encrypted; who is fetching a new one
  *   pace:<what>           string   when the next request of its kind may start, in microseconds
@@ -76,6 +77,7 @@ export interface LedgerKeys {
   readonly weak: string;
   readonly outages: string;
   readonly blocked: string;
+  readonly blockedSeal: string;
   readonly token: string;
   readonly tokenLock: string;
   submission(name: string): string;
@@ -115,6 +117,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     weak: `${prefix}:weak`,
     outages: `${prefix}:outages`,
     blocked: `${prefix}:blocked`,
+    blockedSeal: `${prefix}:blocked-seal`,
     token: `${prefix}:token`,
     tokenLock: `${prefix}:token-lock`,
     submission: (name) => `${prefix}:submission:${name}`,
@@ -169,7 +172,7 @@ local P = KEYS[1]
 local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
 local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
-local PEERS, BLOCKED = P .. ':peers', P .. ':blocked'
+local PEERS, BLOCKED, BLOCKED_SEAL = P .. ':peers', P .. ':blocked', P .. ':blocked-seal'
 local PEOPLE, WEAK = P .. ':people', P .. ':weak'
 local function runKey(run) return P .. ':run:' .. run end
 local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end

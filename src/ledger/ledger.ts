@@ -13,6 +13,7 @@ import { openPurging, type Purging } from './runs/purging.ts';
 import { openRuns, type Runs } from './runs/runs.ts';
 import { openSubmissions, type Submissions } from './runs/submissions.ts';
 import { openSchedules, type Schedules } from './schedules.ts';
+import { openSeals, type Seals } from './seals.ts';
 import { type LedgerState, openLedgerState } from './season/ledger-state.ts';
 import { openRecovery, type Recovery } from './season/recovery.ts';
 import { openSlices, type Slices } from './slices.ts';
@@ -20,6 +21,7 @@ import { openSlices, type Slices } from './slices.ts';
 /** The truth about runs and payouts. It stores and refuses; it never decides. */
 export interface Ledger {
   readonly state: LedgerState;
+  readonly seals: Seals;
   readonly runs: Runs;
   readonly payouts: Payouts;
   readonly slices: Slices;
@@ -38,15 +40,18 @@ export interface Ledger {
 
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
- * again. Without `dataDir`, the directory's path, the audit log has no copy on disk. `lease`: see `DirLease`.
+ * again. Without `dataDir`, the directory's path, the audit log has no copy on disk. `lease`: see `DirLease`. `seals`: by the
+ * ledger's keys; those of a sandbox unless given.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },
-  place: { prefix: string; dataDirId: string; dataDir?: string; lease?: string },
+  place: { prefix: string; dataDirId: string; dataDir?: string; lease?: string; seals?: Seals },
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
   const payouts = openPayouts(connections, place);
+  const { seals = openSeals() } = place;
   return {
+    seals,
     state: openLedgerState(connections.redis, keys, payouts),
     runs: openRuns(connections.redis, keys),
     payouts,
@@ -58,7 +63,7 @@ export function openLedger(
     outages: openOutages(connections.redis, keys),
     references: openReferences(connections.redis, keys),
     purging: openPurging(connections.redis, keys),
-    approvals: openApprovals(connections.redis, keys),
+    approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
     people: openPeople(connections.redis, keys, place),
     submissions: openSubmissions(connections.redis, keys),

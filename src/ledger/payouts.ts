@@ -38,7 +38,8 @@ export interface PayoutReading {
 
 export interface Arming extends PayoutPlace {
   readonly version: number;
-  readonly rowHash: string;
+  /** Of the row as the caller read it. */
+  readonly rowSeal: string;
   /** Of the folded reference: it is armed only while that is its own. */
   readonly referenceHash: string;
   readonly quoteId: string;
@@ -258,7 +259,7 @@ function armArgument(arming: Arming): Record<string, unknown> {
     r: arming.runId,
     l: String(arming.line),
     v: arming.version,
-    h: arming.rowHash,
+    h: arming.rowSeal,
     rf: arming.referenceHash,
     q: arming.quoteId,
     x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),

@@ -18,21 +18,21 @@ import { LedgerFault, textsOf } from './script.ts';
  * A payout's record: a hash of short fields, each under 64 bytes where it can be, so that Redis keeps it as a listpack.
  *
  *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
- *   rh row hash · s state · v version · h<version> one step of the history (to, time, actor, reason and the service's exchange with US, the unit separator, between them)
+ *   rh seal of the row (seals.ts) · s state · v version · h<version> one step of the history (to, time, actor, reason and the service's exchange with US, the unit separator, between them)
  *   q quote · x its expiry · ql its life in ms · at attempts · ar armings of this quote · qn quotes · ct arming counter
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, or `minor/digits currency` where they have more digits than it, comma-separated · rc rs reason · qa quoted · st settled
- *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al two people allowed it beyond them
- *   cx cost limit (debited, arrives, drift in basis points)
+ *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al the seal with which two people allowed it beyond them
+ *   cx cost limit (debited, arrives, drift in basis points, each `-` where it was lifted) and its seal
  *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen)
  *   cells code msg   a row that intake refused
  */
 
 const SEPARATOR = '\u001f';
 
-/** The fields of a valid row as they are recorded. */
-export function rowFields(row: PayoutRow, rowHash: string): Record<string, string> {
+/** The fields of a valid row as they are recorded, with the row's seal. */
+export function rowFields(row: PayoutRow, seal: string): Record<string, string> {
   const cells = {
     org: row.originatorIdentityId,
     sco: row.sourceCountry,
@@ -49,7 +49,7 @@ export function rowFields(row: PayoutRow, rowHash: string): Record<string, strin
     typ: row.amountType === 'SOURCE_AMOUNT' ? 'S' : 'D',
     src: row.sourceCurrency,
     dst: row.destinationCurrency,
-    rh: rowHash,
+    rh: seal,
     ...Object.fromEntries(Object.entries(cells).filter((entry): entry is [string, string] => entry[1] !== null)),
   };
 }
@@ -135,7 +135,11 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     runId,
     line,
     row,
-    rowHash: need(fields, 'rh'),
+    seals: {
+      row: need(fields, 'rh'),
+      costLimit: fields.get('cx')?.split(' ')[3] ?? (fields.has('cx') ? '' : null),
+      beyondLimits: optional(fields, 'al'),
+    },
     version: count(fields, 'v'),
     state,
     quoteId,
@@ -171,14 +175,14 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
 }
 
 function readCostLimit(text: string | undefined): CostLimit | null {
-  if (text === undefined) return null;
+  if (text === undefined || text.startsWith('-')) return null;
   const [debited = '', arrives = '', driftBp = ''] = text.split(' ');
   return { debited: BigInt(debited), arrives: BigInt(arrives), driftBp: BigInt(driftBp) };
 }
 
-/** A cost limit as the record keeps it. */
-export function costLimitField({ debited, arrives, driftBp }: CostLimit): Record<string, string> {
-  return { cx: `${debited} ${arrives} ${driftBp}` };
+/** A cost limit as the record keeps it, with its seal; null for one that people lifted. */
+export function costLimitField(limit: CostLimit | null, seal: string): Record<string, string> {
+  return { cx: `${limit === null ? '- - -' : `${limit.debited} ${limit.arrives} ${limit.driftBp}`} ${seal}` };
 }
 
 /** One step for each version that was a move; notes raise the version as well. */

@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { PAYOUT_STATES, type Payout, type PayoutState, type RefusedRow } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
 import { readRecord } from './record.ts';
-import { integerOf, LedgerFault, listOf, recordsOf, runScript, script } from './script.ts';
-import { READ } from './scripts/read.ts';
+import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
+import { READ, ROW_SEALS } from './scripts/read.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
 const RECORDS_PER_CALL = 100;
+const SEALS_PER_CALL = 1000;
 
 export type RowState = PayoutState | 'refused';
 const ROW_STATES: readonly RowState[] = [...PAYOUT_STATES, 'refused'];
@@ -29,6 +31,8 @@ export interface Rows {
   page(runId: string, place: PageOfRows): Promise<(Payout | RefusedRow)[]>;
   /** One row. */
   row(runId: string, line: number): Promise<Payout | RefusedRow | undefined>;
+  /** SHA-256 over the seals of all rows up to a line, in file order, in hexadecimal. */
+  digestRows(runId: string, lastLine: number): Promise<string>;
   /** How many rows of each of the runs are in one of the states; none of a run that there is not. */
   countIn(runIds: readonly string[], states: readonly RowState[]): Promise<number[]>;
 }
@@ -37,6 +41,7 @@ export interface Rows {
 export function openRows(redis: Redis, keys: LedgerKeys): Rows {
   const { prefix } = keys;
   const readScript = script(READ);
+  const sealsScript = script(ROW_SEALS);
 
   async function records(runId: string, lines: readonly number[]): Promise<(Payout | RefusedRow)[]> {
     const args = lines.flatMap((line) => [runId, line]);
@@ -75,6 +80,14 @@ export function openRows(redis: Redis, keys: LedgerKeys): Rows {
       return await records(runId, lines);
     },
     row: async (runId, line) => (await records(runId, [line]))[0],
+    async digestRows(runId, lastLine) {
+      const digest = createHash('sha256');
+      for (let from = 1; from <= lastLine; from += SEALS_PER_CALL) {
+        const args = [runId, from, Math.min(lastLine, from + SEALS_PER_CALL - 1)];
+        digest.update(textOf(await runScript(redis, sealsScript, { prefix, args })));
+      }
+      return digest.digest('hex');
+    },
     async countIn(runIds, states) {
       const fields = states.map((state) => `n:${state}`);
       const counts = await Promise.all(runIds.map((runId) => redis.hmget(keys.run(runId), ...fields)));

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { hashReference } from '../intake/row/reference-hash.ts';
-import { hashRow } from '../intake/row/row-hash.ts';
 import type { Counted } from '../ledger/intents/intent-line.ts';
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payouts.ts';
@@ -116,7 +115,7 @@ async function arm(
     return await deps.payouts.arm({
       ...placeOf(payout),
       version: payout.version,
-      rowHash: hashRow(payout.row),
+      rowSeal: payout.seals.row,
       referenceHash: hashReference(payout.row.reference),
       quoteId: quote.quoteId,
       quoteExpiresAt: quote.expiresAt,

@@ -2,6 +2,7 @@ import type { Clock, Random } from '../clock.ts';
 import type { IntentLog } from '../ledger/intents/intent-log.ts';
 import type { Payouts } from '../ledger/payouts.ts';
 import type { Runs } from '../ledger/runs/runs.ts';
+import type { Seals } from '../ledger/seals.ts';
 import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
@@ -17,6 +18,7 @@ export interface PayDeps {
   readonly payouts: Payouts;
   readonly runs: Pick<Runs, 'move' | 'read'>;
   readonly state: Pick<LedgerState, 'halt' | 'disprove'>;
+  readonly seals: Seals;
   readonly intents: IntentLog;
   readonly service: Service;
   /** Whether a "not found" of the service means anything now. */

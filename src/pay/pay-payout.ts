@@ -1,4 +1,5 @@
 import { feesField } from '../ledger/record.ts';
+import { UNKNOWN_KEY } from '../ledger/seals.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import { quoteBody } from '../service/bodies.ts';
@@ -6,7 +7,7 @@ import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
 import { costOf, tooDear } from './cost.ts';
 import type { PayDeps } from './deps.ts';
-import { exchangeOf, placeOf } from './facts.ts';
+import { exchangeOf, holdBreach, placeOf } from './facts.ts';
 import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
 import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
@@ -49,6 +50,10 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
   const { owner, service, rules } = deps;
   const self = { owner, armDeadlineMs: rules.armDeadlineMs, credentials: service.fingerprint };
   const step = nextStep(reading, self);
+  if (step.kind === 'quote' || step.kind === 'arm-again') {
+    const verdict = deps.seals.judgePayout(step.payout);
+    if (verdict !== 'true') return await refuseSeal(deps, step.payout, verdict);
+  }
   switch (step.kind) {
     case 'nothing':
       return 'done';
@@ -80,6 +85,16 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
       });
     }
   }
+}
+
+/** Nothing is paid that is not as payrun wrote it (docs/security.md, "Seals"). */
+async function refuseSeal(deps: PayDeps, payout: Payout, verdict: 'false' | 'unknown-key'): Promise<StepResult> {
+  if (verdict === 'unknown-key') {
+    await stopRun(deps, payout.runId, { code: 'E_LEDGER_KEY', reason: UNKNOWN_KEY });
+    return 'left';
+  }
+  await holdBreach(deps, payout, { evidence: 'its row was changed in Redis by something else than payrun' });
+  return 'done';
 }
 
 /** Nobody knows what came of its payment request: it is looked up from now on (design 3, rules 5 and 6). */

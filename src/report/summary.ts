@@ -25,10 +25,10 @@ export async function summarise(source: ReportSource): Promise<ReportSummary> {
 
 /** The summary of a source whose rows have been counted. */
 export async function concludeSummary(source: ReportSource, tally: Tally): Promise<ReportSummary> {
-  const { rows: _rows, changesNow, ...facts } = source;
+  const { rows: _rows, changesNow, changedLines = new Set(), ...facts } = source;
   const { run } = facts;
   const moved = changesNow !== undefined && (await changesNow()) !== run.changes;
-  const conservation = reconcile(run, tally, { moved });
+  const conservation = reconcile(run, tally, { moved, changedLines });
   return {
     facts,
     outcomes: outcomeCounts((state) => tally.states.get(state) ?? 0),

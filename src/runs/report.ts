@@ -6,12 +6,13 @@ import { CAPABILITIES } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
-import type { Run } from '../payout.ts';
+import type { Payout, RefusedRow, Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { writeReportFiles } from '../report/files.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
+import { haltAll } from './decide/control.ts';
 import { readRun } from './hand-in/submit.ts';
 import { weakTimesOf } from './safety/durability-watch.ts';
 
@@ -48,9 +49,11 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
   }
   if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
   const { disproved } = await deps.ledger.state.read();
+  const changedLines = new Set<number>();
   return {
     run,
-    rows: deps.ledger.runs.rows(runId),
+    rows: judgedRows(deps, run, changedLines),
+    changedLines,
     service: deps.serviceName,
     sandbox: deps.config.service === undefined,
     environment: deps.config.service?.environment ?? 'test',
@@ -64,6 +67,23 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     reports: await reportPaths(deps.config.reportDir, run),
     changesNow: async () => (await readRun(deps, runId)).changes,
   };
+}
+
+/** The rows of a run; a line that something else than payrun changed is noted, and halts everything. */
+async function* judgedRows(
+  { ledger }: ReportDeps,
+  run: Run,
+  changedLines: Set<number>,
+): AsyncGenerator<(Payout | RefusedRow)[]> {
+  for await (const batch of ledger.runs.rows(run.id)) {
+    const changed = batch.filter((row) => 'row' in row && ledger.seals.judgePayout(row) === 'false');
+    if (changed.length > 0 && changedLines.size === 0) {
+      const reason = `line ${changed[0]?.line} of run ${run.id} was changed in Redis by something else than payrun`;
+      await haltAll({ ledger }, { actor: 'payrun', reason });
+    }
+    for (const { line } of changed) changedLines.add(line);
+    yield batch;
+  }
 }
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {

@@ -44,7 +44,7 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'an arming compares the hash of the row',
-    edits: replaced(ARM, 'if p.rowHash ~= e.h then', 'if false then'),
+    edits: replaced(ARM, 'if p.rowSeal ~= e.h then', 'if false then'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the row is not the one that was seen': 'row'`),
   },
   {

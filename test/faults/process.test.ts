@@ -195,7 +195,7 @@ function newerBuild(rig: Rig): string {
   cpSync(rig.processes.built, folder, { recursive: true });
   const head = join(folder, 'src/ledger/season/ledger-state.js');
   const text = readFileSync(head, 'utf8');
-  const newer = text.replace('SCHEMA_VERSION = 1', 'SCHEMA_VERSION = 2');
+  const newer = text.replace('SCHEMA_VERSION = 2', 'SCHEMA_VERSION = 3');
   expect(newer).not.toBe(text);
   writeFileSync(head, newer);
   return join(folder, 'src/cli/main.js');

@@ -3,56 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hashReference, openReferenceHashes } from '../../src/intake/row/reference-hash.ts';
 import { type DuplicateLines, foldReference, openReferenceTable } from '../../src/intake/row/references.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
-import type { PayoutRow } from '../../src/payout.ts';
-import { check, file, HEADER, line, UUID, UUID_2 } from './payout-text.ts';
-
-const row: PayoutRow = {
-  line: 2,
-  reference: 'INV-1',
-  beneficiaryIdentityId: UUID,
-  originatorIdentityId: null,
-  amount: { minor: 10_000n, currency: 'USD' },
-  amountType: 'SOURCE_AMOUNT',
-  sourceCurrency: 'USD',
-  destinationCurrency: 'MXN',
-  sourceCountry: null,
-  destinationCountry: null,
-  payoutCategory: null,
-  payinCategory: null,
-  purposeCode: null,
-  sourceOfCash: null,
-};
-
-const changes: Partial<PayoutRow>[] = [
-  { reference: 'INV-2' },
-  { beneficiaryIdentityId: UUID_2 },
-  { originatorIdentityId: UUID_2 },
-  { amount: { minor: 10_001n, currency: 'USD' } },
-  { amount: { minor: 10_000n, currency: 'MXN' } },
-  { amountType: 'DESTINATION_AMOUNT' },
-  { sourceCurrency: 'EUR' },
-  { destinationCurrency: 'USD' },
-  { sourceCountry: 'US' },
-  { destinationCountry: 'US' },
-  { payoutCategory: 'BANK' },
-  { payinCategory: 'BANK' },
-  { purposeCode: 'COMP' },
-  { sourceOfCash: 'COMP' },
-];
-
-describe('the hash of a row', () => {
-  test('is 32 hexadecimal digits and stays what it is from one version to the next', () => {
-    const text = `["INV-1","${UUID}",null,"10000","USD","SOURCE_AMOUNT","USD","MXN",null,null,null,null,null,null]`;
-    expect(hashRow(row)).toBe(createHash('sha256').update(text).digest('hex').slice(0, 32));
-  });
-
-  test('changes with each field but the line', () => {
-    const hashes = [row, ...changes.map((change) => ({ ...row, ...change }))].map(hashRow);
-    expect(new Set(hashes).size).toBe(changes.length + 1);
-    expect(hashRow({ ...row, line: 99 })).toBe(hashRow(row));
-  });
-});
+import { check, file, HEADER, line, UUID } from './payout-text.ts';
 
 describe('the hash of the content', () => {
   const rowText = fc.record({

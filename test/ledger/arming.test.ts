@@ -116,7 +116,7 @@ const REFUSALS: readonly {
     why: 'the row is not the one that was seen',
     refusal: 'row',
     given: async () => {},
-    with: { rowHash: 'f'.repeat(32) },
+    with: { rowSeal: 'f'.repeat(32) },
   },
   {
     why: 'its reference belongs to another payout',

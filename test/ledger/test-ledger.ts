@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import { systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Arming, MoveAnswer, PayoutMove, PayoutPlace } from '../../src/ledger/payouts.ts';
@@ -96,7 +95,7 @@ export function recordOf(row: PayoutRow): RowRecord {
   return {
     line: row.line,
     state: 'ready',
-    fields: rowFields(row, hashRow(row)),
+    fields: rowFields(row, 'seal'),
     amount: row.amount,
     referenceHash: hashReference(row.reference),
   };
@@ -153,7 +152,7 @@ export function armingOf(payout: Payout, other: Partial<Arming> = {}): Arming {
     runId: payout.runId,
     line: payout.line,
     version: payout.version,
-    rowHash: payout.rowHash,
+    rowSeal: payout.seals.row,
     referenceHash: hashReference(payout.row.reference),
     quoteId: payout.quoteId ?? systemRandom.uuid(),
     quoteExpiresAt: 1_900_000_000_000,

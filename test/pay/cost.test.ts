@@ -77,7 +77,9 @@ describe('a limit of 25 basis points', () => {
     const amount = fc.bigInt({ min: 1n, max: 10n ** 18n });
     fc.assert(
       fc.property(amount, amount, fc.bigInt({ min: 0n, max: 99_999n }), (debited, arrives, driftBp) => {
-        expect(costLimitField({ debited, arrives, driftBp })).toEqual({ cx: `${debited} ${arrives} ${driftBp}` });
+        expect(costLimitField({ debited, arrives, driftBp }, 'seal')).toEqual({
+          cx: `${debited} ${arrives} ${driftBp} seal`,
+        });
         expect(isAbove({ debited, arrives }, { debited, arrives, driftBp })).toBe(false);
       }),
     );
@@ -95,7 +97,14 @@ describe('a payout with a cost limit', () => {
 
   async function limited(limit: { debited: bigint; arrives: bigint }): Promise<PayRig> {
     const rig = await openRig(redis);
-    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, costLimitField({ ...limit, driftBp: 0n }));
+    const place = { runId: rig.runId, line: 2 };
+    const { seals } = rig.ledger;
+    const costLimit = { ...limit, driftBp: 0n };
+    const { row } = await rig.payout();
+    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, {
+      ...costLimitField(costLimit, seals.costLimit(place, costLimit)),
+      rh: seals.row(place, row, true),
+    });
     return rig;
   }
 

@@ -12,7 +12,7 @@ export function payoutOf(changes: Partial<Payout> = {}): Payout {
     runId: 'r1',
     line: 2,
     row: RIG_ROW,
-    rowHash: 'hash',
+    seals: { row: 'seal', costLimit: null, beyondLimits: null },
     version: 3,
     state: 'unknown',
     quoteId: QUOTE_ID,

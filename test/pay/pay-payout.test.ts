@@ -123,12 +123,12 @@ describe('a payout that is ready', () => {
     expect(rig.service.payments()).toEqual([]);
   });
 
-  test('is held and everything halted when its row is not the one that was recorded', async () => {
+  test('is held and everything halted when its row is not as payrun wrote it', async () => {
     const rig = await openRig(redis);
     await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'amt', '12346');
     expect(await rig.pay(await rig.process())).toBe('done');
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-    expect((await rig.ledger.state.read()).halt).toContain('the row is not the one');
+    expect((await rig.ledger.state.read()).halt).toContain('its row was changed in Redis');
     expect(rig.service.payments()).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ export function payout(line: number, change: Partial<Payout> = {}, amount: Money
       purposeCode: null,
       sourceOfCash: null,
     },
-    rowHash: '00112233445566778899aabbccddeeff',
+    seals: { row: '00112233445566778899aabbccddeeff', costLimit: null, beyondLimits: null },
     version: 1,
     state: 'ready',
     quoteId: null,
@@ -134,6 +134,8 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
   }
   return {
     id: RUN_ID,
+    rowsDigest: null,
+    seal: null,
     state: 'finished',
     pauseReason: null,
     startAt: null,

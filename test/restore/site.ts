@@ -26,7 +26,7 @@ export interface Site {
   run(words: readonly string[], host?: string): Promise<Ended>;
   /** The same, which must end with one of these codes. */
   does(words: readonly string[], ...codes: readonly number[]): Promise<string>;
-  worker(host?: string): Promise<Started>;
+  worker(host?: string, settings?: Readonly<Record<string, string>>): Promise<Started>;
   /** Writes a file of these references and hands it in; gives its run. */
   submit(name: string, references: readonly string[], ...more: readonly string[]): Promise<string>;
   listed(): Promise<Listed[]>;
@@ -87,8 +87,8 @@ export async function openSite(
       if (!isExpected) throw new Error(`payrun ${words.join(' ')} ended with ${ended.code}: ${said}`);
       return said;
     },
-    async worker(host = 'one') {
-      const started = processes.start(['worker'], { cwd, env: envOf(host) });
+    async worker(host = 'one', more = {}) {
+      const started = processes.start(['worker'], { cwd, env: { ...envOf(host), ...more } });
       await started.said('is ready');
       return started;
     },

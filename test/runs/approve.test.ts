@@ -72,12 +72,12 @@ async function endOfProcess(): Promise<never> {
 const by = (actor: string, sha256 = SHA256) => ({ actor, sha256 });
 
 async function arm(run: Run, line: number, deps: ApproveDeps): Promise<ArmAnswer> {
-  const { version, rowHash, row } = await payoutAt(ledger, { runId: run.id, line });
+  const { version, seals, row } = await payoutAt(ledger, { runId: run.id, line });
   return await ledger.payouts.arm({
     runId: run.id,
     line,
     version,
-    rowHash,
+    rowSeal: seals.row,
     referenceHash: hashReference(row.reference),
     quoteId: `q-${line}`,
     quoteExpiresAt: 1,

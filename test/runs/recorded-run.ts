@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { PayoutPlace } from '../../src/ledger/payouts.ts';
 import { refusedFields, rowFields } from '../../src/ledger/record.ts';
@@ -66,7 +65,7 @@ export async function beginRun(ledger: Ledger, { id = 'r1', lines, refused = [] 
   });
   const valid = lines.map((line) => {
     const row = rowAt(line);
-    const fields = rowFields(row, hashRow(row));
+    const fields = rowFields(row, ledger.seals.row({ runId: id, line }, row, false));
     return { line, state: 'ready' as const, fields, amount, referenceHash: hashReference(row.reference) };
   });
   const others = refused.map((line) => {
@@ -82,7 +81,9 @@ export async function beginRun(ledger: Ledger, { id = 'r1', lines, refused = [] 
   const rows = [...valid, ...others].toSorted((a, b) => a.line - b.line);
   for (let from = 0; from < rows.length; from += 500)
     await ledger.runs.record(id, rows.slice(from, from + 500), REMEMBER_MS);
-  await ledger.runs.note(id, { lastLine: String(rows.at(-1)?.line ?? 1) });
+  const run = await ledger.runs.read(id);
+  if (run === undefined) throw new Error(`no run ${id}`);
+  await ledger.runs.note(id, { lastLine: String(rows.at(-1)?.line ?? 1), seal: ledger.seals.run(run) });
   return id;
 }
 
@@ -109,11 +110,11 @@ export async function movePayout(ledger: Ledger, place: PayoutPlace, ...states: 
 
 /** Arms a payout, as the step before its payment request does. */
 export async function armPayout(ledger: Ledger, place: PayoutPlace, quoteId: string): Promise<void> {
-  const { version, rowHash, row } = await payoutAt(ledger, place);
+  const { version, seals, row } = await payoutAt(ledger, place);
   const answer = await ledger.payouts.arm({
     ...place,
     version,
-    rowHash,
+    rowSeal: seals.row,
     referenceHash: hashReference(row.reference),
     quoteId,
     quoteExpiresAt: 1,

@@ -59,7 +59,7 @@ function refusalOf(
   if (store.waitUntil > now) return 'wait';
   if (store.runs.get(arming.runId)?.state !== 'paying') return 'run';
   if (entry === undefined || entry.version !== arming.version || !isInTable(entry, 'armed', {})) return 'changed';
-  if (entry.rowHash !== arming.rowHash) return 'row';
+  if (entry.rowHash !== arming.rowSeal) return 'row';
   const own = entryId(arming.runId, arming.line);
   if ((store.references.get(arming.referenceHash) ?? own) !== own) return 'reference';
   if (entry.state === 'quoted') {

@@ -20,7 +20,7 @@ export function arm(pair: Pair): void {
   const arming: Arming = {
     ...place,
     version: (payout?.version ?? 1) + (!isTidy && dice.chance(0.1) ? 1 : 0),
-    rowHash: !isTidy && dice.chance(0.03) ? 'other' : (payout?.rowHash ?? ''),
+    rowSeal: !isTidy && dice.chance(0.03) ? 'other' : (payout?.seals.row ?? ''),
     referenceHash: !isTidy && dice.chance(0.03) ? '0123456789abcdef' : hashReference(payout?.row.reference ?? ''),
     quoteId,
     quoteExpiresAt: dice.chance(0.2) ? null : 1_900_000_000_000,

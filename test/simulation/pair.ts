@@ -1,5 +1,4 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { rowFields } from '../../src/ledger/record.ts';
 import type { Payout } from '../../src/payout.ts';
@@ -42,7 +41,7 @@ export async function teachScripts(server: TestRedis): Promise<void> {
   await payouts.arm({
     ...place,
     version: 1,
-    rowHash: '',
+    rowSeal: '',
     referenceHash: '',
     quoteId: 'q',
     quoteExpiresAt: null,
@@ -161,6 +160,6 @@ function recordOf({ dice }: Pair, line: number): RowToRecord {
     purposeCode: null,
     sourceOfCash: null,
   };
-  const fields = rowFields(row, hashRow(row));
+  const fields = rowFields(row, 'seal');
   return { line, state: 'ready', fields, amount: row.amount, referenceHash: hashReference(row.reference), row };
 }

@@ -1,6 +1,7 @@
 import type { Random } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Payouts } from '../../src/ledger/payouts.ts';
+import { openSeals } from '../../src/ledger/seals.ts';
 import { silentLog } from '../../src/log.ts';
 import { openCanary } from '../../src/pay/canary.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
@@ -97,6 +98,8 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     payouts: mutation.payouts?.(payouts) ?? payouts,
     runs: ledger.runs,
     state: ledger.state,
+    // Nobody here writes to Redis but payrun.
+    seals: { ...openSeals(), judgePayout: () => 'true' },
     intents: mutation.intents?.(intents) ?? intents,
     service: asked,
     canary:

@@ -218,6 +218,8 @@ export function runOf(entry: RunEntry): Run {
     startAt: null,
     contentHash: entry.fields['contentHash'] ?? '',
     approvals: [],
+    rowsDigest: null,
+    seal: null,
     reportHashes: [],
     purgedAt: null,
     submissionKey: null,

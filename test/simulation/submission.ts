@@ -1,5 +1,4 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { rowFields } from '../../src/ledger/record.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import type { Process } from './process.ts';
@@ -42,7 +41,7 @@ const ROWS: readonly RowToRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, i
   return {
     line: row.line,
     state: 'ready',
-    fields: rowFields(row, hashRow(row)),
+    fields: rowFields(row, 'seal'),
     amount: row.amount,
     referenceHash: hashReference(row.reference),
     row,

@@ -8,7 +8,6 @@ import { NOT_FOUND_CODE } from '../../src/capabilities.ts';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { type IntentLine, isIntent } from '../../src/ledger/intents/intent-line.ts';
 import { type IntentLog, intentFiles, openIntentLog, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
@@ -191,7 +190,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
   return rig;
 }
 
-async function recordRun({ runs }: Ledger, changes: readonly Partial<PayoutRow>[]): Promise<string> {
+async function recordRun({ runs, seals }: Ledger, changes: readonly Partial<PayoutRow>[]): Promise<string> {
   const rows = changes.map((change, index) => ({
     ...RIG_ROW,
     line: index + 2,
@@ -210,7 +209,7 @@ async function recordRun({ runs }: Ledger, changes: readonly Partial<PayoutRow>[
   const records = rows.map((row) => ({
     line: row.line,
     state: 'ready' as const,
-    fields: rowFields(row, hashRow(row)),
+    fields: rowFields(row, seals.row({ runId: id, line: row.line }, row, false)),
     amount: row.amount,
     referenceHash: hashReference(row.reference),
   }));
@@ -307,6 +306,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     },
     runs: ledger.runs,
     state: ledger.state,
+    seals: ledger.seals,
     intents,
     service,
     canary: options.canary ?? { sings: async () => true },

@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App } from '../../src/app.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../src/intake/row/row-hash.ts';
 import { keyField, userField } from '../../src/ledger/people/people.ts';
 import { refusedFields, rowFields } from '../../src/ledger/record.ts';
 import { writeReport } from '../../src/runs/report.ts';
@@ -46,7 +45,7 @@ async function recordNaughty({ ledger }: App, texts: readonly string[]): Promise
   }
   const valid = texts.map((text, at) => {
     const row = { ...rowAt(at + 2), reference: text };
-    const fields = rowFields(row, hashRow(row));
+    const fields = rowFields(row, ledger.seals.row({ runId: 'r0', line: row.line }, row, false));
     return { line: row.line, state: 'ready' as const, fields, amount, referenceHash: hashReference(text) };
   });
   const refused = texts.map((text, at) => {

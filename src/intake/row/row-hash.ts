@@ -2,16 +2,7 @@ import { hash } from 'node:crypto';
 import type { PayoutRow } from '../../payout.ts';
 import type { CheckedRow } from './row.ts';
 
-const ROW_HASH_HEX_DIGITS = 32;
 const CONTENT_SUM_BITS = 256;
-
-/**
- * First 16 bytes of the SHA-256 of the row's fields, as 32 hexadecimal digits. The line does not count; how an amount
- * or an id was written (100 or 100.00, upper or lower case) does not either.
- */
-export function hashRow(row: PayoutRow): string {
-  return digestRow(row).slice(0, ROW_HASH_HEX_DIGITS);
-}
 
 /** A JSON array is unambiguous: no two rows have the same text unless they have the same fields. */
 function digestRow(row: PayoutRow): string {

@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Approval } from '../../payout.ts';
+import { isSamePerson } from '../../people/same-person.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
-import { APPROVE_RUN, BLOCK } from '../scripts/approval.ts';
-import { bySecondPerson } from './second-person.ts';
+import { APPROVE_RUN, CHANGE_BLOCK_LIST } from '../scripts/approval.ts';
+import type { Seals, SealVerdict } from '../seals.ts';
 
 /** A person's approval of a run, as it was judged on the approvals that `seen` shows. */
 export interface ApprovalEntry {
@@ -28,30 +29,35 @@ const blockEntry = z.object({
   reason: z.string(),
   unblockBy: z.string().optional(),
 });
+type BlockEntry = z.infer<typeof blockEntry>;
 
 /** A beneficiary to whom nothing is paid. */
-export interface Blocked extends z.infer<typeof blockEntry> {
+export interface Blocked extends BlockEntry {
   readonly identityId: string;
 }
+
+/** What came of asking to end a block. */
+export type Unblocked = 'proposed' | 'unblocked' | 'same-person' | 'not-blocked';
 
 /** What people put between a payout and its arming. */
 export interface Approvals {
   approve(runId: string, entry: ApprovalEntry): Promise<ApprovalAnswer>;
+  /** The first reason for a block stands. Throws a LedgerFault when the list is not as payrun wrote it. */
   block(identityId: string, by: string, reason: string): Promise<void>;
-  /** The first person proposes it, another one carries it out. */
-  unblock(identityId: string, by: string): Promise<'proposed' | 'unblocked' | 'same-person' | 'not-blocked'>;
+  /** The first person proposes it, another one carries it out. Throws like `block`. */
+  unblock(identityId: string, by: string): Promise<Unblocked>;
   blocked(): Promise<Blocked[]>;
+  judgeBlockList(): Promise<SealVerdict>;
+  /** Seals the block list as it stands, on the word of people. */
+  sealBlockList(): Promise<void>;
 }
 
 const APPROVAL_RESULTS = ['approved', 'recorded', 'changed', 'forbidden'] as const;
-const UNBLOCK_RESULTS = ['proposed', 'unblocked', 'same-person', 'not-blocked'] as const;
+const TRIES_MAX = 20;
 
-export function openApprovals(redis: Redis, keys: LedgerKeys): Approvals {
+export function openApprovals(redis: Redis, keys: LedgerKeys, seals: Seals): Approvals {
   const { prefix } = keys;
   const approveScript = script(APPROVE_RUN);
-  const blockScript = script(BLOCK);
-  const block = async (...args: string[]): Promise<string[]> =>
-    textsOf(await runScript(redis, blockScript, { prefix, args }));
   return {
     async approve(runId, { by, digest, seen, needed, holdsMs }) {
       // Redis compares the text: it is written here as the script itself writes it.
@@ -59,31 +65,117 @@ export function openApprovals(redis: Redis, keys: LedgerKeys): Approvals {
       if (JSON.stringify(readApprovals(stored)) !== JSON.stringify(seen)) {
         return { result: 'changed', count: 0, state: '' };
       }
-      const args = [runId, by, digest, stored, needed, holdsMs];
+      const at = await redisTime(redis);
+      const seal = seals.approval(runId, { by, at, digest });
+      const args = [runId, by, digest, stored, needed, holdsMs, at, seal];
       const [word, count, state = ''] = textsOf(await runScript(redis, approveScript, { prefix, args }));
       const result = APPROVAL_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the approval script gave an unknown answer');
       return { result, count: integerOf(count), state };
     },
-    async block(identityId, by, reason) {
-      await block('block', identityId, by, reason);
-    },
-    async unblock(identityId, by) {
-      const [word] = await bySecondPerson(by, (proposedBy) => block('unblock', identityId, by, proposedBy));
-      const result = UNBLOCK_RESULTS.find((known) => known === word);
-      if (result === undefined) throw new LedgerFault('the block script gave an unknown answer');
-      return result;
-    },
-    async blocked() {
-      const entries = Object.entries(await redis.hgetall(keys.blocked));
-      return entries.map(([identityId, text]) => ({ identityId, ...blockEntry.parse(JSON.parse(text)) }));
-    },
+    ...openBlockList(redis, keys, seals),
   };
 }
 
-const approvals = z.array(z.object({ by: z.string(), at: z.number(), digest: z.string() }));
+const approvals = z.array(
+  z.object({ by: z.string(), at: z.number(), digest: z.string(), seal: z.string().default('') }),
+);
 
 /** A run's approvals as they are kept; none for an empty text. */
 export function readApprovals(text: string): Approval[] {
   return text === '' ? [] : approvals.parse(JSON.parse(text));
+}
+
+/** The list at one moment: its entries as they are kept, its seal, and how often it was changed. */
+interface BlockList {
+  readonly entries: ReadonlyMap<string, string>;
+  readonly kept: string;
+  readonly version: number;
+  readonly verdict: SealVerdict;
+}
+
+type BlockChange<Answer> = { readonly answer: Answer; readonly entry?: BlockEntry | null };
+
+/** The list is sealed as a whole: an entry that somebody takes out of Redis is missed. */
+function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Approvals, 'approve'> {
+  const changeScript = script(CHANGE_BLOCK_LIST);
+
+  async function read(): Promise<BlockList> {
+    const replies = (await redis.multi().hgetall(keys.blocked).get(keys.blockedSeal).exec()) ?? [];
+    const [found, sealText] = replies.map(([error, reply]) => {
+      if (error !== null) throw error;
+      return reply;
+    });
+    const entries = new Map(Object.entries(z.record(z.string(), z.string()).parse(found)));
+    const kept = typeof sealText === 'string' ? sealText : '';
+    const [version = '', seal = ''] = kept.split(' ');
+    const number = kept === '' ? 0 : integerOf(version);
+    const isNew = kept === '' && entries.size === 0;
+    return { entries, kept, version: number, verdict: isNew ? 'true' : seals.judgeBlockList(seal, number, entries) };
+  }
+
+  /** Whether the list was still the one that was read. */
+  async function write({ entries, kept, version }: BlockList, identityId: string, entry: string): Promise<boolean> {
+    const next = new Map(entries);
+    if (entry === '') next.delete(identityId);
+    else next.set(identityId, entry);
+    const seal = `${version + 1} ${seals.blockList(version + 1, next)}`;
+    return (
+      (await runScript(redis, changeScript, { prefix: keys.prefix, args: [kept, seal, identityId, entry] })) ===
+      'written'
+    );
+  }
+
+  async function change<Answer>(
+    identityId: string,
+    decide: (before: BlockEntry | undefined, at: number) => BlockChange<Answer>,
+  ): Promise<Answer> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const list = await read();
+      if (list.verdict !== 'true') throw new LedgerFault('the block list is not as payrun wrote it');
+      const { answer, entry } = decide(readEntry(list.entries.get(identityId)), await redisTime(redis));
+      if (entry === undefined) return answer;
+      if (await write(list, identityId, entry === null ? '' : JSON.stringify(entry))) return answer;
+    }
+    throw new LedgerFault('others change the block list all the time');
+  }
+
+  return {
+    async block(identityId, by, reason) {
+      await change(identityId, (before, at) => ({
+        answer: undefined,
+        entry: before === undefined ? { by, at, reason } : { by: before.by, at: before.at, reason: before.reason },
+      }));
+    },
+    async unblock(identityId, by) {
+      return await change<Unblocked>(identityId, (before) => {
+        if (before === undefined) return { answer: 'not-blocked' };
+        if (before.unblockBy === undefined) return { answer: 'proposed', entry: { ...before, unblockBy: by } };
+        if (isSamePerson(before.unblockBy, by)) return { answer: 'same-person' };
+        return { answer: 'unblocked', entry: null };
+      });
+    },
+    async blocked() {
+      const { entries } = await read();
+      return [...entries].map(([identityId, text]) => ({ identityId, ...blockEntry.parse(JSON.parse(text)) }));
+    },
+    judgeBlockList: async () => (await read()).verdict,
+    async sealBlockList() {
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
+        const list = await read();
+        const [first] = list.entries;
+        if (list.verdict === 'true') return;
+        if (await write(list, first?.[0] ?? '-', first?.[1] ?? '')) return;
+      }
+    },
+  };
+}
+
+function readEntry(text: string | undefined): BlockEntry | undefined {
+  return text === undefined ? undefined : blockEntry.parse(JSON.parse(text));
+}
+
+async function redisTime(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await redis.time();
+  return integerOf(seconds) * 1000 + Math.floor(integerOf(microseconds) / 1000);
 }

@@ -38,6 +38,8 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     isInDoubt: fields.has('restored') || fields.has('doubted'),
     dropper: fields.get('dropper') ?? null,
     submissionKey: fields.get('submissionKey') ?? null,
+    rowsDigest: fields.get('rowsDigest') ?? null,
+    seal: fields.get('seal') ?? null,
     currencies: words('currencies'),
     columns: words('columns'),
     newBeneficiaryRows: number('newBeneficiaryRows'),

@@ -1,10 +1,12 @@
+import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /**
  * Writes down that a person approves what a run is.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] who; ARGV[3] digest of what is approved; ARGV[4] the approvals that the caller saw,
- * as they are kept; ARGV[5] how many are needed; ARGV[6] ms for which one holds
+ * as they are kept; ARGV[5] how many are needed; ARGV[6] ms for which one holds; ARGV[7] Redis's time as the caller read
+ * it; ARGV[8] the approval's seal
  * Returns ['approved' | 'recorded' | 'changed' | 'forbidden', approvals of this digest that hold, state].
  *
  * Invariant: only approvals of one digest that still hold are counted together.
@@ -19,7 +21,7 @@ local kept = {}
 for _, one in ipairs(cjson.decode(f[2] or '[]')) do
   if one.digest == ARGV[3] and one.at + tonumber(ARGV[6]) > at then kept[#kept + 1] = one end
 end
-kept[#kept + 1] = { by = ARGV[2], at = at, digest = ARGV[3] }
+kept[#kept + 1] = { by = ARGV[2], at = tonumber(ARGV[7]), digest = ARGV[3], seal = ARGV[8] }
 redis.call('HSET', rk, 'approvals', cjson.encode(kept))
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('XADD', eventsKey(ARGV[1]), '*', 'event', 'approved', 'actor', ARGV[2], 'reason', 'file and totals as they are')
@@ -29,28 +31,19 @@ return { 'approved', #kept, f[1] }
 `;
 
 /**
- * Blocks a beneficiary, or lets payouts to it go again by two people.
+ * Changes one entry of the block list, and its seal.
  *
- * KEYS[1] prefix; ARGV[1] 'block' | 'unblock'; ARGV[2] identity id; ARGV[3] who; ARGV[4] the reason of a block; of its end,
- * who has proposed it, as the caller saw, or ''
- * Returns ['blocked' | 'proposed' | 'seen' | 'unblocked' | 'not-blocked', who has proposed its end].
+ * KEYS[1] prefix; ARGV[1] the seal that the caller saw, as it is kept, or ''; ARGV[2] the new one; ARGV[3] identity id;
+ * ARGV[4] its entry, or '' for none
+ * Returns 'changed' where others changed the list since, else 'written'.
  */
-export const BLOCK = `${LUA_PRELUDE}
-local held = redis.call('HGET', BLOCKED, ARGV[2])
-if ARGV[1] == 'block' then
-  local first = held and cjson.decode(held)
-  redis.call('HSET', BLOCKED, ARGV[2],
-    cjson.encode({ by = first and first.by or ARGV[3], at = first and first.at or now(), reason = first and first.reason or ARGV[4] }))
-  return { 'blocked', '' }
+export const CHANGE_BLOCK_LIST = `${LUA_KEYS}
+if (redis.call('GET', BLOCKED_SEAL) or '') ~= ARGV[1] then return 'changed' end
+if ARGV[4] == '' then
+  redis.call('HDEL', BLOCKED, ARGV[3])
+else
+  redis.call('HSET', BLOCKED, ARGV[3], ARGV[4])
 end
-if not held then return { 'not-blocked', '' } end
-local entry = cjson.decode(held)
-if not entry.unblockBy then
-  entry.unblockBy = ARGV[3]
-  redis.call('HSET', BLOCKED, ARGV[2], cjson.encode(entry))
-  return { 'proposed', ARGV[3] }
-end
-if entry.unblockBy ~= ARGV[4] then return { 'seen', entry.unblockBy } end
-redis.call('HDEL', BLOCKED, ARGV[2])
-return { 'unblocked', entry.unblockBy }
+redis.call('SET', BLOCKED_SEAL, ARGV[2])
+return 'written'
 `;

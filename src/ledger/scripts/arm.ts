@@ -5,7 +5,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
  *
  * KEYS[1] prefix
- * ARGV[1] JSON array of { r run, l line, v version, h row hash, rf hash of the reference, q quote id, x expiry or '', o owner, c credentials,
+ * ARGV[1] JSON array of { r run, l line, v version, h seal of the row, rf hash of the reference, q quote id, x expiry or '', o owner, c credentials,
  *         e due after ms, y the quote's exchange, f further fields, ap digest of what must
  *         be approved or nil, m limits or nil: { o ms by which their days begin before
  *         UTC's, b hash of the beneficiary, s what it counts as: a list of { c currency, a minor units or nil, p, r, d, n the
@@ -67,7 +67,7 @@ local function refusal(e, p)
   if stop then return stop end
   if runState(e.r) ~= 'paying' then return 'run' end
   if not p or p.version ~= e.v or not mayMove(p, 'armed', '') then return 'changed' end
-  if p.rowHash ~= e.h then return 'row' end
+  if p.rowSeal ~= e.h then return 'row' end
   local holder = referenceHolder(e)
   if holder then return 'reference', holder end
   if not isApproved(e) then return 'approval' end

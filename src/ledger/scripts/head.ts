@@ -6,8 +6,9 @@ import { LUA_PRELUDE } from './prelude.ts';
  * KEYS[1] prefix
  * ARGV[1] instance that the data directory knows, or ''; ARGV[2] instance to use for a new ledger; ARGV[3] schema
  *         version; ARGV[4] service; ARGV[5] what the safety rule depends on, as text; ARGV[6] '1' to insist on it;
- *         ARGV[7] '1' if the process writes, and so makes the ledger one of its version
- * Returns ['made' | 'opened' | 'gone' | 'other-instance' | 'newer' | 'other-service' | 'other-safety', instance, found].
+ *         ARGV[7] '1' if the process writes, and so makes the ledger one of its version; ARGV[8] the lowest schema version that
+ *         it reads
+ * Returns ['made' | 'opened' | 'gone' | 'other-instance' | 'newer' | 'older' | 'other-service' | 'other-safety', instance, found].
  *
  * Invariant: nothing but a higher version is written unless the ledger is made. A ledger that is made here never armed anything, so its
  * season begins with it. A ledger that was adopted is also that of the directories that knew the lost one.
@@ -24,6 +25,7 @@ if not head[1] then
 end
 if ARGV[1] ~= '' and head[1] ~= ARGV[1] and head[5] ~= ARGV[1] then return { 'other-instance', head[1], '' } end
 if tonumber(head[2]) > tonumber(ARGV[3]) then return { 'newer', head[1], head[2] } end
+if tonumber(head[2]) < tonumber(ARGV[8]) then return { 'older', head[1], head[2] } end
 if head[3] ~= ARGV[4] then return { 'other-service', head[1], head[3] } end
 if ARGV[6] == '1' and head[4] ~= ARGV[5] then return { 'other-safety', head[1], head[4] } end
 if ARGV[7] == '1' and tonumber(head[2]) < tonumber(ARGV[3]) then redis.call('HSET', HEAD, 'schema', ARGV[3]) end

@@ -40,7 +40,7 @@ local function load(run, line)
   local f = redis.call('HMGET', key, 's', 'v', 'q', 'amt', 'typ', 'src', 'dst', 'rh', 'ct', 'ar', 'qn', 'at', 'cf', 'qf', 'pr', 'ben')
   if not f[1] then return nil end
   return { run = run, line = line, key = key, state = f[1], version = tonumber(f[2]), quote = f[3], amount = f[4],
-    currency = (f[5] == 'S') and f[6] or f[7], rowHash = f[8], counter = tonumber(f[9] or '0'),
+    currency = (f[5] == 'S') and f[6] or f[7], rowSeal = f[8], counter = tonumber(f[9] or '0'),
     armings = tonumber(f[10] or '0'), quotes = tonumber(f[11] or '0'), attempts = tonumber(f[12] or '0'),
     credentials = f[13], quoteFailures = f[14], proposal = f[15], beneficiary = f[16] }
 end

@@ -19,3 +19,19 @@ local t = redis.call('TIME')
 return { math.max(0, redis.call('PTTL', WAIT)), head[1] or '', head[2] or '',
   string.format('%.0f', tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)), cjson.encode(payouts), head[3] or '0' }
 `;
+
+/**
+ * The seals of a run's rows.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] first line; ARGV[3] last line
+ * Returns line and seal of each row that has one, with blanks between them and line feeds after them.
+ */
+export const ROW_SEALS = `${LUA_KEYS}
+local texts = {}
+for line = tonumber(ARGV[2]), tonumber(ARGV[3]) do
+  local name = string.format('%d', line)
+  local seal = redis.call('HGET', payoutKey(ARGV[1], name), 'rh')
+  if seal then texts[#texts + 1] = name .. ' ' .. seal .. '\\n' end
+end
+return table.concat(texts)
+`;

@@ -7,8 +7,9 @@ import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from '../scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
 
-/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one. */
-export const SCHEMA_VERSION = 1;
+/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what has no seals. */
+export const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION_MIN = 2;
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
@@ -138,6 +139,7 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
         safety,
         flag(requireMatch),
         flag(writes),
+        SCHEMA_VERSION_MIN,
       );
       const [result = '', instance = '', found = ''] = textsOf(reply);
       if (result === 'made' || result === 'opened') return instance;
@@ -327,6 +329,11 @@ function refuseHead(result: string, about: { found: string; service: string; saf
       return usageRefusal(
         `The ledger was written by a newer payrun (layout ${about.found}, this one knows ${SCHEMA_VERSION}).`,
         'Use the newer payrun.',
+      );
+    case 'older':
+      return usageRefusal(
+        `The ledger was written by an older payrun (layout ${about.found}; this one needs ${SCHEMA_VERSION_MIN} at least).`,
+        'Let the payrun that made it finish its runs, and give this one a prefix of its own (PAYRUN_PREFIX) or an empty Redis; nothing was written.',
       );
     case 'other-service':
       return usageRefusal(

@@ -96,7 +96,8 @@ export function approvalDigest(
     contentHash,
     rows,
     fileTotals,
-  }: Pick<Run, 'id' | 'fileSha256' | 'contentHash' | 'rows' | 'fileTotals'>,
+    rowsDigest,
+  }: Pick<Run, 'id' | 'fileSha256' | 'contentHash' | 'rows' | 'fileTotals' | 'rowsDigest'>,
   names: { readonly limits: string | undefined; readonly rules: string | undefined },
 ): string {
   const totals = fileTotals.map((total) => `${total.currency} ${formatAmount(total)}`).toSorted();
@@ -105,6 +106,7 @@ export function approvalDigest(
     fileSha256,
     contentHash,
     String(rows),
+    rowsDigest ?? 'no digest of rows',
     ...totals,
     names.limits ?? 'no limits',
     names.rules ?? 'no rules',

@@ -1,12 +1,15 @@
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { SealVerdict } from '../../ledger/seals.ts';
 import type { Approval, Run } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';
 import { readRun } from '../hand-in/submit.ts';
+import { sealFinding } from '../safety/seals.ts';
 import { APPROVAL_HOLDS_MS, type ApprovalRules, approvalDigest, approvalsNeededFor } from './approval.ts';
+import { haltAll } from './control.ts';
 
 export interface ApproveDeps {
   readonly ledger: Ledger;
@@ -17,6 +20,8 @@ export interface ApproveDeps {
   } & StartRules;
   readonly wake: (runId: string) => Promise<void>;
 }
+
+type StandingDeps = Pick<ApproveDeps, 'config' | 'clock'> & { readonly ledger: Pick<Ledger, 'seals'> };
 
 export interface ApproveAsked {
   readonly actor: string;
@@ -33,7 +38,12 @@ export interface ApprovalStanding {
   /** Of what is approved, in hexadecimal. */
   readonly digest: string;
   /** All that were given; one that is for something else than the run is now, or too old, does not hold. */
-  readonly given: readonly (Approval & { readonly holds: boolean; readonly until: number })[];
+  readonly given: readonly (Approval & {
+    readonly holds: boolean;
+    readonly until: number;
+    /** Whether its seal says so; a false one was not written by payrun. */
+    readonly verdict: SealVerdict;
+  })[];
 }
 
 export interface Approved {
@@ -54,6 +64,7 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const run = await readRun(deps, runId);
     const standing = requireApprovable(deps, run, asked);
+    await requireTrueSeals(deps, run);
     if (hasApproved(standing, asked.actor)) return await goOn(deps, run, { ...asked, standing });
     const { needed, digest } = standing;
     const entry = { by: asked.actor, digest, seen: run.approvals, needed, holdsMs: holdsMsOf(deps.config) };
@@ -71,12 +82,13 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
  * How far a run is approved: by whom, and whether that still holds. One that waits needs one person at least, for the rules
  * may have been taken away since it began to wait.
  */
-export function approvalStanding({ config, clock }: Pick<ApproveDeps, 'config' | 'clock'>, run: Run): ApprovalStanding {
+export function approvalStanding({ config, clock, ledger: { seals } }: StandingDeps, run: Run): ApprovalStanding {
   const needed = Math.max(approvalsNeededFor(config.approval, run), run.state === 'awaiting-approval' ? 1 : 0);
   const digest = digestOf({ config }, run);
   const given = run.approvals.map((one) => {
     const until = one.at + holdsMsOf(config);
-    return { ...one, until, holds: one.digest === digest && until > clock.now() };
+    const verdict = seals.judgeApproval(run.id, one);
+    return { ...one, until, verdict, holds: verdict === 'true' && one.digest === digest && until > clock.now() };
   });
   return { needed, digest, given };
 }
@@ -107,6 +119,14 @@ export function hasApproved({ given }: ApprovalStanding, person: string): boolea
 /** Whether a run still waits that enough people have approved: something ended whoever was letting it go. */
 export function isCutShort({ state }: Pick<Run, 'state'>, { given, needed }: ApprovalStanding): boolean {
   return state === 'awaiting-approval' && given.filter(({ holds }) => holds).length >= needed;
+}
+
+/** Halts everything and throws a Refusal where the run, its rows or its approvals are not as payrun wrote them. */
+async function requireTrueSeals(deps: ApproveDeps, run: Run): Promise<void> {
+  const finding = await sealFinding(deps, run);
+  if (finding === undefined) return;
+  if (finding.verdict === 'false') await haltAll(deps, { actor: 'payrun', reason: finding.reason });
+  throw refuse(run, finding.reason);
 }
 
 /** Does what was to follow the last approval; its entry on the audit log may be missing as well. */

@@ -2,6 +2,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
+import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { readRun } from '../hand-in/submit.ts';
 import { cancelReady } from './cancel-ready.ts';
@@ -161,6 +162,8 @@ export async function disproveCapability(
 /** Proposes to release a halt, or confirms what another person proposed. */
 export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
   const { halt, releaseBy } = await ledger.state.read();
+  // The two have seen who is blocked; without that a list that was changed would halt everything again at once.
+  if (releaseBy !== null && !isSamePerson(releaseBy, actor)) await ledger.approvals.sealBlockList();
   const result = await ledger.state.release(actor);
   if (result === 'proposed' || result === 'released') {
     await ledger.audit.append({

@@ -1,6 +1,7 @@
 import { rfc3339 } from '../../clock.ts';
 import type { PayoutMove } from '../../ledger/payouts.ts';
-import { proposalField } from '../../ledger/record.ts';
+import { costLimitField, proposalField } from '../../ledger/record.ts';
+import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, paymentFields, placeOf } from '../../pay/facts.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
@@ -93,8 +94,8 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
         to: 'ready',
         dueMs: 0,
         ...(other === undefined ? {} : { sawHolder: other.holder }),
-        without: ['rc', 'rs', 'qf', ...(payout.reasonCode === 'E_COST_DRIFT' ? ['cx'] : [])],
-        fields: payout.reasonCode === 'E_LIMIT' ? { al: '1' } : {},
+        without: ['rc', 'rs', 'qf'],
+        fields: liftedFields(deps.ledger.seals, payout),
       });
       await deps.wake(payout.runId);
       break;
@@ -113,6 +114,13 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       await settlePaid(deps, payout, agreed);
   }
   await writeAudit(deps, payout, { ...agreed, action: `payout.${decision}-confirmed` });
+}
+
+/** What the record keeps of people's word that a limit or the bound on its cost does not count for a payout. */
+function liftedFields(seals: Seals, payout: Payout): Record<string, string> {
+  if (payout.reasonCode === 'E_LIMIT') return { al: seals.beyondLimits(placeOf(payout)) };
+  if (payout.reasonCode === 'E_COST_DRIFT') return costLimitField(null, seals.costLimit(placeOf(payout), null));
+  return {};
 }
 
 const WHY_NOT_YET = 'Redis was restarted, and not every host has said what it sent; try again once the workers run';

@@ -4,10 +4,10 @@ import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
 import { duplicateKey } from '../../intake/row/duplicate-key.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
-import { hashRow } from '../../intake/row/row-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { costLimitField, refusedFields, rowFields } from '../../ledger/record.ts';
 import type { RowRecord } from '../../ledger/runs/runs.ts';
+import type { Seals } from '../../ledger/seals.ts';
 import type { Notifier } from '../../notify/notifier.ts';
 import type { Cost } from '../../pay/cost.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
@@ -34,7 +34,7 @@ const BATCHES_IN_FLIGHT_MAX = 4;
 const QUOTES_AT_A_TIME = 16;
 
 export interface SubmitDeps {
-  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'references'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'references' | 'seals'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: {
     readonly rememberMs: number;
@@ -275,7 +275,22 @@ async function recordRun(
     lastLine: String(lastLine),
     currencies: [...currencies].toSorted().join(' '),
     columns: file.checked.columns.join(' '),
+    ...(await sealOfRun(deps, runId, { checked: file.checked, lastLine })),
   });
+}
+
+/** Binds the run to its file, to who handed it in and, where people have to agree to it, to its rows. */
+async function sealOfRun(
+  deps: SubmitDeps,
+  runId: string,
+  { checked, lastLine }: { checked: CheckedFile; lastLine: number },
+): Promise<Record<string, string>> {
+  const { createdBy, dropper } = await readRun(deps, runId);
+  const { sha256: fileSha256, contentHash, rows, totals: fileTotals } = checked;
+  const isApproved = approvalsNeeded(deps.config.approval ?? null, fileTotals) > 0;
+  const rowsDigest = isApproved ? await deps.ledger.runs.digestRows(runId, lastLine) : null;
+  const run = { id: runId, fileSha256, contentHash, rows, fileTotals, createdBy, dropper, rowsDigest };
+  return { seal: deps.ledger.seals.run(run), ...(rowsDigest === null ? {} : { rowsDigest }) };
 }
 
 /** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */
@@ -300,11 +315,12 @@ interface Batch {
 async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
   const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
   const limits = await costLimits(deps, judged, maxCostDriftBp);
+  const { seals } = deps.ledger;
   const records = judged.map((row, index) => {
-    const record = recordOf(row, { ...deps.config, costLimit: limits.get(row.line) });
+    const record = recordOf({ runId, row, seals }, { ...deps.config, costLimit: limits.get(row.line) });
     const sound = batch[index];
     if (record.state === 'ready' || sound === undefined || !('reference' in sound)) return record;
-    return { ...record, sound: recordOf(sound, { costLimit: undefined }) };
+    return { ...record, sound: recordOf({ runId, row: sound, seals }, { costLimit: undefined }) };
   });
   const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
@@ -356,12 +372,20 @@ interface RecordRules {
   readonly costLimit: CostLimit | undefined;
 }
 
-function recordOf(row: PayoutRow | RefusedRow, { duplicatesWithinMs, costLimit }: RecordRules): RowRecord {
+interface RowToRecord {
+  readonly runId: string;
+  readonly row: PayoutRow | RefusedRow;
+  readonly seals: Seals;
+}
+
+function recordOf({ runId, row, seals }: RowToRecord, { duplicatesWithinMs, costLimit }: RecordRules): RowRecord {
   if ('reference' in row) {
+    const place = { runId, line: row.line };
+    const limit = costLimit === undefined ? {} : costLimitField(costLimit, seals.costLimit(place, costLimit));
     return {
       line: row.line,
       state: 'ready',
-      fields: { ...rowFields(row, hashRow(row)), ...(costLimit === undefined ? {} : costLimitField(costLimit)) },
+      fields: { ...rowFields(row, seals.row(place, row, costLimit !== undefined)), ...limit },
       amount: row.amount,
       referenceHash: hashReference(row.reference),
       likeness:

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { App } from '../../../src/app.ts';
 import { hashReference } from '../../../src/intake/row/reference-hash.ts';
-import { hashRow } from '../../../src/intake/row/row-hash.ts';
 import { LUA_KEYS } from '../../../src/ledger/keys.ts';
 import type { Arming, MoveAnswer } from '../../../src/ledger/payouts.ts';
 import { rowFields } from '../../../src/ledger/record.ts';
@@ -35,7 +34,7 @@ export async function seedRuns(
       const copies = rowsOf(place, rows).map((row) => ({
         l: row.line,
         ref: row.reference,
-        rh: hashRow(row),
+        rh: app.ledger.seals.row({ runId: runIdOf(place), line: row.line }, row, false),
         h: hashReference(row.reference),
         q: quoteIdOf(place, row.line),
       }));
@@ -85,7 +84,11 @@ async function requireWhole({ ledger }: App, { place, rows }: { place: number; r
   for (const row of rowsOf(place, rows)) {
     const { payout } = await ledger.payouts.read({ runId, line: row.line });
     const holder = await ledger.payouts.holderOf(quoteIdOf(place, row.line));
-    if (payout?.state !== 'completed' || hashRow(payout.row) !== hashRow(row) || holder !== payoutId(payout))
+    if (
+      payout?.state !== 'completed' ||
+      JSON.stringify(rowFields(payout.row, '')) !== JSON.stringify(rowFields(row, '')) ||
+      holder !== payoutId(payout)
+    )
       throw new Error(`line ${row.line} of run ${runId} is not whole`);
   }
 }
@@ -108,7 +111,7 @@ async function seedRun({ ledger }: App, place: number, count: number): Promise<s
   const records = rows.map((row) => ({
     line: row.line,
     state: 'ready' as const,
-    fields: rowFields(row, hashRow(row)),
+    fields: rowFields(row, ledger.seals.row({ runId, line: row.line }, row, false)),
     amount: row.amount,
     referenceHash: hashReference(row.reference),
   }));
@@ -124,7 +127,7 @@ async function seedRun({ ledger }: App, place: number, count: number): Promise<s
 }
 
 async function payRow(
-  { payouts }: App['ledger'],
+  { payouts, seals }: App['ledger'],
   { runId, quoteId }: { runId: string; quoteId: string },
   row: PayoutRow,
 ): Promise<void> {
@@ -132,7 +135,7 @@ async function payRow(
   await armRow(payouts, {
     ...place,
     version: 1,
-    rowHash: hashRow(row),
+    rowSeal: seals.row(place, row, false),
     referenceHash: hashReference(row.reference),
     quoteId,
     quoteExpiresAt: null,
