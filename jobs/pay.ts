@@ -1,5 +1,6 @@
 import { payPayout } from '../src/pay/pay-payout.ts';
 import type { PayResult } from '../src/pay/step-result.ts';
+import type { Run } from '../src/payout.ts';
 import { approvalOf } from '../src/runs/decide/approval.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
@@ -9,9 +10,7 @@ import { endRun } from './end-run.ts';
 export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<'pay'>): Promise<void> {
   const { app, stopping } = deps;
   const run = await app.ledger.runs.read(runId);
-  // In a run that was stopped no slice is paid; a payout that is due by itself, without a stamp, has a quote to be ended.
-  if (run === undefined || (run.state !== 'paying' && stamp !== '')) return;
-  if (run.state === 'paying' && !(await deps.isSealed(run))) return;
+  if (run === undefined || !(await mayGoOn(deps, run, stamp))) return;
   const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const { fileSha256, contentHash } = run;
   const approval = approvalOf(run, app.config);
@@ -29,4 +28,9 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   const { out, more } = await app.ledger.slices.end(runId, { from, to, stamp });
   if (more && out <= app.config.window / 2) await app.wake(runId);
   if (!more && out === 0) await endRun(deps, runId);
+}
+
+/** In a run that was stopped no slice is paid; a payout that is due by itself, without a stamp, has a quote to be ended. */
+async function mayGoOn(deps: JobDeps, run: Run, stamp: string): Promise<boolean> {
+  return run.state === 'paying' ? await deps.isSealed(run) : stamp === '';
 }

@@ -349,7 +349,6 @@ export type RunStart = number | 'schedule';
 export interface Run {
   readonly id: string;
   readonly state: RunState;
-  /** Why the run is paused; null when it is not. */
   readonly pauseReason: string | null;
   /** When a paused run starts by itself; null when it waits for people. */
   readonly startAt: RunStart | null;
@@ -371,7 +370,6 @@ export interface Run {
   readonly isInDoubt: boolean;
   /** Who put its file into an inbox, '' where nobody is named; null for a file that came another way. */
   readonly dropper: string | null;
-  /** The name that its sender gave this handing in. */
   readonly submissionKey: string | null;
   /** Over the seals of its rows in file order, where it has to be approved; and the seal of the run itself (src/ledger/seals.ts). */
   readonly rowsDigest: string | null;
@@ -394,9 +392,7 @@ export interface Run {
   /** Value of `changes` when the last report was written, and that report's number; 0 and 0 before the first. */
   readonly reportedChanges: number;
   readonly reportVersion: number;
-  /** SHA-256 of each report's files, the oldest report first. */
   readonly reportHashes: readonly ReportHashes[];
-  /** When its rows were removed; null while they are there. */
   readonly purgedAt: number | null;
   /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
   readonly deadQuotes: number;

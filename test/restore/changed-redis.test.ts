@@ -35,8 +35,8 @@ async function untilHalted(site: Site, why: RegExp): Promise<void> {
   await vi.waitUntil(async () => why.test(await halt()), WAIT);
 }
 
-function paidTo(site: Site): (string | undefined)[] {
-  return readBook(site.service.folder).map(({ internalId }) => internalId);
+function paidTo(site: Site): string[] {
+  return readBook(site.service.folder).map(({ internalId }) => internalId ?? '');
 }
 
 describe('what something else than payrun changed in Redis', () => {
@@ -49,7 +49,9 @@ describe('what something else than payrun changed in Redis', () => {
       await site.server.redis.hset(rowKey(runId, 3), { amt: '900000' });
       const report = await site.run(['report', runId, '--format', 'json']);
       expect(report.code).toBe(1);
-      expect(JSON.parse(report.stdout).faults.join()).toMatch(/changed 2 of them in Redis, on lines 2, 3/);
+      expect((JSON.parse(report.stdout) as { faults: string[] }).faults.join()).toMatch(
+        /changed 2 of them in Redis, on lines 2, 3/,
+      );
       await site.release();
       const worker = await site.worker();
       await site.resume(runId);
@@ -111,7 +113,7 @@ describe('what something else than payrun changed in Redis', () => {
       const worker = await site.worker();
       await site.untilEnded(runId);
       await stopped(worker);
-      expect(paidTo(site).toSorted()).toEqual(['R-1', 'R-2']);
+      expect(new Set(paidTo(site))).toEqual(new Set(['R-1', 'R-2']));
     },
     TEST_MS_MAX,
   );
@@ -174,7 +176,7 @@ test(
     await site.resume(runId);
     await site.untilEnded(runId);
     await stopped(whole);
-    expect(paidTo(site).toSorted()).toEqual(['S-1', 'S-2']);
+    expect(new Set(paidTo(site))).toEqual(new Set(['S-1', 'S-2']));
   },
   TEST_MS_MAX,
 );

@@ -23,6 +23,7 @@ import { EXIT, Refusal } from '../../refusal.ts';
 import { type ApprovalRules, approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import type { IdentityBook } from '../identities.ts';
+import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
 import { type StartRules, waitingFor } from './start.ts';
@@ -165,7 +166,8 @@ async function claimOrTakeOver(
   if (run.isInDoubt) return claimed;
   if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   await requireSeason(deps);
-  if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS) throw refuseBusy(run);
+  if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS)
+    throw refuseBusy(run, RECORDING_QUIET_MS);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
   await deps.ledger.runs.move(run.id, { to: 'cancelled', actor, reason });
@@ -344,27 +346,6 @@ async function costLimits(
   };
   await Promise.all(Array.from({ length: QUOTES_AT_A_TIME }, quoteNext));
   return limits;
-}
-
-function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
-  return new Refusal(`The recording of the same rows from ${fileName} was interrupted (run ${id}).`, {
-    exitCode: EXIT.usage,
-    remedy: `Submit that very file again (SHA-256 ${fileSha256}): it is carried on.`,
-  });
-}
-
-function refuseBusy({ id, fileName }: Run): Refusal {
-  return new Refusal(`The same rows are being recorded at this moment from ${fileName} (run ${id}).`, {
-    exitCode: EXIT.usage,
-    remedy: `Wait for that run. If it does not go on, submit this file again after ${RECORDING_QUIET_MS / 1000} s.`,
-  });
-}
-
-function refuseRestarted(): Refusal {
-  return new Refusal('Redis was restarted while the file was being recorded.', {
-    exitCode: EXIT.unavailable,
-    remedy: 'Submit the same file again: it is carried on.',
-  });
 }
 
 interface RecordRules {

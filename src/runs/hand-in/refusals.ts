@@ -1,0 +1,26 @@
+import type { Run } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+
+/** Rows that another file began to record are recorded by that very file. */
+export function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
+  return new Refusal(`The recording of the same rows from ${fileName} was interrupted (run ${id}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Submit that very file again (SHA-256 ${fileSha256}): it is carried on.`,
+  });
+}
+
+/** `quietMs`: how long nobody may have recorded rows of the run before another file takes them over. */
+export function refuseBusy({ id, fileName }: Run, quietMs: number): Refusal {
+  return new Refusal(`The same rows are being recorded at this moment from ${fileName} (run ${id}).`, {
+    exitCode: EXIT.usage,
+    remedy: `Wait for that run. If it does not go on, submit this file again after ${quietMs / 1000} s.`,
+  });
+}
+
+/** The season closed in the middle of recording. */
+export function refuseRestarted(): Refusal {
+  return new Refusal('Redis was restarted while the file was being recorded.', {
+    exitCode: EXIT.unavailable,
+    remedy: 'Submit the same file again: it is carried on.',
+  });
+}
