@@ -69,6 +69,12 @@ async function endOfProcess(): Promise<never> {
   throw new Error('the process ended');
 }
 
+/** As the door by which the run came would have noted it. */
+async function noteSealed(runId: string, fields: Record<string, string>): Promise<void> {
+  await ledger.runs.note(runId, fields);
+  await ledger.runs.note(runId, { seal: ledger.seals.run(await readRun(depsOf(), runId)) });
+}
+
 const by = (actor: string, sha256 = SHA256) => ({ actor, sha256 });
 
 async function arm(run: Run, line: number, deps: ApproveDeps): Promise<ArmAnswer> {
@@ -126,20 +132,20 @@ describe('a run that waits for its approval', () => {
     ['schedule morning of Bob', 'bob'],
   ])('that %j handed in is not approved by %j, who made the key or set the schedule', async (createdBy, actor) => {
     const runId = await waitingRun();
-    await ledger.runs.note(runId, { createdBy });
+    await noteSealed(runId, { createdBy });
     expect(await refusalOf(approveRun(depsOf(), runId, by(actor)))).toContain('handed it in');
   });
 
   test('that lay in an inbox needs one person more where nobody is named who put it there', async () => {
     const runId = await waitingRun();
-    await ledger.runs.note(runId, { dropper: '' });
+    await noteSealed(runId, { dropper: '' });
     expect(await approveRun(depsOf(), runId, by('bob'))).toMatchObject({ missing: 1, run: { dropper: '' } });
     expect(await approveRun(depsOf(), runId, by('carol'))).toMatchObject({ missing: 0, run: { state: 'paying' } });
   });
 
   test('that lay in an inbox is not approved by whoever put it there, nor by whoever set the schedule', async () => {
     const runId = await waitingRun();
-    await ledger.runs.note(runId, { createdBy: 'schedule morning of bob', dropper: 'Anna' });
+    await noteSealed(runId, { createdBy: 'schedule morning of bob', dropper: 'Anna' });
     expect(await refusalOf(approveRun(depsOf(), runId, by('anna')))).toContain('Anna handed it in');
     expect(await refusalOf(approveRun(depsOf(), runId, by('bob')))).toContain('schedule morning of bob handed it in');
     expect(await approveRun(depsOf(), runId, by('carol'))).toMatchObject({ missing: 0, run: { state: 'paying' } });
@@ -151,7 +157,7 @@ describe('a run that waits for its approval', () => {
     ['keyed of bob', 'bob'],
   ])('that %j handed in is approved by %j', async (createdBy, actor) => {
     const runId = await waitingRun();
-    await ledger.runs.note(runId, { createdBy });
+    await noteSealed(runId, { createdBy });
     expect((await approveRun(depsOf(), runId, by(actor))).run.state).toBe('paying');
   });
 
@@ -277,7 +283,10 @@ test('an approval that has passed can be given again while the run is paused', a
   const runId = await waitingRun();
   await approveRun(depsOf(), runId, by('bob'));
   const { approvals } = await readRun(depsOf(), runId);
-  const long = approvals.map((one) => ({ ...one, at: one.at - 2 * HOUR_MS }));
+  const long = approvals.map(({ by: person, digest, at }) => {
+    const earlier = { by: person, digest, at: at - 2 * HOUR_MS };
+    return { ...earlier, seal: ledger.seals.approval(runId, earlier) };
+  });
   await server.redis.hset(`${await prefixOf()}:run:${runId}`, 'approvals', JSON.stringify(long), 'approvedUntil', '1');
   await pauseRun(depsOf(), runId, { actor: 'payrun', reason: 'E_APPROVAL' });
   expect((await approveRun(depsOf(), runId, by('bob'))).run.state).toBe('paused');

@@ -43,7 +43,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
   const audit = { append: () => line.ask('audit', () => ({ number: 1, hash: '' })) };
   const ledger = {
     payouts,
-    head: openHead(line),
+    state: openHead(line),
     runs: openRuns(line),
     audit,
     references: openReferences(line),
