@@ -42,3 +42,42 @@ test.each([
   expect(await resolve('bob')).toMatchObject({ code: 0 });
   expect((await payoutAt(app.ledger, { runId, line: 2 })).state).toBe('rejected');
 });
+
+test('payouts of one reason are settled together by two people, and what changed meanwhile is left out and named', async () => {
+  const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, 'data-bulk') };
+  const app = await openTestApp(redis.url, place);
+  onTestFinished(() => app.close());
+  const runId = await recordRun(app.ledger, { lines: [2, 3, 4, 5] });
+  const hold = (line: number, rc: string) =>
+    app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: rc, fields: { rc, rs: 'a reason' } });
+  for (const line of [2, 3, 4]) await hold(line, 'E_LIKELY');
+  await hold(5, 'E_OTHER');
+
+  const words = ['allow', runId, '--reason-code', 'E_LIKELY', '--reason', 'agreed'];
+  expect(await payrun.run([...words, '--as', 'anna'], place)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('E_LIKELY: 0 done, 3 proposed, 0 left out'),
+    stderr: expect.stringContaining('another person'),
+  });
+  await app.ledger.payouts.move({ runId, line: 3, actor: 'test', reason: 'a note', fields: {} });
+  const own = await payrun.run([...words, '--as', 'anna'], place);
+  expect(own.code).toBe(4);
+  expect(own.stdout).toContain('line 2, INV-2: anna has proposed this');
+  const confirmed = await payrun.run([...words, '--as', 'bob', '--json'], place);
+  expect(JSON.parse(confirmed.stdout)).toMatchObject({ runId, reasonCode: 'E_LIKELY', done: 3, leftOut: [] });
+  const states = await Promise.all(
+    [2, 3, 4, 5].map(async (line) => (await payoutAt(app.ledger, { runId, line })).state),
+  );
+  expect(states).toEqual(['ready', 'ready', 'ready', 'held']);
+  const entries: string[] = [];
+  for await (const line of app.ledger.audit.lines(1)) entries.push(line);
+  expect(entries.filter((line) => line.includes('payout.allow-confirmed'))).toHaveLength(3);
+});
+
+test('all payouts of a reason are not settled as paid, for a payment is of one', async () => {
+  const ended = await payrun.run(
+    ['resolve', 'r1', '--reason-code', 'E_DIR_LOST', '--paid', 'p', '--reason', 'x', '--as', 'a'],
+    {},
+  );
+  expect(ended.code).toBe(2);
+});

@@ -6,6 +6,7 @@ import type { Decision, Payout } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { findPayout } from '../../runs/decide/control.ts';
 import { type Decided, decidePayout } from '../../runs/decide/decide.ts';
+import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../runs/decide/in-bulk.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { openLookUps } from '../../runs/look-ups.ts';
 import { proposalShown } from '../../runs/story.ts';
@@ -14,7 +15,13 @@ import { parseOptions, personName, reasonText } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 import { openPayService } from '../serve/pay-service.ts';
 
-const heldSchema = z.object({ as: personName, reason: reasonText, json: z.boolean() });
+const reasonCode = z.string().trim().regex(REASON_CODE, 'must be a code such as E_LIMIT');
+const heldSchema = z.object({
+  as: personName,
+  reason: reasonText,
+  reasonCode: reasonCode.optional(),
+  json: z.boolean(),
+});
 const resolveSchema = heldSchema.extend({
   paid: z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters').optional(),
   notPaid: z.boolean(),
@@ -27,11 +34,12 @@ export function allowCommand(end: (code: ExitCode) => void): Command {
   return decideCommand('allow', 'let a held payout that was never sent go')
     .addHelpText(
       'after',
-      `${BY_TWO}\n\nExample:\n  payrun allow 20260131-k3f9xq INV-7 --reason "not a duplicate" --as anna`,
+      `${BY_TWO}\n\nExamples:\n  payrun allow 20260131-k3f9xq INV-7 --reason "not a duplicate" --as anna` +
+        '\n  payrun allow 20260131-k3f9xq --reason-code E_LIMIT --reason "agreed with treasury" --as anna',
     )
-    .action(async (runId: string, reference: string, raw: unknown) => {
-      const { as, reason, json } = parseOptions(heldSchema, raw);
-      end(await decide({ runId, reference, json }, { decision: 'allow', paymentId: '', by: as, reason }));
+    .action(async (runId: string, reference: string | undefined, raw: unknown) => {
+      const { as, reason, json, reasonCode: code } = parseOptions(heldSchema, raw);
+      end(await decide({ runId, reference, code, json }, { decision: 'allow', paymentId: '', by: as, reason }));
     });
 }
 
@@ -42,9 +50,9 @@ export function dropCommand(end: (code: ExitCode) => void): Command {
       'after',
       `${BY_TWO}\n\nExample:\n  payrun drop 20260131-k3f9xq INV-7 --reason "sent by hand" --as anna`,
     )
-    .action(async (runId: string, reference: string, raw: unknown) => {
-      const { as, reason, json } = parseOptions(heldSchema, raw);
-      end(await decide({ runId, reference, json }, { decision: 'drop', paymentId: '', by: as, reason }));
+    .action(async (runId: string, reference: string | undefined, raw: unknown) => {
+      const { as, reason, json, reasonCode: code } = parseOptions(heldSchema, raw);
+      end(await decide({ runId, reference, code, json }, { decision: 'drop', paymentId: '', by: as, reason }));
     });
 }
 
@@ -59,8 +67,8 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
         '\n\nExamples:\n  payrun resolve 20260131-k3f9xq INV-7 --not-paid --reason "bank confirms" --as anna' +
         '\n  payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
     )
-    .action(async (runId: string, reference: string, raw: unknown) => {
-      const { as, reason, json, paid, notPaid } = parseOptions(resolveSchema, raw);
+    .action(async (runId: string, reference: string | undefined, raw: unknown) => {
+      const { as, reason, json, paid, notPaid, reasonCode: code } = parseOptions(resolveSchema, raw);
       if ((paid === undefined) !== notPaid) {
         throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
           exitCode: EXIT.usage,
@@ -68,7 +76,7 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
         });
       }
       const decision = notPaid ? 'not-paid' : 'paid';
-      end(await decide({ runId, reference, json }, { decision, paymentId: paid ?? '', by: as, reason }));
+      end(await decide({ runId, reference, code, json }, { decision, paymentId: paid ?? '', by: as, reason }));
     });
 }
 
@@ -76,7 +84,8 @@ function decideCommand(name: string, description: string): Command {
   return new Command(name)
     .description(`${description}; two people`)
     .argument('<run>', 'the run')
-    .argument('<reference>', "the payout's reference in the payout file")
+    .argument('[reference]', "the payout's reference in the payout file")
+    .option('--reason-code <code>', 'all held payouts of the run that have this code, such as E_LIMIT, in place of one')
     .requiredOption('--reason <text>', 'why, for the history and the audit log')
     .requiredOption('--as <name>', 'who says so')
     .option('--json', 'print the payout as JSON', false);
@@ -84,7 +93,9 @@ function decideCommand(name: string, description: string): Command {
 
 interface Which {
   readonly runId: string;
-  readonly reference: string;
+  /** One payout by its reference, or all that have a code. */
+  readonly reference: string | undefined;
+  readonly code: string | undefined;
   readonly json: boolean;
 }
 
@@ -95,14 +106,46 @@ interface Wanted {
   readonly reason: string;
 }
 
-async function decide({ runId, reference, json }: Which, wanted: Wanted): Promise<ExitCode> {
+async function decide({ runId, reference, code, json }: Which, wanted: Wanted): Promise<ExitCode> {
   return await withApp({ logLevel: 'error', makesLedger: false, purpose: 'decide' }, async (app) => {
     await readRun(app, runId);
-    const payout = await requirePayout(app, runId, reference);
-    const decided = await decidePayout({ ...app, openPay: onceOpened(app) }, payout, wanted);
+    const deps = { ...app, openPay: onceOpened(app) };
+    const { decision } = wanted;
+    if (code !== undefined && reference === undefined && decision !== 'paid') {
+      return tellAll(await decideInBulk(deps, { runId, reasonCode: code }, { ...wanted, decision }), {
+        runId,
+        code,
+        json,
+      });
+    }
+    if (reference === undefined || code !== undefined) throw refuseWhich(decision);
+    const decided = await decidePayout(deps, await requirePayout(app, runId, reference), wanted);
     tell(await requirePayout(app, runId, reference), decided, json);
     return EXIT.ok;
   });
+}
+
+function refuseWhich(decision: Decision): Refusal {
+  return new Refusal(
+    decision === 'paid' ? 'A payment belongs to one payout.' : 'Say which: a reference, or --reason-code CODE.',
+    { exitCode: EXIT.usage, remedy: 'Name one payout by its reference. "payrun list RUN --outcome held" shows them.' },
+  );
+}
+
+/** Exit code 1 where payouts were left out. */
+function tellAll(
+  decided: BulkDecided,
+  { runId, code, json }: { runId: string; code: string; json: boolean },
+): ExitCode {
+  const { proposed, done, leftOut, more } = decided;
+  if (json) printJson({ runId, reasonCode: code, ...decided });
+  else {
+    print(`${code}: ${done} done, ${proposed} proposed, ${leftOut.length} left out`);
+    for (const { line, reference, why } of leftOut) print(safeText(`line ${line}, ${reference}: ${why}`));
+  }
+  if (proposed > 0) say('Still needed: another person, with the same command and their own --as NAME.');
+  if (more) say(`Only the first ${PAYOUTS_PER_CALL_MAX} were taken. The same command goes on.`);
+  return leftOut.length > 0 ? EXIT.notPaid : EXIT.ok;
 }
 
 async function requirePayout(app: App, runId: string, reference: string): Promise<Payout> {

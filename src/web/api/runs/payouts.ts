@@ -4,6 +4,7 @@ import { reasonText } from '../../../people/words.ts';
 import { isRefused } from '../../../report/row.ts';
 import { cancelPayout } from '../../../runs/decide/control.ts';
 import { decidePayout } from '../../../runs/decide/decide.ts';
+import { decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../../runs/decide/in-bulk.ts';
 import { documentOf } from '../../../runs/document.ts';
 import { openLookUps } from '../../../runs/look-ups.ts';
 import { proposalShown } from '../../../runs/story.ts';
@@ -12,7 +13,7 @@ import { Problem } from '../../problem.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Person, Web, WebDeps } from '../../web.ts';
 import { proposalDocument, runDocument } from '../documents.ts';
-import { ofPayout } from '../places.ts';
+import { ofPayout, ofRun } from '../places.ts';
 
 const decided = z.object({
   runId: z.string(),
@@ -31,6 +32,24 @@ const resolution = z.discriminatedUnion('outcome', [
   z.strictObject({ outcome: z.literal('paid'), paymentId, reason: reasonText }),
   z.strictObject({ outcome: z.literal('not-paid'), reason: reasonText }),
 ]);
+
+const bulk = z.strictObject({
+  decision: z.enum(['allow', 'drop', 'not-paid']),
+  reasonCode: z.string().regex(REASON_CODE, 'must be a code such as E_LIMIT'),
+  lines: z
+    .array(z.int().min(1))
+    .min(1)
+    .max(PAYOUTS_PER_CALL_MAX)
+    .optional()
+    .describe('Only the payouts on these lines of the file; all that have the code unless given'),
+  reason: reasonText,
+});
+const bulkDecided = z.object({
+  proposed: z.int().describe('Another person has to do the same'),
+  done: z.int(),
+  leftOut: z.array(z.object({ line: z.int(), reference: z.string(), why: z.string() })),
+  more: z.boolean().describe('There are more than one call takes: call again'),
+});
 
 /** What people decide of one payout; each by two of them, but to cancel what was never sent. */
 export function addPayoutOperations(api: Web, deps: WebDeps): void {
@@ -61,6 +80,24 @@ export function addPayoutOperations(api: Web, deps: WebDeps): void {
   api.post('/runs/:run/payouts/:line/resolve', { config: settle, schema: resolve }, async ({ params, body, who }) => {
     const payment = body.outcome === 'paid' ? body.paymentId : '';
     return await decide(who, params, { decision: body.outcome, paymentId: payment, reason: body.reason });
+  });
+
+  const inBulk = {
+    summary: 'Settle the payouts of a run that have one reason code; two people',
+    params: ofRun,
+    body: bulk,
+    response: { 200: bulkDecided },
+  };
+  api.post('/runs/:run/settle', { config: settle, schema: inBulk }, async ({ params, body, who }) => {
+    const { id: runId } = await findRun(deps, params.run);
+    const { reasonCode, lines, decision, reason } = body;
+    const scope = { runId, reasonCode, lines: lines === undefined ? undefined : new Set(lines) };
+    const result = await decideInBulk({ ...app, openPay: openLookUps(app) }, scope, {
+      decision,
+      reason,
+      by: actorOf({ who }),
+    });
+    return { ...result, leftOut: [...result.leftOut] };
   });
 
   const cancel = {
