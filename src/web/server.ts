@@ -30,6 +30,7 @@ import { addRunPages } from './runs/routes.ts';
 import { addSchedulePages } from './schedules/routes.ts';
 import { addSettingsPages } from './settings/routes.ts';
 import { addBlockListPages } from './settle/block-routes.ts';
+import { addBulkPages } from './settle/bulk-routes.ts';
 import { addSettlePages } from './settle/routes.ts';
 import { addUploadPages } from './uploads/routes.ts';
 import type { Web, WebDeps } from './web.ts';
@@ -85,6 +86,7 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
   addRunPages(web, deps);
   addPayoutPages(web, deps);
   addSettlePages(web, deps);
+  addBulkPages(web, deps);
   addBlockListPages(web, deps);
   addUploadPages(web, deps);
   addPeoplePages(web, deps);

@@ -68,6 +68,8 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /runs/:run/payouts/:line/history.csv': 'read',
   'POST /runs/:run/payouts/:line/decide': 'settle',
   'POST /runs/:run/payouts/:line/cancel': 'cancel',
+  'GET /runs/:run/settle/:code': 'read',
+  'POST /runs/:run/settle/:code': 'settle',
   'GET /to-settle': 'read',
   'GET /to-settle.csv': 'read',
   'GET /block-list': 'read',

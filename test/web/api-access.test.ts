@@ -33,6 +33,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'POST /runs/:run/payouts/:line/drop': 'settle',
   'POST /runs/:run/payouts/:line/resolve': 'settle',
   'POST /runs/:run/payouts/:line/cancel': 'cancel',
+  'POST /runs/:run/settle': 'settle',
   'GET /to-settle': 'read',
   'POST /validate': 'submit',
   'POST /validate/marked-up': 'submit',

@@ -38,6 +38,7 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
     'POST /runs/:run/payouts/:line/resolve',
   ],
   'POST /runs/:run/payouts/:line/cancel': ['POST /runs/:run/payouts/:line/cancel'],
+  'POST /runs/:run/settle/:code': ['POST /runs/:run/settle'],
   'POST /block-list': ['PUT /block-list/:identity'],
   'POST /block-list/unblock': ['DELETE /block-list/:identity'],
   'POST /schedules': ['PUT /schedules/:name'],

@@ -18,6 +18,7 @@ import { findPayout, hrefOfRow, ofRow } from '../payouts/find-row.ts';
 import { Problem, problemOf } from '../problem.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { DecidedPage } from './decided-page.tsx';
+import { readGroups } from './groups.ts';
 import { openProposed } from './proposed.ts';
 import { ToSettlePage } from './to-settle-page.tsx';
 
@@ -59,7 +60,8 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
     const from = run === undefined ? null : { runId: run, line };
     const page = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
     const proposed = from === null ? await readProposed() : [];
-    const body = ToSettlePage({ ...page, proposed, rules: rules(), isFirst: from === null });
+    const groups = from === null ? await readGroups(app.ledger) : [];
+    const body = ToSettlePage({ ...page, proposed, groups, rules: rules(), isFirst: from === null });
     return await sendPage(reply, deps, { title: 'To settle', body });
   });
 

@@ -7,24 +7,29 @@ import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
+import { GroupTable } from './bulk-page.tsx';
 import { Indications } from './decide-part.tsx';
 import { proposalWords } from './decisions.ts';
+import type { SettleGroup } from './groups.ts';
 
 interface ToSettleProps extends SettlePage {
   readonly rules: { readonly now: number; readonly quoteGraceMs: number };
   readonly isFirst: boolean;
   /** Those of other states for which somebody has proposed something. */
   readonly proposed: readonly Payout[];
+  /** Held payouts that can be settled together; on the first page. */
+  readonly groups: readonly SettleGroup[];
 }
 
 /** Payouts that are unknown or held, over all runs, and those of other states for which somebody has proposed something. */
-export function ToSettlePage({ payouts, next, rules, isFirst, proposed }: ToSettleProps) {
+export function ToSettlePage({ payouts, next, rules, isFirst, proposed, groups }: ToSettleProps) {
   return (
     <>
       <p>
         A payout is unknown when a payment request may have been sent and nobody knows what came of it: it is looked up
         until it is known. A held one waits for people: one proposes what becomes of it, another one confirms.
       </p>
+      <GroupTable groups={groups} />
       {proposed.length === 0 ? null : (
         <SettleTable caption="Payouts of other states that wait for another person" payouts={proposed} rules={rules} />
       )}

@@ -1,0 +1,174 @@
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { Money } from '../../money.ts';
+import type { Decision, Payout, Run } from '../../payout.ts';
+import { isSamePerson } from '../../people/same-person.ts';
+import type { BulkDecided } from '../../runs/decide/in-bulk.ts';
+import { Field } from '../parts/fields.tsx';
+import { Form } from '../parts/form.tsx';
+import { Amount } from '../parts/money.tsx';
+import { Table } from '../parts/table.tsx';
+import { hrefOfRow } from '../payouts/find-row.ts';
+import type { Person } from '../web.ts';
+import { hrefOfGroup, type SettleGroup } from './groups.ts';
+
+/** Held payouts by reason and run, the largest group first. */
+export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
+  if (groups.length === 0) return null;
+  return (
+    <Table
+      caption="Held payouts by reason and run"
+      columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, '']}
+    >
+      {groups.map((group) => (
+        <tr key={`${group.runId} ${group.reasonCode}`}>
+          <th scope="row">{group.reasonCode}</th>
+          <td>
+            <a href={`/runs/${group.runId}`}>{group.runId}</a>
+          </td>
+          <td class="number">{group.payouts}</td>
+          <td class="number">
+            <Sums sums={group.sums} />
+          </td>
+          <td>
+            <a href={hrefOfGroup(group)} aria-label={`Settle together: ${group.reasonCode} of ${group.runId}`}>
+              Settle together
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Sums({ sums }: { sums: readonly Money[] }) {
+  return (
+    <>
+      {sums.map((money) => (
+        <div key={money.currency}>
+          <Amount money={money} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+interface BulkProps {
+  readonly run: Pick<Run, 'id' | 'fileName'>;
+  readonly reasonCode: string;
+  readonly payouts: readonly Payout[];
+  readonly who: Person | null;
+}
+
+const WORDS: readonly (readonly [Exclude<Decision, 'paid'>, string])[] = [
+  ['allow', 'Allow them: each is paid when its turn comes'],
+  ['drop', 'Drop them: they are given up and not paid'],
+  ['not-paid', 'They were not paid'],
+];
+
+/** The payouts of a run that have one reason, ticked, and one form for all of them. */
+export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
+  const waiting = payouts.filter(
+    ({ proposal }) => proposal !== null && who !== null && !isSamePerson(proposal.by, who.name),
+  );
+  const [first] = waiting;
+  return (
+    <>
+      <p>
+        <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>: {payouts.length}{' '}
+        {payouts.length === 1 ? 'payout waits' : 'payouts wait'} for people because of {reasonCode}. One person
+        proposes, another one confirms. Each payout is checked by itself; one that has changed meanwhile is left out.
+      </p>
+      {first?.proposal == null ? null : (
+        <p class="proposal">
+          {escapeUnseen(first.proposal.by)} proposed to {first.proposal.decision} {waiting.length} of them:{' '}
+          {escapeUnseen(first.proposal.reason)}
+        </p>
+      )}
+      {payouts.length === 0 ? (
+        <p class="empty">
+          None is left. <a href="/to-settle">To settle</a>
+        </p>
+      ) : (
+        <Form action={hrefOfGroup({ runId: run.id, reasonCode })}>
+          <BulkTable payouts={payouts} />
+          {who?.may('settle') === true ? <BulkFields proposed={first?.proposal?.decision} /> : null}
+        </Form>
+      )}
+    </>
+  );
+}
+
+function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
+  return (
+    <Table
+      caption="Payouts"
+      columns={['Take', 'Reference', { number: 'Amount' }, 'Beneficiary', 'Why it is held', 'Proposed']}
+    >
+      {payouts.map(({ runId, line, row, reason, proposal }) => (
+        <tr key={line}>
+          <td>
+            <input type="checkbox" name={`line-${line}`} checked aria-label={`Take ${row.reference}`} />
+          </td>
+          <th scope="row">
+            <a href={hrefOfRow({ run: runId, line })}>{escapeUnseen(row.reference)}</a>
+          </th>
+          <td class="number">
+            <Amount money={row.amount} />
+          </td>
+          <td>
+            <code>{row.beneficiaryIdentityId}</code>
+          </td>
+          <td>{escapeUnseen(reason ?? '')}</td>
+          <td>{proposal === null ? '' : `${proposal.decision} by ${escapeUnseen(proposal.by)}`}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function BulkFields({ proposed }: { proposed: Decision | undefined }) {
+  return (
+    <>
+      <fieldset>
+        <legend>What becomes of those that are ticked?</legend>
+        {WORDS.map(([decision, words]) => (
+          <p key={decision}>
+            <label>
+              <input type="radio" name="decision" value={decision} required checked={decision === proposed} /> {words}
+            </label>
+          </p>
+        ))}
+      </fieldset>
+      <Field label="Reason" name="reason" required maxLength={200} hint="For the history and the audit log." />
+      <button type="submit" class="main">
+        {proposed === undefined ? 'Propose' : 'Confirm'}
+      </button>
+    </>
+  );
+}
+
+/** What came of it, with each payout that was left out. */
+export function BulkDecidedPage({ decided, href }: { decided: BulkDecided; href: string }) {
+  const { proposed, done, leftOut } = decided;
+  return (
+    <>
+      {done === 0 ? null : <p class="decided-result">{done} confirmed by two people, and done.</p>}
+      {proposed === 0 ? null : (
+        <p class="decided-result">{proposed} proposed. They are done once another person has confirmed them.</p>
+      )}
+      {leftOut.length === 0 ? null : (
+        <Table caption={`Left out: ${leftOut.length}`} columns={['Reference', 'Why']}>
+          {leftOut.map(({ line, reference, why }) => (
+            <tr key={line}>
+              <th scope="row">{escapeUnseen(reference)}</th>
+              <td>{escapeUnseen(why)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <p>
+        <a href={href}>What is left of them</a> · <a href="/to-settle">What else is to settle</a>
+      </p>
+    </>
+  );
+}
