@@ -2,6 +2,7 @@ import { DECISIONS, type Decision, type Payout } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide.ts';
 import { otherOfReference } from '../../src/runs/same-reference.ts';
+import { hasComeToNothing } from './book.ts';
 import type { Dice } from './dice.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
@@ -30,7 +31,7 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
   const { dice } = parts.world;
   const sensible = decisionsFor(parts, entry);
   // Now and then they do not see, and the program has to.
-  const isBlind = dice.chance(0.1);
+  const isBlind = dice.chance(0.1) && !onlyPeopleCanTell(parts.service, entry);
   if (sensible.length === 0 && !isBlind) return undefined;
   const decision = dice.pick(isBlind ? (canBeDead(parts.plan) ? DECISIONS : NEVER_UNPAID) : sensible);
   const paymentId = decision === 'paid' ? namedPayment(dice, parts.service, entry) : '';
@@ -69,9 +70,23 @@ async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boole
 /** What honest people may say of it; the program may say that it is too early. */
 function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly Decision[] {
   const isHeld = entry.state === 'held';
+  if (entry.quote === null && entry.more['rc'] === 'E_DIR_LOST')
+    return canBeDead(plan) && isUnpaid(service, entry) ? ['allow'] : [];
   if (entry.quote === null) return isHeld ? ['allow', 'allow', 'drop'] : [];
   if (service.book.some(({ quoteId }) => quoteId === entry.quote)) return ['paid'];
   return isHeld && canBeDead(plan) ? ['not-paid'] : [];
+}
+
+/** A lost host may have sent it, or the service forgot it: the program is told nothing more. */
+function onlyPeopleCanTell(service: FakeService, { quote, more }: Entry): boolean {
+  return more['rc'] === 'E_DIR_LOST' || service.isForgotten(quote);
+}
+
+/** People ask at the service for the reference, once no quote lives that a lost host may have sent. */
+function isUnpaid(service: FakeService, { row }: Entry): boolean {
+  const now = service.now();
+  if (service.book.some((paid) => paid.internalId === row?.reference && !hasComeToNothing(paid, now))) return false;
+  return [...service.quotes.values()].every(({ expiresAt }) => expiresAt !== null && expiresAt < now);
 }
 
 function canBeDead({ has, showsToOwnOnly }: Plan): boolean {

@@ -96,7 +96,7 @@ export function compare(pair: Pair): void {
   const quotes = [...pair.quotes, ...lines.map(({ q }) => q)];
   const answers = quotes.length > 0 && dice.chance(0.5) ? [drawAnswer(pair, quotes)] : [];
   ask(pair, `compare ${JSON.stringify({ ...part, lines, answers })}`, {
-    mine: compareLines(store, { ...part, lines, answers }, now()),
+    mine: compareLines(store, { ...part, lines, answers, sawCounter: 0 }, now()),
     theirs: real.ledger.head.compare({ ...part, json: JSON.stringify([...lines, ...answers]) }),
   });
 }

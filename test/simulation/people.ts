@@ -1,4 +1,13 @@
-import { cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../../src/runs/control.ts';
+import { blockBeneficiary } from '../../src/runs/block.ts';
+import {
+  cancelPayout,
+  cancelRun,
+  findPayout,
+  haltAll,
+  pauseRun,
+  releaseHalt,
+  resumeRun,
+} from '../../src/runs/control.ts';
 import { drawDecision } from './decisions.ts';
 import type { Fleet } from './fleet.ts';
 import { followRunbook } from './operators.ts';
@@ -28,7 +37,17 @@ const LOOK_MS_MAX = 4000;
 /** How often they look once no fault happens any more. */
 const LAST_LOOKS = 16;
 
-const ACTS = ['pause', 'pause', 'resume', 'resume', 'runbook', 'runbook', 'cancel payout', 'cancel run'] as const;
+const ACTS = [
+  'pause',
+  'pause',
+  'resume',
+  'resume',
+  'runbook',
+  'runbook',
+  'cancel payout',
+  'cancel run',
+  'block',
+] as const;
 
 export function openPeople(setting: Setting, fleet: Fleet): People {
   const { world, plan, redis } = setting;
@@ -61,6 +80,10 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
         else {
           const payout = await findPayout(ledger, runId, `INV-${dice.between(1, plan.payouts)}`);
           if (payout === undefined) return;
+          if (act === 'block') {
+            await blockBeneficiary({ ledger }, payout.row.beneficiaryIdentityId, person);
+            return;
+          }
           await cancelPayout(control, payout, person);
           world.count('payouts cancelled');
         }
@@ -75,8 +98,8 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
     },
     haltOrRelease(process) {
       fleet.spawn(process, 'a person halts or releases', async () => {
-        if (dice.chance(0.3)) await process.ledger.head.halt('anna', 'a person');
-        else await process.ledger.head.release(dice.pick(['anna', 'ben']));
+        if (dice.chance(0.3)) await haltAll(process, { actor: 'anna', reason: 'a person' });
+        else await releaseHalt(process, dice.pick(['anna', 'ben']));
       });
     },
     onOpen({ runId, line }) {

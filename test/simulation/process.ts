@@ -7,6 +7,8 @@ import { goOn } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { openSharedBrake } from '../../src/pay/shared-brake.ts';
+import { disproveCapability, haltAll } from '../../src/runs/control.ts';
+import { redoMissedDecisions } from '../../src/runs/missed-decisions.ts';
 import { openClient } from './client.ts';
 import { type FakeDisk, openFakeIntents } from './disk.ts';
 import type { Mutation } from './mutation.ts';
@@ -22,6 +24,7 @@ import { type Actor, clockOf } from './world.ts';
 export interface Host {
   readonly dataDirId: string;
   readonly disk: FakeDisk;
+  isLost: boolean;
 }
 
 /** A running process of the program. */
@@ -53,7 +56,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   const plainClock = clockOf(world, actor, skew);
   const clock = mutation.clock?.(plainClock, actor) ?? plainClock;
   const { dataDirId, disk } = as.host;
-  const { ledger, head } = openProcessLedger(setting, { actor, dataDirId, onArmed: as.onArmed });
+  const { ledger, head } = openProcessLedger(setting, { actor, dataDirId, disk, clock, onArmed: as.onArmed });
   const log = silentLog;
   const brake = openSharedBrake(ledger.head, { clock, log });
   const random: Random = {
@@ -84,19 +87,36 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     },
   };
   const pace = openPace(ledger.head, clock, { what: 'pay', perSecond: undefined });
-  const place = { head, dataDirId, disk, clock, diskMs: () => latencyMs(dice, plan, isCalm()) };
-  const openSeason = (arms: boolean): Promise<readonly string[]> =>
-    ensureSeason({
+  const place = {
+    head,
+    dataDirId,
+    disk,
+    clock,
+    diskMs: () => latencyMs(dice, plan, isCalm()),
+    keepsPeers: mutation.forgetsPeers !== true,
+  };
+  let comparedFor = '';
+  /** The steps of `enter` in src/runs/season.ts. */
+  const openSeason = async (arms: boolean): Promise<readonly string[]> => {
+    const { server, open } = await head.season();
+    if (!arms || !open || server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
+    comparedFor = server;
+    return await ensureSeason({
       arms,
       lines: () => mutation.compared?.(disk.lines) ?? disk.lines,
       waitMs: mutation.seasonWaitMs ?? 2 * plan.armDeadlineMs,
       ...place,
     });
+  };
   const join = onceAtATime(() => openSeason(true));
   const deps: PayDeps = {
     payouts: mutation.payouts?.(payouts) ?? payouts,
     runs: ledger.runs,
-    head: ledger.head,
+    head: {
+      ...ledger.head,
+      halt: async (by, reason) => void (await haltAll({ ledger }, { actor: by, reason })),
+      disprove: (capability, evidence) => disproveCapability({ ledger, log }, capability, evidence),
+    },
     intents: mutation.intents?.(intents) ?? intents,
     service: asked,
     canary:
@@ -122,7 +142,10 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     host: as.host,
     deps,
     ledger,
-    keepSeason: onceAtATime(() => keepSeason(place, join)),
+    keepSeason: onceAtATime(async () => {
+      await keepSeason(place, join);
+      await ledger.audit.copyOthers();
+    }),
     seasonOfSubmitter: onceAtATime(() => openSeason(false)),
     stopping: openStopping(),
   };

@@ -12,7 +12,7 @@ export interface SeasonHead {
   season(): Promise<Season>;
   enterDir(dataDirId: string): Promise<void>;
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
-  compare(part: Comparison): Promise<Compared>;
+  compare(part: Omit<Comparison, 'sawCounter'>): Promise<Compared>;
 }
 
 export interface SeasonParts {
@@ -27,6 +27,8 @@ export interface SeasonParts {
   readonly clock: Clock;
   /** How long reading or writing a file takes. */
   readonly diskMs: () => number;
+  /** Whether it notes on its disk for ever those that are not known to Redis any more. */
+  readonly keepsPeers: boolean;
 }
 
 /**
@@ -79,11 +81,11 @@ export async function keepSeason(parts: PeersParts, join: () => Promise<unknown>
 
 /** The steps of `notePeers` in src/ledger/peers.ts. */
 async function notePeers(
-  { head, dataDirId, disk, clock, diskMs }: PeersParts,
+  { head, dataDirId, disk, clock, diskMs, keepsPeers }: PeersParts,
   season: Season,
 ): Promise<readonly string[]> {
   const all = new Set(season.dataDirIds).add(dataDirId);
-  if (!season.open) for (const peer of disk.peers) all.add(peer);
+  if (keepsPeers || !season.open) for (const peer of disk.peers) all.add(peer);
   const isNoted = all.size === disk.peers.length && disk.peers.every((peer) => all.has(peer));
   const peers = isNoted ? disk.peers : [...all].toSorted();
   if (!isNoted) {

@@ -34,7 +34,9 @@ export function isSettled({ plan, redis, service }: Setting, calmMs: number): bo
   // A look-up that said nothing is made again only a day later; nobody waits for that here.
   const isLate = calmMs > CONFIRMED_MS_MAX;
   for (const entry of store.entries.values()) {
-    if (entry.row === null || OPEN.includes(entry.state) || (!isLate && isUnconfirmed(entry, plan))) return false;
+    if (entry.row === null || OPEN.includes(entry.state)) return false;
+    if (entry.state === 'accepted' && service.isForgotten(entry.quote)) return false;
+    if (!isLate && isUnconfirmed(entry, plan)) return false;
   }
   return true;
 }
@@ -52,7 +54,11 @@ export function judgeAll(setting: Setting): void {
   for (const entry of entries.values()) judge(setting, entry);
   // A Redis that went back in time may take its own payment for one of a quote that was left behind, until the season opens.
   const isExplained =
-    halt === null || halt === 'a person' || world.counts.has('rollbacks') || halt.startsWith('Redis went back');
+    halt === null ||
+    halt === 'a person' ||
+    world.counts.has('rollbacks') ||
+    world.counts.has('hosts back') ||
+    halt.startsWith('Redis went back');
   if (!isExplained) world.fail('breach', halt);
 }
 
@@ -66,9 +72,11 @@ function judge({ world, service, files, redis }: Setting, entry: Entry): void {
   const own = payments.filter((payment) => !isOfAnother(redis.store(), entry, payment));
   if (isSaidUnpaid && own.length > 0) world.fail('lost', `${reference} is ${state} and is paid`);
   if (state !== 'held') return;
-  if (own.length > 0 && quote === null) world.fail('lost', `${reference} is held as never sent and is paid`);
+  if (own.length > 0 && quote === null && more['rc'] !== 'E_DIR_LOST')
+    world.fail('lost', `${reference} is held as never sent and is paid`);
   if (more['rc'] === undefined) world.fail('reason', `${reference} is held without a reason`);
-  if (more['rc'] === 'E_BREACH' && !world.counts.has('rollbacks')) world.fail('breach', `${reference}: ${more['rs']}`);
+  if (more['rc'] === 'E_BREACH' && !world.counts.has('rollbacks') && !world.counts.has('hosts back'))
+    world.fail('breach', `${reference}: ${more['rs']}`);
 }
 
 /** Whether a payment is known to be that of another payout with the reference. */
