@@ -62,8 +62,8 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
   /** People move a payout only as two, and only as long as nothing else has (design 3, rule 9). */
   function checkPeople(entry: Entry, { actor, service }: { actor: string; service: FakeService }): void {
     if (!actor.includes(' and ')) return;
-    // Redis may have gone back under their hands; to hold a payout is never theirs to propose.
-    if (entry.state === 'held' && entry.more['rc'] === 'E_BREACH') return;
+    // Redis may have gone back under their hands, or they wrote off a host: that is not theirs to propose for a payout.
+    if (entry.state === 'held' || entry.state === 'unknown') return;
     const [first, second] = actor.split(' and ');
     const id = entryId(entry.runId, entry.line);
     // A payment that was found is a fact, whatever came in between (rule 7); `moved` looks for it in the service's book.

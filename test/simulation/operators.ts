@@ -31,8 +31,11 @@ export function followRunbook(setting: Setting, fleet: Fleet, process: Process):
   const { ledger } = process;
   const store = redis.store();
   const lost = fleet.hosts.find(({ isLost, dataDirId }) => isLost && store.dirs.has(dataDirId));
-  if (lost !== undefined && isSeasonClosed(store))
-    fleet.spawn(process, 'two people write a host off', () => writeOff(setting, fleet, { process, host: lost }));
+  const isRefused = store.season !== store.server && store.dirs.get(lost?.dataDirId ?? '') === store.server;
+  // It compared, and was lost before it noted a new one: only another server asks for it again.
+  if (isRefused) redis.restart('as it was');
+  else if (lost !== undefined && isSeasonClosed(store))
+    fleet.spawn(process, 'people write a host off', () => writeOff(setting, fleet, { process, host: lost }));
   const unrecorded = files.find((file) => !isRecorded(store, file));
   if (unrecorded !== undefined)
     fleet.spawn(process, 'hands the file in again', () =>
@@ -59,16 +62,13 @@ async function writeOff(
   { process: { ledger }, host }: { process: Process; host: Host },
 ): Promise<void> {
   const seen = mutation.writeOffOn?.(ledger) ?? ledger;
-  for (const actor of ['anna', 'ben']) {
-    if (!host.isLost) return;
-    const { result } = await writeOffDataDir({ ledger: seen }, host.dataDirId, { actor, reason: 'it is lost' });
-    if (result !== 'done' && result !== 'retired') continue;
-    world.count('hosts written off');
-    if (!world.dice.chance(BACK_SHARE)) return;
-    const run = (): void => (host.isLost ? fleet.comeBack(host) : undefined);
-    world.after(world.dice.between(0, BACK_MS_MAX), { actor: null, label: 'a host comes back', run });
-    return;
-  }
+  const act = { actor: world.dice.pick(['anna', 'ben']), reason: 'it is lost' };
+  const { result } = await writeOffDataDir({ ledger: seen }, host.dataDirId, act);
+  if (result !== 'done' && result !== 'retired') return;
+  world.count('hosts written off');
+  if (!world.dice.chance(BACK_SHARE)) return;
+  const run = (): void => (host.isLost ? fleet.comeBack(host) : undefined);
+  world.after(world.dice.between(0, BACK_MS_MAX), { actor: null, label: 'a host comes back', run });
 }
 
 function isRecorded({ files, runs, entries }: Store, { sha256, rows }: SimulatedFile): boolean {

@@ -55,6 +55,7 @@ export function judgeAll(setting: Setting): void {
   // A Redis that went back in time may take its own payment for one of a quote that was left behind, until the season opens.
   const isExplained =
     halt === null ||
+    halt.startsWith('the data directory') ||
     halt === 'a person' ||
     world.counts.has('rollbacks') ||
     world.counts.has('hosts back') ||
