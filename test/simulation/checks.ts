@@ -46,6 +46,8 @@ export interface Checks {
   copied(record: AuditRecord, by: { dataDirId: string; server: string }): void;
   /** Its copies are gone. */
   lost(dataDirId: string): void;
+  /** The run for which a quote was armed last. */
+  runOf(quoteId: string): string | undefined;
   /** Nothing that is ready waits for longer than the program ever lets it, however clocks are set. */
   waits(store: Store, now: number): void;
   /** Conservation (design 3, rule 10), after a script has run. */
@@ -102,7 +104,6 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     return quote.expiresAt !== null && service.now() > quote.expiresAt && plan.has.has('expired-quote-refused');
   }
 
-  /** The run for which a quote was armed last. */
   function runOf(quoteId: string): string | undefined {
     return armings.findLast((armed) => armed.quoteId === quoteId)?.runId;
   }
@@ -185,6 +186,7 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       const stop = stops.get(`${action} ${target}`);
       if (stop?.server === server) stop.dirs.add(dataDirId);
     },
+    runOf,
     lost(dataDirId) {
       for (const { dirs } of stops.values()) dirs.delete(dataDirId);
     },

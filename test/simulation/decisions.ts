@@ -2,7 +2,6 @@ import { DECISIONS, type Decision, type Payout } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide.ts';
 import { otherOfReference } from '../../src/runs/same-reference.ts';
-import { hasComeToNothing } from './book.ts';
 import type { Dice } from './dice.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
@@ -84,9 +83,8 @@ function onlyPeopleCanTell(service: FakeService, { quote, more }: Entry): boolea
 
 /** People ask at the service for the reference, once no quote lives that a lost host may have sent. */
 function isUnpaid(service: FakeService, { row }: Entry): boolean {
-  const now = service.now();
-  if (service.book.some((paid) => paid.internalId === row?.reference && !hasComeToNothing(paid, now))) return false;
-  return [...service.quotes.values()].every(({ expiresAt }) => expiresAt !== null && expiresAt < now);
+  if (service.book.some(({ internalId }) => internalId === row?.reference)) return false;
+  return [...service.quotes.values()].every(({ expiresAt }) => expiresAt !== null && expiresAt < service.now());
 }
 
 function canBeDead({ has, showsToOwnOnly }: Plan): boolean {

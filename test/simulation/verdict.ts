@@ -63,14 +63,18 @@ export function judgeAll(setting: Setting): void {
   if (!isExplained) world.fail('breach', halt);
 }
 
-function judge({ world, service, files, redis }: Setting, entry: Entry): void {
+function judge({ world, service, files, redis, checks }: Setting, entry: Entry): void {
   const { line, state, quote, more } = entry;
   const reference = files[0]?.rows.find((row) => row.line === line)?.row?.reference ?? '';
   const payments = service.book.filter(({ internalId }) => internalId === reference);
   world.count(`ended ${state}`);
   if (PAID.includes(state) && payments.length === 0) world.fail('accepted', `${reference} was never paid`);
   const isSaidUnpaid = state === 'cancelled' || state === 'ready' || (state === 'rejected' && more['ok'] !== undefined);
-  const own = payments.filter((payment) => !isOfAnother(redis.store(), entry, payment));
+  const store = redis.store();
+  const own = payments.filter((payment) => {
+    const runId = checks.runOf(payment.quoteId) ?? '';
+    return !(runId !== entry.runId && store.runs.has(runId)) && !isOfAnother(store, entry, payment);
+  });
   if (isSaidUnpaid && own.length > 0) world.fail('lost', `${reference} is ${state} and is paid`);
   if (state !== 'held') return;
   if (own.length > 0 && quote === null && more['rc'] !== 'E_DIR_LOST')
