@@ -16,14 +16,15 @@ interface AuditParts {
 
 /** The steps of `openAuditLog` in src/audit/audit-log.ts, whose copies are real files, over a fake disk. */
 export function openAudit(
-  { world, plan, checks, mutation, isCalm }: Setting,
+  { world, plan, redis, checks, mutation, isCalm }: Setting,
   { dataDirId, disk, clock, ask }: AuditParts,
 ): Pick<AuditLog, 'append' | 'missing' | 'noteMissing' | 'copyOthers'> {
   async function copy(records: readonly AuditRecord[], server: string): Promise<void> {
     await clock.sleep(latencyMs(world.dice, plan, isCalm()));
     for (const record of records) {
       disk.audit.set(record.hash, record);
-      checks.copied(record, { dataDirId, server });
+      // A copy that comes after the directory was compared with another server is asked for at the next change only.
+      if (redis.store().server === server) checks.copied(record, { dataDirId, server });
     }
   }
 
@@ -49,6 +50,9 @@ export function openAudit(
         return byTime([...back, ...gone].filter(({ hash }) => !missed.has(hash)));
       });
       if (ours.length > 0) world.count('decisions missing');
+      world.say(
+        () => `  missing: ${ours.map(({ number, action, target }) => `${number} ${action} ${target}`).join(', ')}`,
+      );
       return { ours: mutation.missing?.(ours) ?? ours, former: [] };
     },
     noteMissing: (records) =>

@@ -100,6 +100,11 @@ const AHEAD_MS = 12_000;
 export const MUTANTS: readonly Mutant[] = [
   { name: 'the audit log is not compared before a season opens', mutation: { missing: () => [] }, plan: DECIDED },
   {
+    name: 'what people decided is not compared again when Redis changes before the season opens',
+    mutation: { comparesDecisionsOnce: true },
+    plan: { ...DECIDED, copiedShare: 0.6, takenBackShare: 0.6, meddleShare: 0.03 },
+  },
+  {
     name: 'what people stopped is told as missing, and not done again',
     mutation: { missing: (records) => records.filter(({ action }) => action === 'ledger.halted') },
     plan: DECIDED,
@@ -115,11 +120,6 @@ export const MUTANTS: readonly Mutant[] = [
     plan: LOST,
   },
   {
-    name: 'a data directory forgets another one that people gave up',
-    mutation: { forgetsPeers: true },
-    plan: { ...LOST, hosts: 2, faults: new Set(['redis-rollback', 'jobs', 'lost-host'] as const) },
-  },
-  {
     name: 'what the service made and does not know any more is followed for ever',
     mutation: {
       beforeMove: (_store, move) => (move.reason === 'E_PAYMENT_GONE' ? keptAsItIs(move) : move),
@@ -133,6 +133,9 @@ export const MUTANTS: readonly Mutant[] = [
         const entry = store.entries.get(entryId(move.runId, move.line));
         if (move.reason !== 'E_PAYMENT_GONE' || entry === undefined || entry.version !== move.version) return move;
         force(store, entry, 'unknown');
+        const run = store.runs.get(move.runId);
+        if (run !== undefined) run.state = 'paying';
+        store.live.add(move.runId);
         return { ...move, to: 'ready', dropQuote: 'proven-dead', dueMs: 0 };
       },
     },

@@ -28,10 +28,10 @@ export interface Mutation {
   readonly compared?: (lines: FakeDisk['lines']) => FakeDisk['lines'];
   /** What the audit log's copies are seen to have that Redis has not. */
   readonly missing?: (records: readonly AuditRecord[]) => readonly AuditRecord[];
+  /** What people decided is not compared again when Redis changes once more before the season opens. */
+  readonly comparesDecisionsOnce?: boolean;
   /** The ledger as it is seen by who writes a lost host off. */
   readonly writeOffOn?: (ledger: Ledger) => Ledger;
-  /** A data directory forgets others that people gave up. */
-  readonly forgetsPeers?: boolean;
   readonly seasonWaitMs?: number;
   /** What is left of the rules where people decide. */
   readonly rulesOfPeople?: Partial<PayRules>;

@@ -37,10 +37,12 @@ export function followRunbook(setting: Setting, fleet: Fleet, process: Process):
   else if (lost !== undefined && isSeasonClosed(store))
     fleet.spawn(process, 'people write a host off', () => writeOff(setting, fleet, { process, host: lost }));
   const unrecorded = files.find((file) => !isRecorded(store, file));
-  if (unrecorded !== undefined)
+  if (unrecorded !== undefined) {
     fleet.spawn(process, 'hands the file in again', () =>
       submit(process, redis, { file: unrecorded, candidateId: `run-${unrecorded.sha256.charAt(0)}-${world.now()}` }),
     );
+    if (store.halt !== null) return;
+  }
   if (store.halt !== null) {
     fleet.spawn(process, 'two people release', async () => {
       await releaseHalt({ ledger }, 'anna');

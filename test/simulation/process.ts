@@ -93,18 +93,22 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     disk,
     clock,
     diskMs: () => latencyMs(dice, plan, isCalm()),
-    keepsPeers: mutation.forgetsPeers !== true,
   };
   let comparedFor = '';
-  /** The steps of `enter` in src/runs/season.ts. */
   const openSeason = async (arms: boolean): Promise<readonly string[]> => {
-    const { server, open } = await head.season();
-    if (!arms || !open || server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
-    comparedFor = server;
+    let isFirst = true;
     return await ensureSeason({
       arms,
       lines: () => mutation.compared?.(disk.lines) ?? disk.lines,
       waitMs: mutation.seasonWaitMs ?? 2 * plan.armDeadlineMs,
+      /** As `enter` in src/runs/season.ts, but that it is done again when Redis changes before the logs are compared. */
+      async redo({ server, open }) {
+        const isDone = isFirst ? arms && open && server === comparedFor : server === comparedFor;
+        if (isDone || (!isFirst && mutation.comparesDecisionsOnce === true)) return;
+        isFirst = false;
+        await redoMissedDecisions({ ledger, clock, log });
+        comparedFor = server;
+      },
       ...place,
     });
   };

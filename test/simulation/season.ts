@@ -21,14 +21,14 @@ export interface SeasonParts {
   readonly disk: FakeDisk;
   /** What is read of the intent logs. */
   readonly lines: () => FakeDisk['lines'];
+  /** Compares what people decided with this server. */
+  readonly redo: (season: Season) => Promise<void>;
   /** Whether this process may arm. */
   readonly arms: boolean;
   readonly waitMs: number;
   readonly clock: Clock;
   /** How long reading or writing a file takes. */
   readonly diskMs: () => number;
-  /** Whether it notes on its disk for ever those that are not known to Redis any more. */
-  readonly keepsPeers: boolean;
 }
 
 /**
@@ -37,6 +37,7 @@ export interface SeasonParts {
  */
 export async function ensureSeason(parts: SeasonParts): Promise<readonly string[]> {
   const { head, dataDirId, clock } = parts;
+  await parts.redo(await head.season());
   if (parts.arms) await head.enterDir(dataDirId);
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [dataDirId];
@@ -46,6 +47,7 @@ export async function ensureSeason(parts: SeasonParts): Promise<readonly string[
     const hasLogs = parts.lines().length > 0;
     const joins = hasLogs || season.dataDirIds.includes(dataDirId);
     if (!joins && season.missing.length > 0) return season.missing;
+    await parts.redo(season);
     if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
       await clock.sleep(parts.waitMs);
       waitedFor.add(season.server);
@@ -70,7 +72,7 @@ export function isSeasonClosed({ server, season, dirs }: Store): boolean {
   return false;
 }
 
-type PeersParts = Omit<SeasonParts, 'lines' | 'arms' | 'waitMs'>;
+type PeersParts = Omit<SeasonParts, 'lines' | 'arms' | 'waitMs' | 'redo'>;
 
 /** The steps of `keepSeason` there. */
 export async function keepSeason(parts: PeersParts, join: () => Promise<unknown>): Promise<void> {
@@ -81,11 +83,11 @@ export async function keepSeason(parts: PeersParts, join: () => Promise<unknown>
 
 /** The steps of `notePeers` in src/ledger/peers.ts. */
 async function notePeers(
-  { head, dataDirId, disk, clock, diskMs, keepsPeers }: PeersParts,
+  { head, dataDirId, disk, clock, diskMs }: PeersParts,
   season: Season,
 ): Promise<readonly string[]> {
   const all = new Set(season.dataDirIds).add(dataDirId);
-  if (keepsPeers || !season.open) for (const peer of disk.peers) all.add(peer);
+  for (const peer of disk.peers) all.add(peer);
   const isNoted = all.size === disk.peers.length && disk.peers.every((peer) => all.has(peer));
   const peers = isNoted ? disk.peers : [...all].toSorted();
   if (!isNoted) {
