@@ -12,7 +12,8 @@ import {
   readSeason,
   releaseHalt,
 } from './head.ts';
-import { ask, DIRS, HOUR_MS, LINES, now, type Pair, payoutAt, pickPlace } from './pair.ts';
+import { ask, BENEFICIARY, DIRS, HOUR_MS, LINES, now, type Pair, payoutAt, pickPlace } from './pair.ts';
+import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { moveRun } from './runs.ts';
 
 /* What is asked of runs, and of what all processes share, at random. */
@@ -33,7 +34,7 @@ export function changeRun(pair: Pair): void {
 export async function steer(pair: Pair): Promise<void> {
   const { dice, store, real } = pair;
   const { head } = real.ledger;
-  switch (dice.between(0, 9)) {
+  switch (dice.between(0, 11)) {
     case 0:
       ask(pair, 'halt', { mine: haltAll(store, 'halted'), theirs: head.halt('anna', 'halted') });
       break;
@@ -44,6 +45,16 @@ export async function steer(pair: Pair): Promise<void> {
     case 3:
       store.waitUntil = 0;
       ask(pair, 'wait is over', { mine: 1, theirs: real.redis.del(`${real.prefix}:wait`).then(() => 1) });
+      break;
+    case 10:
+      ask(pair, 'block', {
+        mine: void store.blocked.add(BENEFICIARY),
+        theirs: real.ledger.approvals.block(BENEFICIARY, 'anna', ''),
+      });
+      break;
+    case 11:
+      store.blocked.clear();
+      ask(pair, 'nobody is blocked', { mine: 1, theirs: real.redis.del(real.keys.blocked).then(() => 1) });
       break;
     case 4: {
       const capability = dice.pick(['one', 'two']);
@@ -81,7 +92,31 @@ export async function changeSeason(pair: Pair): Promise<void> {
   } else {
     ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.head.enterDir(dir) });
   }
+  if (dice.chance(0.3)) await giveUp(pair);
   ask(pair, 'season', { mine: readSeason(store), theirs: real.ledger.head.season() });
+}
+
+/** A directory is written off; a run is made known again. */
+async function giveUp(pair: Pair): Promise<void> {
+  const { dice, store, real } = pair;
+  const { recovery } = real.ledger;
+  const [dir, actor] = [dice.pick(DIRS), dice.pick(['anna', 'ben'])];
+  // It may take two commands.
+  const theirs = recovery.writeOff(dir, actor);
+  const mine = writeOff(store, dir, actor);
+  ask(pair, `write off ${dir} by ${actor}`, { mine, theirs });
+  await theirs;
+  if (mine.result === 'begun')
+    ask(pair, 'forget directories', { mine: forgetDirs(store), theirs: recovery.forgetDirs() });
+  const run = {
+    id: dice.pick(['run-1', `run-${dice.hex(4)}`]),
+    fileSha256: `sha-${dice.hex(4)}`,
+    contentHash: dice.pick(['', dice.hex(4)]),
+  };
+  ask(pair, `restore ${JSON.stringify(run)}`, {
+    mine: restoreRun(store, run, now()),
+    theirs: recovery.restoreRun(run),
+  });
 }
 
 export function compare(pair: Pair): void {

@@ -14,6 +14,7 @@ import { entryId, newStore, type Store } from './store.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DIRS = ['dir-a', 'dir-b'] as const;
+export const BENEFICIARY = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
 export const LINES = [2, 3, 4, 5, 6] as const;
 
 /** Both ledgers, and what was asked of them so far. */
@@ -148,7 +149,7 @@ function recordOf({ dice }: Pair, line: number): RowToRecord {
   const row = {
     line,
     reference: `INV-${line}${dice.pick(['', '', 'b'])}`,
-    beneficiaryIdentityId: '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073',
+    beneficiaryIdentityId: BENEFICIARY,
     originatorIdentityId: null,
     amount: { minor: BigInt(dice.between(100, 9_999_999)), currency: isDestination ? 'MXN' : 'USD' },
     amountType: isDestination ? ('DESTINATION_AMOUNT' as const) : ('SOURCE_AMOUNT' as const),
