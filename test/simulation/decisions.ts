@@ -76,9 +76,9 @@ function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly 
   return isHeld && canBeDead(plan) ? ['not-paid'] : [];
 }
 
-/** A lost host may have sent it, or the service forgot it: the program is told nothing more. */
+/** A lost host may have sent it, the service forgot it, or Redis forgot whose payment it is: the program is told nothing more. */
 function onlyPeopleCanTell(service: FakeService, { quote, more }: Entry): boolean {
-  return more['rc'] === 'E_DIR_LOST' || service.isForgotten(quote);
+  return more['rc'] === 'E_DIR_LOST' || more['rc'] === 'E_BREACH' || service.isForgotten(quote);
 }
 
 /** People ask at the service for the reference, once no quote lives that a lost host may have sent. */
@@ -91,8 +91,8 @@ function canBeDead({ has, showsToOwnOnly }: Plan): boolean {
   return NEEDED.every((name) => has.has(name)) && !showsToOwnOnly;
 }
 
-function namedPayment(dice: Dice, { book }: FakeService, { row }: Entry): string {
-  const own = book.filter(({ internalId }) => internalId === row?.reference);
-  if (own.length > 0 && dice.chance(0.8)) return dice.pick(own).paymentId;
+function namedPayment(dice: Dice, { book }: FakeService, entry: Entry): string {
+  const own = book.filter(({ internalId }) => internalId === entry.row?.reference);
+  if (own.length > 0 && (entry.more['rc'] === 'E_BREACH' || dice.chance(0.8))) return dice.pick(own).paymentId;
   return book.length > 0 && dice.chance(0.8) ? dice.pick(book).paymentId : dice.uuid();
 }

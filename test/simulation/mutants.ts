@@ -115,6 +115,11 @@ export const MUTANTS: readonly Mutant[] = [
     plan: LOST,
   },
   {
+    name: 'a write-off leaves runs as they are that were cancelled before their rows came',
+    mutation: { doubtsNoCancelledRuns: true },
+    plan: LOST,
+  },
+  {
     name: 'a write-off leaves what is ready as it is',
     mutation: { writeOffOn: without('ready') },
     plan: LOST,

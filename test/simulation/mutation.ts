@@ -30,6 +30,8 @@ export interface Mutation {
   readonly missing?: (records: readonly AuditRecord[]) => readonly AuditRecord[];
   /** What people decided is not compared again when Redis changes once more before the season opens. */
   readonly comparesDecisionsOnce?: boolean;
+  /** A write-off leaves runs as they are that were cancelled before their rows came. */
+  readonly doubtsNoCancelledRuns?: boolean;
   /** The ledger as it is seen by who writes a lost host off. */
   readonly writeOffOn?: (ledger: Ledger) => Ledger;
   readonly seasonWaitMs?: number;

@@ -92,7 +92,7 @@ export async function changeSeason(pair: Pair): Promise<void> {
   } else {
     ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.head.enterDir(dir) });
   }
-  if (dice.chance(0.3)) await giveUp(pair);
+  for (let acts = dice.between(0, 4); acts > 0; acts--) await giveUp(pair);
   ask(pair, 'season', { mine: readSeason(store), theirs: real.ledger.head.season() });
 }
 

@@ -34,7 +34,7 @@ export const now = (): number => Date.now();
 /** A server that does not know a script is sent it again, behind what was asked for after it; so each is sent once before. */
 export async function teachScripts(server: TestRedis): Promise<void> {
   const { ledger } = await newLedger({ redis: server.redis, arming: server.redis });
-  const { head, runs, payouts, slices } = ledger;
+  const { head, runs, payouts, slices, recovery, approvals } = ledger;
   const place = { runId: 'none', line: 2 };
   const person = { actor: 'anna', reason: '' };
   await payouts.read(place);
@@ -68,6 +68,10 @@ export async function teachScripts(server: TestRedis): Promise<void> {
   await head.hold(1);
   await head.disprove('one', '');
   await slices.takeDue({ look: 1, track: 1 });
+  await recovery.writeOff('none', 'anna');
+  await recovery.forgetDirs();
+  await recovery.restoreRun({ id: 'none', fileSha256: '', contentHash: '' });
+  await approvals.block('nobody', 'anna', '');
 }
 
 export async function openPair(server: TestRedis, seed: number): Promise<Pair> {

@@ -77,9 +77,7 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
         if (act === 'pause') await pauseRun(control, runId, person);
         else if (act === 'resume') await resumeRun(control, runId, person);
         else if (act === 'cancel run') {
-          // Rows of a lost host that come to a run cancelled so early are not in doubt (docs/guarantees.md, "Not yet").
-          const isEarly = run.state === 'recording' && plan.faults.has('lost-host');
-          if (!isEarly) await cancelRun(control, runId, person);
+          await cancelRun(control, runId, person);
         } else {
           const payout = await findPayout(ledger, runId, `INV-${dice.between(1, plan.payouts)}`);
           if (payout === undefined) return;

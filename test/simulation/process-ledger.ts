@@ -12,7 +12,7 @@ import type { Happening } from './happenings.ts';
 import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeason, releaseHalt } from './head.ts';
 import { deferPayout, holderOfQuote, movePayout } from './moves.ts';
 import { payoutOf, readPayout } from './payout-record.ts';
-import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
+import { doubtCancelled, forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
@@ -211,10 +211,12 @@ function noteGivenUp(
 }
 
 function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
+  const { mutation } = setting;
   return {
     writeOff: (dir, actor) =>
       change('write off', (store) => {
         const answer = writeOff(store, dir, actor);
+        if (answer.result === 'begun' && mutation.doubtsNoCancelledRuns !== true) doubtCancelled(store);
         setting.world.say(() => `  write off ${dir} by ${actor}: ${JSON.stringify(answer)}`);
         return answer;
       }),

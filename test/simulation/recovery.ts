@@ -1,6 +1,6 @@
 import type { WriteOffAnswer } from '../../src/ledger/recovery.ts';
 import { makeStub, pauseForAll, proposalOf } from './head.ts';
-import { runOfContent } from './runs.ts';
+import { hasAllRows, runOfContent } from './runs.ts';
 import type { Store } from './store.ts';
 
 /* What the scripts do when a part of the ledger is lost for good, in memory. */
@@ -36,6 +36,14 @@ export function writeOff(store: Store, dir: string, actor: string): WriteOffAnsw
     if (run.state === 'recording') run.fields['doubted'] = '1';
   }
   return answer('begun');
+}
+
+/**
+ * What the script does not do yet, and has to: rows that come to a run only after it was cancelled may have been sent by the
+ * lost host as well.
+ */
+export function doubtCancelled({ runs }: Store): void {
+  for (const run of runs.values()) if (run.state === 'cancelled' && !hasAllRows(run)) run.fields['doubted'] = '1';
 }
 
 /** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */

@@ -152,7 +152,7 @@ export function runOfContent(store: Store, file: string, content: string): strin
 }
 
 /** Whether each row of the run's file has a record. */
-function hasAllRows({ counts, fields }: RunEntry): boolean {
+export function hasAllRows({ counts, fields }: RunEntry): boolean {
   const recorded = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return recorded === Number.parseInt(fields['rows'] ?? '-1', 10);
 }
