@@ -56,7 +56,7 @@ export function openChaos(
   function restartRedis(): void {
     restarts++;
     const goesBack = hasFault('redis-rollback') && dice.chance(0.7);
-    redis.restart(goesBack ? (mayBeUnseen && dice.chance(0.4) ? 'unseen' : 'an earlier copy') : 'as it was');
+    redis.restart(goesBack ? (mayBeUnseen && dice.chance(0.8) ? 'unseen' : 'an earlier copy') : 'as it was');
     if (dice.chance(0.6)) jobs.again();
   }
 
