@@ -53,7 +53,7 @@ function refusalOf(
   store: Store,
   entry: Entry | undefined,
   { arming, dataDirId, now }: Omit<ArmingAt, 'sawCounter'> & { arming: Arming },
-): ArmRefusal | 'reference' | undefined {
+): ArmRefusal | 'reference' | 'blocked' | undefined {
   if (store.season !== store.server || store.dirs.get(dataDirId) !== store.server) return 'season';
   if (store.halt !== null) return 'halted';
   if (store.waitUntil > now) return 'wait';
@@ -62,6 +62,7 @@ function refusalOf(
   if (entry.rowHash !== arming.rowSeal) return 'row';
   const own = entryId(arming.runId, arming.line);
   if ((store.references.get(arming.referenceHash) ?? own) !== own) return 'reference';
+  if (store.blocked.has(entry.row?.beneficiaryIdentityId ?? '')) return 'blocked';
   if (entry.state === 'quoted') {
     if (entry.quote !== arming.quoteId || entry.credentials !== arming.credentials) return 'changed';
     return entry.armings >= ARMINGS_OF_A_QUOTE ? 'armings' : undefined;

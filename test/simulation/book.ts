@@ -42,6 +42,10 @@ export interface Book {
   /** The last quote for an amount that is still alive. */
   sharedQuote(amount: string): Quote | undefined;
   addPayment(body: PaymentBody, from: { offer: Quote; credentials: string }): BookedPayment;
+  /** A look-up shows it. */
+  show(payment: BookedPayment): void;
+  /** From now on no look-up shows it; false where one has. What is not paid is no payment. */
+  forget(quoteId: string, isPaid: boolean): boolean;
   /** As replies show them. */
   shownQuote(quote: Quote): Record<string, unknown>;
   shownPayment(payment: BookedPayment): Record<string, unknown>;
@@ -64,6 +68,7 @@ export function openBook(world: World, plan: Plan): Book {
   const byQuote = new Map<string, BookedPayment>();
   const byId = new Map<string, BookedPayment>();
   const payments: BookedPayment[] = [];
+  const seen = new Set<BookedPayment>();
   const isVisible = plan.has.has('payment-visible-in-time');
   const now = (): number => EPOCH_MS + world.now() + plan.serviceSkewMs;
   const isOver = ({ expiresAt }: Quote): boolean => expiresAt !== null && now() > expiresAt;
@@ -100,6 +105,14 @@ export function openBook(world: World, plan: Plan): Book {
       byId.set(paid.paymentId, paid);
       payments.push(paid);
       return paid;
+    },
+    show: (payment) => void seen.add(payment),
+    forget(quoteId, isPaid) {
+      const made = byQuote.get(quoteId);
+      if (made === undefined || seen.has(made)) return false;
+      byId.delete(made.paymentId);
+      if (!isPaid) payments.splice(payments.indexOf(made), 1);
+      return true;
     },
     shownQuote({ quoteId, amount, expiresAt }) {
       const shown: Record<string, unknown> = {

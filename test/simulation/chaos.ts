@@ -1,7 +1,9 @@
+import type { IntentLine } from '../../src/ledger/intents/intent-line.ts';
 import type { Fleet } from './fleet.ts';
 import type { Jobs } from './jobs.ts';
 import type { People } from './people.ts';
 import { nearDeadlineMs } from './plan.ts';
+import type { Host } from './process.ts';
 import type { Setting } from './setting.ts';
 import type { Actor } from './world.ts';
 
@@ -20,6 +22,7 @@ const BY_ITSELF = [
   'copied-directory',
   'lies',
   'clock-steps',
+  'lost-host',
 ] as const;
 /** What happens to a process at one of its awaits. */
 const AT_AN_AWAIT = ['kill', 'stop', 'redis-restart', 'redis-rollback', 'power', 'terminate'] as const;
@@ -40,15 +43,20 @@ export function openChaos(
   const { world, plan, redis, service, hasFault } = setting;
   const { dice } = world;
   // Only who saw the armings that were forgotten can tell: where others armed, it takes them to come by first.
-  const mayBeUnseen = plan.hosts === 1 && plan.processesPerHost === 1 && !plan.faults.has('copied-directory');
+  const mayBeUnseen =
+    plan.hosts === 1 &&
+    plan.processesPerHost === 1 &&
+    !plan.faults.has('copied-directory') &&
+    !plan.faults.has('lost-host');
   let restarts = 0;
   let steps = 0;
   let steppedAt = 0;
+  let isAnyLost = false;
 
   function restartRedis(): void {
     restarts++;
     const goesBack = hasFault('redis-rollback') && dice.chance(0.7);
-    redis.restart(goesBack ? (mayBeUnseen && dice.chance(0.4) ? 'unseen' : 'an earlier copy') : 'as it was');
+    redis.restart(goesBack ? (mayBeUnseen && dice.chance(0.8) ? 'unseen' : 'an earlier copy') : 'as it was');
     if (dice.chance(0.6)) jobs.again();
   }
 
@@ -62,6 +70,20 @@ export function openChaos(
   function lie(): void {
     world.count('lies');
     service.lie();
+  }
+
+  /**
+   * A host that is lost together with all that is left of a file, or of it in Redis, is more than can be promised
+   * (docs/operation.md): something else knows each file of which it armed anything, and every copy of Redis knows a host.
+   */
+  function loseHost(host: Host): void {
+    const others = fleet.hosts.filter((other) => other !== host && !other.isLost);
+    const isKnown = ({ fileSha256 }: IntentLine): boolean =>
+      redis.remembers(({ files }) => files.has(fileSha256)) ||
+      others.some(({ disk }) => [...disk.audit.values()].some(({ details }) => details['fileSha256'] === fileSha256));
+    if (!redis.remembers(({ dirs }) => dirs.size > 0) || !host.disk.lines.every(({ line }) => isKnown(line))) return;
+    isAnyLost = true;
+    fleet.lose(host);
   }
 
   /** Two steps between two sweeps look like none. */
@@ -89,10 +111,11 @@ export function openChaos(
     if (hasFault('redis-rollback') && dice.chance(0.3)) redis.copy();
     if (hasFault('lies') && dice.chance(0.1)) lie();
     if (hasFault('clock-steps') && mayStep() && dice.chance(0.1)) stepClock();
+    if (hasFault('lost-host') && !isAnyLost && dice.chance(0.15)) loseHost(dice.pick(fleet.hosts));
     const workers = fleet.alive();
     if (workers.length === 0) return;
     const process = dice.pick(workers);
-    if (hasFault('copied-directory') && dice.chance(0.15)) fleet.copyHost(dice.pick(fleet.hosts));
+    if (hasFault('copied-directory') && dice.chance(0.15)) fleet.copyHost(process.host);
     if (hasFault('credentials') && dice.chance(0.1)) fleet.rotate();
     if (hasFault('jobs') && dice.chance(0.5)) jobs.stray(process);
     if (hasFault('people') && dice.chance(0.35)) people.interfere(process);

@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payouts.ts';
 import { mayMove, type PayoutState } from '../../src/payout.ts';
 import { type BookedPayment, hasComeToNothing } from './book.ts';
@@ -38,6 +39,15 @@ export interface Checks {
   moved(entry: Entry, from: RowState, how: { actor: string; service: FakeService }): void;
   /** A person has proposed how to settle a payout. */
   proposed(store: Store, move: PayoutMove): void;
+  /** What people decided took effect on a server, or was ended: known by its action and target on the audit log. */
+  stopped(decision: string, server: string): void;
+  lifted(decision: string): void;
+  /** A data directory has a copy of an entry of the audit log that stands on this server. */
+  copied(record: AuditRecord, by: { dataDirId: string; server: string }): void;
+  /** Its copies are gone. */
+  lost(dataDirId: string): void;
+  /** The run for which a quote was armed last. */
+  runOf(quoteId: string): string | undefined;
   /** Nothing that is ready waits for longer than the program ever lets it, however clocks are set. */
   waits(store: Store, now: number): void;
   /** Conservation (design 3, rule 10), after a script has run. */
@@ -46,14 +56,16 @@ export interface Checks {
 
 export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<number, string>): Checks {
   const armings: Armed[] = [];
+  /** Decisions that hold: where each took effect last, and which data directories know it. */
+  const stops = new Map<string, { server: string; readonly dirs: Set<string> }>();
   /** Who proposed something for a payout, and how many moves it had then. */
   const proposals: { readonly id: string; readonly by: string; readonly moves: number }[] = [];
 
   /** People move a payout only as two, and only as long as nothing else has (design 3, rule 9). */
   function checkPeople(entry: Entry, { actor, service }: { actor: string; service: FakeService }): void {
     if (!actor.includes(' and ')) return;
-    // Redis may have gone back under their hands; to hold a payout is never theirs to propose.
-    if (entry.state === 'held' && entry.more['rc'] === 'E_BREACH') return;
+    // Redis may have gone back under their hands, or they wrote off a host: that is not theirs to propose for a payout.
+    if (entry.state === 'held' || entry.state === 'unknown') return;
     const [first, second] = actor.split(' and ');
     const id = entryId(entry.runId, entry.line);
     // A payment that was found is a fact, whatever came in between (rule 7); `moved` looks for it in the service's book.
@@ -66,6 +78,26 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       world.fail('not paid', `${id} is said to be unpaid while its quote may still be paid`);
   }
 
+  /** Nothing is armed that people stopped, as long as a data directory that was compared has their decision. */
+  function checkDecisions({ runId, line }: Arming, { entries, runs, dirs, server }: Store): void {
+    // A Redis that goes back under its own name is noticed by its armings alone.
+    if (world.counts.has('rollbacks under the same name')) return;
+    const id = entryId(runId, line);
+    // A run that was being recorded in the copy does not hold what was given up of it (docs/guarantees.md, "Not yet").
+    const isGivenUp = runs.get(runId)?.fields[`gaveUp:${line}`] !== undefined;
+    const decisions = [
+      'ledger.halted ledger',
+      `run.paused ${runId}`,
+      `run.cancelled ${runId}`,
+      `beneficiary.blocked ${entries.get(id)?.row?.beneficiaryIdentityId}`,
+      ...(isGivenUp ? [] : [`payout.cancelled ${id}`, `payout.drop-confirmed ${id}`]),
+    ];
+    for (const decision of decisions) {
+      const known = [...(stops.get(decision)?.dirs ?? [])].find((dir) => dirs.get(dir) === server);
+      if (known !== undefined) world.fail('forgotten', `${id} is armed, and ${known} knows of ${decision}`);
+    }
+  }
+
   function isDead(quoteId: string, service: FakeService): boolean {
     const quote = service.quotes.get(quoteId);
     if (quote === undefined) return true;
@@ -73,7 +105,6 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     return quote.expiresAt !== null && service.now() > quote.expiresAt && plan.has.has('expired-quote-refused');
   }
 
-  /** The run for which a quote was armed last. */
   function runOf(quoteId: string): string | undefined {
     return armings.findLast((armed) => armed.quoteId === quoteId)?.runId;
   }
@@ -84,6 +115,7 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       world.count('armings');
       if ((store.entries.get(entryId(arming.runId, arming.line))?.armings ?? 0) > 1) world.count('re-armings');
       if (store.season !== store.server) world.fail('A1', 'armed in a closed season');
+      checkDecisions(arming, store);
       const internalId = referenceOf.get(arming.line) ?? '';
       const { runId, quoteId, owner } = arming;
       const { counter } = answer;
@@ -142,6 +174,24 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       const internalId = referenceOf.get(entry.line);
       if (!service.book.some((payment) => payment.paymentId === paymentId && payment.internalId === internalId))
         world.fail('accepted', `${internalId} is ${entry.state} without a payment of the service`);
+    },
+    stopped(decision, server) {
+      // Of two acts on a run that are missing the last one is done again (docs/guarantees.md, "Not yet").
+      if (decision.startsWith('run.paused ')) stops.delete(decision.replace('paused', 'cancelled'));
+      const there = stops.get(decision);
+      if (there === undefined) stops.set(decision, { server, dirs: new Set() });
+      else there.server = server;
+    },
+    lifted(decision) {
+      stops.delete(decision);
+    },
+    copied({ action, target }, { dataDirId, server }) {
+      const stop = stops.get(`${action} ${target}`);
+      if (stop?.server === server) stop.dirs.add(dataDirId);
+    },
+    runOf,
+    lost(dataDirId) {
+      for (const { dirs } of stops.values()) dirs.delete(dataDirId);
     },
     waits({ runs, waitUntil }, now) {
       const latest = Math.max(waitUntil, ...[...runs.values()].flatMap(({ slices }) => [...slices.values()]));

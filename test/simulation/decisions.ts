@@ -30,7 +30,7 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
   const { dice } = parts.world;
   const sensible = decisionsFor(parts, entry);
   // Now and then they do not see, and the program has to.
-  const isBlind = dice.chance(0.1);
+  const isBlind = dice.chance(0.1) && !onlyPeopleCanTell(parts.service, entry);
   if (sensible.length === 0 && !isBlind) return undefined;
   const decision = dice.pick(isBlind ? (canBeDead(parts.plan) ? DECISIONS : NEVER_UNPAID) : sensible);
   const paymentId = decision === 'paid' ? namedPayment(dice, parts.service, entry) : '';
@@ -69,17 +69,30 @@ async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boole
 /** What honest people may say of it; the program may say that it is too early. */
 function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly Decision[] {
   const isHeld = entry.state === 'held';
+  if (entry.quote === null && entry.more['rc'] === 'E_DIR_LOST')
+    return canBeDead(plan) && isUnpaid(service, entry) ? ['allow'] : [];
   if (entry.quote === null) return isHeld ? ['allow', 'allow', 'drop'] : [];
   if (service.book.some(({ quoteId }) => quoteId === entry.quote)) return ['paid'];
   return isHeld && canBeDead(plan) ? ['not-paid'] : [];
+}
+
+/** A lost host may have sent it, the service forgot it, or Redis forgot whose payment it is: the program is told nothing more. */
+function onlyPeopleCanTell(service: FakeService, { quote, more }: Entry): boolean {
+  return more['rc'] === 'E_DIR_LOST' || more['rc'] === 'E_BREACH' || service.isForgotten(quote);
+}
+
+/** People ask at the service for the reference, once no quote lives that a lost host may have sent. */
+function isUnpaid(service: FakeService, { row }: Entry): boolean {
+  if (service.book.some(({ internalId }) => internalId === row?.reference)) return false;
+  return [...service.quotes.values()].every(({ expiresAt }) => expiresAt !== null && expiresAt < service.now());
 }
 
 function canBeDead({ has, showsToOwnOnly }: Plan): boolean {
   return NEEDED.every((name) => has.has(name)) && !showsToOwnOnly;
 }
 
-function namedPayment(dice: Dice, { book }: FakeService, { row }: Entry): string {
-  const own = book.filter(({ internalId }) => internalId === row?.reference);
-  if (own.length > 0 && dice.chance(0.8)) return dice.pick(own).paymentId;
+function namedPayment(dice: Dice, { book }: FakeService, entry: Entry): string {
+  const own = book.filter(({ internalId }) => internalId === entry.row?.reference);
+  if (own.length > 0 && (entry.more['rc'] === 'E_BREACH' || dice.chance(0.8))) return dice.pick(own).paymentId;
   return book.length > 0 && dice.chance(0.8) ? dice.pick(book).paymentId : dice.uuid();
 }

@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { AnswerLine, IntentLine } from '../../src/ledger/intents/intent-line.ts';
 import { type IntentLog, IntentLogFault } from '../../src/ledger/intents/intent-log.ts';
@@ -10,11 +11,22 @@ export interface FakeDisk {
   readonly answers: { readonly answer: AnswerLine; isSynced: boolean }[];
   /** The other data directories, as this one has noted them. */
   peers: readonly string[];
+  /** The copies of the audit log, by their hashes. */
+  readonly audit: Map<string, AuditRecord>;
+}
+
+export function emptyDisk(): FakeDisk {
+  return { lines: [], answers: [], peers: [], audit: new Map() };
 }
 
 /** What a copy of the directory has; what was not synced may be in it. */
-export function copyDisk({ lines, answers, peers }: FakeDisk): FakeDisk {
-  return { lines: lines.map((line) => ({ ...line })), answers: answers.map((answer) => ({ ...answer })), peers };
+export function copyDisk({ lines, answers, peers, audit }: FakeDisk): FakeDisk {
+  return {
+    lines: lines.map((line) => ({ ...line })),
+    answers: answers.map((answer) => ({ ...answer })),
+    peers,
+    audit: new Map(audit),
+  };
 }
 
 /** The intent log of a process on its host's disk. A torn line is one that is not there. */

@@ -1,7 +1,7 @@
 import { IntentLogFault } from '../../src/ledger/intents/intent-log.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { TokenRefused, TokenUnavailable } from '../../src/service/token.ts';
-import { copyDisk } from './disk.ts';
+import { copyDisk, emptyDisk, type FakeDisk } from './disk.ts';
 import { latencyMs } from './plan.ts';
 import { type Host, openProcess, type Process } from './process.ts';
 import { ConnectionLost } from './redis.ts';
@@ -27,6 +27,10 @@ export interface Fleet {
   terminate(process: Process | undefined): void;
   /** A copy of a host's data directory comes into use on a host of its own. */
   copyHost(host: Host): void;
+  /** The host is gone with its data directory; where nobody else is there, a new one takes its place. */
+  lose(host: Host): void;
+  /** It was given up, and comes back all the same. */
+  comeBack(host: Host): void;
   /** New credentials for everybody: what was sent before may be hidden from them. */
   rotate(): void;
   /** Each process is replaced by a new one. */
@@ -37,8 +41,12 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
   const { world, plan } = setting;
   const { dice } = world;
   const hosts: Host[] = [];
-  while (hosts.length < plan.hosts)
-    hosts.push({ dataDirId: `dir-${hosts.length + 1}`, disk: { lines: [], answers: [], peers: [] } });
+  const addHost = (disk: FakeDisk, dataDirId = `dir-${hosts.length + 1}`): Host => {
+    const host = { dataDirId, disk, isLost: false };
+    hosts.push(host);
+    return host;
+  };
+  while (hosts.length < plan.hosts) addHost(emptyDisk());
   const processes: Process[] = [];
   let credentials: 'A' | 'B' = 'A';
 
@@ -90,7 +98,7 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
     world.after(dice.between(0, START_AGAIN_MS_MAX), {
       actor: null,
       label: 'a process is started again',
-      run: () => void (setting.isCalm() || start(host)),
+      run: () => void (setting.isCalm() || host.isLost || start(host)),
     });
   }
 
@@ -124,11 +132,24 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
     copyHost({ dataDirId, disk }) {
       if (hosts.length >= HOSTS_MAX) return;
       const isKnown = setting.mutation.copyKeepsId === true;
-      const copy: Host = { dataDirId: isKnown ? dataDirId : `dir-${hosts.length + 1}`, disk: copyDisk(disk) };
-      hosts.push(copy);
+      const copy = addHost(copyDisk(disk), isKnown ? dataDirId : undefined);
       world.count('directories copied');
       world.say(() => `${dataDirId} is copied as ${copy.dataDirId}`);
       start(copy);
+    },
+    lose(host) {
+      world.count('hosts lost');
+      world.say(() => `${host.dataDirId} is lost`);
+      host.isLost = true;
+      for (const process of processes) if (process.host === host) kill(process.actor, 'its host is lost');
+      setting.checks.lost(host.dataDirId);
+      if (hosts.every(({ isLost }) => isLost) || dice.chance(0.3)) start(addHost(emptyDisk()));
+    },
+    comeBack(host) {
+      world.count('hosts back');
+      world.say(() => `${host.dataDirId} comes back`);
+      host.isLost = false;
+      start(host);
     },
     rotate() {
       credentials = credentials === 'A' ? 'B' : 'A';
@@ -137,8 +158,9 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
     renew() {
       for (const { actor } of alive()) kill(actor, 'it is replaced');
       for (const { actor } of processes) actor.dead = true;
-      for (const host of hosts) start(host);
-      const [host] = hosts;
+      const there = hosts.filter(({ isLost }) => !isLost);
+      for (const host of there) start(host);
+      const [host] = there;
       // What was sent under the other credentials can be proven dead under them only.
       if (plan.faults.has('credentials') && host !== undefined) start(host, credentials === 'A' ? 'B' : 'A');
     },

@@ -20,6 +20,7 @@ export function readSeason(store: Store, sawCounter = 0): Season {
 }
 
 export function enterDir(store: Store, dataDirId: string): void {
+  store.writtenOff.delete(dataDirId);
   if (!store.dirs.has(dataDirId)) store.dirs.set(dataDirId, '');
 }
 
@@ -53,6 +54,8 @@ export interface Comparison {
   readonly answers: readonly ComparedAnswer[];
   /** Directories that this one has noted on its disk. */
   readonly peers: readonly string[];
+  /** The highest arming counter that the process ever saw. */
+  readonly sawCounter: number;
 }
 
 export interface Compared {
@@ -63,15 +66,24 @@ export interface Compared {
 }
 
 export function notePeers(store: Store, dataDirId: string, peers: readonly string[]): void {
-  for (const peer of peers) if (!store.dirs.has(peer)) store.dirs.set(peer, '');
+  for (const peer of peers) if (!store.dirs.has(peer) && !store.writtenOff.has(peer)) store.dirs.set(peer, '');
   store.peers.set(dataDirId, peers);
 }
 
-/** Nobody may arm before each other one that ever might has noted it, and it them. */
+const NOBODY = { by: '', agreed: '' } as const;
+
+/** Who proposed to write off a directory, and who agreed, for this very server. */
+export function proposalOf({ writeOffs, server }: Store, dir: string): { by: string; agreed: string } {
+  const proposal = writeOffs.get(dir);
+  return proposal?.server === server ? proposal : NOBODY;
+}
+
+/** Nobody may arm before each other one that ever might has noted it, and it them; one that was given up never will. */
 function strangersOf(store: Store, own: string): string[] {
   const hasNoted = (one: string, other: string): boolean => store.peers.get(one)?.includes(other) === true;
   return [...store.dirs]
     .filter(([other, compared]) => other !== own && compared !== '' && !(hasNoted(other, own) && hasNoted(own, other)))
+    .filter(([other, compared]) => compared === store.server || proposalOf(store, other).agreed === '')
     .map(([other]) => other);
 }
 
@@ -81,7 +93,7 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
   const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
   for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
   for (const answer of part.answers) restoreAnswer(store, answer);
-  store.armings = Math.max(store.armings, ...part.lines.map(({ c }) => c));
+  store.armings = Math.max(store.armings, part.sawCounter, ...part.lines.map(({ c }) => c));
   if (!part.last) return { result: 'compared', restored: 0, strangers: [] };
   const { restored } = store;
   if (restored > 0) haltRestored(store);
@@ -171,12 +183,15 @@ function reopenRun(store: Store, runId: string): void {
   run.finishedAt = null;
   delete run.fields['deadQuotesFound'];
   store.live.add(runId);
-  pauseForSeason(run);
+  pauseForAll(run, WENT_BACK);
 }
 
-function pauseForSeason(run: RunEntry): void {
+const WENT_BACK = 'Redis went back in time';
+
+/** Because of something that concerns all runs. */
+export function pauseForAll(run: RunEntry, reason: string): void {
   run.state = 'paused';
-  run.pauseReason = 'Redis went back in time';
+  run.pauseReason = reason;
   run.changes++;
   run.events.push({ event: 'paused', actor: 'season', reason: run.pauseReason });
 }
@@ -185,16 +200,24 @@ function runOfLine(store: Store, { r, s, n }: ComparedLine, now: number): string
   if (store.runs.has(r)) return r;
   const known = runOfContent(store, s, n);
   if (known !== undefined) return known;
-  const run = blankRun(r, now);
-  run.fields['fileSha256'] = s;
-  run.fields['restored'] = '1';
-  store.runs.set(r, run);
-  store.files.set(s, r);
-  if (n !== '') {
-    run.fields['contentHash'] = n;
-    store.contents.set(n, r);
-  }
+  makeStub(store, { id: r, fileSha256: s, contentHash: n }, now);
   return r;
+}
+
+/** A run that is known again; its file fills it when it comes again. */
+export function makeStub(
+  store: Store,
+  { id, fileSha256, contentHash }: { id: string; fileSha256: string; contentHash: string },
+  now: number,
+): void {
+  const run = blankRun(id, now);
+  run.fields['fileSha256'] = fileSha256;
+  run.fields['restored'] = '1';
+  store.runs.set(id, run);
+  store.files.set(fileSha256, id);
+  if (contentHash === '') return;
+  run.fields['contentHash'] = contentHash;
+  store.contents.set(contentHash, id);
 }
 
 function addUnknown(store: Store, runId: string, line: number): Entry {
@@ -222,7 +245,7 @@ function haltRestored(store: Store): void {
   store.releaseBy = null;
   for (const id of store.live) {
     const run = store.runs.get(id);
-    if (run?.state === 'paying') pauseForSeason(run);
+    if (run?.state === 'paying') pauseForAll(run, WENT_BACK);
   }
 }
 

@@ -52,6 +52,8 @@ export function openJobs(setting: Setting, fleet: Fleet): Jobs {
     const noted = store.peers.get(worker.host.dataDirId);
     let isNoted = true;
     for (const dir of store.dirs.keys()) isNoted &&= noted?.includes(dir) === true;
+    const last = store.audit.at(-1);
+    isNoted &&= last === undefined || worker.host.disk.audit.has(last.hash);
     if (!isNoted || isSeasonClosed(store) || worker.ledger.payouts.highestCounter() > store.armings)
       fleet.spawn(worker, 'keeps the season', worker.keepSeason);
   }

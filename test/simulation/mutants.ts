@@ -73,9 +73,79 @@ const LIED_TO: Partial<Plan> = {
   visibleMs: 0,
 };
 
+/** Schedules in which Redis forgets what people decided. */
+const DECIDED: Partial<Plan> = {
+  faults: new Set(['redis-rollback', 'jobs', 'people', 'halt', 'quotes'] as const),
+  chaosMs: 20_000,
+  slowShare: 0,
+  copiedShare: 0.3,
+};
+
+/** Schedules in which a host is lost, and with it what it sent after a copy of Redis. */
+const LOST: Partial<Plan> = {
+  files: 2,
+  payouts: 1,
+  faults: new Set(['redis-rollback', 'jobs', 'people', 'lost-host'] as const),
+  chaosMs: 20_000,
+  takenBackShare: 0.6,
+  copiedShare: 0.3,
+  decideShare: 1,
+};
+
+/** Schedules in which the service forgets a payment. */
+const FORGOTTEN: Partial<Plan> = { faults: new Set(['forgets', 'jobs'] as const), has: new Set(CAPABILITIES) };
+
 const AHEAD_MS = 12_000;
 
 export const MUTANTS: readonly Mutant[] = [
+  { name: 'the audit log is not compared before a season opens', mutation: { missing: () => [] }, plan: DECIDED },
+  {
+    name: 'what people decided is not compared again when Redis changes before the season opens',
+    mutation: { comparesDecisionsOnce: true },
+    plan: { ...DECIDED, copiedShare: 0.6, takenBackShare: 0.6, meddleShare: 0.03 },
+  },
+  {
+    name: 'what people stopped is told as missing, and not done again',
+    mutation: { missing: (records) => records.filter(({ action }) => action === 'ledger.halted') },
+    plan: DECIDED,
+  },
+  {
+    name: 'a write-off leaves what is held as it is',
+    mutation: { writeOffOn: without('held') },
+    plan: LOST,
+  },
+  {
+    name: 'a write-off leaves runs as they are that were cancelled before their rows came',
+    mutation: { doubtsNoCancelledRuns: true },
+    plan: LOST,
+  },
+  {
+    name: 'a write-off leaves what is ready as it is',
+    mutation: { writeOffOn: without('ready') },
+    plan: LOST,
+  },
+  {
+    name: 'what the service made and does not know any more is followed for ever',
+    mutation: {
+      beforeMove: (_store, move) => (move.reason === 'E_PAYMENT_GONE' ? keptAsItIs(move) : move),
+    },
+    plan: FORGOTTEN,
+  },
+  {
+    name: 'what the service made and does not know any more is paid again',
+    mutation: {
+      beforeMove(store, move) {
+        const entry = store.entries.get(entryId(move.runId, move.line));
+        if (move.reason !== 'E_PAYMENT_GONE' || entry === undefined || entry.version !== move.version) return move;
+        force(store, entry, 'unknown');
+        const run = store.runs.get(move.runId);
+        if (run !== undefined) run.state = 'paying';
+        store.live.add(move.runId);
+        return { ...move, to: 'ready', dropQuote: 'proven-dead', dueMs: 0 };
+      },
+    },
+    plan: FORGOTTEN,
+  },
   {
     name: 'an arming does not compare the owner of the reference',
     mutation: {
@@ -291,6 +361,23 @@ export const MUTANTS: readonly Mutant[] = [
     plan: ROTATED,
   },
 ];
+
+/** The ledger without payouts in a state, for who asks for them. */
+function without(hidden: RowState): NonNullable<Mutation['writeOffOn']> {
+  return (ledger) => ({
+    ...ledger,
+    runs: {
+      ...ledger.runs,
+      async *linesIn(runId, options) {
+        if (options.state !== hidden) yield* ledger.runs.linesIn(runId, options);
+      },
+    },
+  });
+}
+
+function keptAsItIs({ runId, line, actor }: PayoutMove): PayoutMove {
+  return { runId, line, actor, reason: '', dueMs: 5000 };
+}
 
 /** Moves that would go to `unknown` free the payout for a new quote instead. */
 function freed(isFreed: (entry: Entry, move: PayoutMove) => boolean): NonNullable<Mutation['beforeMove']> {

@@ -1,5 +1,7 @@
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { IntentLog } from '../../src/ledger/intents/intent-log.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Arming, PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
 import type { Canary } from '../../src/pay/canary.ts';
 import type { PayRules } from '../../src/pay/deps.ts';
@@ -24,6 +26,14 @@ export interface Mutation {
   readonly ignoresClockSteps?: boolean;
   /** What is left of an intent log when it is compared. */
   readonly compared?: (lines: FakeDisk['lines']) => FakeDisk['lines'];
+  /** What the audit log's copies are seen to have that Redis has not. */
+  readonly missing?: (records: readonly AuditRecord[]) => readonly AuditRecord[];
+  /** What people decided is not compared again when Redis changes once more before the season opens. */
+  readonly comparesDecisionsOnce?: boolean;
+  /** A write-off leaves runs as they are that were cancelled before their rows came. */
+  readonly doubtsNoCancelledRuns?: boolean;
+  /** The ledger as it is seen by who writes a lost host off. */
+  readonly writeOffOn?: (ledger: Ledger) => Ledger;
   readonly seasonWaitMs?: number;
   /** What is left of the rules where people decide. */
   readonly rulesOfPeople?: Partial<PayRules>;

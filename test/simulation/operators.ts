@@ -1,6 +1,7 @@
-import { resumeRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt, resumeRun } from '../../src/runs/decide/control.ts';
+import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import type { Fleet } from './fleet.ts';
-import type { Process } from './process.ts';
+import type { Host, Process } from './process.ts';
 import { isSeasonClosed } from './season.ts';
 import type { Setting } from './setting.ts';
 import type { Store } from './store.ts';
@@ -21,19 +22,31 @@ export function operate(setting: Setting, fleet: Fleet): void {
   world.after(LOOK_MS, { actor: null, label: 'operators look', run: () => operate(setting, fleet) });
 }
 
+const BACK_SHARE = 0.3;
+const BACK_MS_MAX = 5000;
+
 /** The next step that there is to do. */
-export function followRunbook({ files, redis }: Setting, fleet: Fleet, process: Process): void {
+export function followRunbook(setting: Setting, fleet: Fleet, process: Process): void {
+  const { world, files, redis } = setting;
   const { ledger } = process;
   const store = redis.store();
+  const lost = fleet.hosts.find(({ isLost, dataDirId }) => isLost && store.dirs.has(dataDirId));
+  const isRefused = store.season !== store.server && store.dirs.get(lost?.dataDirId ?? '') === store.server;
+  // It compared, and was lost before it noted a new one: only another server asks for it again.
+  if (isRefused) redis.restart('as it was');
+  else if (lost !== undefined && isSeasonClosed(store))
+    fleet.spawn(process, 'people write a host off', () => writeOff(setting, fleet, { process, host: lost }));
   const unrecorded = files.find((file) => !isRecorded(store, file));
-  if (unrecorded !== undefined)
+  if (unrecorded !== undefined) {
     fleet.spawn(process, 'hands the file in again', () =>
-      submit(process, redis, { file: unrecorded, candidateId: `run-again-${unrecorded.sha256.charAt(0)}` }),
+      submit(process, redis, { file: unrecorded, candidateId: `run-${unrecorded.sha256.charAt(0)}-${world.now()}` }),
     );
+    if (store.halt !== null) return;
+  }
   if (store.halt !== null) {
     fleet.spawn(process, 'two people release', async () => {
-      await ledger.state.release('anna');
-      await ledger.state.release('ben');
+      await releaseHalt({ ledger }, 'anna');
+      await releaseHalt({ ledger }, 'ben');
     });
     return;
   }
@@ -42,6 +55,22 @@ export function followRunbook({ files, redis }: Setting, fleet: Fleet, process: 
   if (oldest === undefined) return;
   const person = { actor: 'anna', reason: 'all is well' };
   fleet.spawn(process, 'a person resumes', () => resumeRun({ ledger, wake: async () => {} }, oldest.id, person));
+}
+
+/** "Host lost" in docs/operation.md; now and then it comes back after all. */
+async function writeOff(
+  { world, mutation }: Setting,
+  fleet: Fleet,
+  { process: { ledger }, host }: { process: Process; host: Host },
+): Promise<void> {
+  const seen = mutation.writeOffOn?.(ledger) ?? ledger;
+  const act = { actor: world.dice.pick(['anna', 'ben']), reason: 'it is lost' };
+  const { result } = await writeOffDataDir({ ledger: seen }, host.dataDirId, act);
+  if (result !== 'done' && result !== 'retired') return;
+  world.count('hosts written off');
+  if (!world.dice.chance(BACK_SHARE)) return;
+  const run = (): void => (host.isLost ? fleet.comeBack(host) : undefined);
+  world.after(world.dice.between(0, BACK_MS_MAX), { actor: null, label: 'a host comes back', run });
 }
 
 function isRecorded({ files, runs, entries }: Store, { sha256, rows }: SimulatedFile): boolean {

@@ -12,7 +12,8 @@ import {
   readSeason,
   releaseHalt,
 } from './head.ts';
-import { ask, DIRS, HOUR_MS, LINES, now, type Pair, payoutAt, pickPlace } from './pair.ts';
+import { ask, BENEFICIARY, DIRS, HOUR_MS, LINES, now, type Pair, payoutAt, pickPlace } from './pair.ts';
+import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { moveRun } from './runs.ts';
 
 /* What is asked of runs, and of what all processes share, at random. */
@@ -33,7 +34,7 @@ export function changeRun(pair: Pair): void {
 export async function steer(pair: Pair): Promise<void> {
   const { dice, store, real } = pair;
   const { state: head } = real.ledger;
-  switch (dice.between(0, 9)) {
+  switch (dice.between(0, 11)) {
     case 0:
       ask(pair, 'halt', { mine: haltAll(store, 'halted'), theirs: head.halt('anna', 'halted') });
       break;
@@ -44,6 +45,16 @@ export async function steer(pair: Pair): Promise<void> {
     case 3:
       store.waitUntil = 0;
       ask(pair, 'wait is over', { mine: 1, theirs: real.redis.del(`${real.prefix}:wait`).then(() => 1) });
+      break;
+    case 10:
+      ask(pair, 'block', {
+        mine: void store.blocked.add(BENEFICIARY),
+        theirs: real.ledger.approvals.block(BENEFICIARY, 'anna', ''),
+      });
+      break;
+    case 11:
+      store.blocked.clear();
+      ask(pair, 'nobody is blocked', { mine: 1, theirs: real.redis.del(real.keys.blocked).then(() => 1) });
       break;
     case 4: {
       const capability = dice.pick(['one', 'two']);
@@ -81,7 +92,31 @@ export async function changeSeason(pair: Pair): Promise<void> {
   } else {
     ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.state.enterDir(dir) });
   }
+  for (let acts = dice.between(0, 4); acts > 0; acts--) await giveUp(pair);
   ask(pair, 'season', { mine: readSeason(store), theirs: real.ledger.state.season() });
+}
+
+/** A directory is written off; a run is made known again. */
+async function giveUp(pair: Pair): Promise<void> {
+  const { dice, store, real } = pair;
+  const { recovery } = real.ledger;
+  const [dir, actor] = [dice.pick(DIRS), dice.pick(['anna', 'ben'])];
+  // It may take two commands.
+  const theirs = recovery.writeOff(dir, actor);
+  const mine = writeOff(store, dir, actor);
+  ask(pair, `write off ${dir} by ${actor}`, { mine, theirs });
+  await theirs;
+  if (mine.result === 'begun')
+    ask(pair, 'forget directories', { mine: forgetDirs(store), theirs: recovery.forgetDirs() });
+  const run = {
+    id: dice.pick(['run-1', `run-${dice.hex(4)}`]),
+    fileSha256: `sha-${dice.hex(4)}`,
+    contentHash: dice.pick(['', dice.hex(4)]),
+  };
+  ask(pair, `restore ${JSON.stringify(run)}`, {
+    mine: restoreRun(store, run, now()),
+    theirs: recovery.restoreRun(run),
+  });
 }
 
 export function compare(pair: Pair): void {
@@ -96,7 +131,7 @@ export function compare(pair: Pair): void {
   const quotes = [...pair.quotes, ...lines.map(({ q }) => q)];
   const answers = quotes.length > 0 && dice.chance(0.5) ? [drawAnswer(pair, quotes)] : [];
   ask(pair, `compare ${JSON.stringify({ ...part, lines, answers })}`, {
-    mine: compareLines(store, { ...part, lines, answers }, now()),
+    mine: compareLines(store, { ...part, lines, answers, sawCounter: 0 }, now()),
     theirs: real.ledger.state.compare({ ...part, json: JSON.stringify([...lines, ...answers]) }),
   });
 }

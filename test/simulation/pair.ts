@@ -13,6 +13,7 @@ import { entryId, newStore, type Store } from './store.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DIRS = ['dir-a', 'dir-b'] as const;
+export const BENEFICIARY = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
 export const LINES = [2, 3, 4, 5, 6] as const;
 
 /** Both ledgers, and what was asked of them so far. */
@@ -32,7 +33,7 @@ export const now = (): number => Date.now();
 /** A server that does not know a script is sent it again, behind what was asked for after it; so each is sent once before. */
 export async function teachScripts(server: TestRedis): Promise<void> {
   const { ledger } = await newLedger({ redis: server.redis, arming: server.redis });
-  const { state: head, runs, payouts, slices } = ledger;
+  const { state: head, runs, payouts, slices, recovery, approvals } = ledger;
   const place = { runId: 'none', line: 2 };
   const person = { actor: 'anna', reason: '' };
   await payouts.read(place);
@@ -66,6 +67,10 @@ export async function teachScripts(server: TestRedis): Promise<void> {
   await head.hold(1);
   await head.disprove('one', '');
   await slices.takeDue({ look: 1, track: 1 });
+  await recovery.writeOff('none', 'anna');
+  await recovery.forgetDirs();
+  await recovery.restoreRun({ id: 'none', fileSha256: '', contentHash: '' });
+  await approvals.block('nobody', 'anna', '');
 }
 
 export async function openPair(server: TestRedis, seed: number): Promise<Pair> {
@@ -147,7 +152,7 @@ function recordOf({ dice }: Pair, line: number): RowToRecord {
   const row = {
     line,
     reference: `INV-${line}${dice.pick(['', '', 'b'])}`,
-    beneficiaryIdentityId: '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073',
+    beneficiaryIdentityId: BENEFICIARY,
     originatorIdentityId: null,
     amount: { minor: BigInt(dice.between(100, 9_999_999)), currency: isDestination ? 'MXN' : 'USD' },
     amountType: isDestination ? ('DESTINATION_AMOUNT' as const) : ('SOURCE_AMOUNT' as const),

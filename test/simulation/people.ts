@@ -1,4 +1,13 @@
-import { cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../../src/runs/decide/control.ts';
+import { blockBeneficiary } from '../../src/runs/block.ts';
+import {
+  cancelPayout,
+  cancelRun,
+  findPayout,
+  haltAll,
+  pauseRun,
+  releaseHalt,
+  resumeRun,
+} from '../../src/runs/decide/control.ts';
 import { drawDecision } from './decisions.ts';
 import type { Fleet } from './fleet.ts';
 import { followRunbook } from './operators.ts';
@@ -28,7 +37,17 @@ const LOOK_MS_MAX = 4000;
 /** How often they look once no fault happens any more. */
 const LAST_LOOKS = 16;
 
-const ACTS = ['pause', 'pause', 'resume', 'resume', 'runbook', 'runbook', 'cancel payout', 'cancel run'] as const;
+const ACTS = [
+  'pause',
+  'pause',
+  'resume',
+  'resume',
+  'runbook',
+  'runbook',
+  'cancel payout',
+  'cancel run',
+  'block',
+] as const;
 
 export function openPeople(setting: Setting, fleet: Fleet): People {
   const { world, plan, redis } = setting;
@@ -57,10 +76,15 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
       fleet.spawn(process, `a person: ${act}`, async () => {
         if (act === 'pause') await pauseRun(control, runId, person);
         else if (act === 'resume') await resumeRun(control, runId, person);
-        else if (act === 'cancel run') await cancelRun(control, runId, person);
-        else {
+        else if (act === 'cancel run') {
+          await cancelRun(control, runId, person);
+        } else {
           const payout = await findPayout(ledger, runId, `INV-${dice.between(1, plan.payouts)}`);
           if (payout === undefined) return;
+          if (act === 'block') {
+            await blockBeneficiary({ ledger }, payout.row.beneficiaryIdentityId, person);
+            return;
+          }
           await cancelPayout(control, payout, person);
           world.count('payouts cancelled');
         }
@@ -75,8 +99,8 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
     },
     haltOrRelease(process) {
       fleet.spawn(process, 'a person halts or releases', async () => {
-        if (dice.chance(0.3)) await process.ledger.state.halt('anna', 'a person');
-        else await process.ledger.state.release(dice.pick(['anna', 'ben']));
+        if (dice.chance(0.3)) await haltAll(process, { actor: 'anna', reason: 'a person' });
+        else await releaseHalt(process, dice.pick(['anna', 'ben']));
       });
     },
     onOpen({ runId, line }) {

@@ -28,6 +28,8 @@ export const FAULTS = [
   'copied-directory',
   'lies',
   'clock-steps',
+  'lost-host',
+  'forgets',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 

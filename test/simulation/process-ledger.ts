@@ -1,17 +1,22 @@
+import type { Clock } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { Payouts } from '../../src/ledger/payouts.ts';
+import type { PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
 import type { References } from '../../src/ledger/references.ts';
-import type { LedgerState } from '../../src/ledger/season/ledger-state.ts';
-import type { Run, RunState } from '../../src/payout.ts';
+import type { HeadFacts, LedgerState } from '../../src/ledger/season/ledger-state.ts';
+import type { Recovery } from '../../src/ledger/season/recovery.ts';
+import { payoutId, type Run, type RunState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';
+import { openAudit } from './audit.ts';
+import type { FakeDisk } from './disk.ts';
 import type { Happening } from './happenings.ts';
 import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeason, releaseHalt } from './head.ts';
 import { deferPayout, holderOfQuote, movePayout } from './moves.ts';
 import { payoutOf, readPayout } from './payout-record.ts';
+import { doubtCancelled, forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
-import type { Store } from './store.ts';
+import type { RowState, Store } from './store.ts';
 import type { Actor } from './world.ts';
 
 const RUN_MOVES: Readonly<Partial<Record<RunState, Happening>>> = {
@@ -32,6 +37,8 @@ interface Line {
 interface LedgerParts {
   readonly actor: Actor;
   readonly dataDirId: string;
+  readonly disk: FakeDisk;
+  readonly clock: Clock;
   /** The process was told that it may send. */
   readonly onArmed: () => void;
 }
@@ -40,13 +47,22 @@ interface LedgerParts {
 export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledger: Ledger; head: SeasonHead } {
   const line = openLine(setting, parts.actor);
   const payouts = openPayouts(line, parts);
-  const audit = { append: () => line.ask('audit', () => ({ number: 1, hash: '' })) };
   const ledger = {
     payouts,
     state: openHead(line),
     runs: openRuns(line),
-    audit,
+    audit: openAudit(setting, { ...parts, ask: line.ask }),
     references: openReferences(line),
+    recovery: openRecovery(line),
+    approvals: {
+      block: (id: string) =>
+        line.ask('block', (store) => {
+          store.blocked.add(id);
+          setting.checks.stopped(`beneficiary.blocked ${id}`, store.server);
+          setting.world.count('beneficiaries blocked');
+        }),
+    },
+    people: { read: async () => ({ users: [] }) },
     slices: {},
   };
   return { ledger: ledger as unknown as Ledger, head: openSeasonHead(line, payouts) };
@@ -113,6 +129,7 @@ function openPayouts(
     move: (move) =>
       change('move', (store, now) => {
         const answer = movePayout(store, mutation.beforeMove?.(store, move) ?? move, now);
+        noteGivenUp(checks, move, { ...answer, server: store.server });
         if (answer.result === 'moved' && move.fields?.['pr'] !== undefined) checks.proposed(store, move);
         if (answer.result === 'moved' && move.dropQuote === 'proven-dead') world.count('quotes proven dead');
         world.say(
@@ -135,18 +152,23 @@ function openReferences({ ask }: Line): References {
 }
 
 function openHead({ setting, ask }: Line): Partial<LedgerState> {
-  const { world } = setting;
+  const { world, checks } = setting;
   return {
+    read: () => ask('head', ({ halt, releaseBy }) => ({ halt, releaseBy }) as HeadFacts),
     halt: (_actor, reason) =>
       ask('halt', (store) => {
         world.say(() => `  halt: ${reason}`);
         haltAll(store, reason);
+        checks.stopped('ledger.halted ledger', store.server);
         world.count('halts');
       }),
     release: (by) =>
       ask('release', (store) => {
         const result = releaseHalt(store, by);
-        if (result === 'released') world.count('releases');
+        if (result === 'released') {
+          world.count('releases');
+          checks.lifted('ledger.halted ledger');
+        }
         return result;
       }),
     disprove: (capability) => ask('disprove', (store) => disprove(store, capability)),
@@ -165,7 +187,7 @@ function openSeasonHead({ setting, ask, change }: Line, payouts: Payouts): Seaso
     notePeers: (id, peers) => ask('note peers', (store) => notePeers(store, id, peers)),
     compare: (part) =>
       change('compare', (store, now) => {
-        const compared = compareLines(store, part, now);
+        const compared = compareLines(store, { ...part, sawCounter: payouts.highestCounter() }, now);
         if (compared.restored > 0) world.count('lines restored');
         world.say(() => `  compare ${part.dataDirId}: ${JSON.stringify(compared)}`);
         return compared;
@@ -173,13 +195,49 @@ function openSeasonHead({ setting, ask, change }: Line, payouts: Payouts): Seaso
   };
 }
 
-function openRuns({ setting, ask, change }: Line) {
+/** A payout that people gave up, or let go again. */
+function noteGivenUp(
+  checks: Setting['checks'],
+  move: PayoutMove,
+  { result, state, server }: { result: string; state: string; server: string },
+): void {
+  if (result !== 'moved' || (move.to !== 'cancelled' && move.to !== 'ready')) return;
+  for (const action of ['payout.cancelled', 'payout.drop-confirmed']) {
+    if (state === 'cancelled') checks.stopped(`${action} ${payoutId(move)}`, server);
+    else if (move.actor.includes(' and ')) checks.lifted(`${action} ${payoutId(move)}`);
+  }
+  // A run that is over is paid again for it.
+  if (state === 'ready' && move.actor.includes(' and ')) checks.lifted(`run.paused ${move.runId}`);
+}
+
+function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
+  const { mutation } = setting;
   return {
+    writeOff: (dir, actor) =>
+      change('write off', (store) => {
+        const answer = writeOff(store, dir, actor);
+        if (answer.result === 'begun' && mutation.doubtsNoCancelledRuns !== true) doubtCancelled(store);
+        setting.world.say(() => `  write off ${dir} by ${actor}: ${JSON.stringify(answer)}`);
+        return answer;
+      }),
+    forgetDirs: () => ask('forget directories', forgetDirs),
+    restoreRun: (run) => ask('restore a run', (store, now) => restoreRun(store, run, now)),
+  };
+}
+
+function openRuns({ setting, ask, change }: Line) {
+  const { checks } = setting;
+  return {
+    list: () => ask('runs', ({ runs }) => [...runs.keys()]),
+    live: () => ask('live runs', ({ live }) => [...live]),
     move: (runId: string, move: RunMove) =>
       change(`run to ${move.to}`, (store, now) => {
         const answer = moveRun(store, runId, { move, now });
         const happened = answer.result === 'moved' ? RUN_MOVES[move.to] : undefined;
         if (happened !== undefined) setting.world.count(happened);
+        const { result, state } = answer;
+        if (result === 'moved' && state === 'paying') checks.lifted(`run.paused ${runId}`);
+        if (result === 'moved' || result === 'there') checks.stopped(`run.${state} ${runId}`, store.server);
         return answer;
       }),
     read: (runId: string): Promise<Run | undefined> =>
@@ -187,7 +245,7 @@ function openRuns({ setting, ask, change }: Line) {
         const run = store.runs.get(runId);
         return run === undefined ? undefined : runOf(run);
       }),
-    async *linesIn(runId: string, { state }: { state: 'ready' }) {
+    async *linesIn(runId: string, { state }: { state: RowState }) {
       const lines = await ask('lines', (store) => linesIn(store, runId, state));
       if (lines.length > 0) yield lines;
     },

@@ -8,6 +8,8 @@ import { noCrash } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { openSharedBrake } from '../../src/pay/shared-brake.ts';
+import { disproveCapability, haltAll } from '../../src/runs/decide/control.ts';
+import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { openClient } from './client.ts';
 import { type FakeDisk, openFakeIntents } from './disk.ts';
 import type { Mutation } from './mutation.ts';
@@ -23,6 +25,7 @@ import { type Actor, clockOf } from './world.ts';
 export interface Host {
   readonly dataDirId: string;
   readonly disk: FakeDisk;
+  isLost: boolean;
 }
 
 /** A running process of the program. */
@@ -54,7 +57,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   const plainClock = clockOf(world, actor, skew);
   const clock = mutation.clock?.(plainClock, actor) ?? plainClock;
   const { dataDirId, disk } = as.host;
-  const { ledger, head } = openProcessLedger(setting, { actor, dataDirId, onArmed: as.onArmed });
+  const { ledger, head } = openProcessLedger(setting, { actor, dataDirId, disk, clock, onArmed: as.onArmed });
   const log = silentLog;
   const brake = openSharedBrake(ledger.state, { clock, log });
   const random: Random = {
@@ -85,21 +88,42 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     },
   };
   const pace = openPace(ledger.state, clock, { what: 'pay', perSecond: undefined });
-  const place = { head, dataDirId, disk, clock, diskMs: () => latencyMs(dice, plan, isCalm()) };
-  const openSeason = (arms: boolean): Promise<readonly string[]> =>
-    ensureSeason({
+  const place = {
+    head,
+    dataDirId,
+    disk,
+    clock,
+    diskMs: () => latencyMs(dice, plan, isCalm()),
+  };
+  let comparedFor = '';
+  const openSeason = async (arms: boolean): Promise<readonly string[]> => {
+    let isFirst = true;
+    return await ensureSeason({
       arms,
       lines: () => mutation.compared?.(disk.lines) ?? disk.lines,
       waitMs: mutation.seasonWaitMs ?? 2 * plan.armDeadlineMs,
+      /** As `enter` in src/runs/season.ts, but that it is done again when Redis changes before the logs are compared. */
+      async redo({ server, open }) {
+        const isDone = isFirst ? arms && open && server === comparedFor : server === comparedFor;
+        if (isDone || (!isFirst && mutation.comparesDecisionsOnce === true)) return;
+        isFirst = false;
+        await redoMissedDecisions({ ledger, clock, log });
+        comparedFor = server;
+      },
       ...place,
     });
+  };
   const join = onceAtATime(() => openSeason(true));
   const deps: PayDeps = {
     payouts: mutation.payouts?.(payouts) ?? payouts,
     runs: ledger.runs,
-    state: ledger.state,
     // Nobody here writes to Redis but payrun.
     seals: { ...openSeals(), judgePayout: () => 'true' },
+    state: {
+      ...ledger.state,
+      halt: async (by, reason) => void (await haltAll({ ledger }, { actor: by, reason })),
+      disprove: (capability, evidence) => disproveCapability({ ledger, log }, capability, evidence),
+    },
     intents: mutation.intents?.(intents) ?? intents,
     service: asked,
     canary:
@@ -125,7 +149,10 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     host: as.host,
     deps,
     ledger,
-    keepSeason: onceAtATime(() => keepSeason(place, join)),
+    keepSeason: onceAtATime(async () => {
+      await keepSeason(place, join);
+      await ledger.audit.copyOthers();
+    }),
     seasonOfSubmitter: onceAtATime(() => openSeason(false)),
     stopping: openStopping(),
   };

@@ -39,6 +39,8 @@ export interface FakeRedis {
   restart(how: Restart): void;
   /** Its clock is set. */
   stepClock(ms: number): void;
+  /** Whether it has something, and each copy of it too. */
+  remembers(what: (store: Store) => boolean): boolean;
   /** Keeps a copy for a later roll-back. */
   copy(): void;
   /** From now on nothing goes wrong here any more. */
@@ -148,6 +150,7 @@ export function openRedis(world: World, plan: Plan, first: Store): FakeRedis {
       world.count('clock steps');
       world.say(() => `the clock of redis steps by ${ms} ms`);
     },
+    remembers: (what) => [store, ...copies].every(what),
     copy() {
       if (copies.length < COPIES_MAX) copies.push(copyStore(store));
       else copies[dice.between(0, COPIES_MAX - 1)] = copyStore(store);

@@ -97,11 +97,11 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
       entry.more['rs'] = `its reference belongs to payout ${earlier}`;
     }
   }
-  if ((entry.state === 'ready' || entry.duplicateOf !== null) && run.fields['doubted'] !== undefined) {
-    entry.state = 'held';
-    entry.duplicateOf = null;
-    entry.more['rc'] = 'E_DIR_LOST';
-    entry.more['rs'] = 'a data directory that may have sent it was written off';
+  if (entry.state === 'ready' || entry.duplicateOf !== null) {
+    if (run.fields['restored'] !== undefined && run.fields[`gaveUp:${record.line}`] !== undefined)
+      holdInstead(entry, 'E_GIVEN_UP', 'it was given up, and Redis forgot that');
+    else if (run.fields['doubted'] !== undefined)
+      holdInstead(entry, 'E_DIR_LOST', 'a data directory that may have sent it was written off');
   }
   if (entry.row !== null && !store.paid.has(entry.row.beneficiaryIdentityId)) {
     run.fields['newBeneficiaryRows'] = String(Number.parseInt(run.fields['newBeneficiaryRows'] ?? '0', 10) + 1);
@@ -111,6 +111,13 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
     entry.history.push({ at: now, to: entry.state, actor: 'intake', reason: '', exchange: '' });
   store.entries.set(id, entry);
   addTo(run, entry, { state: entry.state, sign: 1 });
+}
+
+function holdInstead(entry: Entry, code: string, reason: string): void {
+  entry.state = 'held';
+  entry.duplicateOf = null;
+  entry.more['rc'] = code;
+  entry.more['rs'] = reason;
 }
 
 function restoreRow(
@@ -145,7 +152,7 @@ export function runOfContent(store: Store, file: string, content: string): strin
 }
 
 /** Whether each row of the run's file has a record. */
-function hasAllRows({ counts, fields }: RunEntry): boolean {
+export function hasAllRows({ counts, fields }: RunEntry): boolean {
   const recorded = Object.values(counts).reduce((sum, count) => sum + count, 0);
   return recorded === Number.parseInt(fields['rows'] ?? '-1', 10);
 }

@@ -107,7 +107,7 @@ export function openSchedule(seed: number, options: ScheduleOptions = {}): Sched
           world.after(plan.secondHostMs, {
             actor: null,
             label: 'another host comes',
-            run: () => void (setting.isCalm() || fleet.start(host)),
+            run: () => void (setting.isCalm() || host.isLost || fleet.start(host)),
           });
       }
     }
@@ -162,8 +162,21 @@ function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }:
     made: (payment) => checks.made(payment, service),
     refusedBeneficiary: plan.refusesSecond ? file?.rows[1]?.row?.beneficiaryIdentityId : undefined,
   });
+  // What the service said of it is on the disk of whoever heard it, for a Redis that goes back.
+  const { faults } = plan;
+  const mayForget =
+    !faults.has('redis-rollback') || !(['power', 'disk', 'lost-host'] as const).some((name) => faults.has(name));
   const watch: Store['watch'] = (entry, from, actor) => {
     checks.moved(entry, from, { actor, service });
+    if (
+      entry.state === 'accepted' &&
+      entry.quote !== null &&
+      mayForget &&
+      faults.has('forgets') &&
+      !isCalm() &&
+      world.dice.chance(0.4)
+    )
+      service.forget(entry.quote);
     if (entry.state !== 'held' && entry.state !== 'unknown') return;
     world.countOnce('schedules with something to decide');
     onOpen(entry);

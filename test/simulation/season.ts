@@ -12,7 +12,7 @@ export interface SeasonHead {
   season(): Promise<Season>;
   enterDir(dataDirId: string): Promise<void>;
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
-  compare(part: Comparison): Promise<Compared>;
+  compare(part: Omit<Comparison, 'sawCounter'>): Promise<Compared>;
 }
 
 export interface SeasonParts {
@@ -21,6 +21,8 @@ export interface SeasonParts {
   readonly disk: FakeDisk;
   /** What is read of the intent logs. */
   readonly lines: () => FakeDisk['lines'];
+  /** Compares what people decided with this server. */
+  readonly redo: (season: Season) => Promise<void>;
   /** Whether this process may arm. */
   readonly arms: boolean;
   readonly waitMs: number;
@@ -35,6 +37,7 @@ export interface SeasonParts {
  */
 export async function ensureSeason(parts: SeasonParts): Promise<readonly string[]> {
   const { head, dataDirId, clock } = parts;
+  await parts.redo(await head.season());
   if (parts.arms) await head.enterDir(dataDirId);
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [dataDirId];
@@ -44,6 +47,7 @@ export async function ensureSeason(parts: SeasonParts): Promise<readonly string[
     const hasLogs = parts.lines().length > 0;
     const joins = hasLogs || season.dataDirIds.includes(dataDirId);
     if (!joins && season.missing.length > 0) return season.missing;
+    await parts.redo(season);
     if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
       await clock.sleep(parts.waitMs);
       waitedFor.add(season.server);
@@ -68,7 +72,7 @@ export function isSeasonClosed({ server, season, dirs }: Store): boolean {
   return false;
 }
 
-type PeersParts = Omit<SeasonParts, 'lines' | 'arms' | 'waitMs'>;
+type PeersParts = Omit<SeasonParts, 'lines' | 'arms' | 'waitMs' | 'redo'>;
 
 /** The steps of `keepSeason` there. */
 export async function keepSeason(parts: PeersParts, join: () => Promise<unknown>): Promise<void> {
@@ -83,7 +87,7 @@ async function notePeers(
   season: Season,
 ): Promise<readonly string[]> {
   const all = new Set(season.dataDirIds).add(dataDirId);
-  if (!season.open) for (const peer of disk.peers) all.add(peer);
+  for (const peer of disk.peers) all.add(peer);
   const isNoted = all.size === disk.peers.length && disk.peers.every((peer) => all.has(peer));
   const peers = isNoted ? disk.peers : [...all].toSorted();
   if (!isNoted) {

@@ -31,6 +31,9 @@ export interface FakeService {
   revokeTokens(): void;
   /** From now on, until faults end, a gateway in front of it knows nothing. */
   lie(): void;
+  /** It made the payment of a quote and does not know it any more; whether it paid it, its book says. */
+  forget(quoteId: string): void;
+  isForgotten(quoteId: string | null): boolean;
   /** Whether it answers nothing else either. */
   isLying(): boolean;
   calm(): void;
@@ -50,6 +53,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
   let isCalm = false;
   let lies = false;
   let underWay = 0;
+  let forgotten: string | undefined;
   const lag = (): number => latencyMs(dice, plan, isCalm);
   const fault = (name: Fault, share: number): boolean => !isCalm && plan.faults.has(name) && dice.chance(share);
   const answers = openAnswers({ world, plan, book, fault });
@@ -136,6 +140,7 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
     const odd = gateway(request) ?? answers.oddLook();
     const paid = book.byId.get(request.body);
     const shown = paid !== undefined && isShown(paid, request.credentials) ? paid : undefined;
+    if (odd === undefined && shown !== undefined) book.show(shown);
     const found = odd ?? (shown === undefined ? refusal(404, 'USR_002') : answered(200, book.shownPayment(shown)));
     back(request.reply, found);
   }
@@ -159,6 +164,16 @@ export function openFakeService(world: World, plan: Plan, watch: Watch): FakeSer
     revokeTokens() {
       token++;
     },
+    forget(quoteId) {
+      const isPaid = dice.chance(0.5);
+      if (forgotten !== undefined || !book.forget(quoteId, isPaid)) return;
+      forgotten = quoteId;
+      world.count('payments forgotten');
+      world.say(
+        () => `the service forgets the payment of ${quoteId.slice(0, 8)}, which is ${isPaid ? 'paid' : 'not paid'}`,
+      );
+    },
+    isForgotten: (quoteId) => quoteId !== null && quoteId === forgotten,
     lie() {
       lies = true;
     },

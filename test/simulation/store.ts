@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { Money } from '../../src/money.ts';
 import { type HistoryEntry, PAYOUT_STATES, type PayoutRow, type PayoutState, type RunState } from '../../src/payout.ts';
 
@@ -82,6 +83,14 @@ export interface Store {
   readonly files: Map<string, string>;
   readonly contents: Map<string, string>;
   readonly references: Map<string, string>;
+  readonly blocked: Set<string>;
+  /** Who proposed to write off a directory, who agreed ('' for nobody yet), and for which server. */
+  readonly writeOffs: Map<string, { server: string; by: string; agreed: string }>;
+  readonly writtenOff: Set<string>;
+  audit: readonly AuditRecord[];
+  /** Entries of the audit log, by their hashes: lost and put back, and those of which it was said that they are missing. */
+  readonly putBack: Set<string>;
+  readonly missed: Set<string>;
   /** Beneficiaries to whom a payment was ever accepted. */
   readonly paid: Set<string>;
   readonly quotes: Map<string, string>;
@@ -112,6 +121,12 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     files: new Map(),
     contents: new Map(),
     references: new Map(),
+    blocked: new Set(),
+    writeOffs: new Map(),
+    writtenOff: new Set(),
+    audit: [],
+    putBack: new Set(),
+    missed: new Set(),
     paid: new Set(),
     quotes: new Map(),
     runs: new Map(),
@@ -133,6 +148,11 @@ export function copyStore(store: Store): Store {
     files: new Map(store.files),
     contents: new Map(store.contents),
     references: new Map(store.references),
+    blocked: new Set(store.blocked),
+    writeOffs: new Map(store.writeOffs),
+    writtenOff: new Set(store.writtenOff),
+    putBack: new Set(store.putBack),
+    missed: new Set(store.missed),
     paid: new Set(store.paid),
     quotes: new Map(store.quotes),
     runs: new Map([...store.runs].map(([id, run]) => [id, copyRun(run)])),

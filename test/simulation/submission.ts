@@ -74,11 +74,16 @@ export async function submit(
     createdBy: actor.name,
   };
   let runId = '';
+  let isNew = false;
   for (let tries = 0; runId === '' && tries < CLAIM_TRIES_MAX; tries++) {
     const claimed = await ask('claim', (store, now) => claimRun(store, claim, now));
+    isNew = claimed.result === 'new';
     if (claimed.result !== 'season') runId = claimed.id;
     else if ((await seasonOfSubmitter()).length > 0) return;
   }
+  const details = { fileSha256: file.sha256, contentHash: file.sha256 };
+  const action = isNew ? 'run.submitted' : 'run.attached';
+  await ledger.audit.append({ actor: actor.name, action, target: runId, details });
   const lastLine = await ask('position', (store) => store.runs.get(runId)?.fields['lastLine']);
   const run = await ledger.runs.read(runId);
   const recorded = Object.values(run?.counts ?? {}).reduce((sum, count) => sum + count, 0);

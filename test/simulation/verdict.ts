@@ -33,8 +33,14 @@ export function isSettled({ plan, redis, service }: Setting, calmMs: number): bo
   if (store.entries.size < plan.files * plan.payouts || service.underWay() > 0 || isSeasonClosed(store)) return false;
   // A look-up that said nothing is made again only a day later; nobody waits for that here.
   const isLate = calmMs > CONFIRMED_MS_MAX;
+  // Where the service shows no payment that it has to know, an unknown one is held only a day later.
+  const known = [...store.entries.values()].filter(({ state }) => state === 'accepted' || state === 'completed');
+  const isAllForgotten = known.length > 0 && known.every(({ quote }) => service.isForgotten(quote));
   for (const entry of store.entries.values()) {
-    if (entry.row === null || OPEN.includes(entry.state) || (!isLate && isUnconfirmed(entry, plan))) return false;
+    if (entry.row === null) return false;
+    if (OPEN.includes(entry.state) && !(entry.state === 'unknown' && isAllForgotten)) return false;
+    if (entry.state === 'accepted' && service.isForgotten(entry.quote)) return false;
+    if (!isLate && isUnconfirmed(entry, plan)) return false;
   }
   return true;
 }
@@ -52,23 +58,34 @@ export function judgeAll(setting: Setting): void {
   for (const entry of entries.values()) judge(setting, entry);
   // A Redis that went back in time may take its own payment for one of a quote that was left behind, until the season opens.
   const isExplained =
-    halt === null || halt === 'a person' || world.counts.has('rollbacks') || halt.startsWith('Redis went back');
+    halt === null ||
+    halt.startsWith('the data directory') ||
+    halt === 'a person' ||
+    world.counts.has('rollbacks') ||
+    world.counts.has('hosts back') ||
+    halt.startsWith('Redis went back');
   if (!isExplained) world.fail('breach', halt);
 }
 
-function judge({ world, service, files, redis }: Setting, entry: Entry): void {
+function judge({ world, service, files, redis, checks }: Setting, entry: Entry): void {
   const { line, state, quote, more } = entry;
   const reference = files[0]?.rows.find((row) => row.line === line)?.row?.reference ?? '';
   const payments = service.book.filter(({ internalId }) => internalId === reference);
   world.count(`ended ${state}`);
   if (PAID.includes(state) && payments.length === 0) world.fail('accepted', `${reference} was never paid`);
   const isSaidUnpaid = state === 'cancelled' || state === 'ready' || (state === 'rejected' && more['ok'] !== undefined);
-  const own = payments.filter((payment) => !isOfAnother(redis.store(), entry, payment));
+  const store = redis.store();
+  const own = payments.filter((payment) => {
+    const runId = checks.runOf(payment.quoteId) ?? '';
+    return !(runId !== entry.runId && store.runs.has(runId)) && !isOfAnother(store, entry, payment);
+  });
   if (isSaidUnpaid && own.length > 0) world.fail('lost', `${reference} is ${state} and is paid`);
   if (state !== 'held') return;
-  if (own.length > 0 && quote === null) world.fail('lost', `${reference} is held as never sent and is paid`);
+  if (own.length > 0 && quote === null && more['rc'] !== 'E_DIR_LOST')
+    world.fail('lost', `${reference} is held as never sent and is paid`);
   if (more['rc'] === undefined) world.fail('reason', `${reference} is held without a reason`);
-  if (more['rc'] === 'E_BREACH' && !world.counts.has('rollbacks')) world.fail('breach', `${reference}: ${more['rs']}`);
+  if (more['rc'] === 'E_BREACH' && !world.counts.has('rollbacks') && !world.counts.has('hosts back'))
+    world.fail('breach', `${reference}: ${more['rs']}`);
 }
 
 /** Whether a payment is known to be that of another payout with the reference. */

@@ -1,0 +1,73 @@
+import type { WriteOffAnswer } from '../../src/ledger/season/recovery.ts';
+import { makeStub, pauseForAll, proposalOf } from './head.ts';
+import { hasAllRows, runOfContent } from './runs.ts';
+import type { Store } from './store.ts';
+
+/* What the scripts do when a part of the ledger is lost for good, in memory. */
+
+/** Begins to write off a data directory, by two people; only once nobody else is missing. */
+export function writeOff(store: Store, dir: string, actor: string): WriteOffAnswer {
+  const { server, dirs } = store;
+  const isOpen = store.season === server;
+  const compared = dirs.get(dir);
+  const { by, agreed } = proposalOf(store, dir);
+  const answer = (result: WriteOffAnswer['result'], missing: readonly string[] = []): WriteOffAnswer => {
+    return { result, proposedBy: result === 'proposed' ? actor : by, missing };
+  };
+  if (compared === undefined) return { ...answer('unknown'), proposedBy: '' };
+  if (compared === server && !isOpen) return { ...answer('compared'), proposedBy: '' };
+  if (by === actor && agreed === '') return answer('same-person');
+  store.writeOffs.set(dir, { server, by: by === '' ? actor : by, agreed: by === '' || agreed !== '' ? agreed : actor });
+  if (by === '') return answer('proposed');
+  if (isOpen) {
+    forgetDir(store, dir);
+    return answer('retired');
+  }
+  const missing = [...dirs].filter(([id, of]) => of !== server && proposalOf(store, id).agreed === '');
+  if (missing.length > 0)
+    return answer(
+      'agreed',
+      missing.map(([id]) => id),
+    );
+  store.halt ??= `the data directory ${dir} was written off`;
+  store.releaseBy = null;
+  for (const run of store.runs.values()) {
+    if (run.state === 'paying') pauseForAll(run, 'a data directory was written off');
+    if (run.state === 'recording') run.fields['doubted'] = '1';
+  }
+  return answer('begun');
+}
+
+/**
+ * What the script does not do yet, and has to: rows that come to a run only after it was cancelled may have been sent by the
+ * lost host as well.
+ */
+export function doubtCancelled({ runs }: Store): void {
+  for (const run of runs.values()) if (run.state === 'cancelled' && !hasAllRows(run)) run.fields['doubted'] = '1';
+}
+
+/** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */
+export function forgetDirs(store: Store): string[] {
+  const { server, dirs } = store;
+  for (const [dir, of] of dirs) if (of !== server && proposalOf(store, dir).agreed !== '') forgetDir(store, dir);
+  const missing = [...dirs].filter(([, of]) => of !== server).map(([dir]) => dir);
+  if (missing.length === 0 && dirs.size > 0) store.season = server;
+  return missing;
+}
+
+function forgetDir(store: Store, dir: string): void {
+  store.dirs.delete(dir);
+  store.peers.delete(dir);
+  store.writeOffs.delete(dir);
+  store.writtenOff.add(dir);
+}
+
+/** Makes a run known again of which only the audit log knows. */
+export function restoreRun(
+  store: Store,
+  run: { id: string; fileSha256: string; contentHash: string },
+  now: number,
+): void {
+  const isKnown = store.runs.has(run.id) || runOfContent(store, run.fileSha256, run.contentHash) !== undefined;
+  if (run.fileSha256 !== '' && !isKnown) makeStub(store, run, now);
+}
