@@ -19,8 +19,8 @@ export interface AuditLog {
   copies(): Promise<readonly AuditRecord[]>;
   /** What Redis does not have, for it went back in time or is another one, and was not noted as missing. */
   missing(): Promise<MissingEntries>;
-  /** They are missing no more: it was said that they were. */
-  noteMissing(records: readonly AuditRecord[]): Promise<void>;
+  /** They are missing no more on this server: it was said that they were. Another one notes nothing. */
+  noteMissing(records: readonly AuditRecord[], server: string): Promise<void>;
   /** Copies what other directories appended, so that each directory can tell what a Redis that goes back has forgotten. */
   copyOthers(): Promise<void>;
 }
@@ -111,7 +111,11 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
       const gone = await missingIn(await copies(), store.lines(1));
       return { ours: await notNoted(store, [...(await putBack()), ...gone]), former: await notNoted(store, former) };
     },
-    noteMissing: (records) => store.noteLost(records.map(({ hash }) => hash)),
+    noteMissing: (records, server) =>
+      store.noteLost(
+        records.map(({ hash }) => hash),
+        server,
+      ),
     copyOthers,
     head: async () => (await store.look()).head,
     lines: (from = 1) => store.lines(from),

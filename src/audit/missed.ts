@@ -57,7 +57,12 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
   const all = [...former, ...ours].filter(({ action }) => !NO_DECISIONS.has(action));
   if (all.length === 0) return undefined;
   const lasting = all.filter((record) => isStopping(record) || ENDING.has(record.action));
-  const last = new Map(lasting.map((record) => [`${record.action.split('.')[0]} ${record.target}`, record]));
+  const last = new Map<string, AuditRecord>();
+  for (const record of lasting) {
+    const about = `${record.action.split('.')[0]} ${record.target}`;
+    // Nothing ends a cancel: a pause that came after it, or that payrun itself made, does not either.
+    if (last.get(about)?.action !== 'run.cancelled') last.set(about, record);
+  }
   const stops = [...last.values()].filter(isStopping);
   const stopped = new Set(
     stops.map(({ action, target }) => (action.startsWith('payout.') ? placeOfId(target).runId : target)),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { type AuditHead, BEFORE_FIRST } from '../audit/entry.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
-import { APPEND_AUDIT, LOOK_AUDIT } from './scripts/audit.ts';
+import { APPEND_AUDIT, LOOK_AUDIT, NOTE_LOST } from './scripts/audit.ts';
 
 const LINES_PER_PAGE = 1000;
 
@@ -26,7 +26,8 @@ export interface AuditStore {
   lineAt(number: number): Promise<string | undefined>;
   /** Of these hashes of lost entries, those whose loss was not noted in this Redis. */
   notNoted(hashes: readonly string[]): Promise<readonly string[]>;
-  noteLost(hashes: readonly string[]): Promise<void>;
+  /** Does nothing on another server than this one (its `run_id` and `master_replid`). */
+  noteLost(hashes: readonly string[], server: string): Promise<void>;
   /** Notes that an entry that Redis had lost is put back, before it is: what it decided has still to be done again. */
   notePutBack(record: AuditHead): Promise<void>;
   putBack(): Promise<readonly AuditHead[]>;
@@ -38,6 +39,7 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
   const { prefix } = keys;
   const look = script(LOOK_AUDIT);
   const append = script(APPEND_AUDIT);
+  const lost = script(NOTE_LOST);
   return {
     async look() {
       const [count, last, at, instance, service, former] = listOf(await runScript(redis, look, { prefix, args: [] }));
@@ -74,9 +76,9 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
         return { number: integerOf(number), hash };
       });
     },
-    async noteLost(hashes) {
+    async noteLost(hashes, server) {
       for (let from = 0; from < hashes.length; from += LINES_PER_PAGE) {
-        await redis.sadd(keys.missed, ...hashes.slice(from, from + LINES_PER_PAGE));
+        await runScript(redis, lost, { prefix, args: [server, ...hashes.slice(from, from + LINES_PER_PAGE)] });
       }
     },
     async *lines(from) {

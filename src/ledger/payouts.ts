@@ -114,6 +114,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly to?: PayoutState;
   /** The version that the decision was made on. A fact (design 3, rule 7) leaves it out. */
   readonly version?: number;
+  /** The state that the payout must have: a fact needs none. */
+  readonly from?: PayoutState;
   /** The quote that the payout must have. */
   readonly quoteId?: string;
   readonly breach?: boolean;
@@ -308,6 +310,7 @@ function moveArgument(move: PayoutMove): Record<string, unknown> {
     r: move.runId,
     l: String(move.line),
     v: move.version,
+    fr: move.from,
     q: move.quoteId,
     t: move.to,
     b: move.breach,

@@ -31,6 +31,7 @@ export async function joinSeason({ ledger, dataDirId, path }: Host): Promise<rea
     dataDir: path,
     dataDirId,
     armDeadlineMs: DEADLINE_MS,
+    compareDecisions: async () => {},
     arms: true,
     clock: systemClock,
     random: systemRandom,

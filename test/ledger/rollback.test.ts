@@ -95,6 +95,7 @@ function seasonDeps(dataDirId: string): Parameters<typeof ensureSeason>[0] {
     dataDir,
     dataDirId,
     armDeadlineMs: DEADLINE_MS,
+    compareDecisions: async () => {},
     arms: true,
     random: systemRandom,
     clock: systemClock,

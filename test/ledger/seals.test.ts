@@ -12,7 +12,10 @@ const former = openSeals(source(FORMER_KEY));
 
 const place = { runId: 'r1', line: 2 };
 const { row } = payoutOf();
-const sealed = payoutOf({ ...place, seals: { row: seals.row(place, row, false), costLimit: null, beyondLimits: null } });
+const sealed = payoutOf({
+  ...place,
+  seals: { row: seals.row(place, row, false), costLimit: null, beyondLimits: null },
+});
 
 describe('a payout', () => {
   test('is as payrun wrote it under the present and the former key, and nobody knows it under another one', () => {
@@ -50,7 +53,11 @@ describe('a payout', () => {
 
   test('is not when its cost limit was raised, lifted or taken away by something else', () => {
     const costLimit = { debited: 100n, arrives: 90n, driftBp: 25n };
-    const ofBoth = { row: seals.row(place, row, true), costLimit: seals.costLimit(place, costLimit), beyondLimits: null };
+    const ofBoth = {
+      row: seals.row(place, row, true),
+      costLimit: seals.costLimit(place, costLimit),
+      beyondLimits: null,
+    };
     const limited = payoutOf({ ...place, costLimit, seals: ofBoth });
     expect(seals.judgePayout(limited)).toBe('true');
     expect(seals.judgePayout({ ...limited, costLimit: { ...costLimit, driftBp: 99n } })).toBe('false');

@@ -56,7 +56,8 @@ async function forgotten(act: () => Promise<unknown>): Promise<void> {
   await putBack();
 }
 
-const redo = () => redoMissedDecisions({ ledger, clock: systemClock, log: silentLog });
+const redo = async () =>
+  await redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, (await ledger.state.season()).server);
 const stateOf = async () => (await ledger.runs.read(runId))?.state;
 
 describe('a Redis that forgot what people decided', () => {

@@ -55,8 +55,9 @@ export function openAudit(
       );
       return { ours: mutation.missing?.(ours) ?? ours, former: [] };
     },
-    noteMissing: (records) =>
-      ask('audit: it was said', ({ missed }) => {
+    noteMissing: (records, server) =>
+      ask('audit: it was said', ({ missed, server: now }) => {
+        if (now !== server) return;
         for (const { hash } of records) missed.add(hash);
       }),
     async copyOthers() {

@@ -79,18 +79,17 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
   }
 
   /** Nothing is armed that people stopped, as long as a data directory that was compared has their decision. */
-  function checkDecisions({ runId, line }: Arming, { entries, runs, dirs, server }: Store): void {
+  function checkDecisions({ runId, line }: Arming, { entries, dirs, server }: Store): void {
     // A Redis that goes back under its own name is noticed by its armings alone.
     if (world.counts.has('rollbacks under the same name')) return;
     const id = entryId(runId, line);
-    // A run that was being recorded in the copy does not hold what was given up of it (docs/guarantees.md, "Not yet").
-    const isGivenUp = runs.get(runId)?.fields[`gaveUp:${line}`] !== undefined;
     const decisions = [
       'ledger.halted ledger',
       `run.paused ${runId}`,
       `run.cancelled ${runId}`,
       `beneficiary.blocked ${entries.get(id)?.row?.beneficiaryIdentityId}`,
-      ...(isGivenUp ? [] : [`payout.cancelled ${id}`, `payout.drop-confirmed ${id}`]),
+      `payout.cancelled ${id}`,
+      `payout.drop-confirmed ${id}`,
     ];
     for (const decision of decisions) {
       const known = [...(stops.get(decision)?.dirs ?? [])].find((dir) => dirs.get(dir) === server);
@@ -176,8 +175,6 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
         world.fail('accepted', `${internalId} is ${entry.state} without a payment of the service`);
     },
     stopped(decision, server) {
-      // Of two acts on a run that are missing the last one is done again (docs/guarantees.md, "Not yet").
-      if (decision.startsWith('run.paused ')) stops.delete(decision.replace('paused', 'cancelled'));
       const there = stops.get(decision);
       if (there === undefined) stops.set(decision, { server, dirs: new Set() });
       else there.server = server;

@@ -55,6 +55,7 @@ export function movePayout(store: Store, move: PayoutMove, now: number): MoveAns
     return { result, version: entry.version, state: entry.state, badOutcomes };
   };
   if (move.version !== undefined && entry.version !== move.version) return answer('changed');
+  if (move.from !== undefined && entry.state !== move.from && entry.state !== move.to) return answer('changed');
   if (move.quoteId !== undefined && entry.quote !== move.quoteId) return answer('other-quote');
   const to = cancelledInstead(store, entry, move) ? 'cancelled' : move.to;
   if (to !== undefined && to !== entry.state && !isAllowed(store, entry, { move, to })) {

@@ -49,7 +49,7 @@ export async function steer(pair: Pair): Promise<void> {
     case 10:
       ask(pair, 'block', {
         mine: void store.blocked.add(BENEFICIARY),
-        theirs: real.ledger.approvals.block(BENEFICIARY, 'anna', ''),
+        theirs: real.redis.hset(real.keys.blocked, BENEFICIARY, '{}').then(() => undefined),
       });
       break;
     case 11:
@@ -103,7 +103,7 @@ async function giveUp(pair: Pair): Promise<void> {
   const [dir, actor] = [dice.pick(DIRS), dice.pick(['anna', 'ben'])];
   // It may take two commands.
   const theirs = recovery.writeOff(dir, actor);
-  const mine = writeOff(store, dir, actor);
+  const mine = writeOff(store, { dir, actor });
   ask(pair, `write off ${dir} by ${actor}`, { mine, theirs });
   await theirs;
   if (mine.result === 'begun')

@@ -12,7 +12,7 @@ import type { Happening } from './happenings.ts';
 import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeason, releaseHalt } from './head.ts';
 import { deferPayout, holderOfQuote, movePayout } from './moves.ts';
 import { payoutOf, readPayout } from './payout-record.ts';
-import { doubtCancelled, forgetDirs, restoreRun, writeOff } from './recovery.ts';
+import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
@@ -55,6 +55,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
     references: openReferences(line),
     recovery: openRecovery(line),
     approvals: {
+      async sealBlockList() {},
       block: (id: string) =>
         line.ask('block', (store) => {
           store.blocked.add(id);
@@ -215,8 +216,7 @@ function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
   return {
     writeOff: (dir, actor) =>
       change('write off', (store) => {
-        const answer = writeOff(store, dir, actor);
-        if (answer.result === 'begun' && mutation.doubtsNoCancelledRuns !== true) doubtCancelled(store);
+        const answer = writeOff(store, { dir, actor, doubtsCancelled: mutation.doubtsNoCancelledRuns !== true });
         setting.world.say(() => `  write off ${dir} by ${actor}: ${JSON.stringify(answer)}`);
         return answer;
       }),
@@ -254,6 +254,12 @@ function openRuns({ setting, ask, change }: Line) {
         [...store.entries.values()].filter((entry) => entry.runId === runId).flatMap((entry) => payoutOf(entry) ?? []),
       );
     },
+    noteRecorded: (runId: string, fields: Record<string, string>) =>
+      ask('note that all is recorded', (store) => {
+        if (store.season !== store.server) return false;
+        Object.assign(store.runs.get(runId)?.fields ?? {}, fields);
+        return true;
+      }),
     note: (runId: string, fields: Record<string, string>) =>
       ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
     deadQuotes: (runId: string) => ask('dead quotes', (store) => [...(store.runs.get(runId)?.dead ?? [])]),

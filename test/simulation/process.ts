@@ -102,12 +102,12 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
       arms,
       lines: () => mutation.compared?.(disk.lines) ?? disk.lines,
       waitMs: mutation.seasonWaitMs ?? 2 * plan.armDeadlineMs,
-      /** As `enter` in src/runs/season.ts, but that it is done again when Redis changes before the logs are compared. */
+      /** As `compareDecisions` in src/runs/safety/season.ts. */
       async redo({ server, open }) {
         const isDone = isFirst ? arms && open && server === comparedFor : server === comparedFor;
         if (isDone || (!isFirst && mutation.comparesDecisionsOnce === true)) return;
         isFirst = false;
-        await redoMissedDecisions({ ledger, clock, log });
+        await redoMissedDecisions({ ledger, clock, log }, server);
         comparedFor = server;
       },
       ...place,
@@ -161,7 +161,11 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
 /** The steps of `findKnownPayments` in src/runs/known-payment.ts. */
 function knownPayments({ entries }: Store, credentials: string): string[] {
   const made = [...entries.values()].filter(
-    (entry) => entry.credentials === credentials && (entry.state === 'completed' || entry.state === 'accepted'),
+    (entry) =>
+      entry.credentials === credentials &&
+      (entry.state === 'completed' || entry.state === 'accepted') &&
+      entry.more['nf'] === undefined &&
+      entry.more['rc'] !== 'E_PAYMENT_GONE',
   );
   return made.flatMap((entry) => entry.more['pid'] ?? entry.quote ?? []).slice(0, 3);
 }

@@ -6,7 +6,10 @@ import type { Store } from './store.ts';
 /* What the scripts do when a part of the ledger is lost for good, in memory. */
 
 /** Begins to write off a data directory, by two people; only once nobody else is missing. */
-export function writeOff(store: Store, dir: string, actor: string): WriteOffAnswer {
+export function writeOff(
+  store: Store,
+  { dir, actor, doubtsCancelled = true }: { dir: string; actor: string; doubtsCancelled?: boolean },
+): WriteOffAnswer {
   const { server, dirs } = store;
   const isOpen = store.season === server;
   const compared = dirs.get(dir);
@@ -33,17 +36,10 @@ export function writeOff(store: Store, dir: string, actor: string): WriteOffAnsw
   store.releaseBy = null;
   for (const run of store.runs.values()) {
     if (run.state === 'paying') pauseForAll(run, 'a data directory was written off');
-    if (run.state === 'recording') run.fields['doubted'] = '1';
+    const isPartial = doubtsCancelled && run.state === 'cancelled' && !hasAllRows(run);
+    if (run.state === 'recording' || isPartial) run.fields['doubted'] = '1';
   }
   return answer('begun');
-}
-
-/**
- * What the script does not do yet, and has to: rows that come to a run only after it was cancelled may have been sent by the
- * lost host as well.
- */
-export function doubtCancelled({ runs }: Store): void {
-  for (const run of runs.values()) if (run.state === 'cancelled' && !hasAllRows(run)) run.fields['doubted'] = '1';
 }
 
 /** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */
@@ -69,5 +65,8 @@ export function restoreRun(
   now: number,
 ): void {
   const isKnown = store.runs.has(run.id) || runOfContent(store, run.fileSha256, run.contentHash) !== undefined;
-  if (run.fileSha256 !== '' && !isKnown) makeStub(store, run, now);
+  if (run.fileSha256 === '' || isKnown) return;
+  makeStub(store, run, now);
+  const stub = store.runs.get(run.id);
+  if (stub !== undefined && store.writtenOff.size > 0) stub.fields['doubted'] = '1';
 }

@@ -98,7 +98,7 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
     }
   }
   if (entry.state === 'ready' || entry.duplicateOf !== null) {
-    if (run.fields['restored'] !== undefined && run.fields[`gaveUp:${record.line}`] !== undefined)
+    if (run.fields[`gaveUp:${record.line}`] !== undefined)
       holdInstead(entry, 'E_GIVEN_UP', 'it was given up, and Redis forgot that');
     else if (run.fields['doubted'] !== undefined)
       holdInstead(entry, 'E_DIR_LOST', 'a data directory that may have sent it was written off');

@@ -96,7 +96,8 @@ export async function submit(
       );
       if (result === 'season') return;
     }
-    await ledger.runs.note(runId, { lastLine: String(file.rows.length + 1) });
+    const isNoted = await ledger.runs.noteRecorded(runId, { lastLine: String(file.rows.length + 1) });
+    if (!isNoted) return;
   }
   await ask('run to paying', (store, now) =>
     moveRun(store, runId, { move: { from: 'recording', to: 'paying', actor: actor.name, reason: 'submitted' }, now }),

@@ -120,6 +120,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
     dataDir,
     dataDirId: DATA_DIR_ID,
     armDeadlineMs: 0,
+    compareDecisions: async () => {},
     arms: true,
     random: systemRandom,
     clock: systemClock,

@@ -5,7 +5,7 @@ import type { Run, RunStart, RunState } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { openRows, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
-import { RECORD } from '../scripts/record.ts';
+import { NOTE_RECORDED, RECORD } from '../scripts/record.ts';
 import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { readRun } from './run-record.ts';
@@ -75,6 +75,8 @@ export interface Runs extends Rows {
   /** Ids of the runs that the sweeper walks. */
   live(): Promise<string[]>;
   events(runId: string): Promise<RunEvent[]>;
+  /** Notes that all rows of the run were recorded, with what is known of them; false in a closed season. */
+  noteRecorded(runId: string, fields: Readonly<Record<string, string>>): Promise<boolean>;
   /** Bookkeeping fields of the run hash. */
   note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
   /** Puts off the start of a run that waits for it; false when it does not wait any more. */
@@ -128,6 +130,8 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
       return entries.map(([id, flat]) => readEvent(id, flat));
     },
     ...openRows(redis, keys),
+    noteRecorded: async (runId, fields) =>
+      (await runScript(redis, scripts.recorded, { prefix, args: [runId, ...Object.entries(fields).flat()] })) === 1,
     async note(runId, fields) {
       await redis.hset(keys.run(runId), fields);
     },
@@ -152,6 +156,7 @@ function runScripts() {
   return {
     claim: script(CLAIM_RUN),
     record: script(RECORD),
+    recorded: script(NOTE_RECORDED),
     move: script(MOVE_RUN),
     putOff: script(PUT_OFF_START),
     watch: script(TAKE_WATCH),

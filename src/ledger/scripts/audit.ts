@@ -29,3 +29,15 @@ if text(count) == ARGV[1] and (not last or string.sub(last, 1, 64) == ARGV[2]) t
 end
 return redis.call('LINDEX', AUDIT, ARGV[1]) == ARGV[3] and 1 or 0
 `;
+
+/**
+ * Notes that the loss of entries was said of this very server.
+ *
+ * KEYS[1] prefix; ARGV[1] server; ARGV[2...] hashes of entries
+ * Returns 1, or 0 on another server.
+ */
+export const NOTE_LOST = `${LUA_PRELUDE}
+if serverNow() ~= ARGV[1] then return 0 end
+redis.call('SADD', P .. ':missed', unpack(ARGV, 2))
+return 1
+`;

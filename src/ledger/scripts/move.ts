@@ -4,7 +4,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * Moves payouts, or notes something about them without moving them. Arming is a script of its own.
  *
  * KEYS[1] prefix
- * ARGV[1] JSON array of { r run, l line, v version or nil, q quote id that the payout must have or nil, t to (nil: a
+ * ARGV[1] JSON array of { r run, l line, v version or nil, fr the state that the payout must have or nil, q quote id that the payout must have or nil, t to (nil: a
  *         note), b true for a breach, k true if a cancelled run turns `ready` into `cancelled`, w why the quote is dropped
  *         ('not-sent' or 'proven-dead') or nil, e due after ms or nil, o true to leave the due time of a note as it is,
  *         ho what people saw to have the reference of a payout that they allow, { i its id or '', s its state }, or nil,
@@ -115,7 +115,7 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
   if to == 'ready' and e.k and p and p.state == 'unknown' and redis.call('HGET', runKey(e.r), 'state') == 'cancelled' then to = 'cancelled' end
   if not p then
     answers[i] = { 'missing', 0, '' }
-  elseif e.v and p.version ~= e.v then
+  elseif (e.v and p.version ~= e.v) or (e.fr and p.state ~= e.fr and p.state ~= to) then
     answers[i] = { 'changed', p.version, p.state }
   elseif e.q and p.quote ~= e.q then
     answers[i] = { 'other-quote', p.version, p.state }

@@ -20,7 +20,7 @@ export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
-local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine', 'purgedAt', 'restored')
+local recording = redis.call('HMGET', rk, 'state', 'doubted', 'lastLine', 'purgedAt')
 if recording[4] then return 'closed' end
 local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAllRows(run))
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
@@ -76,7 +76,7 @@ local function whyHeld(row, id)
   local earlier = holderOf(row.h, { own = id, at = at, forMs = tonumber(ARGV[2]) })
   if not earlier then redis.call('HSET', referencesKey(row.h), row.h, id) end
   local twin = row.d and likelyTwin(row, id)
-  if recording[5] and redis.call('HEXISTS', rk, 'gaveUp:' .. row.l) == 1 then
+  if redis.call('HEXISTS', rk, 'gaveUp:' .. row.l) == 1 then
     return 'E_GIVEN_UP', 'it was given up, and Redis forgot that'
   end
   if recording[2] then return 'E_DIR_LOST', 'a data directory that may have sent it was written off' end
@@ -120,4 +120,16 @@ if hasRecorded then redis.call('HSET', rk, 'recordedAt', text(at)) end
 for likely, withinMs in pairs(likelyKeys) do redis.call('PEXPIRE', likely, text(2 * withinMs)) end
 writeSums()
 return 'recorded'
+`;
+
+/**
+ * Notes what is known of a run once all of its rows were recorded. On a Redis that went back meanwhile they are not there.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] names and values
+ * Returns 1, or 0 in a closed season.
+ */
+export const NOTE_RECORDED = `${LUA_PRELUDE}
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 0 end
+redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 2))
+return 1
 `;

@@ -51,7 +51,7 @@ return { 'adopted', by }
 
 /**
  * Makes a run known again of which only the audit log knows: a stub that its file fills when it comes again. While it has no
- * rows, its content is no new one.
+ * rows, its content is no new one. A host that was written off may have sent some of it.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''
  * Returns 1 when it was made, 0 where the run or its content is known.
@@ -61,6 +61,9 @@ local run, file, content = ARGV[1], ARGV[2], ARGV[3]
 if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return 0 end
 if runOf(file, content) then return 0 end
 makeStub(run, file, content)
+for _, field in ipairs(redis.call('HKEYS', HEAD)) do
+  if string.sub(field, 1, 11) == 'writtenOff:' then redis.call('HSET', runKey(run), 'doubted', '1') end
+end
 return 1
 `;
 
@@ -118,7 +121,8 @@ redis.call('HDEL', HEAD, 'releaseBy')
 for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
   local state = redis.call('HGET', runKey(run), 'state')
   if goesOn(run) then pauseRun(run, 'a data directory was written off') end
-  if state == 'recording' then redis.call('HSET', runKey(run), 'doubted', '1') end
+  -- Of rows that are not here yet nobody knows whether they were sent; a run that was cancelled before they came has some too.
+  if state == 'recording' or (state == 'cancelled' and not hasAllRows(run)) then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 return { 'begun', by }
 `;

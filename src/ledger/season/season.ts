@@ -18,6 +18,8 @@ export interface SeasonDeps extends PeersDeps {
   readonly armDeadlineMs: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** Compares what people decided with this very server, before the logs are compared with it. */
+  readonly compareDecisions: (season: Season) => Promise<void>;
 }
 
 /**
@@ -32,6 +34,7 @@ export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Prom
   let strangers: readonly string[] = [deps.dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const season = await deps.state.season();
+    await deps.compareDecisions(season);
     if (season.open && !season.missing.includes(deps.dataDirId)) return [];
     const compared = await compareOnce(deps, season, { waitedFor, ...(signal === undefined ? {} : { signal }) });
     if (compared.kind === 'missing') return compared.dirs;

@@ -6,7 +6,8 @@ export async function cancelReady(
   runId: string,
   actor: string,
 ): Promise<void> {
-  const move = { runId, to: 'cancelled', actor, reason: 'the run was cancelled' } as const;
+  // One that is held meanwhile, since a lost host may have sent it, stays held.
+  const move = { runId, from: 'ready', to: 'cancelled', actor, reason: 'the run was cancelled' } as const;
   for await (const lines of ledger.runs.linesIn(runId, { state: 'ready' })) {
     await Promise.all(lines.map((line) => ledger.payouts.move({ ...move, line })));
   }

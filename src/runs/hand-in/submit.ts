@@ -273,12 +273,13 @@ async function recordRun(
     // A batch that fails beside the first one has nobody else to listen.
     await Promise.allSettled(inFlight);
   }
-  await runs.note(runId, {
+  const isNoted = await runs.noteRecorded(runId, {
     lastLine: String(lastLine),
     currencies: [...currencies].toSorted().join(' '),
     columns: file.checked.columns.join(' '),
     ...(await sealOfRun(deps, runId, { checked: file.checked, lastLine })),
   });
+  if (!isNoted) throw refuseRestarted();
 }
 
 /** Binds the run to its file, to who handed it in and, where people have to agree to it, to its rows. */

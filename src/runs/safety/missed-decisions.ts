@@ -21,14 +21,15 @@ interface MissedDeps {
  * Compares this directory's copies of the audit log with Redis, before a season may open. A Redis that forgot what people
  * decided is halted with what is missing, and every run that goes on is paused. What only stops is done again at once, and
  * files that were handed in are known again: nobody can tell whether anything of them was sent before their rows are there
- * (design 3, rule 4). What was said once is not said again.
+ * (design 3, rule 4). What was said once is not said again, on the server that it was said of: a Redis that went back once
+ * more meanwhile is compared anew.
  */
-export async function redoMissedDecisions(deps: MissedDeps): Promise<void> {
+export async function redoMissedDecisions(deps: MissedDeps, server: string): Promise<void> {
   const { audit } = deps.ledger;
   const missing = await audit.missing();
   const missed = missedDecisions(missing);
   if (missed !== undefined) await stopAndRedo(deps, missed);
-  await audit.noteMissing([...missing.former, ...missing.ours]);
+  await audit.noteMissing([...missing.former, ...missing.ours], server);
 }
 
 async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<void> {

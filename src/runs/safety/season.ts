@@ -2,6 +2,7 @@ import type { Clock, Random } from '../../clock.ts';
 import type { DataDir } from '../../ledger/intents/data-dir.ts';
 import type { DirLease } from '../../ledger/intents/dir-lease.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { Season } from '../../ledger/season/ledger-state.ts';
 import { ensureSeason, refreshSeason } from '../../ledger/season/season.ts';
 import type { Log } from '../../log.ts';
 import type { DurabilityWatch } from './durability-watch.ts';
@@ -32,11 +33,16 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   let comparedFor = '';
   const enter = async (arms: boolean): Promise<readonly string[]> => {
     await durability.look(true);
-    const { server, open } = await ledger.state.season();
-    // In an open season a worker has compared already, unless the server is another one.
-    if (!arms || !open || server !== comparedFor) await redoMissedDecisions({ ledger, clock, log });
-    comparedFor = server;
-    return await ensureSeason({ ...season, arms });
+    let isFirst = true;
+    const compareDecisions = async ({ server, open }: Season): Promise<void> => {
+      // In an open season a worker has compared already, unless the server is another one.
+      const isDone = server === comparedFor && (!isFirst || (arms && open));
+      isFirst = false;
+      if (isDone) return;
+      await redoMissedDecisions({ ledger, clock, log }, server);
+      comparedFor = server;
+    };
+    return await ensureSeason({ ...season, arms, compareDecisions });
   };
   const joinSeason = onceAtATime(() => enter(true));
   return {
