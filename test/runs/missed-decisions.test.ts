@@ -98,6 +98,37 @@ describe('a Redis that forgot what people decided', () => {
     expect(await stateOf()).toBe('cancelled');
   });
 
+  test('cancels a run again that was paused after it was cancelled, by payrun itself or by people', async () => {
+    await forgotten(async () => {
+      await cancelRun({ ledger, wake: async () => {} }, runId, ANNA);
+      await ledger.audit.append({ actor: 'payrun', action: 'run.paused', target: runId, details: {} });
+    });
+    await redo();
+    expect(await stateOf()).toBe('cancelled');
+  });
+
+  test('holds a payout that was given up once its row comes, where the copy was made while its file was recorded', async () => {
+    const rows = freshRows(2);
+    const id = await claimRun(ledger, rows);
+    await forgotten(() =>
+      ledger.audit.append({ actor: 'anna', action: 'payout.cancelled', target: `${id}-2`, details: {} }),
+    );
+    await redo();
+    await recordRows(ledger, id, rows);
+    const states = await Promise.all(
+      [2, 3].map(async (line) => (await readPayout(ledger, { runId: id, line })).reasonCode),
+    );
+    expect(states).toEqual(['E_GIVEN_UP', null]);
+  });
+
+  test('is compared again on a server that took the place of the one for which its loss was said', async () => {
+    await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
+    await redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, 'another server');
+    await server.redis.del(`${prefix}:blocked`, `${prefix}:blocked-seal`);
+    await redo();
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+  });
+
   test('keeps users out and keys revoked that people had stopped', async () => {
     const people = { ledger, clock: systemClock, random: systemRandom, passwords: openPasswords(systemRandom, CHEAP) };
     await addUser(people, { name: 'anna', role: 'admin', actor: 'anna' });

@@ -112,6 +112,47 @@ async function only(payouts: Promise<Payout[]>): Promise<Payout> {
   return payout;
 }
 
+describe('rows that come only after the write-off', () => {
+  test('are held, where their run was cancelled before they came: the lost host may have sent them', async () => {
+    const rows = freshRows(2);
+    const runId = await claimRun(desk.ledger, rows);
+    await cancelRun({ ledger: desk.ledger, wake: async () => {} }, runId, { actor: 'anna', reason: 'wrong month' });
+    await restart();
+    await writeOff('anna');
+    await writeOff('bob');
+    await recordRows(desk.ledger, runId, rows);
+    expect(await statesOf(runId)).toEqual(['held', 'held']);
+  });
+
+  test('are held, where their run is known again only after it', async () => {
+    await restart();
+    await writeOff('anna');
+    await writeOff('bob');
+    const rows = freshRows(1);
+    const known = { id: 'R1', fileSha256: 'f'.repeat(64), contentHash: 'c'.repeat(64) };
+    await desk.ledger.recovery.restoreRun(known);
+    await recordRows(desk.ledger, 'R1', rows);
+    expect(await statesOf('R1')).toEqual(['held']);
+  });
+});
+
+test('a payout that is held meanwhile is not cancelled by a look at it that came before', async () => {
+  const runId = await payingRun(desk.ledger, freshRows(1));
+  const move = { runId, line: 2, actor: 'anna', reason: 'x' } as const;
+  await desk.ledger.payouts.move({ ...move, to: 'held' });
+  expect(await desk.ledger.payouts.move({ ...move, from: 'ready', to: 'cancelled' })).toMatchObject({
+    result: 'changed',
+  });
+  expect(await statesOf(runId)).toEqual(['held']);
+});
+
+test('that a run is recorded is noted only on a Redis whose season is open', async () => {
+  const runId = await claimRun(desk.ledger, freshRows(1));
+  await restart([]);
+  expect(await desk.ledger.runs.noteRecorded(runId, { lastLine: '2' })).toBe(false);
+  expect((await desk.ledger.slices.position(runId)).lastLine).toBe(0);
+});
+
 describe('a data directory that two people write off', () => {
   test('leaves held whatever it may have sent, everything halted, all runs paused, and the season open', async () => {
     const runId = await payingRun(desk.ledger, freshRows(7));
