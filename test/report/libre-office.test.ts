@@ -45,44 +45,45 @@ function shownBy(workbook: string): Map<string, string[][]> {
   return new Map(sheets);
 }
 
-const inLibreOffice = describe.skipIf(!hasLibreOffice);
+describe.skipIf(!hasLibreOffice)(
+  `opened in LibreOffice${hasLibreOffice ? '' : ' (which is not installed here)'}`,
+  () => {
+    test('a report has every row, key, amount and time of its CSV, and no formula', async () => {
+      await payrun.run(['report', runId, '--format', 'xlsx', '--output', 'report.xlsx']);
+      const { stdout } = await payrun.run(['report', runId]);
+      const rows: string[][] = parse(stdout);
+      expect(rows).toHaveLength(REFERENCES.length + 3);
+      const sheets = shownBy('report.xlsx');
+      expect([...sheets.keys()]).toEqual(['Summary', 'Rows', 'Problems']);
+      // In CSV a text that a spreadsheet would run begins with '; in a workbook it is text.
+      expect(sheets.get('Rows')).toEqual(rows.map((cells) => cells.map((cell) => cell.replace(/^'(?==)/, ''))));
+      expect(sheets.get('Summary')?.[0]?.slice(0, 2)).toEqual(['does it tie?', 'yes']);
+    });
 
-inLibreOffice(`opened in LibreOffice${hasLibreOffice ? '' : ' (which is not installed here)'}`, () => {
-  test('a report has every row, key, amount and time of its CSV, and no formula', async () => {
-    await payrun.run(['report', runId, '--format', 'xlsx', '--output', 'report.xlsx']);
-    const { stdout } = await payrun.run(['report', runId]);
-    const rows: string[][] = parse(stdout);
-    expect(rows).toHaveLength(REFERENCES.length + 3);
-    const sheets = shownBy('report.xlsx');
-    expect([...sheets.keys()]).toEqual(['Summary', 'Rows', 'Problems']);
-    // In CSV a text that a spreadsheet would run begins with '; in a workbook it is text.
-    expect(sheets.get('Rows')).toEqual(rows.map((cells) => cells.map((cell) => cell.replace(/^'(?==)/, ''))));
-    expect(sheets.get('Summary')?.[0]?.slice(0, 2)).toEqual(['does it tie?', 'yes']);
-  });
+    test('a retry file has the cells of its CSV', async () => {
+      writeFileSync(
+        join(payrun.dir, 'more.csv'),
+        payoutFile(REFERENCES.map((name) => [`${name} b`, '1000000.10'] as const)),
+      );
+      const { stdout } = await payrun.run(['submit', 'more.csv', '--sandbox', '--json']);
+      const { runId: cancelled } = parsed(runSchema, stdout);
+      await payrun.run(['cancel', cancelled]);
+      const wrote = await payrun.run(['retry-file', cancelled, '--format', 'xlsx', '--output', 'again.xlsx']);
+      expect(wrote.stderr).toContain(`${REFERENCES.length} rows may be sent again`);
+      const csv = await payrun.run(['retry-file', cancelled]);
+      expect(shownBy('again.xlsx').get('Payouts')).toEqual(parse(csv.stdout));
+    });
 
-  test('a retry file has the cells of its CSV', async () => {
-    writeFileSync(
-      join(payrun.dir, 'more.csv'),
-      payoutFile(REFERENCES.map((name) => [`${name} b`, '1000000.10'] as const)),
-    );
-    const { stdout } = await payrun.run(['submit', 'more.csv', '--sandbox', '--json']);
-    const { runId: cancelled } = parsed(runSchema, stdout);
-    await payrun.run(['cancel', cancelled]);
-    const wrote = await payrun.run(['retry-file', cancelled, '--format', 'xlsx', '--output', 'again.xlsx']);
-    expect(wrote.stderr).toContain(`${REFERENCES.length} rows may be sent again`);
-    const csv = await payrun.run(['retry-file', cancelled]);
-    expect(shownBy('again.xlsx').get('Payouts')).toEqual(parse(csv.stdout));
-  });
-
-  test('the problems of a file are told, a line each', async () => {
-    await payrun.run(['validate', 'payouts.csv', '--problems', 'problems.xlsx']);
-    await payrun.run(['validate', 'payouts.csv', '--problems', 'problems.csv']);
-    const csv: string[][] = parse(readFileSync(join(payrun.dir, 'problems.csv'), 'utf8'));
-    const rows = csv.map((cells) => cells.map((cell) => cell.replace(/^'(?==)/, '')));
-    expect(rows.length).toBeGreaterThan(2);
-    expect(shownBy('problems.xlsx').get('Problems')).toEqual(rows);
-  });
-});
+    test('the problems of a file are told, a line each', async () => {
+      await payrun.run(['validate', 'payouts.csv', '--problems', 'problems.xlsx']);
+      await payrun.run(['validate', 'payouts.csv', '--problems', 'problems.csv']);
+      const csv: string[][] = parse(readFileSync(join(payrun.dir, 'problems.csv'), 'utf8'));
+      const rows = csv.map((cells) => cells.map((cell) => cell.replace(/^'(?==)/, '')));
+      expect(rows.length).toBeGreaterThan(2);
+      expect(shownBy('problems.xlsx').get('Problems')).toEqual(rows);
+    });
+  },
+);
 
 test('a retry file that is a workbook is taken as its CSV is', async () => {
   writeFileSync(join(payrun.dir, 'less.csv'), payoutFile(REFERENCES.map((name) => [`${name} c`, '9.50'] as const)));

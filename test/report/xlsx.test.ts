@@ -81,6 +81,17 @@ describe('the report as a workbook', () => {
   });
 });
 
+async function* fiveRows() {
+  yield [['1'], ['2'], ['3']];
+  yield [];
+  yield [['4'], ['5']];
+}
+
+async function* brokenRows() {
+  yield [['1']];
+  throw new Error('the ledger is gone');
+}
+
 describe('a workbook', () => {
   test('keeps a number that has more digits than a spreadsheet keeps as text', async () => {
     const decimals = [
@@ -100,12 +111,7 @@ describe('a workbook', () => {
   });
 
   test('goes on in another sheet where one is full, with the names of its columns', async () => {
-    async function* rows() {
-      yield [['1'], ['2'], ['3']];
-      yield [];
-      yield [['4'], ['5']];
-    }
-    const sheet = { name: 'Rows', head: ['n'], widths: [9], rows: rows() };
+    const sheet = { name: 'Rows', head: ['n'], widths: [9], rows: fiveRows() };
     const sheets = await sheetsOf(await bytesOf(workbookBytes([sheet], { createdAt: 0, rowsMax: 3 })));
     expect([...sheets]).toEqual([
       ['Rows', [['n'], ['1'], ['2']]],
@@ -115,11 +121,7 @@ describe('a workbook', () => {
   });
 
   test('fails with what its rows fail with', async () => {
-    async function* rows() {
-      yield [['1']];
-      throw new Error('the ledger is gone');
-    }
-    const making = bytesOf(workbookBytes([{ name: 'A', widths: [9], rows: rows() }], { createdAt: 0 }));
+    const making = bytesOf(workbookBytes([{ name: 'A', widths: [9], rows: brokenRows() }], { createdAt: 0 }));
     await expect(making).rejects.toThrow('the ledger is gone');
   });
 

@@ -9,10 +9,12 @@ import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../runs/report.ts';
 import { findRetryRows } from '../../runs/retry-file.ts';
 import { sendDownload, sendTable } from '../download.ts';
+import { sendPrintPage } from '../parts/print-page.tsx';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { COPY_NAME, noteDownload, takeCopy } from './downloads.ts';
 import { findRun, ofRun } from './find-run.ts';
+import { PrintedReport, readPrinted } from './printed-report.tsx';
 import { outcomeRows, reportRows, tieRows } from './table-rows.ts';
 
 const FORMATS = {
@@ -45,6 +47,13 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     const source = await reportSource(app, id);
     await noteDownload(deps, request, { runId: id, what: format });
     return sendDownload(reply, { name: `${id}.report`, ending, content: make(source, hasMark) });
+  });
+
+  web.get('/runs/:run/printed', { ...noted, schema: ofRun }, async (request, reply) => {
+    const { id } = await findRun(deps, request.params.run);
+    const printed = await readPrinted(await reportSource(app, id));
+    await noteDownload(deps, request, { runId: id, what: 'printed' });
+    return sendPrintPage(reply, deps, { title: `Report of run ${id}`, body: PrintedReport(printed) });
   });
 
   web.get('/runs/:run/reports/:file', { ...noted, schema: ofCopy }, async (request, reply) => {

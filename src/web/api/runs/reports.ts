@@ -10,7 +10,7 @@ import { sendDownload } from '../../download.ts';
 import { COPY_NAME, noteDownload, takeCopy } from '../../runs/downloads.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
-import { summaryDocument } from '../documents.ts';
+import { reportDocument, summaryDocument } from '../documents.ts';
 import { ofRun } from '../places.ts';
 
 const csv = { 'text/csv': { schema: z.string() } };
@@ -24,7 +24,7 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
   const noted = { config: { act: 'read' }, exposeHeadRoute: false } as const;
 
   const querystring = z.strictObject({ format: z.enum(['csv', 'xlsx', 'json', 'summary']).default('csv'), bom });
-  const documents = z.union([summaryDocument, z.looseObject({ rows: z.array(z.unknown()) })]);
+  const documents = z.union([reportDocument, summaryDocument]);
   const response = {
     200: {
       description: 'The report as the ledger stands now; "summary" tells whether it ties, "json" does so at its end',
