@@ -18,10 +18,13 @@ import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
+import { day, reportPeriod } from './period-report.ts';
 
 const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002'] as const;
 
 const schema = z.object({
+  from: day.optional(),
+  to: day.optional(),
   format: z.enum(FORMATS).optional(),
   output: z.string().min(1, 'must not be empty').optional(),
   original: z.string().min(1, 'must name a file').optional(),
@@ -34,7 +37,12 @@ type ReportOptions = z.infer<typeof schema>;
 export function reportCommand(end: (code: ExitCode) => void): Command {
   return new Command('report')
     .description('write the report of a run, as it stands now')
-    .argument('<run>', 'the run')
+    .argument('[run]', 'the run')
+    .option(
+      '--from <day>',
+      'instead of a run: all that were submitted from this day on (UTC), by currency, corridor and so on',
+    )
+    .option('--to <day>', 'the last day of it')
     .addOption(
       new Option(
         '--format <format>',
@@ -51,14 +59,29 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
         '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
         '\n  payrun report 20260131-k3f9xq --format xlsx --output payouts-report.xlsx' +
         '\n  payrun report 20260131-k3f9xq --format summary' +
+        '\n  payrun report --from 2026-01-01 --to 2026-01-31 --format summary' +
         '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
     )
-    .action(async (runId: string, raw: unknown) => {
+    .action(async (runId: string | undefined, raw: unknown) => {
       const options = parseOptions(schema, raw);
+      if (runId === undefined) return end(await reportRuns(options));
+      if (options.from !== undefined || options.to !== undefined)
+        throw refuse('--from and --to are instead of a run.', 'Leave out one of them.');
       const { output, original, bom } = options;
       const wanted = { format: formatOf(options), output, original, bom };
       end(await withLedger((app) => report(app, runId, wanted)));
     });
+}
+
+async function reportRuns(options: ReportOptions): Promise<ExitCode> {
+  const { from, to, bom, output } = options;
+  const format = formatOf(options);
+  if (from === undefined || to === undefined)
+    throw refuse('No run is named.', 'Name a run, or a period by --from and --to.');
+  if (format === 'pain.002' || format === 'summary-json') {
+    throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
+  }
+  return await withLedger((app) => reportPeriod(app, { from, to, format, bom, output }));
 }
 
 interface Wanted {
