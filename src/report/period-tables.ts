@@ -1,6 +1,7 @@
+import { rfc3339 } from '../clock.ts';
 import { formatAmount, type Money } from '../money.ts';
 import { OUTCOMES } from '../payout.ts';
-import type { Dimension, PeriodLine } from './period.ts';
+import type { Dimension, PeriodLine, PeriodReport } from './period.ts';
 import { type TableCell, tableCsv } from './table-csv.ts';
 import type { Cell } from './xlsx/cell.ts';
 import { type Sheet, workbookBytes } from './xlsx/workbook.ts';
@@ -8,7 +9,7 @@ import { type Sheet, workbookBytes } from './xlsx/workbook.ts';
 const SECOND_MS = 1000;
 
 /** A line as JSON: amounts are decimals with the currency's digits, counts are numbers, what is absent is null. */
-export function periodLineDocument({ finalMs, outcomes, amounts, ...line }: PeriodLine) {
+function periodLineDocument({ finalMs, outcomes, amounts, ...line }: PeriodLine) {
   const { by, name, currency, rate, rateWithFees } = line;
   return {
     by,
@@ -32,6 +33,31 @@ function amountText(minor: bigint, currency: string): string {
 
 function moneyText(money: Money): { amount: string; currency: string } {
   return { amount: formatAmount(money), currency: money.currency };
+}
+
+/** The report as JSON. */
+export function periodDocument({ from, end, createdAt, lines, faults, ...report }: PeriodReport) {
+  const times = { from: rfc3339(from), end: rfc3339(end), createdAt: rfc3339(createdAt) };
+  return { ...times, ...report, lines: lines.map(periodLineDocument), ties: faults.length === 0, faults };
+}
+
+/** What the report is about, a label and its words each. */
+export function periodFacts({ from, end, createdAt, runs, leftOut, earlier, faults }: PeriodReport): string[][] {
+  return [
+    ['does it tie?', faults.length === 0 ? 'yes' : 'NO: do not book from it'],
+    ...faults.map((fault) => ['', fault]),
+    ['from', rfc3339(from)],
+    ['until before', rfc3339(end)],
+    ['made', rfc3339(createdAt)],
+    ['runs', String(runs.length)],
+    ['left out', leftOut.length === 0 ? 'none' : `${leftOut.join(', ')}: rows removed, or still being recorded`],
+    ...earlier.map(({ runId, outcomes }) => [
+      'open from before',
+      `${runId}: ${Object.entries(outcomes)
+        .map(([outcome, rows]) => `${rows} ${outcome}`)
+        .join(', ')}`,
+    ]),
+  ];
 }
 
 const MONEY = ['debited', 'arrived', 'fees'] as const;
@@ -90,12 +116,10 @@ const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
   ['Reasons', 'reason'],
 ];
 
-/** The lines as a workbook: a summary, then a sheet for each dimension. */
-export function periodXlsx(
-  lines: readonly PeriodLine[],
-  { facts, createdAt }: { facts: readonly (readonly string[])[]; createdAt: number },
-): AsyncGenerator<Buffer, void> {
-  const head = facts.map(([label = '', ...cells]): Cell[] => [{ head: label }, ...cells]);
+/** The report as a workbook: a summary, then a sheet for each dimension. */
+export function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
+  const { lines, createdAt } = report;
+  const head = periodFacts(report).map(([label = '', ...cells]): Cell[] => [{ head: label }, ...cells]);
   const sheets = SHEETS.map(([name, by]): Sheet => {
     const rows = lines.filter((line) => line.by === by).map(cellsOf);
     return { name, head: COLUMNS, widths: COLUMNS.map(() => 16), rows: batchOf(rows) };

@@ -28,6 +28,25 @@ export interface PeriodLine {
   readonly finalMs: number | null;
 }
 
+/** What the runs of a period add up to. */
+export interface PeriodReport {
+  /** Milliseconds since 1970, the end not included. */
+  readonly from: number;
+  readonly end: number;
+  readonly createdAt: number;
+  readonly runs: readonly string[];
+  readonly lines: readonly PeriodLine[];
+  /** Runs that were submitted in the period and are in no line: their rows were removed, or are still being recorded. */
+  readonly leftOut: readonly string[];
+  /** Runs from before it with rows that are still open, and how many of each outcome. */
+  readonly earlier: readonly {
+    readonly runId: string;
+    readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
+  }[];
+  /** What does not tie with the runs' own reports; empty where all does. */
+  readonly faults: readonly string[];
+}
+
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 const RATE_DIGITS = 8;
 

@@ -1,29 +1,10 @@
 import type { Outcome, Payout, RefusedRow, Run } from '../payout.ts';
-import { openPeriod, type PeriodLine, periodFaults } from '../report/period.ts';
+import { openPeriod, type PeriodReport, periodFaults } from '../report/period.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { outcomeCounts } from '../report/totals.ts';
 import { type ReportDeps, reportSource } from './report.ts';
 
 const OPEN: readonly Outcome[] = ['waiting', 'unknown', 'pending', 'held'];
-
-/** What the runs of a period add up to. */
-export interface PeriodReport {
-  /** Milliseconds since 1970, the end not included. */
-  readonly from: number;
-  readonly end: number;
-  readonly createdAt: number;
-  readonly runs: readonly string[];
-  readonly lines: readonly PeriodLine[];
-  /** Runs that were submitted in the period and are in no line: their rows were removed, or are still being recorded. */
-  readonly leftOut: readonly string[];
-  /** Runs from before it with rows that are still open, and how many of each outcome. */
-  readonly earlier: readonly {
-    readonly runId: string;
-    readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
-  }[];
-  /** What does not tie with the runs' own reports; empty where all does. */
-  readonly faults: readonly string[];
-}
 
 /** Adds up the runs that were submitted from one moment to another. Every row of them is read once. */
 export async function readPeriod(

@@ -35,7 +35,7 @@ what it cost. A browser prints both to PDF. \`payrun retry-file\` and \`payrun v
 \`payrun report --from DAY --to DAY\` (UTC, both days included) adds up the runs that were submitted in it, as \`csv\`, \`xlsx\`, \`json\` or \`summary\`: a line for each currency, corridor
 and beneficiary, and one for each reason why rows were not paid. A line has rows and the file's amounts by outcome, what was debited and what arrived with
 fees, the rate as it was quoted and with the fees, and the mean time from the payment request to the final state. It ties when each run ties and the lines of each kind are the sum of the
-runs' own reports; else it says what does not, and exits 1. It names runs from before the period that still have open rows, and runs whose rows were removed, which are in no line.
+runs' own reports; else it says what does not, and exits 1. The API has it as \`GET /period\`. It names runs from before the period that still have open rows, and runs whose rows were removed, which are in no line.
 
 ## Columns
 A cell is empty, in JSON null, where there is nothing to say. JSON has \`fees\` besides, an amount and its currency each.

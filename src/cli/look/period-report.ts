@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
-import { rfc3339 } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
 import { jsonText } from '../../report/json.ts';
-import type { PeriodLine } from '../../report/period.ts';
-import { periodCsv, periodLineDocument, periodXlsx } from '../../report/period-tables.ts';
-import { type PeriodReport, readPeriod } from '../../runs/period.ts';
+import type { PeriodLine, PeriodReport } from '../../report/period.ts';
+import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period-tables.ts';
+import { readPeriod } from '../../runs/period.ts';
 import { writeWholeFile } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { printAll, safeText, say } from '../print.ts';
@@ -56,7 +55,7 @@ function contentOf(
     case 'csv':
       return marked(alone(periodCsv(report.lines)), { bom });
     case 'xlsx':
-      return periodXlsx(report.lines, { facts: factsOf(report), createdAt: report.createdAt });
+      return periodXlsx(report);
     case 'json':
       return alone(`${jsonText(periodDocument(report))}\n`);
     case 'summary':
@@ -68,29 +67,6 @@ async function* alone(text: string): AsyncGenerator<string, void> {
   yield text;
 }
 
-function periodDocument({ from, end, createdAt, lines, faults, ...report }: PeriodReport): object {
-  const times = { from: rfc3339(from), end: rfc3339(end), createdAt: rfc3339(createdAt) };
-  return { ...times, ...report, lines: lines.map(periodLineDocument), ties: faults.length === 0, faults };
-}
-
-function factsOf({ from, end, createdAt, runs, leftOut, earlier, faults }: PeriodReport): string[][] {
-  return [
-    ['does it tie?', faults.length === 0 ? 'yes' : 'NO: do not book from it'],
-    ...faults.map((fault) => ['', fault]),
-    ['from', rfc3339(from)],
-    ['until before', rfc3339(end)],
-    ['made', rfc3339(createdAt)],
-    ['runs', String(runs.length)],
-    ['left out', leftOut.length === 0 ? 'none' : `${leftOut.join(', ')}: rows removed, or still being recorded`],
-    ...earlier.map(({ runId, outcomes }) => [
-      'open from before',
-      `${runId}: ${Object.entries(outcomes)
-        .map(([outcome, rows]) => `${rows} ${outcome}`)
-        .join(', ')}`,
-    ]),
-  ];
-}
-
 function summaryOf(report: PeriodReport): string {
   const lines = report.lines.filter(({ by }) => by !== 'beneficiary');
   const shown = OUTCOMES.filter((outcome) => lines.some(({ outcomes }) => outcomes[outcome] > 0));
@@ -98,7 +74,7 @@ function summaryOf(report: PeriodReport): string {
     ['', '', ...shown, 'debited', 'fees', 'rate', 'with fees'],
     ...lines.map((line) => [line.by, line.name, ...shown.map((outcome) => cellOf(line, outcome)), ...moneyCells(line)]),
   ];
-  return [columns(factsOf(report)), ...(lines.length === 0 ? [] : [columns(table, { rightFrom: 2 })])].join('\n\n');
+  return [columns(periodFacts(report)), ...(lines.length === 0 ? [] : [columns(table, { rightFrom: 2 })])].join('\n\n');
 }
 
 function cellOf({ outcomes, amounts, currency }: PeriodLine, outcome: (typeof OUTCOMES)[number]): string {
