@@ -186,8 +186,8 @@ describe('each operation answers as the served document says', () => {
     const period = await key.call('GET', always);
     expect(period.json).toMatchObject({ ties: true, runs: [runId], leftOut: [], earlier: [] });
     expect(period.json).toMatchObject({ lines: [{ by: 'currency', name: 'USD', rows: 3 }, {}, {}, {}, {}, {}] });
-    const csv = await key.call('GET', `${always}&format=csv`);
-    expect(csv.text).toMatch(/^by,name,currency,rows,.*\r\ncurrency,USD,USD,3,2,/);
+    const table = await key.call('GET', `${always}&format=csv`);
+    expect(table.text).toMatch(/^by,name,currency,rows,.*\r\ncurrency,USD,USD,3,2,/);
     expect((await key.call('GET', `${always}&format=xlsx`)).text.startsWith('PK')).toBe(true);
     expect((await key.call('GET', '/period?from=2026-02-01&to=2026-01-01')).status).toBe(400);
     expect((await key.call('GET', '/period?from=2026-02-01&to=soon')).status).toBe(400);
