@@ -43,6 +43,8 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/redis/private-redis.test.ts', 'system'],
   ['test/redis/redis-server.test.ts', 'system'],
   ['test/regular-expressions.test.ts', 'system'],
+  // It starts LibreOffice.
+  ['test/report/libre-office.test.ts', 'system'],
   ['test/report/memory.test.ts', 'isolated'],
   ['test/restore/few-random-acts.test.ts', 'quick'],
   ['test/restore/', 'system'],

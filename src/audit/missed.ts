@@ -9,6 +9,7 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
   'user.signed-in',
   'user.sign-in-refused',
   'run.attached',
+  'run.reconciled',
 ]);
 
 /** Acts that only stop, and those that end one. */

@@ -8,7 +8,7 @@ const FILE_MODE = 0o600;
  * Writes a file that appears whole, synced, under its name or not at all, readable by its owner only; one that has the
  * name is replaced. Throws what the file system says, leaving no half file.
  */
-export async function writeWholeFile(path: string, chunks: AsyncIterable<string>): Promise<void> {
+export async function writeWholeFile(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   const target = resolve(path);
   const folder = dirname(target);
   const part = join(folder, `.${basename(target)}.${randomBytes(4).toString('hex')}.part`);
@@ -27,7 +27,7 @@ export async function writeWholeFile(path: string, chunks: AsyncIterable<string>
   }
 }
 
-async function writeSynced(path: string, chunks: AsyncIterable<string>): Promise<void> {
+async function writeSynced(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   const file = await open(path, 'wx', FILE_MODE);
   try {
     for await (const chunk of chunks) await file.appendFile(chunk);

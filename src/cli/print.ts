@@ -21,7 +21,7 @@ export function printJson(value: unknown): void {
 }
 
 /** Data that is too much for one text. Ends early, without a fault, when whoever reads it has seen enough. */
-export async function printAll(chunks: AsyncIterable<string>): Promise<void> {
+export async function printAll(chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   try {
     await pipeline(chunks, process.stdout, { end: false });
   } catch (error) {

@@ -1,23 +1,15 @@
 import { stringify } from 'csv-stringify/sync';
 import { textCell } from '../intake/spreadsheet-cell.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
-import { isRefused, REPORT_COLUMNS, type ReportColumn, reportRow } from './row.ts';
+import { REPORT_COLUMN_FACTS } from './columns.ts';
+import { isRefused, REPORT_COLUMNS, reportRow } from './row.ts';
 import type { ReportSource } from './source.ts';
 
 /** RFC 4180 ends lines with CRLF; cells hold no line end, so a line of the report is a row of the file. */
 const FORMAT = { record_delimiter: '\r\n' };
 
-/** Columns of a payout that carry somebody else's words: the payer's, the service's, a person's. */
-const PAYOUT_TEXT: readonly ReportColumn[] = [
-  'reference',
-  'quoteId',
-  'paymentId',
-  'paymentState',
-  'reasonCode',
-  'reason',
-];
-
-const IS_PAYOUT_TEXT = REPORT_COLUMNS.map((column) => PAYOUT_TEXT.includes(column));
+/** Columns of a payout that carry somebody else's words. */
+const IS_PAYOUT_TEXT = REPORT_COLUMNS.map((column) => REPORT_COLUMN_FACTS[column].kind === 'words');
 
 /** The header line of the report's CSV. */
 export function csvHeader(): string {
@@ -36,6 +28,15 @@ function csvRecord(row: Payout | RefusedRow): (string | number | null)[] {
     const cell = cells[column];
     return typeof cell === 'string' && (refused || IS_PAYOUT_TEXT[index] === true) ? textCell(cell) : cell;
   });
+}
+
+/** The byte order mark by which Excel knows that a CSV file is UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** The text, with a byte order mark before it where one is wanted. */
+export async function* marked(text: AsyncIterable<string>, { bom }: { bom: boolean }): AsyncGenerator<string, void> {
+  if (bom) yield BYTE_ORDER_MARK;
+  yield* text;
 }
 
 /** The report as CSV, streamed: header, then one line a row in file order (design 12; RFC 4180, UTF-8, CRLF). */

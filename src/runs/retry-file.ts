@@ -7,7 +7,11 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { formatAmount } from '../money.ts';
 import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
+import type { Cell } from '../report/xlsx/cell.ts';
+import { workbookBytes } from '../report/xlsx/workbook.ts';
 import { readRun } from './hand-in/submit.ts';
+
+const RETRY_COLUMN_WIDTH = 24;
 
 export interface RetryDeps {
   readonly ledger: Pick<Ledger, 'runs' | 'references'>;
@@ -28,6 +32,8 @@ export interface RetryFile {
   readonly template: string | null;
   /** The payout file, a batch of rows at a time (RFC 4180, UTF-8, a line end after the last row). */
   text(): AsyncGenerator<string, void>;
+  /** The same as a workbook. */
+  workbook(): AsyncGenerator<Buffer, void>;
 }
 
 /**
@@ -56,6 +62,7 @@ export async function findRetryRows(deps: RetryDeps, runId: string): Promise<Ret
     isWhole: counts.free === run.rows,
     template: layout.template,
     text: () => retryText(deps, run, layout),
+    workbook: () => retryWorkbook(deps, run, layout),
   };
 }
 
@@ -105,9 +112,29 @@ async function* retryText(deps: RetryDeps, run: Run, layout: Layout): AsyncGener
     columns.map(({ name }) => name),
     delimiter,
   );
+  for await (const rows of freeRows(deps, run)) {
+    if (rows.length > 0) yield rows.map((row) => lineOf(row, layout)).join('');
+  }
+}
+
+function retryWorkbook(deps: RetryDeps, run: Run, { columns }: Layout): AsyncGenerator<Buffer, void> {
+  async function* cells(): AsyncGenerator<readonly (readonly Cell[])[], void> {
+    for await (const rows of freeRows(deps, run)) {
+      yield rows.map((row) =>
+        columns.map(({ column }) =>
+          column === 'amount' ? { decimal: formatAmount(row.amount) } : cellOf(row, column),
+        ),
+      );
+    }
+  }
+  const head = columns.map(({ name }) => name);
+  const sheet = { name: 'Payouts', head, widths: head.map(() => RETRY_COLUMN_WIDTH), rows: cells() };
+  return workbookBytes([sheet], { createdAt: run.createdAt });
+}
+
+async function* freeRows(deps: RetryDeps, run: Run): AsyncGenerator<readonly PayoutRow[], void> {
   for await (const batch of payouts(deps, run)) {
-    const free = batch.filter(({ payout, holder }) => fateOf(payout, holder) === 'free');
-    if (free.length > 0) yield free.map(({ payout }) => lineOf(payout.row, layout)).join('');
+    yield batch.filter(({ payout, holder }) => fateOf(payout, holder) === 'free').map(({ payout }) => payout.row);
   }
 }
 

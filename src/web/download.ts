@@ -4,6 +4,7 @@ import { type TableCell, tableCsv } from '../report/table-csv.ts';
 
 const TYPES = {
   csv: 'text/csv; charset=utf-8; header=present',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   json: 'application/json; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
 } as const;

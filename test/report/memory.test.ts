@@ -7,6 +7,7 @@ import { openNotedStatuses } from '../../src/report/pain002/noted-statuses.ts';
 import { originalOf } from '../../src/report/pain002/original.ts';
 import { reportPain002 } from '../../src/report/pain002/report-pain002.ts';
 import type { ReportSource } from '../../src/report/source.ts';
+import { reportXlsx } from '../../src/report/xlsx/report-xlsx.ts';
 import { payment, type Row, runOf, sourceOf, uuid } from './rows.ts';
 
 const ROWS = 200_000;
@@ -52,5 +53,24 @@ test.each<{ name: string; report: (source: ReportSource) => AsyncIterable<string
     if (pieces === ROWS / BATCH) late = heapBytes();
   }
   expect(pieces).toBe(ROWS / BATCH + (name === 'CSV' ? 1 : 2));
+  expect(late - early).toBeLessThan(GROWTH_BYTES_MAX);
+});
+
+test('the workbook of 200,000 rows does not pile up in memory', { timeout: 240_000 }, async () => {
+  let early = 0;
+  let late = 0;
+  async function* measured(): AsyncGenerator<readonly Row[]> {
+    let batches = 0;
+    for await (const batch of manyRows()) {
+      yield batch;
+      batches += 1;
+      if (batches === 20) early = heapBytes();
+      if (batches === ROWS / BATCH - 1) late = heapBytes();
+    }
+  }
+  const run = runOf([payment(2, 'completed')]);
+  let bytes = 0;
+  for await (const piece of reportXlsx(sourceOf([], { run, rows: measured() }))) bytes += piece.length;
+  expect(bytes).toBeGreaterThan(1_000_000);
   expect(late - early).toBeLessThan(GROWTH_BYTES_MAX);
 });

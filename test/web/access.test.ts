@@ -50,6 +50,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /runs/:run/tie.csv': 'read',
   'GET /runs/:run/reports.csv': 'read',
   'GET /runs/:run/report': 'read',
+  'GET /runs/:run/printed': 'read',
   'GET /runs/:run/reports/:file': 'read',
   'GET /runs/:run/retry-file': 'read',
   'GET /runs/:run/approve': 'approve',
@@ -66,6 +67,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /runs/:run/payouts.csv': 'read',
   'GET /runs/:run/payouts/:line': 'read',
   'GET /runs/:run/payouts/:line/history.csv': 'read',
+  'GET /runs/:run/payouts/:line/confirmation': 'read',
   'POST /runs/:run/payouts/:line/decide': 'settle',
   'POST /runs/:run/payouts/:line/cancel': 'cancel',
   'GET /runs/:run/settle/:code': 'read',
@@ -82,6 +84,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /uploads.csv': 'submit',
   'GET /uploads/:id': 'submit',
   'GET /uploads/:id/problems.csv': 'submit',
+  'GET /uploads/:id/problems.xlsx': 'submit',
   'GET /uploads/:id/totals.csv': 'submit',
   'GET /uploads/:id/funds.csv': 'submit',
   'GET /uploads/:id/corridors.csv': 'submit',
@@ -131,7 +134,12 @@ function actOf(route: Route): Act | 'public' | undefined {
 }
 
 /** They note who took them on the audit log; nothing else that is only looked at leaves a trace. */
-const NOTED = ['GET /runs/:run/report', 'GET /runs/:run/reports/:file', 'GET /runs/:run/retry-file'];
+const NOTED = [
+  'GET /runs/:run/report',
+  'GET /runs/:run/printed',
+  'GET /runs/:run/reports/:file',
+  'GET /runs/:run/retry-file',
+];
 /** A stream of events without an end. */
 const LIVE = 'GET /runs/:run/live';
 

@@ -77,6 +77,7 @@ const DOWNLOADS: Readonly<Record<string, string>> = {
   'GET /keys.csv': 'GET /keys',
   'GET /audit.csv': 'GET /audit',
   'GET /uploads/:id/problems.csv': 'POST /validate',
+  'GET /uploads/:id/problems.xlsx': 'POST /validate',
   'GET /uploads/:id/marked-up.csv': 'POST /validate/marked-up',
 };
 

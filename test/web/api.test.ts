@@ -177,6 +177,25 @@ describe('each operation answers as the served document says', () => {
     );
   });
 
+  test('for what the runs of a period add up to', async () => {
+    const { app, person, program } = await openRig();
+    await person('anna', 'maker');
+    const key = await program('reports', 'viewer');
+    const runId = await recordRun(app.ledger, { lines: [2, 3], refused: [4] });
+    const always = '/period?from=2020-01-01&to=2099-12-31';
+    const period = await key.call('GET', always);
+    expect(period.json).toMatchObject({ ties: true, runs: [runId], leftOut: [], earlier: [] });
+    expect(period.json).toMatchObject({ lines: [{ by: 'currency', name: 'USD', rows: 3 }, {}, {}, {}, {}, {}] });
+    const table = await key.call('GET', `${always}&format=csv`);
+    expect(table.text).toMatch(/^by,name,currency,rows,.*\r\ncurrency,USD,USD,3,2,/);
+    expect((await key.call('GET', `${always}&format=xlsx`)).text.startsWith('PK')).toBe(true);
+    expect((await key.call('GET', '/period?from=2026-02-01&to=2026-01-01')).status).toBe(400);
+    expect((await key.call('GET', '/period?from=2026-02-01&to=soon')).status).toBe(400);
+    expect(await downloads(app)).toEqual(
+      ['json', 'csv', 'xlsx'].map((format) => `${KEY} ledger period 2020-01-01 to 2099-12-31, ${format}`),
+    );
+  });
+
   test('for a run that is purged once it has ended long ago', async () => {
     const { app, person } = await openRig({ env: { PAYRUN_RETENTION: '400d' } });
     const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];

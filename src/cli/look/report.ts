@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { nameOf } from '../../config/config.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
-import { reportCsv } from '../../report/csv.ts';
+import { marked, reportCsv } from '../../report/csv.ts';
 import { summaryJson } from '../../report/document.ts';
 import { jsonText, reportJson } from '../../report/json.ts';
 import { openNotedStatuses } from '../../report/pain002/noted-statuses.ts';
@@ -11,18 +11,24 @@ import { NOT_PROVIDED, originalOf } from '../../report/pain002/original.ts';
 import { reportPain002 } from '../../report/pain002/report-pain002.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
+import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource, summariseRun } from '../../runs/report.ts';
 import { writeWholeFile } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
+import { requireTableFormat } from '../table-format.ts';
+import { day, reportPeriod } from './period-report.ts';
 
-const FORMATS = ['csv', 'json', 'summary', 'pain.002'] as const;
+const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002'] as const;
 
 const schema = z.object({
+  from: day.optional(),
+  to: day.optional(),
   format: z.enum(FORMATS).optional(),
   output: z.string().min(1, 'must not be empty').optional(),
   original: z.string().min(1, 'must name a file').optional(),
+  bom: z.boolean(),
   json: z.boolean(),
 });
 type ReportOptions = z.infer<typeof schema>;
@@ -31,28 +37,51 @@ type ReportOptions = z.infer<typeof schema>;
 export function reportCommand(end: (code: ExitCode) => void): Command {
   return new Command('report')
     .description('write the report of a run, as it stands now')
-    .argument('<run>', 'the run')
+    .argument('[run]', 'the run')
+    .option(
+      '--from <day>',
+      'instead of a run: all that were submitted from this day on (UTC), by currency, corridor and so on',
+    )
+    .option('--to <day>', 'the last day of it')
     .addOption(
       new Option(
         '--format <format>',
-        'csv, json with all rows, summary, or pain.002: an ISO 20022 status report (default: csv)',
+        'csv, xlsx: a workbook, json with all rows, summary, or pain.002: an ISO 20022 status report (default: csv)',
       ).choices(FORMATS),
     )
     .option('--output <path>', 'write a file instead of standard output')
     .option('--original <file>', 'with pain.002: the payment message of the run, whose ids the report answers with')
+    .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
     .option('--json', 'the same as --format json; with --format summary, the summary as JSON', false)
     .addHelpText(
       'after',
       '\nIt exits 1, and says so first, when the report does not tie.' +
         '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
+        '\n  payrun report 20260131-k3f9xq --format xlsx --output payouts-report.xlsx' +
         '\n  payrun report 20260131-k3f9xq --format summary' +
+        '\n  payrun report --from 2026-01-01 --to 2026-01-31 --format summary' +
         '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
     )
-    .action(async (runId: string, raw: unknown) => {
+    .action(async (runId: string | undefined, raw: unknown) => {
       const options = parseOptions(schema, raw);
-      const wanted = { format: formatOf(options), output: options.output, original: options.original };
+      if (runId === undefined) return end(await reportRuns(options));
+      if (options.from !== undefined || options.to !== undefined)
+        throw refuse('--from and --to are instead of a run.', 'Leave out one of them.');
+      const { output, original, bom } = options;
+      const wanted = { format: formatOf(options), output, original, bom };
       end(await withLedger((app) => report(app, runId, wanted)));
     });
+}
+
+async function reportRuns(options: ReportOptions): Promise<ExitCode> {
+  const { from, to, bom, output } = options;
+  const format = formatOf(options);
+  if (from === undefined || to === undefined)
+    throw refuse('No run is named.', 'Name a run, or a period by --from and --to.');
+  if (format === 'pain.002' || format === 'summary-json') {
+    throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
+  }
+  return await withLedger((app) => reportPeriod(app, { from, to, format, bom, output }));
 }
 
 interface Wanted {
@@ -61,12 +90,13 @@ interface Wanted {
   readonly output: string | undefined;
   /** The payment message, for pain.002. */
   readonly original: string | undefined;
+  readonly bom: boolean;
 }
 
-async function report(app: App, runId: string, { format, output, original }: Wanted): Promise<ExitCode> {
+async function report(app: App, runId: string, { format, output, original, bom }: Wanted): Promise<ExitCode> {
   requireOwnService(app);
   const { summary, text } =
-    format === 'pain.002' ? await statusReport(app, runId, original) : await plainReport(app, runId, format);
+    format === 'pain.002' ? await statusReport(app, runId, original) : await plainReport(app, runId, { format, bom });
   if (!summary.ties) tellFaults(summary);
   if (output === undefined) await printAll(text);
   else {
@@ -88,36 +118,39 @@ function requireOwnService({ config, serviceName }: App): void {
 type Format = (typeof FORMATS)[number] | 'summary-json';
 type PlainFormat = Exclude<Format, 'pain.002'>;
 
-function formatOf({ format, json, original }: ReportOptions): Format {
+function formatOf({ original, output, bom, ...options }: ReportOptions): Format {
+  const format = options.format ?? (options.json ? 'json' : 'csv');
+  requireTableFormat({ format, output, bom });
   if (original !== undefined && format !== 'pain.002') {
-    throw new Refusal('--original is for --format pain.002.', {
-      exitCode: EXIT.usage,
-      remedy: 'Give both of them, or neither.',
-    });
+    throw refuse('--original is for --format pain.002.', 'Give both of them, or neither.');
   }
-  if (!json) return format ?? 'csv';
-  if (format === 'csv' || format === 'pain.002') {
-    throw new Refusal(`--json and --format ${format} exclude each other.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Give one of them.',
-    });
-  }
-  return format === 'summary' ? 'summary-json' : 'json';
+  if (!options.json || format === 'json') return format;
+  if (format === 'summary') return 'summary-json';
+  throw refuse(`--json and --format ${format} exclude each other.`, 'Give one of them.');
+}
+
+function refuse(message: string, remedy: string): Refusal {
+  return new Refusal(message, { exitCode: EXIT.usage, remedy });
 }
 
 function tellFaults({ conservation }: ReportSummary): void {
   say(['THIS REPORT DOES NOT TIE: do not book from it.', ...conservation.faults].join('\n  '));
 }
 
+interface Plain {
+  readonly format: PlainFormat;
+  readonly bom: boolean;
+}
+
 /** A report's text, and what its rows add up to. */
 interface Report {
   readonly summary: ReportSummary;
-  readonly text: AsyncIterable<string>;
+  readonly text: AsyncIterable<string | Uint8Array>;
 }
 
-async function plainReport(app: App, runId: string, format: PlainFormat): Promise<Report> {
+async function plainReport(app: App, runId: string, wanted: Plain): Promise<Report> {
   const summary = await summariseRun(app, runId);
-  return { summary, text: chunksOf(app, { summary, format }) };
+  return { summary, text: chunksOf(app, summary, wanted) };
 }
 
 const IDS_NOT_KEPT = 'The ids of the payment message are not kept: name it with --original to have them in the report.';
@@ -135,11 +168,14 @@ async function statusReport(app: App, runId: string, path: string | undefined): 
 
 async function* chunksOf(
   app: App,
-  { summary, format }: { summary: ReportSummary; format: PlainFormat },
-): AsyncGenerator<string, void> {
+  summary: ReportSummary,
+  { format, bom }: Plain,
+): AsyncGenerator<string | Uint8Array, void> {
   switch (format) {
     case 'csv':
-      return yield* reportCsv(await reportSource(app, summary.facts.run.id));
+      return yield* marked(reportCsv(await reportSource(app, summary.facts.run.id)), { bom });
+    case 'xlsx':
+      return yield* reportXlsx(await reportSource(app, summary.facts.run.id));
     case 'json':
       return yield* reportJson(await reportSource(app, summary.facts.run.id));
     case 'summary':

@@ -1,43 +1,64 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { EXIT, type ExitCode } from '../../refusal.ts';
+import { marked } from '../../report/csv.ts';
 import { findRetryRows, type RetryFile } from '../../runs/retry-file.ts';
 import { writeWholeFile } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
+import { requireTableFormat } from '../table-format.ts';
 
-const schema = z.object({ output: z.string().min(1, 'must not be empty').optional() });
+const FORMATS = ['csv', 'xlsx'] as const;
+
+const schema = z.object({
+  format: z.enum(FORMATS),
+  bom: z.boolean(),
+  output: z.string().min(1, 'must not be empty').optional(),
+});
+type RetryOptions = z.infer<typeof schema>;
 
 /** `payrun retry-file`: the rows of a run that may be sent again, as a new payout file. */
 export function retryFileCommand(end: (code: ExitCode) => void): Command {
   return new Command('retry-file')
     .description('write the rows of a run that may be sent again as a new payout file')
     .argument('<run>', 'the run')
+    .addOption(new Option('--format <format>', 'csv, or xlsx: a workbook').choices(FORMATS).default('csv'))
+    .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
     .option('--output <path>', 'write a file instead of standard output')
     .addHelpText(
       'after',
-      '\nThese are the rows that were rejected, failed, returned or cancelled, as CSV in the columns of the first file and as' +
+      '\nThese are the rows that were rejected, failed, returned or cancelled, in the columns of the first file and as' +
         '\nits template reads them. A row that may still be paid is never among them. Rows that --skip-invalid left out were' +
         '\nnever valid: they are not in it either ("payrun validate --marked-up" shows how to mend them). When there are none,' +
         '\nno file is written.' +
         '\n\nExamples:\n  payrun retry-file 20260131-k3f9xq --output again.csv\n  payrun run again.csv',
     )
     .action(async (runId: string, raw: unknown) => {
-      const { output } = parseOptions(schema, raw);
+      const options = parseOptions(schema, raw);
+      const { output } = options;
       end(
         await withLedger(async (app) => {
           const found = await findRetryRows(app, runId);
-          if (found.rows > 0 && output === undefined) await printAll(found.text());
-          else if (found.rows > 0 && output !== undefined) await writeWholeFile(output, found.text());
-          say(safeText(describe(found, { runId, output })));
+          const content = contentOf(found, options);
+          if (found.rows > 0 && output === undefined) await printAll(content);
+          else if (found.rows > 0 && output !== undefined) await writeWholeFile(output, content);
+          say(safeText(describe(found, { runId, ...options })));
           return EXIT.ok;
         }),
       );
     });
 }
 
-function describe(found: RetryFile, { runId, output }: { runId: string; output: string | undefined }): string {
+function contentOf(found: RetryFile, { format, bom, output }: RetryOptions): AsyncIterable<string | Uint8Array> {
+  requireTableFormat({ format, bom, output });
+  return format === 'xlsx' ? found.workbook() : marked(found.text(), { bom });
+}
+
+function describe(
+  found: RetryFile,
+  { runId, output, format }: { runId: string } & Pick<RetryOptions, 'output' | 'format'>,
+): string {
   const { rows, open, duplicates, refused, isWhole, template } = found;
   const written = output === undefined ? rowsText(rows) : `wrote ${output}: ${rowsText(rows)}`;
   return [
@@ -45,7 +66,7 @@ function describe(found: RetryFile, { runId, output }: { runId: string; output: 
     ...(rows === 0 || template === null
       ? []
       : [
-          `It looks as the file of the run did: hand it in with its template (${template}) again, under a name in .csv.`,
+          `It looks as the file of the run did: hand it in with its template (${template}) again, under a name in .${format}.`,
         ]),
     ...(open === 0
       ? []

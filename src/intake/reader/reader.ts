@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { Reading } from '../formats.ts';
 import { readPain001 } from '../pain001/read-pain001.ts';
 import type { FileRecord, RecordBatch, RecordStream } from '../record.ts';
+import { readCamt } from '../statement/camt.ts';
 import { readXlsx } from '../xlsx/read-xlsx.ts';
 import { frameOf, messagesOf } from './frames.ts';
 import { type FormatApart, isInput, type ReaderInput, type ReaderOutput } from './messages.ts';
@@ -14,6 +15,7 @@ import { type FormatApart, isInput, type ReaderInput, type ReaderOutput } from '
 const READERS: Readonly<Record<FormatApart, (chunks: AsyncIterable<Buffer>, reading: Reading) => RecordStream>> = {
   xlsx: readXlsx,
   'pain.001': readPain001,
+  camt: readCamt,
 };
 
 const OUTPUT = new Socket({ fd: 1, readable: false });

@@ -1,11 +1,11 @@
 import { rfc3339 } from '../../clock.ts';
 import { ISO_NAMESPACE } from '../../intake/pain001/versions.ts';
 import type { ReportSource } from '../source.ts';
+import { textElement } from '../xml-text.ts';
 import { controlSum, type NotedStatuses } from './noted-statuses.ts';
 import type { Original } from './original.ts';
 import { groupStatus, TRANSACTION_STATUSES } from './status.ts';
 import { reasonElement, transactionElement } from './transaction.ts';
-import { textElement } from './xml-text.ts';
 
 export interface StatusReport {
   /** What the rows were when the report was counted. */

@@ -1,9 +1,9 @@
 import { formatAmount, type Money } from '../../money.ts';
 import type { Payout, RefusedRow } from '../../payout.ts';
 import { isRefused, reportRow } from '../row.ts';
+import { cleanText, escapeMarkup, piecesOf, textElement } from '../xml-text.ts';
 import type { OriginalIds } from './message-ids.ts';
 import { type TransactionStatus, transactionStatus } from './status.ts';
-import { cleanText, escapeMarkup, piecesOf, textElement } from './xml-text.ts';
 
 /** Max35Text, which ids and codes are, and Max105Text of AddtlInf. */
 const ID_CHARACTERS_MAX = 35;

@@ -13,6 +13,7 @@ import { addBlockListOperations } from './people/block-list.ts';
 import { addPeopleOperations } from './people/people.ts';
 import { addControlOperations } from './runs/control.ts';
 import { addPayoutOperations } from './runs/payouts.ts';
+import { addPeriodOperation } from './runs/period.ts';
 import { addProposalOperations } from './runs/proposals.ts';
 import { addReportOperations } from './runs/reports.ts';
 import { addRowOperations } from './runs/rows.ts';
@@ -32,6 +33,7 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
       addRunOperations(api, deps);
       addRowOperations(api, deps);
       addReportOperations(api, deps);
+      addPeriodOperation(api, deps);
       addControlOperations(api, deps);
       addPayoutOperations(api, deps);
       addToSettleOperations(api, deps);

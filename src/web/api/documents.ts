@@ -55,7 +55,7 @@ const runMembers = {
 
 export const runDocument: z.ZodType<RunDocument> = z.object(runMembers);
 
-export const summaryDocument: z.ZodType<ReturnType<typeof summaryJson>> = z.object({
+const summaryMembers = {
   ...runMembers,
   service: z.string(),
   environment: z.string(),
@@ -78,7 +78,9 @@ export const summaryDocument: z.ZodType<ReturnType<typeof summaryJson>> = z.obje
   paymentsWithoutAmount: count,
   conservation: z.object({ rows: z.boolean(), money: z.boolean() }),
   faults: z.array(z.string()),
-});
+};
+
+export const summaryDocument: z.ZodType<ReturnType<typeof summaryJson>> = z.object(summaryMembers);
 
 const rowMembers = {
   line: count,
@@ -109,6 +111,9 @@ const rowMembers = {
 };
 
 export const rowDocument: z.ZodType<ReportRow> = z.object(rowMembers);
+
+/** What `report --format json` gives. */
+export const reportDocument = z.object({ ...summaryMembers, rows: z.array(rowDocument) });
 
 export const proposalDocument = z.object({
   decision: z.enum(DECISIONS),
@@ -181,6 +186,7 @@ documentNames
   .add(runDocument, { id: 'Run' })
   .add(summaryDocument, { id: 'Summary' })
   .add(rowDocument, { id: 'Payout' })
+  .add(reportDocument, { id: 'Report' })
   .add(storyDocument, { id: 'Story' })
   .add(problemsReply, { id: 'FileProblems' })
   .add(problemReply, { id: 'Problem' });

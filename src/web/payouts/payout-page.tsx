@@ -31,6 +31,12 @@ export function PayoutPage({ story, payout, who, rules }: PayoutProps) {
           <Fact label="cost limit" words={costLimitWords(payout)} />
         )}
       </dl>
+      {payout === null || payout.paymentId === null ? null : (
+        <p>
+          <a href={`${hrefOfRow({ run: story.runId, line: story.line })}/confirmation`}>Payment confirmation</a> to
+          print
+        </p>
+      )}
       {twin === null ? null : (
         <p>
           Compare it with <a href={hrefOfRow({ run: twin.runId, line: twin.line })}>the payout that it may repeat</a>.

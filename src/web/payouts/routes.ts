@@ -7,9 +7,12 @@ import { findRows, hasOutcome, statesWith } from '../../runs/find-rows.ts';
 import { storyOf } from '../../runs/story.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
+import { sendPrintPage } from '../parts/print-page.tsx';
+import { noteDownload } from '../runs/downloads.ts';
 import { findRun } from '../runs/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { findRow, ofRow } from './find-row.ts';
+import { Confirmation } from './confirmation.tsx';
+import { findPayout, findRow, ofRow } from './find-row.ts';
 import { PayoutPage } from './payout-page.tsx';
 import { PayoutsPage } from './payouts-page.tsx';
 
@@ -55,6 +58,17 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
       body: PayoutPage({ story, payout: isRefused(row) ? null : row, who: request.who, rules }),
     });
   });
+
+  web.get(
+    '/runs/:run/payouts/:line/confirmation',
+    { config: { act: 'read' }, exposeHeadRoute: false, schema: ofRow },
+    async (request, reply) => {
+      const payout = await findPayout(deps, request.params);
+      const body = Confirmation({ payout, now: deps.app.clock.now() });
+      await noteDownload(deps, request, { runId: payout.runId, what: `confirmation of line ${payout.line}` });
+      return sendPrintPage(reply, deps, { title: 'Payment confirmation', body });
+    },
+  );
 
   web.get(
     '/runs/:run/payouts/:line/history.csv',

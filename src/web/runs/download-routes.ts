@@ -1,21 +1,25 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
-import { reportCsv } from '../../report/csv.ts';
+import { marked, reportCsv } from '../../report/csv.ts';
 import { reportJson } from '../../report/json.ts';
 import type { ReportSource } from '../../report/source.ts';
 import { summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
+import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../runs/report.ts';
 import { findRetryRows } from '../../runs/retry-file.ts';
 import { sendDownload, sendTable } from '../download.ts';
+import { sendPrintPage } from '../parts/print-page.tsx';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { COPY_NAME, noteDownload, takeCopy } from './downloads.ts';
 import { findRun, ofRun } from './find-run.ts';
+import { PrintedReport, readPrinted } from './printed-report.tsx';
 import { outcomeRows, reportRows, tieRows } from './table-rows.ts';
 
 const FORMATS = {
-  csv: { ending: 'csv', make: reportCsv },
+  csv: { ending: 'csv', make: (source: ReportSource, bom: boolean) => marked(reportCsv(source), { bom }) },
+  xlsx: { ending: 'xlsx', make: reportXlsx },
   json: { ending: 'json', make: reportJson },
   summary: { ending: 'txt', make: summaryLines },
 } as const;
@@ -23,7 +27,10 @@ const FORMATS = {
 /** Tables of the page of a run. */
 const TABLES = { outcomes: outcomeRows, tie: tieRows, reports: reportRows };
 
-const nowAs = { ...ofRun, querystring: z.strictObject({ format: z.enum(['csv', 'json', 'summary']).default('csv') }) };
+const bom = z.stringbool().default(false);
+const formats = z.enum(['csv', 'xlsx', 'json', 'summary']).default('csv');
+const nowAs = { ...ofRun, querystring: z.strictObject({ format: formats, bom }) };
+const againAs = { ...ofRun, querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv'), bom }) };
 const ofCopy = { params: ofRun.params.extend({ file: z.string().regex(COPY_NAME) }) };
 
 /** What can be taken away of a run. Who took a report or a retry file stands on the audit log before the first byte goes. */
@@ -35,11 +42,18 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/report', { ...noted, schema: nowAs }, async (request, reply) => {
     const { id } = await findRun(deps, request.params.run);
-    const { format } = request.query;
+    const { format, bom: hasMark } = request.query;
     const { ending, make } = FORMATS[format];
     const source = await reportSource(app, id);
     await noteDownload(deps, request, { runId: id, what: format });
-    return sendDownload(reply, { name: `${id}.report`, ending, content: make(source) });
+    return sendDownload(reply, { name: `${id}.report`, ending, content: make(source, hasMark) });
+  });
+
+  web.get('/runs/:run/printed', { ...noted, schema: ofRun }, async (request, reply) => {
+    const { id } = await findRun(deps, request.params.run);
+    const printed = await readPrinted(await reportSource(app, id));
+    await noteDownload(deps, request, { runId: id, what: 'printed' });
+    return sendPrintPage(reply, deps, { title: `Report of run ${id}`, body: PrintedReport(printed) });
   });
 
   web.get('/runs/:run/reports/:file', { ...noted, schema: ofCopy }, async (request, reply) => {
@@ -47,7 +61,7 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     return sendDownload(reply, await takeCopy(deps, request, { run, file: request.params.file }));
   });
 
-  web.get('/runs/:run/retry-file', { ...noted, schema: ofRun }, async (request, reply) => {
+  web.get('/runs/:run/retry-file', { ...noted, schema: againAs }, async (request, reply) => {
     const { id } = await findRun(deps, request.params.run);
     const found = await findRetryRows(app, id);
     if (found.rows === 0) {
@@ -58,7 +72,9 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
       throw new Problem(409, `No row of run ${id} may be sent again.`, remedy);
     }
     await noteDownload(deps, request, { runId: id, what: 'retry-file' });
-    return sendDownload(reply, { name: `${id}.retry`, ending: 'csv', content: found.text() });
+    const { format, bom: hasMark } = request.query;
+    const content = format === 'xlsx' ? found.workbook() : marked(found.text(), { bom: hasMark });
+    return sendDownload(reply, { name: `${id}.retry`, ending: format, content });
   });
 
   web.get('/runs/:run/history.csv', { config, schema: ofRun }, async (request, reply) => {

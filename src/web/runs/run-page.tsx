@@ -86,9 +86,11 @@ function Reports({ run }: { run: Run }) {
       {run.purgedAt === null ? (
         <p>
           As it stands now: <a href={`/runs/${run.id}/report?format=csv`}>report as CSV</a>,{' '}
-          <a href={`/runs/${run.id}/report?format=json`}>report as JSON</a>,{' '}
-          <a href={`/runs/${run.id}/report?format=summary`}>summary</a>.{' '}
-          <a href={`/runs/${run.id}/retry-file`}>Retry file</a> with the rows that may be sent again.
+          <a href={`/runs/${run.id}/report?format=xlsx`}>as a workbook</a>,{' '}
+          <a href={`/runs/${run.id}/report?format=json`}>as JSON</a>,{' '}
+          <a href={`/runs/${run.id}/report?format=summary`}>summary</a>,{' '}
+          <a href={`/runs/${run.id}/printed`}>to print</a>. <a href={`/runs/${run.id}/retry-file`}>Retry file</a> (
+          <a href={`/runs/${run.id}/retry-file?format=xlsx`}>as a workbook</a>) with the rows that may be sent again.
         </p>
       ) : null}
       <CopyTable run={run} />

@@ -171,7 +171,8 @@ function Problems({ id, review }: { id: string; review: Review }) {
     <section aria-labelledby="problems">
       <h2 id="problems">Problems</h2>
       <p>
-        {shownCount(problemsTotal)} problems{shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>{' '}
+        {shownCount(problemsTotal)} problems{shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>,{' '}
+        <a href={`/uploads/${id}/problems.xlsx`}>as a workbook</a>{' '}
         {hasMarkedUpCopy ? (
           <a href={`/uploads/${id}/marked-up.csv`}>The file with its problems in two more columns</a>
         ) : null}

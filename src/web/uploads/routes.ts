@@ -5,6 +5,8 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { moneyOfDecimal } from '../../money.ts';
 import { isSamePerson } from '../../people/same-person.ts';
+import { problemsCsv } from '../../report/problems-csv.ts';
+import { problemsXlsx } from '../../report/xlsx/problems-xlsx.ts';
 import { approvalsNeeded } from '../../runs/decide/approval.ts';
 import { sendDownload, sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
@@ -13,7 +15,6 @@ import type { Person, Web, WebDeps } from '../web.ts';
 import { costUpload, readCost } from './cost.ts';
 import { readUploadForm } from './form.ts';
 import { handInUpload, keepUploads } from './hand-in.ts';
-import { problemsCsv } from './problems-csv.ts';
 import { type Review, readReview, reviewUpload } from './review.ts';
 import { KnownPage, ReviewPage } from './review-page.tsx';
 import { COST_TABLES, EXAMPLE_ROWS, totalRows, uploadRows } from './table-rows.ts';
@@ -82,6 +83,13 @@ function addUploadFiles(web: Web, deps: WebDeps): void {
     const upload = await findUpload(deps, request);
     const content = Readable.from([problemsCsv(await findReview(deps, upload))]);
     return sendDownload(reply, { name: `${parse(upload.name).name}.problems`, ending: 'csv', content });
+  });
+
+  web.get('/uploads/:id/problems.xlsx', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
+    const upload = await findUpload(deps, request);
+    const about = { name: upload.name, createdAt: deps.app.clock.now() };
+    const content = problemsXlsx(await findReview(deps, upload), about);
+    return sendDownload(reply, { name: `${parse(upload.name).name}.problems`, ending: 'xlsx', content });
   });
 
   web.get('/uploads/:id/totals.csv', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {

@@ -1,18 +1,21 @@
 import { z } from 'zod';
-import { reportCsv } from '../../../report/csv.ts';
+import { marked, reportCsv } from '../../../report/csv.ts';
 import { summaryJson } from '../../../report/document.ts';
 import { reportJson } from '../../../report/json.ts';
 import { summarise } from '../../../report/summary.ts';
+import { reportXlsx } from '../../../report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../../runs/report.ts';
 import { findRetryRows } from '../../../runs/retry-file.ts';
 import { sendDownload } from '../../download.ts';
 import { COPY_NAME, noteDownload, takeCopy } from '../../runs/downloads.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
-import { summaryDocument } from '../documents.ts';
+import { reportDocument, summaryDocument } from '../documents.ts';
 import { ofRun } from '../places.ts';
 
 const csv = { 'text/csv': { schema: z.string() } };
+const xlsx = { 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': { schema: z.string() } };
+const bom = z.stringbool().default(false).describe('Whether a CSV file begins with a byte order mark');
 
 /** What is downloaded of a run, of any size. Who took it stands on the audit log, as for pages. */
 export function addReportOperations(api: Web, deps: WebDeps): void {
@@ -20,23 +23,25 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
   // Nothing is taken by a HEAD, and nothing shall be noted for it.
   const noted = { config: { act: 'read' }, exposeHeadRoute: false } as const;
 
-  const querystring = z.strictObject({ format: z.enum(['csv', 'json', 'summary']).default('csv') });
-  const documents = z.union([summaryDocument, z.looseObject({ rows: z.array(z.unknown()) })]);
+  const querystring = z.strictObject({ format: z.enum(['csv', 'xlsx', 'json', 'summary']).default('csv'), bom });
+  const documents = z.union([reportDocument, summaryDocument]);
   const response = {
     200: {
       description: 'The report as the ledger stands now; "summary" tells whether it ties, "json" does so at its end',
-      content: { ...csv, 'application/json': { schema: documents } },
+      content: { ...csv, ...xlsx, 'application/json': { schema: documents } },
     },
   };
   const report = { summary: 'The report of a run', params: ofRun, querystring, response };
   api.get('/runs/:run/report', { ...noted, schema: report }, async (request, reply) => {
     const { id: name } = await findRun(deps, request.params.run);
-    const { format } = request.query;
+    const { format, bom: hasMark } = request.query;
     const source = await reportSource(app, name);
     await noteDownload(deps, request, { runId: name, what: format });
     switch (format) {
       case 'csv':
-        return sendDownload(reply, { name, ending: 'csv', content: reportCsv(source) });
+        return sendDownload(reply, { name, ending: 'csv', content: marked(reportCsv(source), { bom: hasMark }) });
+      case 'xlsx':
+        return sendDownload(reply, { name, ending: 'xlsx', content: reportXlsx(source) });
       case 'json':
         return sendDownload(reply, { name, ending: 'json', content: reportJson(source) });
       case 'summary':
@@ -62,8 +67,9 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
   const retryFile = {
     summary: 'The rows of a run that may be sent again, as a payout file',
     params: ofRun,
+    querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv'), bom }),
     response: {
-      200: { description: 'The payout file', content: csv },
+      200: { description: 'The payout file', content: { ...csv, ...xlsx } },
       204: z.null().describe('No row may be sent again'),
     },
   };
@@ -72,6 +78,8 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
     const again = await findRetryRows(app, id);
     if (again.rows === 0) return await reply.status(204).send(null);
     await noteDownload(deps, request, { runId: id, what: 'retry-file' });
-    return sendDownload(reply, { name: `${id}-again`, ending: 'csv', content: again.text() });
+    const { format, bom: hasMark } = request.query;
+    const content = format === 'xlsx' ? again.workbook() : marked(again.text(), { bom: hasMark });
+    return sendDownload(reply, { name: `${id}-again`, ending: format, content });
   });
 }

@@ -1,4 +1,4 @@
-import { escapeControls } from '../../intake/spreadsheet-cell.ts';
+import { escapeControls } from '../intake/spreadsheet-cell.ts';
 
 const MARKUP = /[&<>"']/g;
 /** Characters that XML 1.0 has no place for and that are no controls (section 2.2). */

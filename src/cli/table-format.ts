@@ -1,0 +1,20 @@
+import { EXIT, Refusal } from '../refusal.ts';
+
+interface Wanted {
+  readonly format: string;
+  readonly output: string | undefined;
+  readonly bom: boolean;
+}
+
+/** Refuses (exit 2) a workbook for a terminal, and a byte order mark for another format than CSV. */
+export function requireTableFormat({ format, output, bom }: Wanted): void {
+  if (bom && format !== 'csv') {
+    throw new Refusal('--bom is for --format csv.', { exitCode: EXIT.usage, remedy: 'Leave one of them out.' });
+  }
+  if (format === 'xlsx' && output === undefined && process.stdout.isTTY) {
+    throw new Refusal('A workbook is nothing for a terminal.', {
+      exitCode: EXIT.usage,
+      remedy: 'Name a file with --output.',
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import { rfc3339 } from '../clock.ts';
+import { formatAmount, type Money } from '../money.ts';
+import { OUTCOMES } from '../payout.ts';
+import type { Dimension, PeriodLine, PeriodReport } from './period.ts';
+import { type TableCell, tableCsv } from './table-csv.ts';
+import type { Cell } from './xlsx/cell.ts';
+import { type Sheet, workbookBytes } from './xlsx/workbook.ts';
+
+const SECOND_MS = 1000;
+
+/** A line as JSON: amounts are decimals with the currency's digits, counts are numbers, what is absent is null. */
+function periodLineDocument({ finalMs, outcomes, amounts, ...line }: PeriodLine) {
+  const { by, name, currency, rate, rateWithFees } = line;
+  return {
+    by,
+    name,
+    currency,
+    rows: OUTCOMES.reduce((sum, outcome) => sum + outcomes[outcome], 0),
+    outcomes,
+    amounts: Object.fromEntries(OUTCOMES.map((outcome) => [outcome, amountText(amounts[outcome], currency)])),
+    debited: line.debited.map(moneyText),
+    arrived: line.arrived.map(moneyText),
+    fees: line.fees.map(moneyText),
+    rate,
+    rateWithFees,
+    secondsToFinal: finalMs === null ? null : (finalMs / SECOND_MS).toFixed(1),
+  };
+}
+
+function amountText(minor: bigint, currency: string): string {
+  return formatAmount({ minor, currency });
+}
+
+function moneyText(money: Money): { amount: string; currency: string } {
+  return { amount: formatAmount(money), currency: money.currency };
+}
+
+/** The report as JSON. */
+export function periodDocument({ from, end, createdAt, lines, faults, ...report }: PeriodReport) {
+  const times = { from: rfc3339(from), end: rfc3339(end), createdAt: rfc3339(createdAt) };
+  return { ...times, ...report, lines: lines.map(periodLineDocument), ties: faults.length === 0, faults };
+}
+
+/** What the report is about, a label and its words each. */
+export function periodFacts({ from, end, createdAt, runs, leftOut, earlier, faults }: PeriodReport): string[][] {
+  return [
+    ['does it tie?', faults.length === 0 ? 'yes' : 'NO: do not book from it'],
+    ...faults.map((fault) => ['', fault]),
+    ['from', rfc3339(from)],
+    ['until before', rfc3339(end)],
+    ['made', rfc3339(createdAt)],
+    ['runs', String(runs.length)],
+    ['left out', leftOut.length === 0 ? 'none' : `${leftOut.join(', ')}: rows removed, or still being recorded`],
+    ...earlier.map(({ runId, outcomes }) => [
+      'open from before',
+      `${runId}: ${Object.entries(outcomes)
+        .map(([outcome, rows]) => `${rows} ${outcome}`)
+        .join(', ')}`,
+    ]),
+  ];
+}
+
+const MONEY = ['debited', 'arrived', 'fees'] as const;
+
+const COLUMNS: readonly string[] = [
+  'by',
+  'name',
+  'currency',
+  'rows',
+  ...OUTCOMES,
+  ...OUTCOMES.map((outcome) => `${outcome}Amount`),
+  ...MONEY.flatMap((name) => [name, `${name}Currency`]),
+  'rate',
+  'rateWithFees',
+  'secondsToFinal',
+];
+
+/** The cells of a line: a text, a count, or an exact decimal; money in several currencies is left out. */
+function cellsOf(line: PeriodLine): (string | number | null | { readonly decimal: string })[] {
+  const { by, name, currency, rows, outcomes, amounts, ...document } = periodLineDocument(line);
+  return [
+    by,
+    name,
+    currency,
+    rows,
+    ...OUTCOMES.map((outcome) => outcomes[outcome]),
+    ...OUTCOMES.map((outcome) => (currency === '' ? null : decimal(amounts[outcome]))),
+    ...MONEY.flatMap((kind) => {
+      const [money, ...others] = document[kind];
+      return money === undefined || others.length > 0 ? [null, null] : [decimal(money.amount), money.currency];
+    }),
+    decimal(document.rate),
+    decimal(document.rateWithFees),
+    decimal(document.secondsToFinal),
+  ];
+}
+
+function decimal(text: string | null | undefined): { readonly decimal: string } | null {
+  return text === null || text === undefined ? null : { decimal: text };
+}
+
+/** The lines as CSV (RFC 4180, UTF-8, CRLF), the words of others neutralised. */
+export function periodCsv(lines: readonly PeriodLine[]): string {
+  const rows = lines.map((line) =>
+    cellsOf(line).map(
+      (cell): TableCell => (typeof cell === 'object' && cell !== null ? { exact: cell.decimal } : cell),
+    ),
+  );
+  return tableCsv([COLUMNS, ...rows]);
+}
+
+const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
+  ['Currencies', 'currency'],
+  ['Corridors', 'corridor'],
+  ['Beneficiaries', 'beneficiary'],
+  ['Reasons', 'reason'],
+];
+
+/** The report as a workbook: a summary, then a sheet for each dimension. */
+export function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
+  const { lines, createdAt } = report;
+  const head = periodFacts(report).map(([label = '', ...cells]): Cell[] => [{ head: label }, ...cells]);
+  const sheets = SHEETS.map(([name, by]): Sheet => {
+    const rows = lines.filter((line) => line.by === by).map(cellsOf);
+    return { name, head: COLUMNS, widths: COLUMNS.map(() => 16), rows: batchOf(rows) };
+  });
+  return workbookBytes([{ name: 'Summary', widths: [20, 60], rows: batchOf(head) }, ...sheets], { createdAt });
+}
+
+async function* batchOf(rows: readonly (readonly Cell[])[]): AsyncGenerator<readonly (readonly Cell[])[], void> {
+  yield rows;
+}

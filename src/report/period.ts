@@ -1,0 +1,200 @@
+import { addMoney, digitsOf, type Money, sumMoney } from '../money.ts';
+import { OUTCOMES, type Outcome, outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
+import { isRefused } from './row.ts';
+import type { ReportSummary } from './summary.ts';
+import { perOutcome } from './totals.ts';
+
+/** What rows of several runs are added up by; `reason` has those only that were not paid. */
+export const DIMENSIONS = ['currency', 'corridor', 'beneficiary', 'reason'] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+/** What rows add up to that have one name in a dimension and one currency. */
+export interface PeriodLine {
+  readonly by: Dimension;
+  readonly name: string;
+  /** Of `amounts`; '' for refused rows whose amount could not be read. */
+  readonly currency: string;
+  readonly outcomes: Readonly<Record<Outcome, number>>;
+  /** The file's own amounts, in minor units. */
+  readonly amounts: Readonly<Record<Outcome, bigint>>;
+  /** Of payments that are pending or paid: what was debited, what arrived, and fees and taxes; one entry a currency. */
+  readonly debited: readonly Money[];
+  readonly arrived: readonly Money[];
+  readonly fees: readonly Money[];
+  /** What arrived for one unit of what was debited: as it was quoted, and with the fees. Null where that is in several currencies. */
+  readonly rate: string | null;
+  readonly rateWithFees: string | null;
+  /** The mean from the payment request to the final state, in whole milliseconds; null without one. */
+  readonly finalMs: number | null;
+}
+
+/** What the runs of a period add up to. */
+export interface PeriodReport {
+  /** Milliseconds since 1970, the end not included. */
+  readonly from: number;
+  readonly end: number;
+  readonly createdAt: number;
+  readonly runs: readonly string[];
+  readonly lines: readonly PeriodLine[];
+  /** Runs that were submitted in the period and are in no line: their rows were removed, or are still being recorded. */
+  readonly leftOut: readonly string[];
+  /** Runs from before it with rows that are still open, and how many of each outcome. */
+  readonly earlier: readonly {
+    readonly runId: string;
+    readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
+  }[];
+  /** What does not tie with the runs' own reports; empty where all does. */
+  readonly faults: readonly string[];
+}
+
+const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
+const RATE_DIGITS = 8;
+
+interface Group {
+  readonly by: Dimension;
+  readonly name: string;
+  readonly currency: string;
+  readonly outcomes: Record<Outcome, number>;
+  readonly amounts: Record<Outcome, bigint>;
+  readonly debited: Map<string, Money>;
+  readonly arrived: Map<string, Money>;
+  readonly fees: Map<string, Money>;
+  final: { payments: number; ms: number };
+}
+
+/** Adds up rows of several runs; memory grows with the number of beneficiaries, not of rows. */
+export function openPeriod() {
+  const groups = new Map<string, Group>();
+
+  function groupOf(by: Dimension, name: string, currency: string): Group {
+    const key = `${by} ${currency} ${name}`;
+    const group = groups.get(key) ?? emptyGroup(by, name, currency);
+    groups.set(key, group);
+    return group;
+  }
+
+  function add(row: Payout | RefusedRow): void {
+    const amount = isRefused(row) ? row.amount : row.row.amount;
+    const outcome = outcomeOf(isRefused(row) ? 'refused' : row.state);
+    for (const [by, name] of namesOf(row, outcome)) {
+      const group = groupOf(by, name, amount?.currency ?? '');
+      group.outcomes[outcome] += 1;
+      group.amounts[outcome] += amount?.minor ?? 0n;
+      if (!isRefused(row)) addPayment(group, row, outcome);
+    }
+  }
+
+  return {
+    add(batch: readonly (Payout | RefusedRow)[]): void {
+      for (const row of batch) add(row);
+    },
+    /** By dimension, then currency and name. */
+    lines: (): PeriodLine[] =>
+      DIMENSIONS.flatMap((by) => [...groups.values()].filter((one) => one.by === by).toSorted(inOrder)).map(lineOf),
+  };
+}
+
+function emptyGroup(by: Dimension, name: string, currency: string): Group {
+  const sums = { debited: new Map(), arrived: new Map(), fees: new Map() };
+  const counts = { outcomes: perOutcome(() => 0), amounts: perOutcome(() => 0n) };
+  return { by, name, currency, ...counts, ...sums, final: { payments: 0, ms: 0 } };
+}
+
+function namesOf(row: Payout | RefusedRow, outcome: Outcome): (readonly [Dimension, string])[] {
+  if (isRefused(row)) {
+    const name = 'refused rows';
+    const dimensions = ['currency', 'corridor', 'beneficiary'] as const;
+    return [
+      ...dimensions.map((by) => [by, by === 'currency' ? (row.amount?.currency ?? 'unreadable') : name] as const),
+      ['reason', `refused ${row.code}`],
+    ];
+  }
+  const { sourceCurrency, destinationCurrency, beneficiaryIdentityId, amount } = row.row;
+  return [
+    ['currency', amount.currency],
+    ['corridor', `${sourceCurrency} to ${destinationCurrency}`],
+    ['beneficiary', beneficiaryIdentityId],
+    ...(NOT_PAID.includes(outcome) ? [['reason', `${outcome} ${row.reasonCode ?? 'none told'}`] as const] : []),
+  ];
+}
+
+function addPayment(group: Group, { sourceAmount, destinationAmount, fees, ...at }: Payout, outcome: Outcome): void {
+  if (outcome !== 'pending' && outcome !== 'paid') return;
+  if (sourceAmount !== null) addTo(group.debited, sourceAmount);
+  if (destinationAmount !== null) addTo(group.arrived, destinationAmount);
+  for (const fee of fees) addTo(group.fees, fee);
+  if (at.sentAt === null || at.settledAt === null) return;
+  group.final = { payments: group.final.payments + 1, ms: group.final.ms + at.settledAt - at.sentAt };
+}
+
+function addTo(sums: Map<string, Money>, money: Money): void {
+  const sum = sums.get(money.currency);
+  sums.set(money.currency, sum === undefined ? money : addMoney(sum, money));
+}
+
+function inOrder(one: Group, other: Group): number {
+  const [a, b] = [`${one.currency} ${one.name}`, `${other.currency} ${other.name}`];
+  return a < b ? -1 : Number(a > b);
+}
+
+function lineOf({ final, ...group }: Group): PeriodLine {
+  const debited = [...group.debited.values()];
+  const arrived = [...group.arrived.values()];
+  const fees = [...group.fees.values()];
+  return {
+    ...group,
+    debited,
+    arrived,
+    fees,
+    rate: rateOf(debited, arrived),
+    rateWithFees: rateOf(sumMoney([...debited, ...fees]), arrived),
+    finalMs: final.payments === 0 ? null : Math.round(final.ms / final.payments),
+  };
+}
+
+/** Exact to eight digits, rounded down; null where one side is not in one currency. */
+function rateOf(paid: readonly Money[], arrived: readonly Money[]): string | null {
+  const [from, ...more] = paid;
+  const [to, ...others] = arrived;
+  if (from === undefined || to === undefined || more.length + others.length > 0 || from.minor === 0n) return null;
+  const scale = 10n ** BigInt(RATE_DIGITS + digitsIn(from));
+  const scaled = (to.minor * scale) / (from.minor * 10n ** BigInt(digitsIn(to)));
+  const text = scaled.toString().padStart(RATE_DIGITS + 1, '0');
+  return `${text.slice(0, -RATE_DIGITS)}.${text.slice(-RATE_DIGITS)}`;
+}
+
+function digitsIn({ currency, digits }: Money): number {
+  return digits ?? digitsOf(currency) ?? 0;
+}
+
+/** Whether the lines of each dimension are the sum of the runs' own reports: a sentence for each that is not. */
+export function periodFaults(lines: readonly PeriodLine[], summaries: readonly ReportSummary[]): string[] {
+  const runs = summaries
+    .filter(({ ties }) => !ties)
+    .map(({ facts }) => `run ${facts.run.id}: its own report does not tie`);
+  const dimensions = DIMENSIONS.filter((by) => by !== 'reason').flatMap((by) =>
+    OUTCOMES.flatMap((outcome) => {
+      const own = lines.filter((line) => line.by === by);
+      const rows = own.reduce((sum, line) => sum + line.outcomes[outcome], 0);
+      const expected = summaries.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
+      const totals = summaries.flatMap((one) => one.totals);
+      const currencies = new Set(
+        [...own, ...totals].map(({ currency }) => currency).filter((currency) => currency !== ''),
+      );
+      const money = [...currencies].filter((currency) => {
+        const here = own
+          .filter((line) => line.currency === currency)
+          .reduce((sum, line) => sum + line.amounts[outcome], 0n);
+        const there = totals
+          .filter((one) => one.currency === currency)
+          .reduce((sum, one) => sum + one.outcomes[outcome], 0n);
+        return here !== there;
+      });
+      return [
+        ...(rows === expected ? [] : [`rows ${outcome} by ${by}: ${rows}, the reports of the runs have ${expected}`]),
+        ...money.map((currency) => `money ${outcome} by ${by} in ${currency} is not that of the reports of the runs`),
+      ];
+    }),
+  );
+  return [...runs, ...dimensions];
+}

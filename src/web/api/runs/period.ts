@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { OUTCOMES } from '../../../payout.ts';
+import { marked } from '../../../report/csv.ts';
+import { DIMENSIONS } from '../../../report/period.ts';
+import { periodCsv, periodDocument, periodXlsx } from '../../../report/period-tables.ts';
+import { readPeriod } from '../../../runs/period.ts';
+import { sendDownload } from '../../download.ts';
+import { Problem } from '../../problem.ts';
+import { noteDownload } from '../../runs/downloads.ts';
+import type { Web, WebDeps } from '../../web.ts';
+import { amount, count, time } from '../documents.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const sums = z.array(z.object({ amount, currency: z.string() }));
+const line = z.object({
+  by: z.enum(DIMENSIONS),
+  name: z.string(),
+  currency: z.string(),
+  rows: count,
+  outcomes: z.record(z.enum(OUTCOMES), count),
+  amounts: z.record(z.enum(OUTCOMES), amount),
+  debited: sums,
+  arrived: sums,
+  fees: sums,
+  rate: z.string().nullable(),
+  rateWithFees: z.string().nullable(),
+  secondsToFinal: z.string().nullable(),
+});
+const document: z.ZodType<ReturnType<typeof periodDocument>> = z.object({
+  from: time,
+  end: time.describe('The moment before which it ends'),
+  createdAt: time,
+  runs: z.array(z.string()),
+  leftOut: z.array(z.string()).describe('Runs of the period that are in no line: rows removed, or being recorded'),
+  earlier: z.array(z.object({ runId: z.string(), outcomes: z.partialRecord(z.enum(OUTCOMES), count) })),
+  lines: z.array(line),
+  ties: z.boolean(),
+  faults: z.array(z.string()),
+});
+const day = z.iso.date();
+const querystring = z.strictObject({
+  from: day.describe('The first day, in UTC'),
+  to: day.describe('The last day, in UTC'),
+  format: z.enum(['csv', 'xlsx', 'json']).default('json'),
+  bom: z.stringbool().default(false).describe('Whether a CSV file begins with a byte order mark'),
+});
+const files = {
+  'text/csv': { schema: z.string() },
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': { schema: z.string() },
+};
+
+/** What the runs of a period add up to. Who took it stands on the audit log. */
+export function addPeriodOperation(api: Web, deps: WebDeps): void {
+  const description = 'What the runs that were submitted in the period add up to; "json" tells whether it ties';
+  const response = { 200: { description, content: { 'application/json': { schema: document }, ...files } } };
+  const schema = { summary: 'The report of a period', querystring, response };
+  const config = { act: 'read' } as const;
+  api.get('/period', { config, exposeHeadRoute: false, schema }, async (request, reply) => {
+    const { from, to, format, bom } = request.query;
+    if (to < from) throw new Problem(400, 'The period ends before it begins.', 'Change from or to.');
+    await noteDownload(deps, request, { runId: 'ledger', what: `period ${from} to ${to}, ${format}` });
+    const report = await readPeriod(deps.app, { from: startOf(from), end: startOf(to) + DAY_MS });
+    const name = `period-${from}-${to}`;
+    switch (format) {
+      case 'csv':
+        return sendDownload(reply, { name, ending: format, content: marked(alone(periodCsv(report.lines)), { bom }) });
+      case 'xlsx':
+        return sendDownload(reply, { name, ending: format, content: periodXlsx(report) });
+      case 'json':
+        return await reply.type('application/json; charset=utf-8').send(periodDocument(report));
+    }
+  });
+}
+
+function startOf(text: string): number {
+  return Date.parse(`${text}T00:00:00Z`);
+}
+
+async function* alone(text: string): AsyncGenerator<string, void> {
+  yield text;
+}

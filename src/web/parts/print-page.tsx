@@ -1,0 +1,34 @@
+import type { FastifyReply } from 'fastify';
+import type { ComponentChildren } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { SANDBOX_NAME } from '../../config/config.ts';
+import type { WebDeps } from '../web.ts';
+
+interface PrintContent {
+  readonly title: string;
+  readonly body: ComponentChildren;
+}
+
+/** Answers with a page for paper: no menu, no form and no script. */
+export function sendPrintPage(reply: FastifyReply, { app }: WebDeps, { title, body }: PrintContent): FastifyReply {
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>{`${title} · payrun`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light" />
+        <link rel="stylesheet" href="/static/payrun.css" />
+        <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
+      </head>
+      <body class="printed">
+        <main id="content">
+          <h1>{title}</h1>
+          {app.serviceName === SANDBOX_NAME ? <p class="halt">Sandbox: no money moved.</p> : null}
+          {body}
+        </main>
+      </body>
+    </html>
+  );
+  return reply.type('text/html; charset=utf-8').send(`<!doctype html>\n${renderToString(page)}`);
+}

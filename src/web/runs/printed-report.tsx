@@ -1,0 +1,145 @@
+import { rfc3339 } from '../../clock.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { formatAmount } from '../../money.ts';
+import type { Outcome, Payout, RefusedRow } from '../../payout.ts';
+import type { Booking } from '../../report/booking.ts';
+import { summaryJson } from '../../report/document.ts';
+import { reportRow } from '../../report/row.ts';
+import type { ReportSource } from '../../report/source.ts';
+import { type ReportSummary, summarise } from '../../report/summary.ts';
+import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
+import { OutcomeBar } from '../parts/outcome-bar.tsx';
+import { Table } from '../parts/table.tsx';
+import { TotalsTable } from '../parts/totals-table.tsx';
+
+const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
+/** Different reasons that are counted apart; a service has some dozens of codes. */
+const REASONS_MAX = 200;
+
+interface Reason {
+  readonly outcome: Outcome;
+  readonly code: string;
+  readonly rows: number;
+}
+
+export interface PrintedProps {
+  readonly summary: ReportSummary;
+  /** Why rows were not paid, most rows first. */
+  readonly reasons: readonly Reason[];
+}
+
+/** Reads the rows of a report once, for its page. */
+export async function readPrinted(source: ReportSource): Promise<PrintedProps> {
+  const reasons = new Map<string, Reason>();
+
+  async function* counted(): AsyncGenerator<readonly (Payout | RefusedRow)[], void> {
+    for await (const batch of source.rows) {
+      for (const row of batch) {
+        const { outcome, reasonCode } = reportRow(row);
+        if (NOT_PAID.includes(outcome)) count(outcome, reasonCode ?? 'none told');
+      }
+      yield batch;
+    }
+  }
+
+  function count(outcome: Outcome, told: string): void {
+    const code = reasons.has(`${outcome} ${told}`) || reasons.size < REASONS_MAX ? told : 'others';
+    const name = `${outcome} ${code}`;
+    reasons.set(name, { outcome, code, rows: (reasons.get(name)?.rows ?? 0) + 1 });
+  }
+
+  const summary = await summarise({ ...source, rows: counted() });
+  return { summary, reasons: [...reasons.values()].toSorted((one, other) => other.rows - one.rows) };
+}
+
+/** The report of a run on paper: whether it ties, what it is about, its rows and money, what to book, and why rows were not paid. */
+export function PrintedReport({ summary, reasons }: PrintedProps) {
+  const document = summaryJson(summary);
+  const { run } = summary.facts;
+  return (
+    <>
+      <p>
+        <b>{summary.ties ? 'This report ties.' : 'THIS REPORT DOES NOT TIE: do not book from it.'}</b>
+      </p>
+      {document.faults.length === 0 ? null : (
+        <ul>
+          {document.faults.map((fault) => (
+            <li key={fault}>{fault}</li>
+          ))}
+        </ul>
+      )}
+      <dl class="facts">
+        <dt>File</dt>
+        <dd>
+          {escapeUnseen(run.fileName)}, {shownCount(run.rows)} rows
+        </dd>
+        <dt>SHA-256</dt>
+        <dd>
+          <code>{run.fileSha256}</code>
+        </dd>
+        <dt>State</dt>
+        <dd>{run.state}</dd>
+        <dt>Submitted</dt>
+        <dd>
+          {rfc3339(run.createdAt)} by {run.createdBy}
+        </dd>
+        <dt>Approved by</dt>
+        <dd>{run.approvals.map(({ by }) => by).join(', ') || 'nobody was asked'}</dd>
+        <dt>Service</dt>
+        <dd>
+          {document.service}, {document.environment}
+        </dd>
+        <dt>Made</dt>
+        <dd>
+          {document.createdAt} by payrun {document.version}
+        </dd>
+        <dt>Audit log</dt>
+        <dd>
+          <code>{document.auditHead ?? 'empty'}</code>
+        </dd>
+      </dl>
+      <h2>Rows and money</h2>
+      <OutcomeBar outcomes={document.outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
+      <TotalsTable {...document} />
+      <h2>For booking</h2>
+      <BookingTable booking={summary.booking} />
+      <h2>Not paid</h2>
+      <ReasonTable reasons={reasons} />
+    </>
+  );
+}
+
+function BookingTable({ booking }: { booking: Booking }) {
+  const numbers = ['Payments', 'Debited', 'Fees', 'Payments returned', 'Returned', 'Their fees'];
+  if (booking.entries.length === 0) return <p class="empty">Nothing was debited.</p>;
+  return (
+    <Table caption="What was debited, by currency" columns={['Currency', ...numbers.map((number) => ({ number }))]}>
+      {booking.entries.map(({ currency, ...entry }) => (
+        <tr key={currency}>
+          <th scope="row">{currency}</th>
+          <td class="number">{shownCount(entry.debitedPayments)}</td>
+          <td class="number">{shownAmount({ minor: entry.debited, currency })}</td>
+          <td class="number">{shownDecimal(formatAmount(entry.fees))}</td>
+          <td class="number">{shownCount(entry.returnedPayments)}</td>
+          <td class="number">{shownAmount({ minor: entry.returned, currency })}</td>
+          <td class="number">{shownDecimal(formatAmount(entry.returnedFees))}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function ReasonTable({ reasons }: Pick<PrintedProps, 'reasons'>) {
+  if (reasons.length === 0) return <p class="empty">There is no such row.</p>;
+  return (
+    <Table caption="Why rows were not paid" columns={['Outcome', 'Reason', { number: 'Rows' }]}>
+      {reasons.map(({ outcome, code, rows }) => (
+        <tr key={`${outcome} ${code}`}>
+          <th scope="row">{outcome}</th>
+          <td>{escapeUnseen(code)}</td>
+          <td class="number">{shownCount(rows)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

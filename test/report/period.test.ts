@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { type Dimension, openPeriod, type PeriodLine, periodFaults } from '../../src/report/period.ts';
+import { periodCsv, periodDocument } from '../../src/report/period-tables.ts';
+import { summarise } from '../../src/report/summary.ts';
+import { payment, payout, type Row, refused, runOf, sourceOf, usd } from './rows.ts';
+
+const MARCH: Row[] = [
+  payment(2, 'completed'),
+  payment(3, 'completed', { sourceAmount: usd(20_000n), destinationAmount: { minor: 340_000n, currency: 'MXN' } }),
+  payment(4, 'failed', { reasonCode: 'AC04' }),
+  refused(5, { amount: usd(100n) }),
+];
+const APRIL: Row[] = [
+  payment(2, 'accepted', { fees: [] }),
+  payout(3, {}, { minor: 5000n, currency: 'EUR' }),
+  refused(4, { code: 'E_CURRENCY' }),
+];
+
+function linesOf(...runs: Row[][]): PeriodLine[] {
+  const period = openPeriod();
+  for (const rows of runs) period.add(rows);
+  return period.lines();
+}
+
+function named(lines: readonly PeriodLine[], by: Dimension): string[] {
+  return lines.filter((line) => line.by === by).map(({ name, currency }) => `${name} ${currency}`.trim());
+}
+
+describe('a period', () => {
+  test('has a line for each currency, corridor, beneficiary and reason', () => {
+    const lines = linesOf(MARCH, APRIL);
+    expect(named(lines, 'currency')).toEqual(['unreadable', 'EUR EUR', 'USD USD']);
+    expect(named(lines, 'corridor')).toEqual(['refused rows', 'EUR to MXN EUR', 'USD to MXN USD', 'refused rows USD']);
+    expect(named(lines, 'reason')).toEqual(['refused E_CURRENCY', 'failed AC04 USD', 'refused E_AMOUNT USD']);
+    expect(named(lines, 'beneficiary')).toHaveLength(4);
+  });
+
+  test('adds up outcomes, money, fees, rates and the time to the final state', () => {
+    const line = linesOf(MARCH, APRIL).find(({ by, name }) => by === 'corridor' && name === 'USD to MXN');
+    const report = { from: 0, end: 1, createdAt: 1, runs: [], leftOut: [], earlier: [], faults: [] };
+    expect(periodDocument({ ...report, lines: line ? [line] : [] }).lines[0]).toMatchObject({
+      rows: 4,
+      outcomes: { paid: 2, pending: 1, failed: 1 },
+      amounts: { paid: '201.00', pending: '100.50', failed: '100.50', waiting: '0.00' },
+      debited: [{ amount: '401.00', currency: 'USD' }],
+      arrived: [{ amount: '6840.22', currency: 'MXN' }],
+      fees: [{ amount: '2.50', currency: 'USD' }],
+      rate: '17.05790523',
+      rateWithFees: '16.95221809',
+      secondsToFinal: '58.8',
+    });
+  });
+
+  test('ties to the reports of its runs, and says where it does not', async () => {
+    const summaries = await Promise.all([MARCH, APRIL].map((rows) => summarise(sourceOf(rows, { run: runOf(rows) }))));
+    expect(periodFaults(linesOf(MARCH, APRIL), summaries)).toEqual([]);
+    expect(periodFaults(linesOf(MARCH, APRIL.slice(1)), summaries)).toEqual(
+      ['currency', 'corridor', 'beneficiary'].flatMap((by) => [
+        `rows pending by ${by}: 0, the reports of the runs have 1`,
+        `money pending by ${by} in USD is not that of the reports of the runs`,
+      ]),
+    );
+    const broken = await summarise(sourceOf(MARCH, { run: runOf(MARCH.slice(1)) }));
+    expect(periodFaults(linesOf(MARCH), [broken])).toEqual(['run r7k2m9: its own report does not tie']);
+  });
+
+  test('is a CSV table in which no word is a formula', () => {
+    const csv = periodCsv(linesOf([payment(2, 'failed', { reasonCode: '=1+1' })]));
+    expect(csv.split('\r\n')[0]).toMatch(/^by,name,currency,rows,waiting,.*,paidAmount,.*,secondsToFinal$/);
+    expect(csv).toMatch(/\r\nreason,failed =1\+1,USD,1,/);
+  });
+
+  test('has no rate over several currencies', () => {
+    const other = payment(3, 'completed', { sourceAmount: { minor: 1n, currency: 'EUR' } });
+    const [line] = linesOf([payment(2, 'completed'), other]);
+    expect(line).toMatchObject({ by: 'currency', rate: null, rateWithFees: null });
+  });
+});

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { type ColumnKind, REPORT_COLUMN_FACTS } from '../../src/report/columns.ts';
+import { REPORT_COLUMNS } from '../../src/report/row.ts';
+import { reportDocument } from '../../src/web/api/documents.ts';
+
+/*
+ * docs/report.md and docs/report.schema.json. Written anew with UPDATE_DOCS=1 npx vitest run test/report/columns.test.ts
+ */
+
+const KINDS: Readonly<Record<ColumnKind, string>> = {
+  count: 'whole number',
+  decimal: 'decimal',
+  time: 'time',
+  code: 'code',
+  words: 'text',
+};
+
+const HEAD = `# The report
+
+\`payrun report RUN\` adds the ledger up anew and says whether it ties; it exits 1 when it does not. The same can be had from the page of a run and by the
+API (\`GET /runs/{run}/report\`). CSV, workbook and JSON have the same rows in the order of the file.
+
+| format | what it is |
+|---|---|
+| \`csv\` | RFC 4180, UTF-8. A text that a spreadsheet would run begins with \`'\`. \`--bom\` (\`bom=true\`) puts a byte order mark first, by which Excel knows UTF-8 |
+| \`xlsx\` | a workbook: summary, rows, and once more the first 10,000 rows that were not paid. Amounts, rates and counts are numbers with the digits that they have, times are times, all else is text; there are no formulas. A number of more than 15 digits is text, because spreadsheets keep no more |
+| \`json\` | one document, after [report.schema.json](report.schema.json) (JSON Schema 2020-12); amounts are decimals as text |
+| \`summary\` | what the rows add up to, for people; with \`--json\` the document without its rows |
+| \`pain.002\` | the ISO 20022 status report for a payment message |
+
+**To print** on the page of a run gives a summary for paper, and **Payment confirmation** on the page of a payout tells whoever was paid of one payment, without
+what it cost. A browser prints both to PDF. \`payrun retry-file\` and \`payrun validate --problems PATH\` write workbooks, too.
+
+## A period
+\`payrun report --from DAY --to DAY\` (UTC, both days included) adds up the runs that were submitted in it, as \`csv\`, \`xlsx\`, \`json\` or \`summary\`: a line for each currency, corridor
+and beneficiary, and one for each reason why rows were not paid. A line has rows and the file's amounts by outcome, what was debited and what arrived with
+fees, the rate as it was quoted and with the fees, and the mean time from the payment request to the final state. It ties when each run ties and the lines of each kind are the sum of the
+runs' own reports; else it says what does not, and exits 1. The API has it as \`GET /period\`. It names runs from before the period that still have open rows, and runs whose rows were removed, which are in no line.
+
+## Columns
+A cell is empty, in JSON null, where there is nothing to say. JSON has \`fees\` besides, an amount and its currency each.
+
+| column | kind | what it says |
+|---|---|---|
+`;
+
+/** The text of docs/report.md. */
+export function makeReportPage(): string {
+  const rows = REPORT_COLUMNS.map((column) => {
+    const { kind, about } = REPORT_COLUMN_FACTS[column];
+    return `| \`${column}\` | ${KINDS[kind]} | ${about} |`;
+  });
+  return `${HEAD}${rows.join('\n')}\n`;
+}
+
+/** The JSON Schema of the report, with what its columns say. */
+export function makeReportSchema(): object {
+  return z.toJSONSchema(reportDocument, {
+    override({ jsonSchema, path }) {
+      const at = path.join('/');
+      const column = REPORT_COLUMNS.find((name) => at === `properties/rows/items/properties/${name}`);
+      if (column !== undefined) jsonSchema.description = REPORT_COLUMN_FACTS[column].about;
+      if (at === '') jsonSchema.title = 'The report of a payrun run';
+    },
+  });
+}
