@@ -3,8 +3,10 @@ import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people/people.ts';
 import type { TryLimits } from '../ledger/people/sign-ins.ts';
+import type { LedgerKeySource } from '../ledger-key.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, type Proposed } from './change.ts';
+import { type FactorSeal, openFactorSeal } from './factor-seal.ts';
 import { foldedName, isSamePerson } from './same-person.ts';
 import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 import { type Refused, tellRefused, type Wait } from './sign-in.ts';
@@ -25,6 +27,8 @@ export interface FactorDeps extends ChangeDeps {
   readonly ledger: Pick<Ledger, 'people' | 'audit'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly random: Pick<Random, 'bytes'>;
+  /** What seals the secrets of apps. */
+  readonly config: LedgerKeySource;
 }
 
 /** What somebody types beside the password: a code of their authenticator app, or one of their recovery codes. */
@@ -57,11 +61,12 @@ export async function proveFactor(
   const ms = await take(deps, limits);
   if (ms > 0) return { kind: 'wait', ms };
   const user = await deps.ledger.people.user(name);
+  const sealed = user?.factor?.secret;
   const code = typed.replaceAll(/[\s-]/g, '').toUpperCase();
   const by = /^[0-9]{6}$/.test(code) ? 'app' : 'recovery-code';
   const isRight =
     by === 'app'
-      ? await isFreshCode(deps, { secret: user?.factor?.secret, name, code })
+      ? await isFreshCode(deps, { secret: sealed && sealOf(deps).open(name, sealed), name, code })
       : await useRecoveryCode(deps, { name, code, ip });
   if (isRight) {
     await signIns.forgive(limits);
@@ -72,16 +77,14 @@ export async function proveFactor(
 }
 
 /** Begins to set up an authenticator app, in the place of a former one; it counts once a code of it has come. */
-export async function offerFactor({ ledger, random }: FactorDeps, name: string): Promise<void> {
-  await ledger.people.signIns.keepOffer(offerName(name), newTotpSecret(random), OFFER_MS);
+export async function offerFactor(deps: FactorDeps, name: string): Promise<void> {
+  const sealed = sealOf(deps).seal(name, newTotpSecret(deps.random));
+  await deps.ledger.people.signIns.keepOffer(offerName(name), sealed, OFFER_MS);
 }
 
 /** The app that is being set up; undefined for none, or after ten minutes. */
-export async function readOffer(
-  { ledger }: Pick<FactorDeps, 'ledger'>,
-  name: string,
-): Promise<FactorOffer | undefined> {
-  const secret = await ledger.people.signIns.offer(offerName(name));
+export async function readOffer(deps: FactorDeps, name: string): Promise<FactorOffer | undefined> {
+  const secret = await offeredSecret(deps, name);
   return secret === undefined ? undefined : { secret, uri: totpUri(secret, { issuer: ISSUER, name }) };
 }
 
@@ -100,12 +103,16 @@ export async function acceptFactor(
 > {
   const ms = await take(deps, factorLimits(name));
   if (ms > 0) return { kind: 'wait', ms };
-  const secret = await deps.ledger.people.signIns.offer(offerName(name));
+  const secret = await offeredSecret(deps, name);
   if (secret === undefined) return { kind: 'late' };
   if (!(await isFreshCode(deps, { secret, name, code: code.replaceAll(/\s/g, '') }))) return { kind: 'refused' };
   await deps.ledger.people.signIns.forgive(factorLimits(name));
   const recoveryCodes = newRecoveryCodes(deps.random);
-  const factor = { secret, recovery: recoveryCodes.map(hashOf), since: deps.clock.now() };
+  const factor = {
+    secret: sealOf(deps).seal(name, secret),
+    recovery: recoveryCodes.map(hashOf),
+    since: deps.clock.now(),
+  };
   const kept = await keepSessionThrough(deps, id, async () => {
     await changeOwn(deps, { name, ip }, (user) => ({
       user: { ...user, factor, epoch: user.epoch + 1 },
@@ -220,6 +227,15 @@ function newRecoveryCodes(random: Pick<Random, 'bytes'>): string[] {
     const bits = [...random.bytes(RECOVERY_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
     return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('');
   });
+}
+
+async function offeredSecret(deps: FactorDeps, name: string): Promise<string | undefined> {
+  const sealed = await deps.ledger.people.signIns.offer(offerName(name));
+  return sealed === undefined ? undefined : sealOf(deps).open(name, sealed);
+}
+
+function sealOf({ config, random }: FactorDeps): FactorSeal {
+  return openFactorSeal(config, random);
 }
 
 function offerName(name: string): string {

@@ -49,6 +49,39 @@ async function setUp() {
 }
 
 describe('setting up an authenticator app', () => {
+  test('keeps its secret from who reads Redis, and from the account of somebody else', async () => {
+    await addWithPassword(rig, 'bob', 'viewer');
+    const { secret } = await setUp();
+    await offerFactor(rig, 'anna');
+    const offered = (await readOffer(rig, 'anna'))?.secret ?? '';
+    const kept = await Promise.all([
+      rig.redis.hgetall(rig.keys.people),
+      ...(await rig.redis.keys(`${rig.prefix}:sign-in:offer:*`)).map(async (key) => await rig.redis.get(key)),
+    ]);
+    expect(JSON.stringify(kept)).toContain('sealed.');
+    for (const each of [secret, offered]) expect(JSON.stringify(kept)).not.toContain(each);
+
+    const [anna, bob] = await Promise.all(
+      ['anna', 'bob'].map((name) => rig.redis.hget(rig.keys.people, `user ${name}`)),
+    );
+    const { factor } = JSON.parse(anna ?? '');
+    await rig.redis.hset(rig.keys.people, 'user bob', JSON.stringify({ ...JSON.parse(bob ?? ''), factor }));
+    await expect(prove(codeAt(secret, now()), 'bob')).rejects.toThrow('cannot be read');
+  });
+
+  test('holds on while a former key is a later line, and not without it', async () => {
+    const { secret } = await setUp();
+    const [former = ''] = rig.config.ledgerKey ?? [];
+    rig.config = { ...rig.config, ledgerKey: ['n'.repeat(32), former] };
+    expect(await prove(codeAt(secret, now()))).toMatchObject({ kind: 'proven' });
+    rig.pass(MINUTE_MS);
+    rig.config = { ledgerKey: undefined, service: { clientSecret: former } };
+    expect(await prove(codeAt(secret, now()))).toMatchObject({ kind: 'proven' });
+    rig.pass(MINUTE_MS);
+    rig.config = { ...rig.config, ledgerKey: ['n'.repeat(32)] };
+    await expect(prove(codeAt(secret, now()))).rejects.toThrow('cannot be read');
+  });
+
   test('takes a code of it; its session goes on, all others end, and it is on the audit log without the secret', async () => {
     const other = await startSession(rig, 'anna');
     const { id, before, secret, uri, recoveryCodes } = await setUp();

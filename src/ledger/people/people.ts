@@ -28,7 +28,7 @@ const userSchema = z.object({
   /** What they prove themselves by beside the password; null for nothing. */
   factor: z
     .object({
-      /** Of their authenticator app, in base32. */
+      /** Of their authenticator app, sealed (src/people/factor-seal.ts). */
       secret: z.string(),
       /** SHA-256 of each recovery code that was not used yet, in hex. */
       recovery: z.array(z.string()),
