@@ -1,7 +1,7 @@
 import type { Run } from '../payout.ts';
 import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
 import { isPassedOver } from './names.ts';
-import { type NoteDeps, noteSettings } from './note-settings.ts';
+import { type NoteDeps, openSettingsNote } from './note-settings.ts';
 import { openRetryBackoff, type RetryBackoff, type Tell } from './retry-backoff.ts';
 import type { Entry, InboxSource } from './source.ts';
 import { openLooks } from './stability.ts';
@@ -47,9 +47,9 @@ export function openInbox(deps: StepDeps & NoteDeps, source: InboxSource, option
   const troubles = openRetryBackoff(deps.clock, options);
   const tasks = openTasks(CLAIMS_AT_A_TIME, options.stopping);
   const steps = openSteps(deps, source, options);
+  const note = openSettingsNote(deps, source.name, options);
   const followed = new Map<string, { claim: FoundClaim; run: Run }>();
   let files = 0;
-  let isNoted = false;
   let unanswered = new Set<string>();
 
   function begin(key: string, work: () => Promise<boolean>): void {
@@ -97,9 +97,7 @@ export function openInbox(deps: StepDeps & NoteDeps, source: InboxSource, option
   return {
     async look() {
       const lookedMs = deps.clock.monotonic();
-      // Before anything of it is taken.
-      if (!isNoted) await noteSettings(deps, source.name, options);
-      isNoted = true;
+      await note();
       const entries = (await source.list('in')).filter(({ name }) => !isPassedOver(name));
       const claimed = await source.names('claimed');
       const there = new Set([...entries.map(({ name }) => `in/${name}`), ...claimed.map(claimKey)]);

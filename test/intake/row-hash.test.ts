@@ -155,16 +155,15 @@ describe('repeated references', () => {
   test('are compared piece by piece: others have their turn between', async () => {
     const hashes = openReferenceHashes();
     for (let at = 0; at < 300_000; at++) hashes.add(`INV-${at}`);
-    let turns = 0;
-    let isOver = false;
+    const seen = { turns: 0, isOver: false };
     const others = (async () => {
-      for (; !isOver; turns++) await setImmediate();
+      for (; !seen.isOver; seen.turns++) await setImmediate();
     })();
     expect(await hashes.repeated()).toHaveLength(0);
-    isOver = true;
+    seen.isOver = true;
     await others;
     // Sorted, merged three times, compared; a piece has 65,536 of them.
-    expect(turns).toBeGreaterThan(20);
+    expect(seen.turns).toBeGreaterThan(20);
   });
 
   test('are none where only the hashes are the same', async () => {

@@ -32,7 +32,7 @@ beforeEach(async () => {
   await addWithPassword(rig, 'anna', 'admin');
 });
 
-const prove = (code: string, name = 'anna', ip = IP) => proveFactor(rig, { name, code, ip });
+const prove = (code: string, name = 'anna', ip = IP) => proveFactor(rig, { name, code, ip, origin: '' });
 const now = (): number => rig.clock.now();
 
 /** Sets an app up for anna; gives its secret, and what came of it. */
@@ -89,7 +89,12 @@ describe('setting up an authenticator app', () => {
     expect(Buffer.byteLength(secret)).toBe(32);
     expect([await findSession(rig, before), await findSession(rig, other)]).toEqual([undefined, undefined]);
     expect(await findSession(rig, id)).toMatchObject({ name: 'anna', hasFactor: true });
-    expect(await ownFactor(rig, 'anna')).toEqual({ since: now() - MINUTE_MS, recoveryCodesLeft: 10 });
+    expect(await ownFactor(rig, 'anna')).toEqual({
+      since: now() - MINUTE_MS,
+      hasApp: true,
+      passkeys: 0,
+      recoveryCodesLeft: 10,
+    });
     expect((await listUsers(rig)).users).toMatchObject([{ name: 'anna', hasFactor: true }]);
     const acts = await rig.acts('user.second-factor-added');
     expect(acts).toMatchObject([{ actor: 'anna', target: 'user anna', details: { ip: IP } }]);
