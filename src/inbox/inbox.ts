@@ -53,8 +53,7 @@ export function openInbox(deps: StepDeps & NoteDeps, source: InboxSource, option
   let unanswered = new Set<string>();
 
   function begin(key: string, work: () => Promise<boolean>): void {
-    if (troubles.isEarly(key)) return;
-    tasks.begin(key, () => attempt(troubles, key, work));
+    if (!troubles.isEarly(key)) tasks.begin(key, () => attempt(troubles, key, work));
   }
 
   async function take(entry: Entry, used: () => Promise<UsedNames>): Promise<true> {
@@ -65,10 +64,7 @@ export function openInbox(deps: StepDeps & NoteDeps, source: InboxSource, option
       // What was caught may be another file than the one that was looked at: then it is looked at twice where it is now.
       if (found?.entry === undefined || found.entry.signature !== entry.signature) return;
       const { entry: claimed } = found;
-      await attempt(troubles, claimKey(found.as), async () => {
-        await steps.answer(found, claimed);
-        return true;
-      });
+      await attempt(troubles, claimKey(found.as), () => isDone(steps.answer(found, claimed)));
     });
     return true;
   }
@@ -130,6 +126,11 @@ async function answerStill(source: InboxSource, steps: Steps, found: FoundClaim)
   const now = await readClaim(source, found.as);
   const isSame = now?.id === found.id && now.entry?.signature === found.entry?.signature;
   if (isSame && now?.entry !== undefined) await steps.answer(now, now.entry);
+}
+
+async function isDone(work: Promise<void>): Promise<true> {
+  await work;
+  return true;
 }
 
 /** The work gives false when it was too early to do anything: then a trouble is not over. */
