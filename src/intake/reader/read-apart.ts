@@ -31,7 +31,7 @@ const OUT_OF_HEAP: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL'
  */
 export async function* readApart(chunks: AsyncIterable<Buffer>, reading: Reading): RecordStream {
   const { limits } = reading;
-  const lent = await borrowReader(limits.readMemoryBytesMax);
+  const lent = await borrowReader(limits.readMemoryBytesMax, reading.format);
   const { reader } = lent;
   const watch = watchReader(reader, limits);
   const feeding = feedReader(reader, watch, { chunks, reading });
