@@ -1,6 +1,6 @@
 # payrun as an image: one command, a user without rights, and a file system that it needs not write to but for /data.
 # How to use it: docs/containers.md.
-ARG NODE_IMAGE=node:24-bookworm-slim
+ARG NODE_IMAGE=node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 
 FROM ${NODE_IMAGE} AS libraries
 WORKDIR /payrun

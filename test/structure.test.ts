@@ -162,6 +162,7 @@ describe('each third-party client lives behind one door', () => {
     '@opentelemetry/resources': ['src/tracing.ts'],
     '@opentelemetry/sdk-trace-base': ['src/tracing.ts'],
     '@zxcvbn-ts/language-common': ['src/people'],
+    '@simplewebauthn/server': ['src/people'],
     otpauth: ['src/people'],
     nodemailer: ['src/notify'],
     'ssh2-sftp-client': ['src/inbox'],

@@ -1,6 +1,7 @@
 import type { Run } from '../payout.ts';
 import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
 import { isPassedOver } from './names.ts';
+import { type NoteDeps, openSettingsNote } from './note-settings.ts';
 import { openRetryBackoff, type RetryBackoff, type Tell } from './retry-backoff.ts';
 import type { Entry, InboxSource } from './source.ts';
 import { openLooks } from './stability.ts';
@@ -41,18 +42,18 @@ export interface Inbox {
  * and any number of them may watch one inbox. Each file is answered once; what keeps it from being answered for now is
  * tried again, and keeps no other file waiting.
  */
-export function openInbox(deps: StepDeps, source: InboxSource, options: InboxOptions): Inbox {
+export function openInbox(deps: StepDeps & NoteDeps, source: InboxSource, options: InboxOptions): Inbox {
   const looks = openLooks(deps.clock, options.stableMs ?? STABLE_MS);
   const troubles = openRetryBackoff(deps.clock, options);
   const tasks = openTasks(CLAIMS_AT_A_TIME, options.stopping);
   const steps = openSteps(deps, source, options);
+  const note = openSettingsNote(deps, source.name, options);
   const followed = new Map<string, { claim: FoundClaim; run: Run }>();
   let files = 0;
   let unanswered = new Set<string>();
 
   function begin(key: string, work: () => Promise<boolean>): void {
-    if (troubles.isEarly(key)) return;
-    tasks.begin(key, () => attempt(troubles, key, work));
+    if (!troubles.isEarly(key)) tasks.begin(key, () => attempt(troubles, key, work));
   }
 
   async function take(entry: Entry, used: () => Promise<UsedNames>): Promise<true> {
@@ -63,10 +64,7 @@ export function openInbox(deps: StepDeps, source: InboxSource, options: InboxOpt
       // What was caught may be another file than the one that was looked at: then it is looked at twice where it is now.
       if (found?.entry === undefined || found.entry.signature !== entry.signature) return;
       const { entry: claimed } = found;
-      await attempt(troubles, claimKey(found.as), async () => {
-        await steps.answer(found, claimed);
-        return true;
-      });
+      await attempt(troubles, claimKey(found.as), () => isDone(steps.answer(found, claimed)));
     });
     return true;
   }
@@ -95,6 +93,7 @@ export function openInbox(deps: StepDeps, source: InboxSource, options: InboxOpt
   return {
     async look() {
       const lookedMs = deps.clock.monotonic();
+      await note();
       const entries = (await source.list('in')).filter(({ name }) => !isPassedOver(name));
       const claimed = await source.names('claimed');
       const there = new Set([...entries.map(({ name }) => `in/${name}`), ...claimed.map(claimKey)]);
@@ -127,6 +126,11 @@ async function answerStill(source: InboxSource, steps: Steps, found: FoundClaim)
   const now = await readClaim(source, found.as);
   const isSame = now?.id === found.id && now.entry?.signature === found.entry?.signature;
   if (isSame && now?.entry !== undefined) await steps.answer(now, now.entry);
+}
+
+async function isDone(work: Promise<void>): Promise<true> {
+  await work;
+  return true;
 }
 
 /** The work gives false when it was too early to do anything: then a trouble is not over. */

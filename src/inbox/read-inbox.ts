@@ -1,6 +1,7 @@
 import type { Answer } from './answer.ts';
 import { removeOldCopies } from './copy.ts';
 import { type InboxOptions, openInbox, STABLE_MS } from './inbox.ts';
+import type { NoteDeps } from './note-settings.ts';
 import type { InboxSource } from './source.ts';
 import type { StepDeps } from './steps.ts';
 
@@ -20,7 +21,11 @@ export interface Reading {
  * can be done now. Faults with single files are told by `options.say` and leave them to the next reading; a fault with
  * the inbox itself is thrown. The source stays open.
  */
-export async function readInbox(deps: StepDeps, source: InboxSource, options: InboxOptions): Promise<Reading> {
+export async function readInbox(
+  deps: StepDeps & NoteDeps,
+  source: InboxSource,
+  options: InboxOptions,
+): Promise<Reading> {
   const count = { ack: 0, nack: 0 };
   const lookEveryMs = (options.stableMs ?? STABLE_MS) / 4;
   let progressMs = deps.clock.monotonic();

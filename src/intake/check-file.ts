@@ -107,7 +107,7 @@ async function checkOnce(source: PayoutSource, { name, reading, told }: Checking
   const findings = openFindings(reading.limits.problemsMax);
   const sha256 = await readThrough(source, reading, findings);
   if (sha256 !== '') judgeEnd(findings, sha256, told);
-  const duplicates = await findDuplicates(source, reading, findings.references.repeated());
+  const duplicates = await findDuplicates(source, reading, await findings.references.repeated());
   const { valid, repeated } =
     duplicates.lines.length === 0
       ? { valid: findings.valid, repeated: [] }
@@ -284,14 +284,14 @@ async function findDuplicates(
   suspects: BigUint64Array,
 ): Promise<DuplicateLines> {
   const references = openReferenceTable(suspects);
-  if (suspects.length === 0) return references.duplicates();
+  if (suspects.length === 0) return NO_DUPLICATES;
   for await (const rows of readCheckedRows(source.chunks(), reading)) {
     for (const row of rows) {
       const reference = referenceOf(row);
       if (reference !== '') references.add(reference, row.line);
     }
   }
-  return references.duplicates();
+  return await references.duplicates();
 }
 
 /** One more reading tells which rows are valid but for their reference, and what the repeated references are. */

@@ -15,7 +15,7 @@ export interface IntakeLimits {
   readonly unpackedBytesMax: number;
   /** Bytes of a workbook's table of texts, which is held in memory while the workbook is read. */
   readonly sharedTextBytesMax: number;
-  /** Memory of the process that reads a workbook or a payment message. */
+  /** Memory of the process that reads a file. */
   readonly readMemoryBytesMax: number;
   /** Seconds that may pass for a small file while one waits for that process; a large one may take longer by its size. */
   readonly readSecondsMax: number;

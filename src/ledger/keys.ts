@@ -28,6 +28,7 @@ import { foldedName } from '../people/same-person.ts';
  *   schedules             hash     name of a schedule -> what it does and when
  *   schedule:<name>       hash     what became of it: its next planned time, the last one done and the last one missed
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
+ *   inboxes               hash     inbox -> SHA-256 of the settings under which it was watched last
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
  *   put-back              set      number and hash of entries of the audit log that were lost and are put back
  *   weak                  list     times in which Redis was less durable than it has to be: to, from, settings
@@ -87,6 +88,7 @@ export interface LedgerKeys {
   dead(id: string): string;
   events(id: string): string;
   turn(what: string): string;
+  readonly inboxes: string;
   readonly people: string;
   readonly peopleUsed: string;
   session(hash: string): string;
@@ -127,6 +129,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     dead: (id) => `${prefix}:run:${id}:dead`,
     events: (id) => `${prefix}:run:${id}:events`,
     turn: (what) => `${prefix}:turn:${what}`,
+    inboxes: `${prefix}:inboxes`,
     people: `${prefix}:people`,
     peopleUsed: `${prefix}:people-used`,
     session: (hash) => `${prefix}:session:${hash}`,

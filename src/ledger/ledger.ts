@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, openAuditLog } from '../audit/audit-log.ts';
 import { openAuditStore } from './audit.ts';
+import { type Inboxes, openInboxes } from './inboxes.ts';
 import { ledgerKeys } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
@@ -26,6 +27,7 @@ export interface Ledger {
   readonly payouts: Payouts;
   readonly slices: Slices;
   readonly schedules: Schedules;
+  readonly inboxes: Inboxes;
   readonly audit: AuditLog;
   readonly recovery: Recovery;
   readonly outbox: Outbox;
@@ -57,6 +59,7 @@ export function openLedger(
     payouts,
     slices: openSlices(connections.redis, keys),
     schedules: openSchedules(connections.redis, keys),
+    inboxes: openInboxes(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
     recovery: openRecovery(connections.redis, keys),
     outbox: openOutbox(connections.redis, keys),

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
-import type { Clock, Random } from '../clock.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { type StoredUser, userField } from '../ledger/people/people.ts';
+import type { StoredUser } from '../ledger/people/people.ts';
 import type { TryLimits } from '../ledger/people/sign-ins.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, type Proposed } from './change.ts';
-import { foldedName, isSamePerson } from './same-person.ts';
+import { type FactorSeal, openFactorSeal } from './factor-seal.ts';
+import { changeOwn, type FactorDeps, hashOf, newRecoveryCodes } from './own-factor.ts';
+import { isOwnPasskey, isPasskeyAnswer } from './passkeys.ts';
+import { foldedName } from './same-person.ts';
 import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 import { type Refused, tellRefused, type Wait } from './sign-in.ts';
 import { factorLimits, TRIES_REMEMBERED_MS } from './sign-in-attempts.ts';
@@ -17,21 +17,14 @@ const ISSUER = 'payrun';
 const OFFER_MS = 10 * 60_000;
 /** Longer than any code holds, so that none is taken twice. */
 const CODE_USED_MS = 5 * 60_000;
-const RECOVERY_CODES = 10;
-/** 120 bits, which nobody guesses: a plain hash is enough (OWASP ASVS 6.5.2). */
-const RECOVERY_BYTES = 15;
 
-export interface FactorDeps extends ChangeDeps {
-  readonly ledger: Pick<Ledger, 'people' | 'audit'>;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly random: Pick<Random, 'bytes'>;
-}
-
-/** What somebody types beside the password: a code of their authenticator app, or one of their recovery codes. */
+/** What comes beside the password: a code of their authenticator app, one of their recovery codes, or a passkey's answer. */
 export interface FactorCode {
   readonly name: string;
   readonly code: string;
   readonly ip: string;
+  /** Of the page from which it came, such as `https://payrun.example.com`; '' where that is not known. */
+  readonly origin: string;
 }
 
 /** A new authenticator app, until its first code has come. */
@@ -44,25 +37,24 @@ export interface FactorOffer {
 /** What somebody may know of their own second factor. */
 export interface OwnFactor {
   readonly since: number;
+  readonly hasApp: boolean;
+  readonly passkeys: number;
   readonly recoveryCodesLeft: number;
 }
 
 /** Whether a code is right. Each one is good for once; wrong ones are counted over all addresses, and have to wait. */
 export async function proveFactor(
   deps: FactorDeps,
-  { name, code: typed, ip }: FactorCode,
-): Promise<{ readonly kind: 'proven'; readonly by: 'app' | 'recovery-code' } | Refused | Wait> {
+  asked: FactorCode,
+): Promise<{ readonly kind: 'proven'; readonly by: FactorKind } | Refused | Wait> {
+  const { name, ip } = asked;
   const { signIns } = deps.ledger.people;
   const limits = factorLimits(name);
   const ms = await take(deps, limits);
   if (ms > 0) return { kind: 'wait', ms };
   const user = await deps.ledger.people.user(name);
-  const code = typed.replaceAll(/[\s-]/g, '').toUpperCase();
-  const by = /^[0-9]{6}$/.test(code) ? 'app' : 'recovery-code';
-  const isRight =
-    by === 'app'
-      ? await isFreshCode(deps, { secret: user?.factor?.secret, name, code })
-      : await useRecoveryCode(deps, { name, code, ip });
+  const by = kindOf(asked.code);
+  const isRight = await PROOFS[by](deps, asked, user);
   if (isRight) {
     await signIns.forgive(limits);
     return { kind: 'proven', by };
@@ -71,17 +63,38 @@ export async function proveFactor(
   return { kind: 'refused' };
 }
 
+type FactorKind = 'app' | 'recovery-code' | 'passkey';
+
+const PROOFS: Readonly<
+  Record<FactorKind, (deps: FactorDeps, asked: FactorCode, user: StoredUser | undefined) => Promise<boolean>>
+> = {
+  app: async (deps, { name, code }, user) => {
+    const sealed = user?.factor?.secret ?? undefined;
+    const secret = sealed === undefined ? undefined : sealOf(deps).open(name, sealed);
+    return await isFreshCode(deps, { secret, name, code: plainCode(code) });
+  },
+  'recovery-code': (deps, asked) => useRecoveryCode(deps, { ...asked, code: plainCode(asked.code) }),
+  passkey: isOwnPasskey,
+};
+
+function kindOf(code: string): FactorKind {
+  if (isPasskeyAnswer(code)) return 'passkey';
+  return /^[0-9]{6}$/.test(plainCode(code)) ? 'app' : 'recovery-code';
+}
+
+function plainCode(typed: string): string {
+  return typed.replaceAll(/[\s-]/g, '').toUpperCase();
+}
+
 /** Begins to set up an authenticator app, in the place of a former one; it counts once a code of it has come. */
-export async function offerFactor({ ledger, random }: FactorDeps, name: string): Promise<void> {
-  await ledger.people.signIns.keepOffer(offerName(name), newTotpSecret(random), OFFER_MS);
+export async function offerFactor(deps: FactorDeps, name: string): Promise<void> {
+  const sealed = sealOf(deps).seal(name, newTotpSecret(deps.random));
+  await deps.ledger.people.signIns.keepOffer(offerName(name), sealed, OFFER_MS);
 }
 
 /** The app that is being set up; undefined for none, or after ten minutes. */
-export async function readOffer(
-  { ledger }: Pick<FactorDeps, 'ledger'>,
-  name: string,
-): Promise<FactorOffer | undefined> {
-  const secret = await ledger.people.signIns.offer(offerName(name));
+export async function readOffer(deps: FactorDeps, name: string): Promise<FactorOffer | undefined> {
+  const secret = await offeredSecret(deps, name);
   return secret === undefined ? undefined : { secret, uri: totpUri(secret, { issuer: ISSUER, name }) };
 }
 
@@ -91,7 +104,7 @@ export async function readOffer(
  */
 export async function acceptFactor(
   deps: FactorDeps & SessionDeps,
-  { id, name, code, ip }: FactorCode & { readonly id: string },
+  { id, name, code, ip }: Omit<FactorCode, 'origin'> & { readonly id: string },
 ): Promise<
   | { readonly kind: 'set-up'; readonly id: string; readonly recoveryCodes: readonly string[] }
   | { readonly kind: 'late' }
@@ -100,16 +113,20 @@ export async function acceptFactor(
 > {
   const ms = await take(deps, factorLimits(name));
   if (ms > 0) return { kind: 'wait', ms };
-  const secret = await deps.ledger.people.signIns.offer(offerName(name));
+  const secret = await offeredSecret(deps, name);
   if (secret === undefined) return { kind: 'late' };
   if (!(await isFreshCode(deps, { secret, name, code: code.replaceAll(/\s/g, '') }))) return { kind: 'refused' };
   await deps.ledger.people.signIns.forgive(factorLimits(name));
   const recoveryCodes = newRecoveryCodes(deps.random);
-  const factor = { secret, recovery: recoveryCodes.map(hashOf), since: deps.clock.now() };
+  const app = {
+    secret: sealOf(deps).seal(name, secret),
+    recovery: recoveryCodes.map(hashOf),
+    since: deps.clock.now(),
+  };
   const kept = await keepSessionThrough(deps, id, async () => {
     await changeOwn(deps, { name, ip }, (user) => ({
-      user: { ...user, factor, epoch: user.epoch + 1 },
-      action: user.factor === null ? 'user.second-factor-added' : 'user.second-factor-replaced',
+      user: { ...user, factor: { ...app, passkeys: user.factor?.passkeys ?? [] }, epoch: user.epoch + 1 },
+      action: (user.factor?.secret ?? null) === null ? 'user.second-factor-added' : 'user.second-factor-replaced',
     }));
   });
   await deps.ledger.people.signIns.dropOffer(offerName(name));
@@ -136,7 +153,9 @@ export async function renewRecoveryCodes(
 /** What there is of somebody's second factor; undefined for none. */
 export async function ownFactor({ ledger }: Pick<FactorDeps, 'ledger'>, name: string): Promise<OwnFactor | undefined> {
   const { factor = null } = (await ledger.people.user(name)) ?? {};
-  return factor === null ? undefined : { since: factor.since, recoveryCodesLeft: factor.recovery.length };
+  if (factor === null) return undefined;
+  const { since, secret, passkeys, recovery } = factor;
+  return { since, hasApp: secret !== null, passkeys: passkeys.length, recoveryCodesLeft: recovery.length };
 }
 
 /** What is proposed, in words; who confirms it means the same. */
@@ -163,26 +182,6 @@ export async function removeFactor(
   });
 }
 
-interface OwnChange {
-  readonly user: StoredUser;
-  readonly action: string;
-}
-
-/** Makes a change of somebody's own account; false when there is none to make. */
-async function changeOwn(
-  deps: ChangeDeps,
-  { name, ip }: Pick<FactorCode, 'name' | 'ip'>,
-  change: (user: StoredUser) => OwnChange | undefined,
-): Promise<boolean> {
-  return await changePeople(deps, { actor: name, ip }, ({ users }): Decision<boolean> => {
-    const found = users.find((one) => isSamePerson(one.name, name));
-    const made = found === undefined ? undefined : change(found);
-    if (made === undefined) return { answer: false };
-    const { user, action } = made;
-    return { answer: true, change: { action, target: `user ${user.name}`, fields: userField(user) } };
-  });
-}
-
 async function take({ ledger, clock }: FactorDeps, limits: TryLimits): Promise<number> {
   return await ledger.people.signIns.take(limits, { now: clock.now(), rememberMs: TRIES_REMEMBERED_MS });
 }
@@ -197,7 +196,7 @@ async function isFreshCode(
   return await ledger.people.signIns.useOnce(hashOf(`${foldedName(name)} ${secret} ${period}`), CODE_USED_MS);
 }
 
-async function useRecoveryCode(deps: FactorDeps, { name, code, ip }: FactorCode): Promise<boolean> {
+async function useRecoveryCode(deps: FactorDeps, { name, code, ip }: Omit<FactorCode, 'origin'>): Promise<boolean> {
   const { people } = deps.ledger;
   const hash = hashOf(code);
   if ((await people.user(name))?.factor?.recovery.includes(hash) !== true) return false;
@@ -213,19 +212,15 @@ async function useRecoveryCode(deps: FactorDeps, { name, code, ip }: FactorCode)
   );
 }
 
-const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+async function offeredSecret(deps: FactorDeps, name: string): Promise<string | undefined> {
+  const sealed = await deps.ledger.people.signIns.offer(offerName(name));
+  return sealed === undefined ? undefined : sealOf(deps).open(name, sealed);
+}
 
-function newRecoveryCodes(random: Pick<Random, 'bytes'>): string[] {
-  return Array.from({ length: RECOVERY_CODES }, () => {
-    const bits = [...random.bytes(RECOVERY_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
-    return (bits.match(/.{5}/g) ?? []).map((five) => BASE32[Number.parseInt(five, 2)]).join('');
-  });
+function sealOf({ config, random }: FactorDeps): FactorSeal {
+  return openFactorSeal(config, random);
 }
 
 function offerName(name: string): string {
   return hashOf(`offer ${foldedName(name)}`);
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -7,20 +7,23 @@ const ENTRIES_AT_ONCE = 500;
 /** Beyond them nothing is looked for. */
 const ENTRIES_MAX = 20_000;
 
-/** Somebody set or removed a schedule shortly before a run came by an inbox, or since. */
+/** Somebody set or removed a schedule, or an inbox was watched under other settings, shortly before a run came by it, or since. */
 export interface ScheduleChange {
+  readonly what: 'schedule' | 'inbox';
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly by: string;
+  /** Of the schedule or inbox. */
   readonly name: string;
+  /** False for a schedule that was removed. */
   readonly isSet: boolean;
-  /** What it does since; '' for one that was removed. */
+  /** What it does since; '' for one that was removed. Of an inbox: `first` when nobody watched it before, else `anew`. */
   readonly does: string;
 }
 
 /**
- * The schedules that were set or removed since a day before a run came by an inbox, the oldest first; none for a run that
- * waits for nobody. Whoever approves it has to know that its way here is a new one.
+ * What was changed of schedules and of the settings of inboxes since a day before a run came by an inbox, the oldest first;
+ * none for a run that waits for nobody. Whoever approves it has to know that its way here is a new one.
  */
 export async function scheduleChangesOf(
   { audit }: Pick<Ledger, 'audit'>,
@@ -31,17 +34,24 @@ export async function scheduleChangesOf(
   const changes: ScheduleChange[] = [];
   for await (const line of audit.lines(await firstSince(audit, from))) {
     // Most entries are something else, and are not looked at more closely.
-    const entry = line.includes('"schedule.') ? readEntry(line) : undefined;
+    const entry = /"(?:schedule|inbox)\./.test(line) ? readEntry(line) : undefined;
     if (entry !== undefined && entry.at >= from) changes.push(...changeIn(entry));
   }
   return changes;
 }
 
 function changeIn({ at, actor: by, action, target, details }: AuditRecord): ScheduleChange[] {
-  if (action !== 'schedule.set' && action !== 'schedule.removed') return [];
-  return [
-    { at, by, name: target.replace(/^schedule /, ''), isSet: action === 'schedule.set', does: details['do'] ?? '' },
-  ];
+  const name = target.replace(/^(?:schedule|inbox) /, '');
+  switch (action) {
+    case 'schedule.set':
+    case 'schedule.removed':
+      return [{ what: 'schedule', at, by, name, isSet: action === 'schedule.set', does: details['do'] ?? '' }];
+    case 'inbox.watched':
+    case 'inbox.settings-changed':
+      return [{ what: 'inbox', at, by, name, isSet: true, does: action === 'inbox.watched' ? 'first' : 'anew' }];
+    default:
+      return [];
+  }
 }
 
 /** Where to begin to read, so that no later entry is left out. */
@@ -59,6 +69,8 @@ async function firstSince(audit: Ledger['audit'], from: number): Promise<number>
 }
 
 /** A change in words, after its time. */
-export function scheduleChangeWords({ by, name, isSet, does }: ScheduleChange): string {
+export function scheduleChangeWords({ what, by, name, isSet, does }: ScheduleChange): string {
+  if (what === 'inbox')
+    return `${by} watches the inbox ${name} ${does === 'first' ? 'for the first time' : 'under other settings'}`;
   return isSet ? `${by} set the schedule ${name} (${does})` : `${by} removed the schedule ${name}`;
 }

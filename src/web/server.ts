@@ -9,7 +9,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { WebSettings } from '../config/web.ts';
 import { isRunId } from '../runs/hand-in/run-id.ts';
 import { addAwaitedFactor } from './account/awaited-factor.ts';
-import { addFactorPages } from './account/factor-routes.ts';
+import { addFactorPages, addPasskeyRoutes } from './account/factor-routes.ts';
 import { addSessionPages } from './account/session-routes.ts';
 import { addApi } from './api/api.ts';
 import { addAuditPages } from './audit/routes.ts';
@@ -93,6 +93,7 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
   addSessionPages(web, deps);
   addAwaitedFactor(web, deps);
   addFactorPages(web, deps);
+  addPasskeyRoutes(web, deps);
   addOidcPages(web, deps);
   addAuditPages(web, deps);
   addSchedulePages(web, deps);

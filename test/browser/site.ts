@@ -17,6 +17,8 @@ export interface Site {
   addUser(name: string, role: Role): Promise<string>;
   /** Sets switches of the simulated service, and all others back. */
   misbehave(...switches: string[]): Promise<void>;
+  /** Makes all proofs of who somebody is older by so many milliseconds. */
+  ageProofs(ms: number): Promise<void>;
   /** The payments that the simulated service made. */
   book(): BookEntry[];
   /** Ends the process as a power cut would. */
@@ -26,6 +28,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
+const withProof = z.looseObject({ reauthAt: z.int() });
 const withSecret = z.object({ secret: z.string() });
 
 /** The site for one test file: runs wait for the approval of another person, and few payouts are paid at a time. */
@@ -67,6 +70,12 @@ export async function openSite(): Promise<Site> {
         'acceptsAnyIdentity=true',
         ...switches,
       );
+    },
+    async ageProofs(ms) {
+      for (const key of await redis.redis.keys(`${env.PAYRUN_PREFIX}:session:*`)) {
+        const session = withProof.parse(JSON.parse((await redis.redis.get(key)) ?? ''));
+        await redis.redis.set(key, JSON.stringify({ ...session, reauthAt: session.reauthAt - ms }), 'KEEPTTL');
+      }
     },
     book: () => readBook(join(data, 'sandbox')),
     async kill() {

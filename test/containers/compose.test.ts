@@ -67,10 +67,13 @@ describe('docker-compose.yml', () => {
     expect(COMMANDS.length).toBe(SERVICES.length - 2);
   });
 
-  test.each(SERVICES)('%s has an image with a tag that stays', (_name, { image }) => {
-    expect(image).toMatch(/^[a-z0-9./-]+:[\w.-]+$/);
-    expect(image).not.toMatch(/:latest$/);
-  });
+  test.each(SERVICES)(
+    '%s has an image with a tag that stays, and a digest where others made it',
+    (_name, { image }) => {
+      expect(image).toMatch(/^(?:payrun:local|[a-z0-9./-]+:[\w.-]+@sha256:[0-9a-f]{64})$/);
+      expect(image).not.toMatch(/:latest$/);
+    },
+  );
 
   test('builds its image once, in a service that all others wait for', () => {
     const builds = SERVICES.filter(([, { build }]) => build !== undefined).map(([name]) => name);
@@ -294,9 +297,9 @@ describe('the Dockerfile', () => {
       expect(line).toMatch(/^(ARG|FROM|WORKDIR|COPY|RUN|ENV|USER|VOLUME|HEALTHCHECK|ENTRYPOINT|CMD) /);
   });
 
-  test('is built from one image with a tag, which can be told, and runs no script of a package', () => {
+  test('is built from one image with a tag and a digest, which can be told, and runs no script of a package', () => {
     const image = /^ARG NODE_IMAGE=(\S+)$/m.exec(DOCKERFILE)?.[1];
-    expect(image).toMatch(/^node:[\w.-]+$/);
+    expect(image).toMatch(/^node:[\w.-]+@sha256:[0-9a-f]{64}$/);
     expect(composeService('credential').build?.args).toEqual({ NODE_IMAGE: `\${NODE_IMAGE:-${image}}` });
     const bases = INSTRUCTIONS.filter((line) => line.startsWith('FROM '));
     expect(bases.length).toBeGreaterThan(1);

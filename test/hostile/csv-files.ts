@@ -17,6 +17,11 @@ export const HOSTILE_CSV_FILES: readonly (readonly [what: string, make: () => Bu
     'E_BLANK_ROW',
   ],
   ['300,000 rows of one cell', () => Buffer.from(HEADER + 'x\n'.repeat(300_000)), 'E_COLUMNS'],
+  [
+    'a million rows, two of each reference',
+    () => Buffer.from(HEADER + Array.from({ length: 1_000_000 }, (_, at) => ROW.replace('1', `${at >> 1}`)).join('')),
+    'E_DUP_REF',
+  ],
   ['rows of 60,000 cells', () => Buffer.from(HEADER + `${','.repeat(60_000)}\n`.repeat(100)), 'E_COLUMNS'],
   ['rows of 30,000 cells in quotes', () => Buffer.from(HEADER + `${'"",'.repeat(20_000)}\n`.repeat(100)), 'E_COLUMNS'],
   ['a quote that is never closed', () => Buffer.from(`${HEADER}"${'x\n'.repeat(1_000_000)}`), 'E_QUOTE'],

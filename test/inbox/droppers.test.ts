@@ -4,6 +4,7 @@ import type { Droppers } from '../../src/inbox/droppers.ts';
 import { dropperOf, inboxSetting } from '../../src/inbox/droppers.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { scheduleChangesOf, scheduleChangeWords } from '../../src/runs/schedule-changes.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openBox, payouts, watching } from './rig.ts';
@@ -45,8 +46,31 @@ describe('a file that lies in an inbox', () => {
     writeFileSync(box.at('in/a.csv'), payouts('A'));
     await readInbox({ ...app, config: { ...app.config, inbox } }, box.source, { ...watching(), dropper });
     const run = await readRun(app, box.ack('a.csv').runId);
+    const told = await scheduleChangesOf(app.ledger, { ...run, state: 'awaiting-approval' });
+    const words = told.map(scheduleChangeWords);
+    const first = `clerk watches the inbox ${box.source.name} for the first time`;
+    expect(words).toEqual(
+      dropper === undefined ? [first] : [first, first.replace('for the first time', 'under other settings')],
+    );
     expect({ createdBy: run.createdBy, dropper: run.dropper }).toEqual({ createdBy: 'clerk', dropper: expected });
   });
+});
+
+test('a change of the settings of inboxes is told with the next approval, once, and not when nothing changed', async () => {
+  const app = await openTestApp(server.url);
+  const box = openBox();
+  onTestFinished(async () => {
+    box.remove();
+    await app.close();
+  });
+  const read = async (owners: Droppers['owners']): Promise<void> => {
+    const inbox = { owners, folders: new Map() };
+    await readInbox({ ...app, config: { ...app.config, inbox } }, box.source, watching());
+  };
+  const run = { state: 'awaiting-approval', createdAt: app.clock.now(), dropper: '' } as const;
+  for (const owners of [[], [], [[UID, 'mia']], [[UID, 'mia']], []] as const) await read(new Map(owners));
+  const does = (await scheduleChangesOf(app.ledger, run)).map((change) => change.does);
+  expect(does).toEqual(['first', 'anew', 'anew']);
 });
 
 describe('the setting', () => {

@@ -143,8 +143,10 @@ describe('a file that is dropped', () => {
   });
 
   test('whose reader died twice is refused, and the next file goes on', async () => {
-    const files = { ...DEFAULT_LIMITS, readMemoryBytesMax: 1 };
-    box.drop('a.xlsx', workbookOf({ sheets: [{ rows: rowXml(1, ['reference']) }] }));
+    const files = { ...DEFAULT_LIMITS, readMemoryBytesMax: 160 * 1024 * 1024 };
+    // Its texts alone are 100 MB.
+    const texts = `<si><t>${'x'.repeat(1000)}</t></si>`.repeat(100_000);
+    box.drop('a.xlsx', workbookOf({ sheets: [{ rows: rowXml(1, ['reference']) }], texts }));
     box.drop('b.csv', payouts('B'));
     const result = await readInbox({ ...app, config: { ...app.config, files } }, box.source, watching());
     expect(result).toEqual({ accepted: 1, refused: 1, left: 1 });

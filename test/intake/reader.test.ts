@@ -2,7 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file.ts';
-import type { IntakeLimits } from '../../src/intake/limits.ts';
+import type { Reading } from '../../src/intake/formats.ts';
+import { DEFAULT_LIMITS, type IntakeLimits } from '../../src/intake/limits.ts';
+import { readApart } from '../../src/intake/reader/read-apart.ts';
+import { PLAIN_TEMPLATE } from '../../src/intake/template/template.ts';
 import { READER_PROGRAM } from '../support/reader-program.ts';
 import { COLUMNS, line, sourceOf } from './payout-text.ts';
 import { rowXml, workbookOf } from './workbook-file.ts';
@@ -115,6 +118,15 @@ describe('a workbook', () => {
       .map((variable) => variable.split('=', 1)[0]);
     // A shell adds these of its own.
     expect(['', 'PWD', 'OLDPWD', 'SHLVL', '_']).toEqual(expect.arrayContaining(names));
+  });
+
+  test('waits for no CSV file whose rows nobody takes any more', async () => {
+    const reading: Reading = { format: 'csv', template: PLAIN_TEMPLATE, limits: DEFAULT_LIMITS };
+    const csv = Buffer.from([COLUMNS.join(','), line({ reference: 'INV-1' }), ''].join('\n'));
+    const stalled = Array.from({ length: 6 }, () => readApart(sourceOf(csv).chunks(), reading));
+    for (const records of stalled) await records.next();
+    expect((await checkPayoutSource({ ...sourceOf(workbook), name: 'test.xlsx' })).valid).toBe(1);
+    for (const records of stalled) await records.return();
   });
 
   test('is read beside many others, and each is told its own', async () => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hashReference, openReferenceHashes } from '../../src/intake/row/reference-hash.ts';
@@ -69,54 +70,78 @@ describe('the hash of the content', () => {
 });
 
 /** References of a file whose first row stands on line 2, as the two readings of it find them. */
-function duplicatesAmong(references: readonly string[]): DuplicateLines {
+async function duplicatesAmong(references: readonly string[]): Promise<DuplicateLines> {
   const hashes = openReferenceHashes();
   for (const reference of references) hashes.add(reference);
-  const table = openReferenceTable(hashes.repeated());
+  const table = openReferenceTable(await hashes.repeated());
   for (const [at, reference] of references.entries()) table.add(reference, at + 2);
-  return table.duplicates();
+  return await table.duplicates();
 }
 
 describe('repeated references', () => {
-  test('are found among many, each with another line that has the same', () => {
-    const { lines, others } = duplicatesAmong(Array.from({ length: 20_000 }, (_, at) => `INV-${(at + 1) % 19_990}`));
+  test('are found among many, each with another line that has the same', async () => {
+    const { lines, others } = await duplicatesAmong(
+      Array.from({ length: 20_000 }, (_, at) => `INV-${(at + 1) % 19_990}`),
+    );
     const firsts = Array.from({ length: 10 }, (_, at) => at + 2);
     expect([...lines]).toEqual([...firsts, ...firsts.map((first) => first + 19_990)]);
     for (const [at, own] of lines.entries()) expect(Math.abs((others[at] ?? 0) - own)).toBe(19_990);
   });
 
-  test('are all found where every reference repeats, and each names the first line or is it', () => {
+  test('are all found where every reference repeats, and each names the first line or is it', async () => {
     const references = Array.from({ length: 9_000 }, (_, at) => `INV-${at % 3_000}${'.'.repeat(at % 2)}`);
-    const { lines, others } = duplicatesAmong(references);
+    const { lines, others } = await duplicatesAmong(references);
     expect([...lines]).toEqual(references.map((_, at) => at + 2));
     expect([...others]).toEqual(references.map((_, at) => (at < 3_000 ? at + 3_002 : (at % 3_000) + 2)));
+  });
+
+  test('are found however far apart they stand in a large file', async () => {
+    const references = Array.from({ length: 200_000 }, (_, at) => `INV-${at % 199_990}`);
+    const { lines, others } = await duplicatesAmong(references);
+    expect(lines).toHaveLength(20);
+    expect([...others].toSorted((left, right) => left - right)).toEqual([...lines]);
+    for (const [at, own] of lines.entries()) expect(Math.abs((others[at] ?? 0) - own)).toBe(199_990);
+  });
+
+  test('are compared piece by piece: others have their turn between', async () => {
+    const hashes = openReferenceHashes();
+    for (let at = 0; at < 300_000; at++) hashes.add(`INV-${at}`);
+    const seen = { turns: 0, isOver: false };
+    const others = (async () => {
+      for (; !seen.isOver; seen.turns++) await setImmediate();
+    })();
+    expect(await hashes.repeated()).toHaveLength(0);
+    seen.isOver = true;
+    await others;
+    // Sorted, merged three times, compared; a piece has 65,536 of them.
+    expect(seen.turns).toBeGreaterThan(20);
   });
 
   test('are none where only the hashes are the same', async () => {
     // Found by a search: the first 8 bytes of their SHA-256 are the same.
     const [one, other] = ['cf7b980871efa1a6', 'a3b92e0893260f33'];
     expect(hashReference(one)).toBe(hashReference(other));
-    expect([...duplicatesAmong([one, other]).lines]).toEqual([]);
+    expect([...(await duplicatesAmong([one, other])).lines]).toEqual([]);
     expect(await check(file(line({ reference: one }), line({ reference: other })))).toMatchObject({
       valid: 2,
       problemsTotal: 0,
     });
 
-    const { lines, others } = duplicatesAmong([one, other, 'INV-1', other, one, other.toUpperCase()]);
+    const { lines, others } = await duplicatesAmong([one, other, 'INV-1', other, one, other.toUpperCase()]);
     expect([...lines]).toEqual([2, 3, 5, 6, 7]);
     expect([...others]).toEqual([6, 5, 3, 2, 3]);
   });
 
-  test('are what a comparison of each with each finds, whatever the references', () => {
+  test('are what a comparison of each with each finds, whatever the references', async () => {
     const reference = fc.constantFrom('a', 'A', 'a.', 'b', 'B ', ' b', 'c', 'C\u200D', 'Ｃ', 'd', '');
-    fc.assert(
-      fc.property(fc.array(reference, { maxLength: 12 }), (references) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(reference, { maxLength: 12 }), async (references) => {
         const folded = references.map(foldReference);
         const expected = folded.flatMap((own, at) => {
           const other = folded.findIndex((each, index) => each === own && index !== at);
           return other < 0 ? [] : [[at + 2, other + 2]];
         });
-        const { lines, others } = duplicatesAmong(references);
+        const { lines, others } = await duplicatesAmong(references);
         expect([...lines].map((each, at) => [each, others[at]])).toEqual(expected);
       }),
     );

@@ -4,6 +4,7 @@ import { readEntry } from '../../src/audit/entry.ts';
 import { type Clock, systemRandom } from '../../src/clock.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { LedgerKeySource } from '../../src/ledger-key.ts';
 import { openPasswords, type Passwords } from '../../src/people/password.ts';
 import type { Role } from '../../src/people/roles.ts';
 import { changePassword } from '../../src/people/sign-in.ts';
@@ -21,6 +22,8 @@ export interface PeopleRig {
   readonly random: typeof systemRandom;
   readonly passwords: Passwords;
   readonly redis: Redis;
+  /** The test may change its keys. */
+  config: LedgerKeySource;
   readonly prefix: string;
   readonly keys: ReturnType<typeof ledgerKeys>;
   /** Lets time pass, for all but Redis. */
@@ -46,6 +49,7 @@ export async function peopleRig(redis: Redis): Promise<PeopleRig> {
     clock: { now: () => now },
     random: systemRandom,
     passwords: openPasswords(systemRandom, CHEAP),
+    config: { ledgerKey: ['k'.repeat(32)], service: undefined },
     redis,
     prefix,
     keys: ledgerKeys(prefix),

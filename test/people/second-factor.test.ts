@@ -32,7 +32,7 @@ beforeEach(async () => {
   await addWithPassword(rig, 'anna', 'admin');
 });
 
-const prove = (code: string, name = 'anna', ip = IP) => proveFactor(rig, { name, code, ip });
+const prove = (code: string, name = 'anna', ip = IP) => proveFactor(rig, { name, code, ip, origin: '' });
 const now = (): number => rig.clock.now();
 
 /** Sets an app up for anna; gives its secret, and what came of it. */
@@ -49,6 +49,39 @@ async function setUp() {
 }
 
 describe('setting up an authenticator app', () => {
+  test('keeps its secret from who reads Redis, and from the account of somebody else', async () => {
+    await addWithPassword(rig, 'bob', 'viewer');
+    const { secret } = await setUp();
+    await offerFactor(rig, 'anna');
+    const offered = (await readOffer(rig, 'anna'))?.secret ?? '';
+    const kept = await Promise.all([
+      rig.redis.hgetall(rig.keys.people),
+      ...(await rig.redis.keys(`${rig.prefix}:sign-in:offer:*`)).map(async (key) => await rig.redis.get(key)),
+    ]);
+    expect(JSON.stringify(kept)).toContain('sealed.');
+    for (const each of [secret, offered]) expect(JSON.stringify(kept)).not.toContain(each);
+
+    const [anna, bob] = await Promise.all(
+      ['anna', 'bob'].map((name) => rig.redis.hget(rig.keys.people, `user ${name}`)),
+    );
+    const { factor } = JSON.parse(anna ?? '');
+    await rig.redis.hset(rig.keys.people, 'user bob', JSON.stringify({ ...JSON.parse(bob ?? ''), factor }));
+    await expect(prove(codeAt(secret, now()), 'bob')).rejects.toThrow('cannot be read');
+  });
+
+  test('holds on while a former key is a later line, and not without it', async () => {
+    const { secret } = await setUp();
+    const [former = ''] = rig.config.ledgerKey ?? [];
+    rig.config = { ...rig.config, ledgerKey: ['n'.repeat(32), former] };
+    expect(await prove(codeAt(secret, now()))).toMatchObject({ kind: 'proven' });
+    rig.pass(MINUTE_MS);
+    rig.config = { ledgerKey: undefined, service: { clientSecret: former } };
+    expect(await prove(codeAt(secret, now()))).toMatchObject({ kind: 'proven' });
+    rig.pass(MINUTE_MS);
+    rig.config = { ...rig.config, ledgerKey: ['n'.repeat(32)] };
+    await expect(prove(codeAt(secret, now()))).rejects.toThrow('cannot be read');
+  });
+
   test('takes a code of it; its session goes on, all others end, and it is on the audit log without the secret', async () => {
     const other = await startSession(rig, 'anna');
     const { id, before, secret, uri, recoveryCodes } = await setUp();
@@ -56,7 +89,12 @@ describe('setting up an authenticator app', () => {
     expect(Buffer.byteLength(secret)).toBe(32);
     expect([await findSession(rig, before), await findSession(rig, other)]).toEqual([undefined, undefined]);
     expect(await findSession(rig, id)).toMatchObject({ name: 'anna', hasFactor: true });
-    expect(await ownFactor(rig, 'anna')).toEqual({ since: now() - MINUTE_MS, recoveryCodesLeft: 10 });
+    expect(await ownFactor(rig, 'anna')).toEqual({
+      since: now() - MINUTE_MS,
+      hasApp: true,
+      passkeys: 0,
+      recoveryCodesLeft: 10,
+    });
     expect((await listUsers(rig)).users).toMatchObject([{ name: 'anna', hasFactor: true }]);
     const acts = await rig.acts('user.second-factor-added');
     expect(acts).toMatchObject([{ actor: 'anna', target: 'user anna', details: { ip: IP } }]);

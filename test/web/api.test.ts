@@ -70,7 +70,7 @@ async function giveFactor({ ledger, clock }: App, name: string): Promise<void> {
   const { version, users } = await ledger.people.read();
   const user = users.find((one) => one.name === name);
   if (user === undefined) throw new Error(`there is no ${name}`);
-  const factor = { secret: 'A'.repeat(32), recovery: [], since: clock.now() };
+  const factor = { secret: 'A'.repeat(32), passkeys: [], recovery: [], since: clock.now() };
   const act = { actor: name, action: 'user.second-factor-added', target: `user ${name}`, details: {} };
   await ledger.people.change({ version, act, fields: userField({ ...user, factor }) });
 }

@@ -264,6 +264,9 @@ const BUTTONS: readonly Route[] = [
 const OF_FACTORS: readonly Route[] = [
   'POST /second-factor',
   'POST /second-factor/begin',
+  'POST /second-factor/challenge',
+  'POST /second-factor/passkey',
+  'POST /second-factor/passkey/begin',
   'POST /second-factor/prove',
   'POST /second-factor/recovery',
   'POST /sign-in/second-factor',

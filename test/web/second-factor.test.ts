@@ -106,6 +106,19 @@ describe('setting up', () => {
 });
 
 describe('signing in', () => {
+  test('asks no passkey of a stranger, or of whoever has none', async () => {
+    const rig = await openRig();
+    const { one } = await rig.withFactor('anna', 'viewer');
+    const stranger = rig.visitor();
+    const half = rig.visitor();
+    await enter(half, 'anna');
+    for (const who of [stranger, half, one]) {
+      const { status, text } = await who.post('/second-factor/challenge');
+      expect([status, text.includes('You have no passkey')]).toEqual([409, true]);
+    }
+    expect((await stranger.post('/second-factor/passkey/begin')).status).not.toBe(200);
+  });
+
   test('asks for a code after the password, and nobody is in before', async () => {
     const rig = await openRig();
     const { secret, recoveryCodes } = await rig.withFactor('anna', 'viewer');

@@ -1,12 +1,8 @@
 import type { Reading } from '../formats.ts';
 import type { RecordBatch } from '../record.ts';
 
-/** The formats that a reader process reads: what is packed, or XML. CSV takes little, however it is made. */
-export type FormatApart = 'xlsx' | 'pain.001' | 'camt';
-
 /** How a file is to be read. */
-export interface Task {
-  readonly format: FormatApart;
+interface Task {
   readonly reading: Reading;
 }
 

@@ -1,8 +1,8 @@
 import { EXIT, Refusal } from '../../refusal.ts';
+import type { Reading } from '../formats.ts';
 import type { IntakeLimits } from '../limits.ts';
 import { escapeUnseen } from '../problems/shown-value.ts';
 import type { RecordStream } from '../record.ts';
-import type { Task } from './messages.ts';
 import type { ReaderProcess } from './reader-process.ts';
 import { borrowReader } from './readers.ts';
 import { type Watch, watchReader } from './watch.ts';
@@ -29,13 +29,14 @@ const OUT_OF_HEAP: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL'
  * The records of a file by a process of its own, so that a file which takes too much memory or time takes it from nobody
  * else. Throws ReaderDied when that process ends before the file does. All of the bytes are taken.
  */
-export async function* readApart(chunks: AsyncIterable<Buffer>, task: Task): RecordStream {
-  const { limits } = task.reading;
-  const lent = await borrowReader(limits.readMemoryBytesMax);
+export async function* readApart(chunks: AsyncIterable<Buffer>, reading: Reading): RecordStream {
+  const { limits } = reading;
+  const lent = await borrowReader(limits.readMemoryBytesMax, reading.format);
   const { reader } = lent;
   const watch = watchReader(reader, limits);
-  const feeding = feedReader(reader, watch, { chunks, task });
-  feeding.catch(() => reader.end());
+  const feeding = feedReader(reader, watch, { chunks, reading });
+  // Thrown behind the records of what was given before.
+  feeding.catch(() => {});
   let residentBytes: number | undefined;
   try {
     while (residentBytes === undefined) {
@@ -61,14 +62,17 @@ export async function* readApart(chunks: AsyncIterable<Buffer>, task: Task): Rec
 async function feedReader(
   reader: ReaderProcess,
   watch: Watch,
-  { chunks, task }: { chunks: AsyncIterable<Buffer>; task: Task },
+  { chunks, reading }: { chunks: AsyncIterable<Buffer>; reading: Reading },
 ): Promise<void> {
-  await reader.give(task);
-  for await (const chunk of chunks) {
-    watch.count(chunk.length);
-    if (!(await reader.give(chunk))) return;
+  await reader.give({ reading });
+  try {
+    for await (const chunk of chunks) {
+      watch.count(chunk.length);
+      if (!(await reader.give(chunk))) return;
+    }
+  } finally {
+    await reader.give('end');
   }
-  await reader.give('end');
 }
 
 async function causeOfDeath(

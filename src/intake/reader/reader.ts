@@ -2,21 +2,24 @@ import { Socket } from 'node:net';
 import type { Reading } from '../formats.ts';
 import { readPain001 } from '../pain001/read-pain001.ts';
 import type { FileRecord, RecordBatch, RecordStream } from '../record.ts';
+import { readCsv } from '../records.ts';
 import { readCamt } from '../statement/camt.ts';
 import { readXlsx } from '../xlsx/read-xlsx.ts';
 import { frameOf, messagesOf } from './frames.ts';
-import { type FormatApart, isInput, type ReaderInput, type ReaderOutput } from './messages.ts';
+import { isInput, type ReaderInput, type ReaderOutput } from './messages.ts';
 
 /*
  * The program of a reader process: file after file comes by its standard input, and records leave by its standard output.
  * It writes and waits, so that it is never ahead of who takes them.
  */
 
-const READERS: Readonly<Record<FormatApart, (chunks: AsyncIterable<Buffer>, reading: Reading) => RecordStream>> = {
-  xlsx: readXlsx,
-  'pain.001': readPain001,
-  camt: readCamt,
-};
+const READERS: Readonly<Record<Reading['format'], (chunks: AsyncIterable<Buffer>, reading: Reading) => RecordStream>> =
+  {
+    csv: (chunks, { template, limits }) => readCsv(chunks, { ...limits, delimiter: template.delimiter }),
+    xlsx: readXlsx,
+    'pain.001': readPain001,
+    camt: readCamt,
+  };
 
 const OUTPUT = new Socket({ fd: 1, readable: false });
 /** What a message holds at most: whoever takes it is kept from nothing else for long. */
@@ -28,7 +31,7 @@ async function readFiles(input: AsyncGenerator<ReaderInput, void>): Promise<void
   for (let next = await input.next(); next.done !== true; next = await input.next()) {
     const task = next.value;
     if (task === 'end' || task instanceof Uint8Array) continue;
-    for await (const batch of READERS[task.format](bytesOf(input), task.reading)) await tellBatch(batch);
+    for await (const batch of READERS[task.reading.format](bytesOf(input), task.reading)) await tellBatch(batch);
     await tell({ residentBytes: process.memoryUsage.rss() });
   }
 }

@@ -1,7 +1,11 @@
+import type { Reading } from '../formats.ts';
 import { type ReaderProcess, startReader } from './reader-process.ts';
 
-/** Of one process: each may take as much memory as one file may. */
-const READERS_MAX = 4;
+/**
+ * Readers of one process at a time. Each may take as much memory as one file may, which one of CSV never does. A file that is
+ * recorded, and quoted row by row, keeps its reader for hours: those of CSV keep no other format waiting.
+ */
+const READERS_MAX: Readonly<Record<Lane, number>> = { csv: 16, other: 4 };
 /** A reader waits so long for the next file: most files are read several times, and a start takes longer than a small file. */
 const IDLE_MS = 10_000;
 /** What a reader that waits may hold, and the files after which it is replaced. */
@@ -14,8 +18,12 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-let free = READERS_MAX;
-const waiting: (() => void)[] = [];
+type Lane = 'csv' | 'other';
+
+const lanes: Readonly<Record<Lane, { free: number; readonly waiting: (() => void)[] }>> = {
+  csv: { free: READERS_MAX.csv, waiting: [] },
+  other: { free: READERS_MAX.other, waiting: [] },
+};
 let idle: Idle | undefined;
 
 /** A reader for one file. */
@@ -26,24 +34,26 @@ export interface Lent {
 }
 
 /** Lends a reader as soon as one may be had. */
-export async function borrowReader(memoryBytesMax: number): Promise<Lent> {
-  if (free > 0) free--;
+export async function borrowReader(memoryBytesMax: number, format: Reading['format']): Promise<Lent> {
+  const lane = format === 'csv' ? 'csv' : 'other';
+  const { waiting } = lanes[lane];
+  if (lanes[lane].free > 0) lanes[lane].free--;
   else await new Promise<void>((resolve) => void waiting.push(resolve));
   try {
-    return lend(memoryBytesMax);
+    return lend(memoryBytesMax, lane);
   } catch (error) {
-    leave();
+    leave(lane);
     throw error;
   }
 }
 
-function leave(): void {
-  const next = waiting.shift();
-  if (next === undefined) free++;
+function leave(lane: Lane): void {
+  const next = lanes[lane].waiting.shift();
+  if (next === undefined) lanes[lane].free++;
   else next();
 }
 
-function lend(memoryBytesMax: number): Lent {
+function lend(memoryBytesMax: number, lane: Lane): Lent {
   const kept = takeIdle(memoryBytesMax);
   const reader = kept?.reader ?? startReader(memoryBytesMax);
   const files = (kept?.files ?? 0) + 1;
@@ -53,7 +63,7 @@ function lend(memoryBytesMax: number): Lent {
     giveBack(residentBytes) {
       if (residentBytes !== undefined && residentBytes < IDLE_BYTES_MAX && files < FILES_MAX) keepIdle(reader, files);
       else reader.close();
-      leave();
+      leave(lane);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { withoutTrailing } from '../../trailing.ts';
-import { openNumberList } from './number-list.ts';
+import { type NumberList, openNumberList } from './number-list.ts';
 
 const PLAIN = /^[\x21-\x7e]*$/;
 
@@ -23,7 +23,7 @@ export interface DuplicateLines {
 /** Finds the lines of references that are equal but for what people overlook. */
 export interface ReferenceTable {
   add(reference: string, line: number): void;
-  duplicates(): DuplicateLines;
+  duplicates(): Promise<DuplicateLines>;
 }
 
 const DIGEST_BYTES = 32;
@@ -46,7 +46,7 @@ export function openReferenceTable(suspects: BigUint64Array): ReferenceTable {
       pairs.push(pairOf(first, line));
       pairs.push(pairOf(line, first));
     },
-    duplicates: () => onePerLine(pairs.sorted()),
+    duplicates: () => onePerLine(pairs),
   };
 }
 
@@ -86,15 +86,17 @@ function pairOf(line: number, other: number): bigint {
   return (BigInt(line) << 32n) | BigInt(other);
 }
 
-function onePerLine(sorted: BigUint64Array): DuplicateLines {
-  const lines = new Uint32Array(sorted.length);
-  const others = new Uint32Array(sorted.length);
+async function onePerLine(pairs: NumberList): Promise<DuplicateLines> {
+  const lines = new Uint32Array(pairs.all().length);
+  const others = new Uint32Array(lines.length);
   let count = 0;
-  for (const pair of sorted) {
-    const line = Number(pair >> 32n);
-    if (count > 0 && lines[count - 1] === line) continue;
-    lines[count] = line;
-    others[count++] = Number(BigInt.asUintN(32, pair));
+  for await (const piece of pairs.sorted()) {
+    for (const pair of piece) {
+      const line = Number(pair >> 32n);
+      if (count > 0 && lines[count - 1] === line) continue;
+      lines[count] = line;
+      others[count++] = Number(BigInt.asUintN(32, pair));
+    }
   }
   return { lines: lines.subarray(0, count), others: others.subarray(0, count) };
 }

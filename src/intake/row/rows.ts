@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { openTable, type RowListener } from '../csv/table.ts';
-import { type Reading, readRecords } from '../formats.ts';
+import type { Reading } from '../formats.ts';
 import { problemOf } from '../problems/problems.ts';
+import { readApart } from '../reader/read-apart.ts';
 import type { Damage } from '../record.ts';
 import type { CheckedRow } from './row.ts';
 
@@ -20,7 +21,7 @@ export async function* tellRows<Taken>(
   const table = openTable({ ...reading.limits, template: reading.template }, listener);
   let cutShortLine: number | undefined;
   let steps = 0;
-  for await (const batch of readRecords(chunks, reading)) {
+  for await (const batch of readApart(chunks, reading)) {
     for (let at = 0; at < batch.records.length; ) {
       const record = batch.records[at];
       if (record === undefined || table.read(record)) at++;

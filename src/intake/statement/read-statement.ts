@@ -8,7 +8,6 @@ import { problemOf } from '../problems/problems.ts';
 import { escapeUnseen } from '../problems/shown-value.ts';
 import { ReaderDied, readApart } from '../reader/read-apart.ts';
 import type { FileRecord, RecordStream } from '../record.ts';
-import { readCsv } from '../records.ts';
 import { openAmountReader, PLAIN_TEMPLATE } from '../template/template.ts';
 import { CREDIT, DEBIT, type Movement } from './movement.ts';
 import type { StatementTemplate } from './template.ts';
@@ -46,10 +45,12 @@ export async function readStatement(path: string, { template, limits }: Statemen
   }
 
   const isMessage = extname(path).toLowerCase() === '.xml';
-  const reading = { format: 'csv', template: PLAIN_TEMPLATE, limits } as const;
-  const records = isMessage
-    ? readApart(chunks(), { format: 'camt', reading })
-    : readCsv(chunks(), { ...limits, delimiter: template.delimiter });
+  const { delimiter } = isMessage ? PLAIN_TEMPLATE : template;
+  const records = readApart(chunks(), {
+    format: isMessage ? 'camt' : 'csv',
+    template: { ...PLAIN_TEMPLATE, delimiter },
+    limits,
+  });
   try {
     const movements = await allMovements(records, isMessage ? messageMovement : openCsv(template), limits);
     return { name: source.name, sha256: digest.digest('hex'), movements };

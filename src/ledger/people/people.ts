@@ -28,8 +28,20 @@ const userSchema = z.object({
   /** What they prove themselves by beside the password; null for nothing. */
   factor: z
     .object({
-      /** Of their authenticator app, in base32. */
-      secret: z.string(),
+      /** Of their authenticator app, sealed (src/people/factor-seal.ts); null for no app. */
+      secret: z.string().nullable(),
+      passkeys: z
+        .array(
+          z.object({
+            /** As base64url, like the key, which is in the form of COSE. */
+            id: z.string(),
+            publicKey: z.string(),
+            /** How often it was used, as far as it counts: one that goes back is a copy. */
+            counter: z.int(),
+            since: z.int(),
+          }),
+        )
+        .default([]),
       /** SHA-256 of each recovery code that was not used yet, in hex. */
       recovery: z.array(z.string()),
       since: z.int(),

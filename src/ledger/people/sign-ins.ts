@@ -25,7 +25,7 @@ export interface SignIns {
   isKnown(what: string): Promise<boolean>;
   /** True for the first who uses it; it is remembered for a while. */
   useOnce(what: string, ms: number): Promise<boolean>;
-  /** The secret of an authenticator app that is being set up. */
+  /** The sealed secret of an authenticator app that is being set up. */
   keepOffer(what: string, secret: string, ms: number): Promise<void>;
   offer(what: string): Promise<string | undefined>;
   dropOffer(what: string): Promise<void>;

@@ -8,13 +8,13 @@ import { Problem } from '../problem.ts';
 import { AWAITED_FACTOR, keepDevice, keepSession, sessionIdOf } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { AwaitedFactorPage } from './factor-page.tsx';
-import { waitForCode, wrongCode } from './step-up.ts';
+import { originOf, waitForCode, wrongCode } from './step-up.ts';
 
 const next = z.string().max(4000).catch('/runs').default('/runs').transform(ownPath);
 const asked = { querystring: z.strictObject({ next }) };
 const fields = { body: z.record(z.string().max(64), z.string().max(4000)) };
 const form = z.strictObject({
-  typed: z.string().min(1, 'must not be empty').max(64, 'must have at most 64 characters'),
+  typed: z.string().min(1, 'must not be empty').max(4000, 'must have at most 4000 characters'),
   next,
 });
 const config = { act: 'public' } as const;
@@ -38,7 +38,7 @@ export function addAwaitedFactor(web: Web, deps: WebDeps): void {
     const id = sessionIdOf(request);
     const name = await awaitedName(app, id);
     if (name === undefined) throw tooLate();
-    const result = await proveFactor(app, { name, code, ip: request.ip });
+    const result = await proveFactor(app, { name, code, ip: request.ip, origin: originOf(request) });
     if (result.kind === 'wait') throw waitForCode(reply, result, 'typed');
     if (result.kind === 'refused') throw wrongCode('typed');
     const renewed = await renewSession(app, id);

@@ -19,8 +19,8 @@ export function FactorPage({ factor, offer }: FactorProps) {
     <>
       {factor === undefined ? (
         <p>
-          You have none. With an authenticator app on your phone, payrun asks for a code when you sign in, and again
-          before you approve or decide anything.
+          You have none. With an authenticator app on your phone, or a passkey, payrun asks for it when you sign in, and
+          again before you approve or decide anything.
         </p>
       ) : (
         <Present {...factor} />
@@ -28,28 +28,41 @@ export function FactorPage({ factor, offer }: FactorProps) {
       {offer === undefined ? (
         <Form action="/second-factor/begin">
           <button type="submit" class="main">
-            {factor === undefined ? 'Set up an authenticator app' : 'Set up another app in its place'}
+            {factor?.hasApp === true ? 'Set up another app in its place' : 'Set up an authenticator app'}
           </button>
         </Form>
       ) : (
         <Offer offer={offer} />
       )}
+      <Form action="/second-factor/passkey" data-passkey-new="" hidden>
+        <input type="hidden" name="credential" />
+        <button type="submit">Add a passkey</button> <output class="hint" data-passkey-note="" />
+      </Form>
     </>
   );
 }
 
-function Present({ since, recoveryCodesLeft }: OwnFactor) {
+function Present({ since, hasApp, passkeys, recoveryCodesLeft }: OwnFactor) {
+  const keys = passkeys === 1 ? 'a passkey' : `${passkeys} passkeys`;
+  const things = [...(hasApp ? ['an authenticator app'] : []), ...(passkeys > 0 ? [keys] : [])].join(' and ');
   return (
     <>
       <p>
-        You have an authenticator app since <Time at={since} />, and {recoveryCodesLeft} recovery codes that were not
-        used. Lost both? Two admins can take it away.
+        You have {things} since <Time at={since} />, and {recoveryCodesLeft} recovery codes that were not used. Lost all
+        of them? Two admins can take them away.
       </p>
       <Form action="/second-factor/recovery">
         <button type="submit">Make ten new recovery codes</button>
       </Form>
       <Form action="/second-factor/prove">
-        <Field label="Code" name="typed" secret {...CODE} hint="Good for five minutes, for all that asks for a code." />
+        <Field
+          label="Code"
+          name="typed"
+          secret
+          {...CODE}
+          data-passkey
+          hint="Good for five minutes, for all that asks for a code."
+        />
         <button type="submit">Give a code now</button>
       </Form>
     </>
@@ -98,7 +111,7 @@ export function RecoveryCodesPage({ codes }: { codes: readonly string[] }) {
   return (
     <>
       <p>
-        Write these down and keep them away from your phone: each is good for once, in the place of a code of the app.
+        Write these down and keep them away from your phone: each is good for once, in the place of your app or passkey.
         They are shown this once. Former ones do not count any more.
       </p>
       <ol class="secret">
@@ -121,7 +134,7 @@ export function AwaitedFactorPage({ next }: { next: string }) {
     <div class="sign-in">
       <Form action="/sign-in/second-factor">
         <input type="hidden" name="next" value={next} />
-        <Field label="Code of your authenticator app, or a recovery code" name="typed" secret {...CODE} />
+        <Field label="Code of your authenticator app, or a recovery code" name="typed" secret {...CODE} data-passkey />
         <button type="submit" class="main">
           Sign in
         </button>

@@ -10,7 +10,8 @@ import type { WebDeps } from '../web.ts';
 /** Whatever needs a second person, and what decides who that may be (OWASP ASVS 7.5.3). */
 const ACTS: ReadonlySet<Act | 'public'> = new Set(['approve', 'settle', 'block', 'users', 'settings']);
 const PROOF_HOLDS_MS = 5 * 60_000;
-const CODE_CHARACTERS_MAX = 64;
+/** A passkey's answer is longer than any code. */
+const CODE_CHARACTERS_MAX = 4000;
 
 interface Exchange {
   readonly request: FastifyRequest;
@@ -32,7 +33,7 @@ export async function requireFactor({ request, reply }: Exchange, deps: WebDeps)
   const code = codeOf(request);
   if (code === '')
     throw new Problem(403, 'This asks for your second factor again.', 'Type a code of it, and send this again.', {
-      code: 'Type a code of your authenticator app, or one of your recovery codes.',
+      code: 'Type a code of your authenticator app or one of your recovery codes, or use your passkey.',
     });
   await proveAnew({ request, reply }, deps, { name: who.name, code, field: 'code' });
 }
@@ -43,7 +44,7 @@ export async function proveAnew(
   deps: WebDeps,
   { name, code, field }: { readonly name: string; readonly code: string; readonly field: string },
 ): Promise<void> {
-  const result = await proveFactor(deps.app, { name, code, ip: request.ip });
+  const result = await proveFactor(deps.app, { name, code, ip: request.ip, origin: originOf(request) });
   if (result.kind === 'wait') throw waitForCode(reply, result, field);
   if (result.kind === 'refused') throw wrongCode(field);
   const id = await renewSession(deps.app, sessionIdOf(request));
@@ -53,6 +54,11 @@ export async function proveAnew(
   request.who = await readSession(request, deps);
   // A form of the former session goes on as one of this.
   if (isRecord(request.body) && 'csrf' in request.body) request.body = { ...request.body, csrf: request.who?.csrf };
+}
+
+/** The page from which a browser sends; the guard has seen to it that it is one of ours. */
+export function originOf({ headers }: FastifyRequest): string {
+  return headers.origin ?? '';
 }
 
 /** `field` is the one into which the code was typed. */

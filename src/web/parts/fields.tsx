@@ -90,6 +90,8 @@ interface FieldProps extends Named {
   readonly inputMode?: 'numeric' | undefined;
   readonly placeholder?: string;
   readonly autocomplete?: string;
+  /** For the script: a passkey may answer in the place of what is typed. */
+  readonly 'data-passkey'?: boolean;
 }
 
 /** A labelled field of one line. */

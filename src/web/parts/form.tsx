@@ -8,6 +8,9 @@ interface FormProps extends FormPlace {
   readonly class?: string;
   /** How it is sent, where that is not as text. */
   readonly encType?: 'multipart/form-data';
+  /** For the script, which shows the form where a browser has passkeys. */
+  readonly 'data-passkey-new'?: '';
+  readonly hidden?: boolean;
 }
 
 /**
@@ -25,7 +28,7 @@ export function Form({ action, name, children, ...rest }: FormProps) {
       {name === undefined ? null : <input type="hidden" name="form" value={name} />}
       <OwnRefusalContext.Provider value={refused}>
         {asksFactor ? (
-          <Field label="Code of your second factor" name="code" secret autocomplete="one-time-code" />
+          <Field label="Code of your second factor" name="code" secret autocomplete="one-time-code" data-passkey />
         ) : null}
         {children}
       </OwnRefusalContext.Provider>

@@ -108,7 +108,7 @@ function Changes({ changes }: Pick<ApprovalProps, 'changes'>) {
   return (
     <>
       <h2>Its way here is new</h2>
-      <p>Schedules that were changed since a day before the file came by its inbox:</p>
+      <p>What was changed of schedules and of inboxes since a day before the file came by its inbox:</p>
       <ul>
         {changes.map((change) => (
           <li key={`${change.at} ${change.name}`}>

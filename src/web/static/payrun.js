@@ -134,3 +134,66 @@ function letKeysScroll() {
 letKeysScroll();
 window.addEventListener('resize', letKeysScroll);
 followRun();
+
+/** A passkey answers in the place of a code, where the browser has passkeys. */
+function offerPasskeys() {
+  if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) return;
+  for (const field of document.querySelectorAll('input[data-passkey]')) offerPasskey(field);
+  const form = document.querySelector('form[data-passkey-new]');
+  if (!form) return;
+  form.hidden = false;
+  form.addEventListener('submit', (event) => {
+    if (form.elements.credential.value !== '') return;
+    event.preventDefault();
+    withNote(form.querySelector('[data-passkey-note]'), () => makePasskey(form));
+  });
+}
+
+function offerPasskey(field) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = 'Use a passkey';
+  const note = document.createElement('output');
+  note.className = 'hint';
+  field.after(' ', button, ' ', note);
+  button.addEventListener('click', () => withNote(note, () => answerWithPasskey(field)));
+}
+
+async function withNote(note, work) {
+  note.textContent = '';
+  try {
+    note.textContent = await work();
+  } catch {
+    note.textContent = 'No passkey answered.';
+  }
+}
+
+async function answerWithPasskey(field) {
+  const { form } = field;
+  const options = await askFor('/second-factor/challenge', form);
+  if (!options) return 'You have no passkey. Type a code.';
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const { id, response } = (await navigator.credentials.get({ publicKey })).toJSON();
+  const { clientDataJSON, authenticatorData, signature } = response;
+  field.value = JSON.stringify({ id, clientDataJSON, authenticatorData, signature });
+  const buttons = form.querySelectorAll('[type="submit"]');
+  if (buttons.length === 1) form.requestSubmit(buttons[0]);
+  return 'Your passkey has answered.';
+}
+
+async function makePasskey(form) {
+  const options = await askFor('/second-factor/passkey/begin', form);
+  if (!options) return 'First give a code of your second factor, or sign in again.';
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+  form.elements.credential.value = JSON.stringify((await navigator.credentials.create({ publicKey })).toJSON());
+  form.requestSubmit();
+  return '';
+}
+
+/** Undefined for what is refused. */
+async function askFor(address, form) {
+  const csrf = form.elements.csrf?.value ?? '';
+  const answer = await fetch(address, { method: 'POST', body: new URLSearchParams({ csrf }) });
+  return answer.ok && !answer.redirected ? await answer.json() : undefined;
+}
+offerPasskeys();

@@ -32,8 +32,19 @@ const details = z.object({
     digest: z.string(),
     given: z.array(z.object({ by: z.string(), at: time, until: time, holds: z.boolean() })),
     scheduleChanges: z
-      .array(z.object({ at: time, by: z.string(), name: z.string(), isSet: z.boolean(), does: z.string() }))
-      .describe('Schedules that were set or removed since a day before its file came by an inbox, while it waits'),
+      .array(
+        z.object({
+          what: z.enum(['schedule', 'inbox']),
+          at: time,
+          by: z.string(),
+          name: z.string(),
+          isSet: z.boolean(),
+          does: z.string(),
+        }),
+      )
+      .describe(
+        'Schedules that were set or removed, and inboxes that were watched under other settings, since a day before its file came by an inbox, while it waits',
+      ),
   }),
 });
 
