@@ -162,12 +162,13 @@ export function requireService(config: Config, options: { sandbox: boolean }): v
   if (config.service !== undefined && options.sandbox) {
     throw new Refusal(`The payments service ${config.service.url} is configured, and --sandbox asks for another.`, {
       exitCode: EXIT.usage,
-      remedy: 'Leave --sandbox out, or unset the five service settings (see the README) to use the simulated service.',
+      remedy:
+        'Leave --sandbox out, or unset the five service settings (see docs/settings.md) to use the simulated service.',
     });
   }
   if (config.service !== undefined || options.sandbox) return;
   throw new Refusal('No payments service is configured.', {
     exitCode: EXIT.usage,
-    remedy: 'Set the five service settings (see the README), or give --sandbox to use the simulated service.',
+    remedy: 'Set the five service settings (see docs/settings.md), or give --sandbox to use the simulated service.',
   });
 }

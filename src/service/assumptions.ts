@@ -10,7 +10,7 @@ export interface Assumption {
   readonly changedBy: string | null;
 }
 
-/** One entry for each; shown by `doctor` and in the README. "facts" is service-facts.md, "page" is the interface page. */
+/** One entry for each; shown by `doctor`. "facts" is what public material says about the service, "page" is the interface page. */
 export const ASSUMPTIONS: readonly Assumption[] = [
   {
     name: 'quote request',
