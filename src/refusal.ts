@@ -1,4 +1,4 @@
-/** Exit codes of the command line (design 9). */
+/** Exit codes of the command line. */
 export const EXIT = {
   ok: 0,
   defect: 1,

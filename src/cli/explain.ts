@@ -4,7 +4,7 @@ import { isRedisLoss } from '../redis/loss.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { safeText } from './print.ts';
 
-/** What a person is told of an error that ended a command, and the command's exit code (design 9). */
+/** What a person is told of an error that ended a command, and the command's exit code. */
 export interface Explanation {
   /** Null when it has been told already. */
   readonly text: string | null;

@@ -157,7 +157,7 @@ export function actorOf(name: string | undefined): string {
   }
 }
 
-/** Refuses a command that needs a service and was given neither one nor `--sandbox` (design 9), or both. */
+/** Refuses a command that needs a service and was given neither one nor `--sandbox`, or both. */
 export function requireService(config: Config, options: { sandbox: boolean }): void {
   if (config.service !== undefined && options.sandbox) {
     throw new Refusal(`The payments service ${config.service.url} is configured, and --sandbox asks for another.`, {

@@ -97,7 +97,7 @@ const SERVICE_NAMES = [
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings of this process, read from the environment once (design 10). Throws a Refusal (exit 2) that names every
+ * The settings of this process, read from the environment once (settings.md). Throws a Refusal (exit 2) that names every
  * problem at once.
  */
 export function readConfig(environment: EnvironmentVariables = process.env): Config {
@@ -248,7 +248,7 @@ function checkDataDir({ PAYRUN_DATA_DIR: dataDir }: Settings, hasService: boolea
   }
 }
 
-/** Defaults that depend on whether the service is a real one or the sandbox that payrun starts (design 8). */
+/** Defaults that depend on whether the service is a real one or the sandbox that payrun starts. */
 const SERVICE_DEFAULTS = {
   quoteGraceMs: 5 * MINUTE_MS,
   notFoundGapMs: 30 * SECOND_MS,

@@ -1,7 +1,7 @@
 import { isPlainName } from './names.ts';
 import type { Entry } from './source.ts';
 
-/** What is wrong with a file as a whole, in the shape of a problem of `payrun validate` (design 12). */
+/** What is wrong with a file as a whole, in the shape of a problem of `payrun validate`. */
 export interface FileProblem {
   readonly code: string;
   readonly line: null;
@@ -49,7 +49,7 @@ const THINGS = {
 
 export type Thing = keyof typeof THINGS;
 
-/** Why something that lies in an inbox is no payout file to read, whatever is in it (bad-input case 93). */
+/** Why something that lies in an inbox is no payout file to read, whatever is in it. */
 export function problemOfThing(thing: Thing): FileProblem {
   return { code: thing, line: null, column: null, value: null, ...THINGS[thing] };
 }

@@ -9,7 +9,7 @@ const SOCKET_PATH_BYTES_MAX = 100;
 const REDIS_FOLDER = 'redis';
 const OTHERS_MODE = 0o077;
 
-/** Where the private Redis of a data directory has its things (design 9, "The private Redis"). */
+/** Where the private Redis of a data directory has its things (operation.md). */
 export interface PrivatePlace {
   readonly dataDir: string;
   /** The server's own folder, mode 700. */

@@ -44,7 +44,7 @@ interface Opening {
 }
 
 /**
- * The private Redis of a data directory (design 9): the one that is running, or one started under the directory's lock.
+ * The private Redis of a data directory: the one that is running, or one started under the directory's lock.
  * If it vanishes while it is in use, it is started again. Throws a Refusal (exit 69) with the end of the server's log when
  * it neither starts nor answers, and names what mends damaged data.
  */

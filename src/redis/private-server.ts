@@ -28,7 +28,7 @@ export interface Launch {
 
 /**
  * Starts the server, in a process group of its own and so that it outlives us, if nobody else holds the data directory's
- * lock: a second server on one directory would start without complaint and both write one log (design 9). The server's
+ * lock: a second server on one directory would start without complaint and both write one log. The server's
  * environment holds nothing of ours, for ours may hold secrets.
  */
 export async function launchServer(place: PrivatePlace, server: RedisServer): Promise<Launch> {

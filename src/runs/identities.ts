@@ -48,7 +48,7 @@ export interface IdentityBook {
 }
 
 /**
- * The identities that the service lists (interface page, section 4). The list may be incomplete (service-facts, section 6):
+ * The identities that the service lists (interface page, section 4). The list may be incomplete:
  * one that is missing from it brings a warning, also after the list was read anew. Refused is one that is listed as another
  * type, and any when the service says that it has none of the type at all.
  */

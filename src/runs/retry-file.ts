@@ -31,7 +31,7 @@ export interface RetryFile {
 }
 
 /**
- * Finds the rows whose references are free again (design 6): rejected and confirmed, failed, returned, cancelled. They stand
+ * Finds the rows whose references are free again: rejected and confirmed, failed, returned, cancelled. They stand
  * in the columns of the run's own file, with its names, its delimiter and its decimal mark, whatever its format was, and after
  * them in those that its rows need besides. What becomes free while the file is written stands in it too. Throws a Refusal (exit 2) for a run that is not there or whose rows were removed.
  */

@@ -154,7 +154,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-/** How each capability is used, and what is lost without it (design 8). */
+/** How each capability is used, and what is lost without it. */
 export const CAPABILITY_USES: Readonly<Record<Capability, string>> = {
   'payment-id-is-quote-id':
     'A payment is looked up by its quote’s id. Without it no look-up can find the payment of a lost answer, so no quote is ever proven dead.',
@@ -174,7 +174,7 @@ export interface FinalCode {
 }
 
 /**
- * The codes that are final for a payment request (design 5, "refused for good"). Only what is documented as a fault of
+ * The codes that are final for a payment request (architecture.md, "refused for good"). Only what is documented as a fault of
  * the identities or of the account that this request names: no repeat of a request and no expiry of a quote can be
  * answered with it. Left out on purpose: USR_001, USR_003 and USR_011, which may stand for an expired or used quote;
  * USR_002, USR_012 and USR_103, which are "not found"; USR_013 to USR_015, which speak of the quote; the 402 family and

@@ -25,7 +25,7 @@ const HEADER = ['entry', 'time', 'who', 'did', 'to', 'details'];
 /** What the cells mostly take: a time has 24 characters, a payout's id about as many. */
 const WIDTHS = [5, 24, 16, 24, 24, 0];
 
-/** `payrun audit`: the log of what people did (design 6). */
+/** `payrun audit`: the log of what people did. */
 export function auditCommand(end: (code: ExitCode) => void): Command {
   return new Command('audit')
     .description('the log of what people did, a chain of hashes: prove it, or list it')

@@ -44,7 +44,7 @@ const schema = z.object({
 });
 type Options = z.output<typeof schema>;
 
-/** `payrun probe`: finds out in the test environment which capabilities the service has (design 8). */
+/** `payrun probe`: finds out in the test environment which capabilities the service has. */
 export function probeCommand(end: (code: ExitCode) => void): Command {
   return new Command('probe')
     .description('ask the service’s test environment, with payments of amount 1, what payrun may rely on')

@@ -4,7 +4,7 @@ import { say } from '../print.ts';
 const OWN_USER = 'Start it as a user of its own that owns the data directory';
 
 /**
- * Throws a Refusal (exit 2) when a process that serves, or pays unattended, would run as root without need (security.md S42).
+ * Throws a Refusal (exit 2) when a process that serves, or pays unattended, would run as root without need (docs/security.md).
  * `uid` is undefined where the system has no such thing.
  */
 export function refuseRoot({ allowRoot }: { readonly allowRoot: boolean }, uid = process.getuid?.()): void {

@@ -43,7 +43,7 @@ const revokeOptions = z.object({ folder });
 const identityOptions = z.object({ folder, environment, type: z.enum(IDENTITY_TYPES) });
 const identityIds = z.array(z.guid('must be UUIDs'));
 
-/** `payrun sandbox`: the simulated payments service, its credentials and its identities (design 9). */
+/** `payrun sandbox`: the simulated payments service, its credentials and its identities. */
 export function sandboxCommand(): Command {
   const command = new Command('sandbox')
     .description('run a simulated payments service')

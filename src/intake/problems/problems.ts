@@ -163,7 +163,7 @@ const KINDS = {
     message: 'The row has no values at all, and rows with values follow it.',
     remedy: 'Remove the row, or fill it in.',
   },
-  /** A NUL character is no text at all and refuses the file (bad-input case 14). */
+  /** A NUL character is no text at all and refuses the file. */
   E_CONTROL: {
     verdict: 'row',
     message: 'The cell holds a character that cannot be seen: {found}.',
@@ -340,7 +340,7 @@ const KINDS = {
 /** Stable codes: E_ refuses, W_ warns. */
 export type ProblemCode = keyof typeof KINDS;
 
-/** The one table of what can be wrong with a payout file (bad-input.md). */
+/** The one table of what can be wrong with a payout file. */
 export const PROBLEM_KINDS: Readonly<Record<ProblemCode, ProblemKind>> = KINDS;
 
 export interface Problem {

@@ -1,4 +1,4 @@
-/** The columns of a payout file by their exact names, in the order in which problems and hashes take them (design 11). */
+/** The columns of a payout file by their exact names, in the order in which problems and hashes take them. */
 export const REQUIRED_COLUMNS = [
   'reference',
   'beneficiaryIdentityId',

@@ -11,9 +11,9 @@ export interface ApprovalTier {
   readonly approvals: number;
 }
 
-/** Who has to agree before a run is paid; design 4, security.md S19. */
+/** Who has to agree before a run is paid; docs/security.md. */
 export interface ApprovalRules {
-  /** The same for the same rules: all processes of a ledger must have it (design 6). */
+  /** The same for the same rules: all processes of a ledger must have it. */
   readonly name: string;
   /** Null: each run needs one approval, whatever its totals. */
   readonly tiers: ReadonlyMap<string, readonly ApprovalTier[]> | null;

@@ -46,7 +46,7 @@ const TRIES_MAX = 5;
 
 /**
  * Lets another person than the one who handed the file in approve the run as it is: this file, these rows, totals and limits
- * (security.md S19). With the last approval that is needed it is paid, at its time. Throws a Refusal (exit 2) for a run that
+ * (docs/security.md). With the last approval that is needed it is paid, at its time. Throws a Refusal (exit 2) for a run that
  * waits for nobody, for the person who handed it in, for one who has approved it, and when the file is not the one meant.
  * A run that was approved and not let go, because something ended in between, goes on when any of them approves it again.
  */

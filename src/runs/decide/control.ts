@@ -82,7 +82,7 @@ function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusa
   });
 }
 
-/** Cancels one payout of a run that waits; a held one is dropped by two people (design 4). */
+/** Cancels one payout of a run that waits; a held one is dropped by two people (architecture.md). */
 export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
   if (!isCancellable(payout)) throw refuseCancel(payout, payout.state);
   const { result, state } = await deps.ledger.payouts.move({

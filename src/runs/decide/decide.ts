@@ -33,7 +33,7 @@ export interface Decided {
 
 /**
  * Lets people settle a payout: the first proposes, another one confirms, with a fresh look-up at both; any move of the
- * payout in between voids the proposal (design 3, rule 9). Throws a Refusal when it cannot be decided, or the service
+ * payout in between voids the proposal (architecture.md, rule 9). Throws a Refusal when it cannot be decided, or the service
  * says otherwise: a payment that is found is written down at once, for a fact beats a doubt.
  */
 export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {

@@ -82,7 +82,7 @@ export type Submitted =
 
 /**
  * Makes a run of a payout file: checks it, claims its content, records its rows, releases it to be paid. The same content
- * again, also at the same time or after a crash, comes to the same run and carries it on (design 4 and 6). Who handed it
+ * again, also at the same time or after a crash, comes to the same run and carries it on (architecture.md). Who handed it
  * in is on the audit log before anything of it can be paid.
  */
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {

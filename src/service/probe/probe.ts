@@ -56,7 +56,7 @@ export interface ProbeResult {
 }
 
 /**
- * Asks the service's test environment the questions P1 to P12 over HTTP, with payments of amount 1 (design 8). Throws a
+ * Asks the service's test environment the questions P1 to P12 over HTTP, with payments of amount 1. Throws a
  * Refusal (exit 2) for `prod` and where there is no beneficiary; TokenRefused and TokenUnavailable at the start.
  */
 export async function probe(options: ProbeOptions): Promise<ProbeResult> {
