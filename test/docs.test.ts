@@ -40,6 +40,16 @@ describe.each(PAGES)('the links of %s', (page) => {
   });
 });
 
+test('a comment refers to a page that the repository has', () => {
+  const sources = ['src', 'jobs'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  const lost = sources
+    .filter((name) => /\.tsx?$/.test(name))
+    .filter((name) => /\bdesign \d|\bdesign, section|\(design\b|\bsecurity\.md S\d|\bbad-input\b/.test(textOf(name)));
+  expect(lost).toEqual([]);
+});
+
 test('the README is short: at most 900 words to the end of "Install"', () => {
   const [start = ''] = textOf('README.md').split(/^## Your own service$/m);
   expect(start).toContain('## Install');

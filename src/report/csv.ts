@@ -38,7 +38,7 @@ function csvRecord(row: Payout | RefusedRow): (string | number | null)[] {
   });
 }
 
-/** The report as CSV, streamed: header, then one line a row in file order (design 12; RFC 4180, UTF-8, CRLF). */
+/** The report as CSV, streamed: header, then one line a row in file order (RFC 4180, UTF-8, CRLF). */
 export async function* reportCsv(source: ReportSource): AsyncGenerator<string, void> {
   yield csvHeader();
   for await (const batch of source.rows) {

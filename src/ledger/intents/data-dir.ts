@@ -34,7 +34,7 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 
 /**
  * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
- * logs that a power cut takes away prove nothing (design 6).
+ * logs that a power cut takes away prove nothing.
  */
 export async function openDataDir(
   path: string,

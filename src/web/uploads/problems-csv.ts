@@ -4,7 +4,7 @@ import type { Review } from './review.ts';
 
 const COLUMNS = ['code', 'line', 'column', 'value', 'message', 'remedy'] as const;
 
-/** Problems, then warnings, as CSV; no cell is run as a formula (security.md S7). */
+/** Problems, then warnings, as CSV; no cell is run as a formula (docs/security.md). */
 export function problemsCsv({ problems, warnings }: Pick<Review, 'problems' | 'warnings'>): string {
   const lines = [...problems, ...warnings].map((one) =>
     COLUMNS.map((column) => {
