@@ -29,7 +29,7 @@ const THINGS = {
     remedy: 'Drop a copy of the file.',
   },
   E_WORLD_WRITABLE: {
-    message: 'Everybody on the machine may write to the file, so nobody can tell who made it.',
+    message: 'Everybody on the machine may write to the file, so nobody knows who made it.',
     remedy: 'Take that right away (chmod o-w) and drop the file again; set up the upload so that it does not give it.',
   },
   E_OWNER: {

@@ -183,7 +183,7 @@ async function leaveSeat({ redis, runId }: Seat, { user, options }: Opening): Pr
     if (await leaveServer(redis, user, runId)) await shutDown(redis, options.clock);
   } catch (error) {
     // A server that vanished meanwhile needs no leave; the next one finds this user's process gone.
-    options.report(`The private Redis could not be told that it is no longer needed: ${String(error)}`);
+    options.report(`The private Redis could not be notified that it is no longer needed: ${String(error)}`);
   } finally {
     redis.disconnect();
   }

@@ -132,7 +132,7 @@ async function readList(
   try {
     const answer = await Promise.race([service.listIdentities(type), late]);
     const list = answer === undefined ? undefined : listOf(answer, type);
-    if (list === undefined) log.warn('the service did not tell its identities: they are not checked', { reason: type });
+    if (list === undefined) log.warn('the service did not list its identities: they are not checked', { reason: type });
     return list;
   } catch (error) {
     if (!(error instanceof TokenRefused || error instanceof TokenUnavailable)) throw error;

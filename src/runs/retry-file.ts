@@ -71,7 +71,7 @@ function refusePurged(runId: string, purgedAt: number): Refusal {
     `The rows of run ${runId} were removed on ${rfc3339(purgedAt)}, as they are kept for a time only.`,
     {
       exitCode: EXIT.usage,
-      remedy: 'Its reports, where copies of them were kept, tell which rows were not paid.',
+      remedy: 'Copies of its reports, if there are any, show which rows were not paid.',
     },
   );
 }

@@ -66,7 +66,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   {
     name: 'money and permission',
     assumed: '402, 403 and CFG_ codes concern the whole run: it pauses and says why',
-    source: 'facts 7: not to be repeated before the cause is mended',
+    source: 'facts 7: not to be repeated before the cause is fixed',
     changedBy: null,
   },
   {

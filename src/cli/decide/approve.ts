@@ -22,7 +22,7 @@ export function approveCommand(end: (code: ExitCode) => void): Command {
     .description('approve a run that waits for it: this file, these rows and totals; whoever handed it in cannot')
     .argument('<run>', 'the run')
     .requiredOption('--as <name>', 'who approves')
-    .requiredOption('--sha256 <digits>', 'of the file that you looked at, or its first 8 digits at least')
+    .requiredOption('--sha256 <digits>', 'of the file that you looked at, or at least its first 8 digits')
     .option('--json', 'print the run as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun approve 20260131-k3f9xq --sha256 9f86d081 --as bob')
     .action(async (runId: string, raw: unknown) => {

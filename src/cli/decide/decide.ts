@@ -55,7 +55,7 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
     .option('--not-paid', 'it was not paid; only after the end of its quote', false)
     .addHelpText(
       'after',
-      `${BY_TWO}\nThe service is asked both times; what it says counts for more than what people say.` +
+      `${BY_TWO}\nThe service is asked both times, and its answer takes precedence over what people say.` +
         '\n\nExamples:\n  payrun resolve 20260131-k3f9xq INV-7 --not-paid --reason "bank confirms" --as anna' +
         '\n  payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
     )

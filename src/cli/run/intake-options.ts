@@ -22,8 +22,8 @@ export const intakeSchema = z.object({
 /** Adds the options of `intakeSchema` to a command. */
 export function addIntakeOptions(command: Command): Command {
   return command
-    .option('--template <file>', 'how the file looks, where it is not the plain payout file')
-    .option('--expect-rows <number>', 'refuse the file unless it has so many rows')
+    .option('--template <file>', 'a description of the file, if it is not a plain payout file')
+    .option('--expect-rows <number>', 'refuse the file unless it has this many rows')
     .option(
       '--expect-total <currency=amount>',
       'refuse the file unless this is its total; one for each currency',

@@ -20,7 +20,7 @@ export type TemplateProblem = string;
 export async function readTemplate(path: string): Promise<Template> {
   const parsed = parseTemplate(await readTemplateText(path));
   if (!Array.isArray(parsed)) return parsed;
-  throw new Refusal([`The template ${path} is of no use:`, ...parsed].join('\n  '), {
+  throw new Refusal([`Invalid template ${path}:`, ...parsed].join('\n  '), {
     exitCode: EXIT.usage,
     remedy: 'Correct it, and try it with "payrun template check".',
   });

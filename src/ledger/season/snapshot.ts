@@ -33,7 +33,7 @@ export async function readRedisFiles(redis: Redis): Promise<RedisFiles> {
     const manifest = { path: join(logFolder, `${log}.manifest`), text: `file ${base} seq 1 type b\n` };
     return { snapshot: path, base: join(logFolder, base), manifest };
   } catch (cause) {
-    throw new Refusal(`Redis does not tell where its files are: ${cause instanceof Error ? cause.message : ''}`, {
+    throw new Refusal(`Redis does not show where its files are: ${cause instanceof Error ? cause.message : ''}`, {
       exitCode: EXIT.usage,
       remedy: 'Allow the user of REDIS_URL the command CONFIG GET (ACL: +config|get), or copy Redis on its own host.',
       cause,

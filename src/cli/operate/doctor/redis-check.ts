@@ -17,7 +17,7 @@ const COMMAND_MS_MAX = 5000;
 
 /** Never more than advice: the number of a version does not tell what a distribution or a host has mended by itself. */
 const FAULTS_ADVICE =
-  'Update it to the last version of its branch or of a later one; some systems mend faults and keep the number: see their notes.';
+  'Update it to the last version of its branch or of a later one; some systems fix faults and keep the version number: see their notes.';
 
 type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
