@@ -19,7 +19,7 @@ export const duration = z
     const unitMs = UNIT_MS.get(match?.[2] ?? '');
     const ms = Number.parseInt(match?.[1] ?? '', 10) * (unitMs ?? Number.NaN);
     if (!(ms <= DURATION_MS_MAX)) {
-      context.addIssue(`"${text}" is no duration; write an integer with ms, s, m, h or d, for example 45s`);
+      context.addIssue(`"${text}" is not a duration; write an integer with ms, s, m, h or d, for example 45s`);
       return z.NEVER;
     }
     return ms;

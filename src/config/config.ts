@@ -113,7 +113,7 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
   const service = SERVICE_NAMES.some((name) => wrong.has(name)) ? undefined : serviceOf(settings, problems);
   if ((settings.PAYRUN_SFTP_KEY === undefined) !== (settings.PAYRUN_SFTP_HOST_KEY === undefined)) {
     problems.push(
-      'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: one without the other; a server whose key is not known is never asked',
+      'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: only one of the two is set; payrun never signs in to a server whose key it does not know',
     );
   }
   if (!wrong.has('PAYRUN_DATA_DIR')) {

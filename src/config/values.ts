@@ -53,7 +53,7 @@ export const breaker = z
     const match = /^([1-9][0-9]{0,3})\/([1-9][0-9]{0,3})$/.exec(value);
     const [bad, of] = [Number.parseInt(match?.[1] ?? '', 10), Number.parseInt(match?.[2] ?? '', 10)];
     if (!(bad <= of && of <= BREAKER_OF_MAX)) {
-      context.addIssue(`must be off, or so many of the last so many, for example 100/200 (at most ${BREAKER_OF_MAX})`);
+      context.addIssue(`must be off, or a share of the last payments, for example 100/200 (at most ${BREAKER_OF_MAX})`);
       return z.NEVER;
     }
     return { bad, of };
@@ -85,7 +85,7 @@ export function openRedisProblems(address: string | undefined): string[] {
 export const proxyAddress = z
   .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address', abort: true })
   .refine((address) => isPlainAddress(new URL(address)), {
-    error: 'must be an address without path, query or fragment, its credentials in the encoding of URLs',
+    error: 'must be an address without path, query or fragment, its credentials URL-encoded',
   })
   .meta({ takes: '`http://` or `https://`' });
 
@@ -106,7 +106,7 @@ export const certificateFile = z
       const parts = readFileSync(path, 'utf8').split(/^(?=-----BEGIN )/m);
       const blocks = parts.filter((part) => part.startsWith('-----BEGIN '));
       if (blocks.length > 0) return blocks.map((block) => new X509Certificate(block).toString());
-      context.addIssue('must name a file with certificates in PEM form; there is none in it');
+      context.addIssue('must name a file with certificates in PEM form; this one has none');
     } catch (error) {
       context.addIssue(`must name a file with certificates in PEM form (${codeOf(error) ?? 'unreadable'})`);
     }

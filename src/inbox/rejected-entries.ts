@@ -18,10 +18,10 @@ const THINGS = {
   },
   E_FOLDER: {
     message: 'This is a folder; payout files are handed in one by one.',
-    remedy: 'Put each payout file straight into the folder "in".',
+    remedy: 'Put each payout file directly into the folder "in".',
   },
   E_SPECIAL: {
-    message: 'This is a pipe, a socket or a device and no file.',
+    message: 'This is a pipe, a socket or a device, not a file.',
     remedy: 'Drop a payout file.',
   },
   E_HARD_LINK: {
@@ -30,7 +30,7 @@ const THINGS = {
   },
   E_WORLD_WRITABLE: {
     message: 'Everybody on the machine may write to the file, so nobody knows who made it.',
-    remedy: 'Take that right away (chmod o-w) and drop the file again; set up the upload so that it does not give it.',
+    remedy: 'Remove that right (chmod o-w) and drop the file again. Set up the upload so that it does not give it.',
   },
   E_OWNER: {
     message: 'The file belongs to somebody whom the folder "in" does not name, neither by its owner nor by its group.',
@@ -42,7 +42,7 @@ const THINGS = {
     remedy: "Let payrun's user or group read it (chmod g+r), and drop it again.",
   },
   E_FILE_NAME: {
-    message: 'The name of the file holds characters that cannot be seen, or that are no text.',
+    message: 'The name of the file has invisible characters, or bytes that are not text.',
     remedy: 'Give the file a plain name and drop it again.',
   },
 } as const;

@@ -66,7 +66,7 @@ export function refuseStart(place: PrivatePlace, problem: string, damaged?: Redi
     exitCode: EXIT.unavailable,
     remedy:
       damaged === undefined
-        ? 'Mend what the log names, or set REDIS_URL to another server.'
+        ? 'Fix what the log names, or set REDIS_URL to another server.'
         : `Copy ${place.redisDir} to a safe place, then run: ${checkLine(place, damaged)}`,
   });
 }

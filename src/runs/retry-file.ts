@@ -68,7 +68,7 @@ function withColumns(layout: Layout, needed: Iterable<Column>): Layout {
 
 function refusePurged(runId: string, purgedAt: number): Refusal {
   return new Refusal(
-    `The rows of run ${runId} were removed on ${rfc3339(purgedAt)}, as they are kept for a time only.`,
+    `The rows of run ${runId} were removed on ${rfc3339(purgedAt)}, because they are kept for a limited time.`,
     {
       exitCode: EXIT.usage,
       remedy: 'Copies of its reports, if there are any, show which rows were not paid.',

@@ -101,7 +101,7 @@ export function unblockCommand(end: (code: ExitCode) => void): Command {
 async function unblock(app: App, { id, as }: { id: string; as: string }): Promise<ExitCode> {
   const result = await unblockBeneficiary(app, id, as);
   if (result === 'same-person') {
-    throw new Refusal(`${as} has proposed to end the block; another person has to do the same.`, {
+    throw new Refusal(`${as} has proposed to end the block. Another person has to do the same.`, {
       exitCode: EXIT.usage,
       remedy: 'Ask somebody else to run the same command with their own name.',
     });

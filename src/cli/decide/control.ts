@@ -84,7 +84,7 @@ function cancelOne(reference: string) {
     if (payout === undefined) {
       throw new Refusal(`Run ${runId} has no payout with the reference ${reference}.`, {
         exitCode: EXIT.usage,
-        remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+        remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
       });
     }
     await cancelPayout(app, payout, control);

@@ -64,7 +64,7 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
       if ((paid === undefined) !== notPaid) {
         throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
           exitCode: EXIT.usage,
-          remedy: 'See "payrun show" for what is known of the payout.',
+          remedy: '"payrun show" has what is known of the payout.',
         });
       }
       const decision = notPaid ? 'not-paid' : 'paid';
@@ -110,7 +110,7 @@ async function requirePayout(app: App, runId: string, reference: string): Promis
   if (payout !== undefined) return payout;
   throw new Refusal(`Run ${runId} has no payout with the reference ${reference}.`, {
     exitCode: EXIT.usage,
-    remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+    remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
   });
 }
 

@@ -42,7 +42,7 @@ async function purge(
   }: { olderThanMs?: number | undefined; actor: string; json: boolean },
 ): Promise<ExitCode> {
   if (olderThanMs === undefined) {
-    throw new Refusal('Nobody has said how long runs are kept.', {
+    throw new Refusal('No retention period is set.', {
       exitCode: EXIT.usage,
       remedy: 'Give --older-than, or set PAYRUN_RETENTION, for example 400d.',
     });

@@ -112,7 +112,7 @@ async function set(name: string, { window, json, sandbox, ...options }: z.infer<
 function requireName(text: string): string {
   const { data, error } = scheduleName.safeParse(text);
   if (data !== undefined) return data;
-  throw new Refusal(`${JSON.stringify(text)} is no name for a schedule: it ${error.issues[0]?.message ?? ''}.`, {
+  throw new Refusal(`${JSON.stringify(text)} is not a name for a schedule: it ${error.issues[0]?.message ?? ''}.`, {
     exitCode: EXIT.usage,
     remedy: 'Give another name, such as morning or read-inbox.',
   });

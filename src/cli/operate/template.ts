@@ -85,9 +85,9 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (cause) {
-    throw new Refusal(`The folder ${folder} cannot be read (${codeOf(cause) ?? 'why is not known'}).`, {
+    throw new Refusal(`The folder ${folder} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`, {
       exitCode: EXIT.usage,
-      remedy: 'Name a folder that holds templates.',
+      remedy: 'Name a folder with templates.',
       cause,
     });
   }
@@ -104,8 +104,8 @@ async function samplesFolder(): Promise<string> {
     )
       return folder;
   }
-  throw new Refusal('The samples that come with payrun are not there.', {
+  throw new Refusal('The samples that come with payrun are missing.', {
     exitCode: EXIT.usage,
-    remedy: 'Name the folder that holds your templates.',
+    remedy: 'Name the folder with your templates.',
   });
 }

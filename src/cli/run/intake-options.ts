@@ -56,7 +56,7 @@ function expectedOf({ expectRows, expectTotal }: z.infer<typeof intakeSchema>): 
 function totalOf(text: string): Money {
   const [currency = '', amount = ''] = text.split('=');
   const total = moneyOfDecimal(amount, currency);
-  if (total === undefined) throw refuseTotal(`--expect-total ${text} is no amount of a known currency.`);
+  if (total === undefined) throw refuseTotal(`--expect-total ${text} is not an amount of a known currency.`);
   return total;
 }
 

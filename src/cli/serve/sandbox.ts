@@ -184,7 +184,7 @@ async function revokeCredential(clientId: string, options: z.output<typeof revok
     console.log(`revoked in ${one}`);
     return;
   }
-  throw new Refusal('No credential with this client id lives in the folder', {
+  throw new Refusal('The folder has no credential with this client id', {
     exitCode: EXIT.usage,
     remedy: `Compare the client id, and name the sandbox's folder with --folder (now ${options.folder}).`,
   });

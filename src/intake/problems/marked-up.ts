@@ -103,10 +103,10 @@ function marksOf(problems: readonly Problem[]): [codes: string, remedies: string
 
 function refuseTarget(target: string, cause: unknown): Refusal {
   const reason =
-    codeOf(cause) === 'EEXIST' ? 'is there already' : `cannot be written (${codeOf(cause) ?? 'why is not known'})`;
+    codeOf(cause) === 'EEXIST' ? 'is there already' : `cannot be written (${codeOf(cause) ?? 'reason unknown'})`;
   return new Refusal(`The marked-up copy ${target} ${reason}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Name a file that is not there yet, in a folder that this user may write to.',
+    remedy: 'Name a file that does not exist yet, in a folder that this user may write to.',
     cause,
   });
 }

@@ -51,7 +51,7 @@ export async function openDataDir(
   }
   const volatile = VOLATILE_FILE_SYSTEMS.get((await statfs(path)).type);
   if (options.requirePersistentDisk && volatile !== undefined) {
-    throw new Refusal(`The data directory ${path} lies on ${volatile}, which a power cut empties.`, {
+    throw new Refusal(`The data directory ${path} is on ${volatile}, which loses its content in a power cut.`, {
       exitCode: EXIT.usage,
       remedy: 'Set PAYRUN_DATA_DIR to a directory on a disk.',
     });

@@ -130,7 +130,7 @@ async function compareLogs(
 function refuseDamaged(file: string): Refusal {
   return new Refusal(`The intent log ${file} is damaged.`, {
     exitCode: EXIT.defect,
-    remedy: 'Nothing is sent while it is. Restore the file from a copy, or settle its payouts by hand.',
+    remedy: 'Nothing is sent while it is damaged. Restore the file from a copy, or settle its payouts by hand.',
   });
 }
 

@@ -89,6 +89,6 @@ async function fileMark(path: string): Promise<string | undefined> {
 function refuseSave(why: string): Refusal {
   return new Refusal(`Redis did not save its data: ${why}.`, {
     exitCode: EXIT.unavailable,
-    remedy: 'Look into its log, and whether its disk has room for all of its data once more; then try again.',
+    remedy: 'Check its log, and whether its disk has room for a second copy of all its data. Then try again.',
   });
 }

@@ -39,7 +39,7 @@ export const approvalSetting = z
     tiers: z.record(currency, z.array(tier).min(1)).default({}),
   })
   .transform(({ mode, holds: holdsMs, tiers }, context): ApprovalRules | null => {
-    if (mode !== 'tiers' && Object.keys(tiers).length > 0) context.addIssue('has tiers, and they are not asked for');
+    if (mode !== 'tiers' && Object.keys(tiers).length > 0) context.addIssue('has tiers, but the mode is not tiers');
     if (mode === 'off') return null;
     const read = mode === 'on' ? null : readTiers(tiers, (message) => context.addIssue(message));
     return { name: nameOf(read, holdsMs), tiers: read, holdsMs };

@@ -147,7 +147,7 @@ async function writeAudit(
 }
 
 function refuse({ id }: Pick<Run, 'id'>, why: string): Refusal {
-  return new Refusal(`Run ${id} cannot be approved so: ${why}.`, {
+  return new Refusal(`Run ${id} cannot be approved like this: ${why}.`, {
     exitCode: EXIT.usage,
     remedy: `"payrun status ${id}" shows its file, totals and approvals.`,
   });

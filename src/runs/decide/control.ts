@@ -103,7 +103,7 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     return;
   }
   if (result === 'season') {
-    throw new Refusal('Redis was restarted, and not every host has said what it sent.', {
+    throw new Refusal('Redis was restarted, and not every host has compared what it sent.', {
       exitCode: EXIT.unavailable,
       remedy: 'Cancel it once the workers run.',
     });
@@ -117,7 +117,7 @@ export function isCancellable({ state }: Payout): boolean {
 }
 
 function refuseCancel({ runId, row }: Payout, state: string): Refusal {
-  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that waits.`, {
+  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that is waiting.`, {
     exitCode: EXIT.usage,
     remedy:
       state === 'held'

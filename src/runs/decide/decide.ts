@@ -169,15 +169,15 @@ async function writeAudit(deps: DecideDeps, payout: Payout, act: Asked & { actio
 }
 
 function refuse(payout: Payout, why: string): Refusal {
-  return new Refusal(`The payout of ${payout.row.reference} cannot be settled that way: ${why}.`, {
+  return new Refusal(`The payout of ${payout.row.reference} cannot be settled like this: ${why}.`, {
     exitCode: EXIT.usage,
-    remedy: `See "payrun show ${payout.runId} ${payout.row.reference}" for all that is known of it.`,
+    remedy: `See "payrun show ${payout.runId} ${payout.row.reference}" for everything that is known of it.`,
   });
 }
 
 function refuseSamePerson(payout: Payout, name: string): Refusal {
   return new Refusal(`${name} has proposed this for the payout of ${payout.row.reference}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Another person has to look and to run the same command with their own name.',
+    remedy: 'Another person has to check and to run the same command with their own name.',
   });
 }

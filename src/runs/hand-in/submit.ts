@@ -333,7 +333,7 @@ async function costLimits(
 function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
   return new Refusal(`The recording of the same rows from ${fileName} was interrupted (run ${id}).`, {
     exitCode: EXIT.usage,
-    remedy: `Submit that very file again (SHA-256 ${fileSha256}): it is carried on.`,
+    remedy: `Submit that same file again (SHA-256 ${fileSha256}): payrun carries it on.`,
   });
 }
 
@@ -347,7 +347,7 @@ function refuseBusy({ id, fileName }: Run): Refusal {
 function refuseRestarted(): Refusal {
   return new Refusal('Redis was restarted while the file was being recorded.', {
     exitCode: EXIT.unavailable,
-    remedy: 'Submit the same file again: it is carried on.',
+    remedy: 'Submit the same file again: payrun carries it on.',
   });
 }
 
@@ -377,6 +377,6 @@ export async function readRun(deps: { ledger: Pick<Ledger, 'runs'> }, runId: str
   if (run !== undefined) return run;
   throw new Refusal(`There is no run ${runId}.`, {
     exitCode: EXIT.usage,
-    remedy: 'See "payrun list" for the runs that there are.',
+    remedy: 'See "payrun list" for all runs.',
   });
 }

@@ -70,7 +70,7 @@ const WHY_NOT = {
 function refuse(why: string): Refusal {
   return new Refusal(`The data directory cannot be written off: ${why}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Two people write one off that keeps payments from being sent; "payrun doctor" names those that do.',
+    remedy: 'Two people can write off a directory that stops payments. "payrun doctor" names those.',
   });
 }
 

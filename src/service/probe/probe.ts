@@ -120,7 +120,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
 /** Refuses every address but that of a test environment: the questions are asked by paying. */
 function requireTest({ environment, audience }: ServiceSettings): void {
   if (environment === 'test' && !/-prod(:|$)/i.test(audience)) return;
-  throw new Refusal('payrun probe asks by making payments, some of them twice, so it never asks prod.', {
+  throw new Refusal('payrun probe makes payments, some of them twice, so it never uses prod.', {
     exitCode: EXIT.usage,
     remedy:
       'Run it with the settings of the test environment, then give production its capabilities.json by PAYRUN_CAPABILITIES_FILE.',

@@ -79,13 +79,13 @@ function findingOf(check: CheckName, error: unknown): Finding {
     check,
     ok: false,
     found: text ?? String(error),
-    remedy: 'Mend what is named, then look again.',
+    remedy: 'Fix what is named, then run the check again.',
     unreachable,
   };
 }
 
 function notLookedAt(check: CheckName): Finding {
-  return { check, ok: false, found: 'not looked at', remedy: null, unreachable: false };
+  return { check, ok: false, found: 'not checked', remedy: null, unreachable: false };
 }
 
 /** Whether a version like `7.0.15` is at least the given major and minor one. */

@@ -72,7 +72,7 @@ async function checkVersion(redis: RedisClient, address: RedisAddress): Promise<
   const found = `reachable, version ${version}${valkey === undefined ? '' : ` (Valkey ${valkey})`}`;
   if (!isAtLeast(version, REDIS_MIN)) return { found, remedy: `Use Redis ${REDIS_MIN.join('.')} or later.` };
   if (info.get('aof_enabled') === '1' && info.get('aof_last_write_status') !== 'ok') {
-    return { found: `${found}; its last write to disk failed`, remedy: "Look into the server's log, and at its disk." };
+    return { found: `${found}; its last write to disk failed`, remedy: "Check the server's log and its disk." };
   }
   const faults = isOverNetwork(address) ? knownFaultsOf(info) : [];
   return faults.length === 0 ? { found } : { found: [found, ...faults].join('\n'), advice: FAULTS_ADVICE };
