@@ -46,7 +46,7 @@ interface Opening {
 /**
  * The private Redis of a data directory: the one that is running, or one started under the directory's lock.
  * If it vanishes while it is in use, it is started again. Throws a Refusal (exit 69) with the end of the server's log when
- * it neither starts nor answers, and names what mends damaged data.
+ * it neither starts nor answers, and names what fixes damaged data.
  */
 export async function openPrivateRedis(dataDir: string, options: PrivateRedisOptions): Promise<PrivateRedis> {
   const place = preparePlace(dataDir);

@@ -59,7 +59,7 @@ export async function launchServer(place: PrivatePlace, server: RedisServer): Pr
   return { state: () => state, logged: () => readFileSync(place.logFile).subarray(logStart).toString() };
 }
 
-/** Why the server did not start, with the end of its log, and how to mend its data where those are what it refuses. */
+/** Why the server did not start, with the end of its log, and how to fix its data where those are what it refuses. */
 export function refuseStart(place: PrivatePlace, problem: string, damaged?: RedisServer): Refusal {
   const tail = readLogTail(place.logFile);
   return new Refusal(`The private Redis of ${place.dataDir} ${problem}. The end of ${place.logFile}:\n${tail}`, {
@@ -71,7 +71,7 @@ export function refuseStart(place: PrivatePlace, problem: string, damaged?: Redi
   });
 }
 
-/** Whether the log says that the server refuses its data, which the program it names can mend. */
+/** Whether the log says that the server refuses its data, which the program it names can fix. */
 export function refusesData(logged: string): boolean {
   return /(redis|valkey)-check-aof/.test(logged);
 }

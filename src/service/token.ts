@@ -42,7 +42,7 @@ export interface TokenOptions {
   readonly signal: AbortSignal;
 }
 
-/** The token endpoint refused the client's credentials: nothing can be paid until a person mends them. */
+/** The token endpoint refused the client's credentials: nothing can be paid until a person fixes them. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
   readonly code = 'TOKEN_REFUSED';

@@ -22,7 +22,7 @@ const OWNER_ONLY = 0o600;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Writes a checked file again with two more columns: the codes of each row's problems, and how to mend them. Corrected, it
+ * Writes a checked file again with two more columns: the codes of each row's problems, and how to fix them. Corrected, it
  * is a payout file like the first; it is CSV with the template's delimiter whatever the first was, and it is read by the
  * same template. Cells that a spreadsheet would run as formulas are neutralised.
  *

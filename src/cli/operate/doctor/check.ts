@@ -31,7 +31,7 @@ export interface Finding {
   readonly ok: boolean;
   readonly found: string;
   /**
-   * Null when there is nothing to do, or when something else has to be mended before this can be looked at. Where it is
+   * Null when there is nothing to do, or when something else has to be fixed before this can be looked at. Where it is
    * `ok` all the same, it is a warning.
    */
   readonly remedy: string | null;

@@ -15,7 +15,7 @@ import { examineLedger } from './ledger-check.ts';
 const REDIS_MIN = [6, 2] as const;
 const COMMAND_MS_MAX = 5000;
 
-/** Never more than advice: the number of a version does not tell what a distribution or a host has mended by itself. */
+/** Never more than advice: the number of a version does not tell what a distribution or a host has fixed by itself. */
 const FAULTS_ADVICE =
   'Update it to the last version of its branch or of a later one; some systems fix faults and keep the version number: see their notes.';
 
