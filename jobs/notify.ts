@@ -29,6 +29,6 @@ export async function wakeNotify({ app }: Pick<NotifyDeps, 'app'>): Promise<void
     }));
     await app.jobs.add('notify', jobs);
   } catch (error) {
-    app.log.warn('nothing could be told', { error });
+    app.log.warn('no notification could be made', { error });
   }
 }

@@ -4,7 +4,7 @@ import type { JobDeps } from './deps.ts';
 import { endRun } from './end-run.ts';
 import { payJob } from './feed.ts';
 
-/** How often the sweeper looks (design 7). */
+/** How often the sweeper looks. */
 export const SWEEP_EVERY_MS = 2000;
 
 const LOOK_UPS_PER_SWEEP = 2000;

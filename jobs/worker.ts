@@ -136,7 +136,7 @@ const SCHEDULED_ACTS: ScheduledActs = {
 async function purge({ app }: JobDeps, actor: string): Promise<void> {
   const { retentionMs } = app.config;
   if (retentionMs === undefined) {
-    throw new Refusal('Nobody has said how long runs are kept.', {
+    throw new Refusal('No retention period is set.', {
       exitCode: EXIT.usage,
       remedy: 'Set PAYRUN_RETENTION for the workers, for example to 400d, or remove the schedule.',
     });

@@ -89,7 +89,7 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly log: Log;
   readonly at: AtCrashPoint;
   readonly ledger: Ledger;
-  /** Data directories that keep the season closed; none once arming is allowed on this Redis (design 3, rule 4). */
+  /** Data directories that keep the season closed; none once arming is allowed on this Redis (architecture.md, rule 4). */
   readonly ensureSeason: () => Promise<readonly string[]>;
   /** The same for a process that will arm: its data directory is one of those that every season waits for. */
   readonly joinSeason: () => Promise<readonly string[]>;

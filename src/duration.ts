@@ -11,20 +11,25 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 /** A hundred years: what is longer is a slip of the pen. */
 const DURATION_MS_MAX = 36_500 * 86_400_000;
 
-/** A duration as settings and options have it (design 10): an integer with ms, s, m, h or d. Gives milliseconds. */
-export const duration = z.string().transform((text, context) => {
-  const match = /^([0-9]{1,9})(ms|s|m|h|d)$/.exec(text);
-  const unitMs = UNIT_MS.get(match?.[2] ?? '');
-  const ms = Number.parseInt(match?.[1] ?? '', 10) * (unitMs ?? Number.NaN);
-  if (!(ms <= DURATION_MS_MAX)) {
-    context.addIssue(`"${text}" is no duration; write an integer with ms, s, m, h or d, for example 45s`);
-    return z.NEVER;
-  }
-  return ms;
-});
+/** A duration as settings and options have it: an integer with ms, s, m, h or d. Gives milliseconds. */
+export const duration = z
+  .string()
+  .transform((text, context) => {
+    const match = /^([0-9]{1,9})(ms|s|m|h|d)$/.exec(text);
+    const unitMs = UNIT_MS.get(match?.[2] ?? '');
+    const ms = Number.parseInt(match?.[1] ?? '', 10) * (unitMs ?? Number.NaN);
+    if (!(ms <= DURATION_MS_MAX)) {
+      context.addIssue(`"${text}" is not a duration; write an integer with ms, s, m, h or d, for example 45s`);
+      return z.NEVER;
+    }
+    return ms;
+  })
+  .meta({ takes: 'a duration' });
 
 /** A duration within limits, which are told when it is not. */
 export function durationFrom(min: string, max: string): z.ZodType<number, string> {
   const [minMs, maxMs] = [duration.parse(min), duration.parse(max)];
-  return duration.refine((ms) => ms >= minMs && ms <= maxMs, { error: `must be from ${min} to ${max}` });
+  return duration
+    .refine((ms) => ms >= minMs && ms <= maxMs, { error: `must be from ${min} to ${max}` })
+    .meta({ takes: `\`${min}\` to \`${max}\`` });
 }

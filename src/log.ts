@@ -3,7 +3,7 @@ import type { LogLevel } from './config/config.ts';
 
 /**
  * The fields that a log line may carry. Nothing else reaches the log: no names, no amounts, no ids of people, no
- * bodies, no headers, no tokens (security.md S30).
+ * bodies, no headers, no tokens (docs/security.md).
  */
 const FIELDS = [
   'run',

@@ -10,7 +10,7 @@ export interface Money {
   readonly minor: bigint;
   /** ISO 4217 alphabetic code in upper case. */
   readonly currency: string;
-  /** Digits of `minor` where they are more than the currency's; only of fees, which are kept as they were told (design 5). */
+  /** Digits of `minor` where they are more than the currency's; only of fees, which are kept as they were told (architecture.md). */
   readonly digits?: number;
 }
 
@@ -35,7 +35,7 @@ const MINOR_DIGITS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** Smallest and largest amount of one payout in whole units of its currency (service-facts section 1, quoteAmount). */
+/** Smallest and largest amount of one payout in whole units of its currency. */
 export const AMOUNT_MIN_UNITS = 1n;
 export const AMOUNT_MAX_UNITS = 100_000_000n;
 
@@ -56,7 +56,7 @@ export function digitsOf(currency: string): number | undefined {
 
 /**
  * A payout file's amount: a plain decimal (no sign, no grouping, no leading zeros) with no more digits than the
- * currency has, from 1 to 100,000,000 units (design 11).
+ * currency has, from 1 to 100,000,000 units.
  */
 export function parseAmount(text: string, currency: string): Money | AmountFault {
   const digits = digitsOf(currency);
@@ -72,7 +72,7 @@ export function parseAmount(text: string, currency: string): Money | AmountFault
 
 /**
  * A reply's decimal text as money. Trailing zeros beyond the currency's digits are no digits; anything else beyond
- * them, a sign, or an unknown currency gives undefined: the caller holds the payout (design 5).
+ * them, a sign, or an unknown currency gives undefined: the caller holds the payout (architecture.md).
  */
 export function moneyOfDecimal(text: string, currency: string): Money | undefined {
   const digits = digitsOf(currency);
@@ -139,7 +139,7 @@ export function formatAmount(money: Money): string {
 }
 
 /**
- * A JSON number as plain decimal text by its shortest form, without an exponent (design 5): 2438.19, 0.0000001.
+ * A JSON number as plain decimal text by its shortest form, without an exponent (architecture.md): 2438.19, 0.0000001.
  * Undefined for what is no finite number.
  */
 export function decimalOfNumber(value: number): string | undefined {

@@ -42,7 +42,7 @@ export const SOURCES_OF_CASH = [
 ] as const;
 export type SourceOfCash = (typeof SOURCES_OF_CASH)[number];
 
-/** What a row of a payout file says (design 11). An empty optional cell is null. */
+/** What a row of a payout file says. An empty optional cell is null. */
 export interface PayoutRow {
   /** The physical line of the file on which the row begins; the header is line 1. */
   readonly line: number;
@@ -106,7 +106,7 @@ export interface Move {
 }
 
 /**
- * Every move that a payout may make (design 4). The ledger's script is given this very table and refuses and counts
+ * Every move that a payout may make (architecture.md). The ledger's script is given this very table and refuses and counts
  * whatever is not in it. `held` by a breach of an assertion is the one exception, see `mayMove`.
  */
 export const MOVES: readonly Move[] = [
@@ -152,7 +152,7 @@ export interface AskedMove {
 
 /**
  * Whether the table lets a payout make a move. Only a move that says so drops a quote, and for its own reason. A breach
- * of an assertion of faults.md may hold a payout from any state, with its quote.
+ * of an assertion may hold a payout from any state, with its quote.
  */
 export function mayMove({ from, to, sent, breach, dropQuote }: AskedMove): boolean {
   if (breach === true) return to === 'held' && from !== 'held' && dropQuote === undefined;
@@ -161,7 +161,7 @@ export function mayMove({ from, to, sent, breach, dropQuote }: AskedMove): boole
   return row.guard === undefined || (row.guard === 'sent') === sent;
 }
 
-/** What the report says of a row (design 12), in the order in which reports and pages name them. */
+/** What the report says of a row, in the order in which reports and pages name them. */
 export const OUTCOMES = [
   'waiting',
   'unknown',
@@ -202,14 +202,14 @@ export const OPEN_STATES: readonly PayoutState[] = ['ready', 'armed', 'quoted', 
 /** States in which the service has made the payment. */
 export const PAYMENT_STATES: readonly PayoutState[] = ['accepted', 'completed', 'failed', 'returned'];
 
-/** States in which a payout's reference may be used again (design 6); `rejected` only once it is confirmed. */
+/** States in which a payout's reference may be used again; `rejected` only once it is confirmed. */
 export const FREE_STATES: readonly PayoutState[] = ['rejected', 'cancelled', 'failed', 'returned'];
 
 export const RUN_STATES = ['recording', 'awaiting-approval', 'paying', 'paused', 'finished', 'cancelled'] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
 /**
- * Every move that a run may make (design 4). One that is recorded while everything is halted begins paused; a paused run
+ * Every move that a run may make (architecture.md). One that is recorded while everything is halted begins paused; a paused run
  * whose last open payout is settled is finished too. A finished one is paid again only when people allow a payout of it
  * that was held, by that payout's move.
  */
@@ -222,7 +222,7 @@ export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   cancelled: [],
 };
 
-/** Payment requests for one quote, quotes for one payout, and the time that a payout may go on being tried (design 3, 4). */
+/** Payment requests for one quote, quotes for one payout, and the time that a payout may go on being tried (architecture.md). */
 export const ARMINGS_PER_QUOTE_MAX = 5;
 export const QUOTES_PER_PAYOUT_MAX = 5;
 export const PAYOUT_TRIED_MS_MAX = 24 * 60 * 60 * 1000;
@@ -249,7 +249,7 @@ export interface HistoryEntry {
   readonly exchange: string;
 }
 
-/** What people may decide of a payout (design 3 rule 9, design 9). */
+/** What people may decide of a payout (architecture.md, rule 9). */
 export const DECISIONS = ['allow', 'drop', 'paid', 'not-paid'] as const;
 export type Decision = (typeof DECISIONS)[number];
 

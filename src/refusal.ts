@@ -1,4 +1,4 @@
-/** Exit codes of the command line (design 9). */
+/** Exit codes of the command line. */
 export const EXIT = {
   ok: 0,
   defect: 1,
@@ -13,7 +13,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * Something that stops a command and that a person can mend: a wrong setting, a Redis that is not ours, a service that
+ * Something that stops a command and that a person can fix: a wrong setting, a Redis that is not ours, a service that
  * cannot be reached. Shown as its message and remedy, never with a stack trace.
  */
 export class Refusal extends Error {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
@@ -12,8 +12,10 @@ import {
   readFileLimits,
   SETTING_NAMES,
 } from '../src/config/config.ts';
+import { duration } from '../src/duration.ts';
 import { DEFAULT_LIMITS } from '../src/intake/limits.ts';
 import { Refusal } from '../src/refusal.ts';
+import { makeSettingsPage, settingLines } from './support/make-settings-page.ts';
 
 const SECRET = 'canary-secret-90b1';
 const SERVICE = {
@@ -68,7 +70,7 @@ function problemsOf(
 }
 
 describe('without any setting', () => {
-  test('payrun pays through the sandbox, with the defaults of the README', () => {
+  test('payrun pays through the sandbox, with the defaults of docs/settings.md', () => {
     expect(readConfig({})).toEqual({
       redisUrl: undefined,
       service: undefined,
@@ -235,7 +237,7 @@ describe('a bad value is refused by the name of its setting, and the message say
     (name, value) => {
       const refusal = refusalOf({ [name]: value });
       expect(refusal.exitCode).toBe(2);
-      expect(refusal.remedy).toContain('README');
+      expect(refusal.remedy).toContain('docs/settings.md');
       expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: .{10,}`))]);
     },
   );
@@ -667,7 +669,7 @@ describe('PAYRUN_CA_FILE', () => {
   ])('that %s is refused', (_name, content) => {
     const refusal = refusalOf({ ...SERVICE, PAYRUN_CA_FILE: fileWith('bad.pem', content) });
     expect(refusal.exitCode).toBe(2);
-    expect(refusal.remedy).toContain('README');
+    expect(refusal.remedy).toContain('docs/settings.md');
     expect(refusal.message).toMatch(/^A setting is wrong:\n {2}PAYRUN_CA_FILE: must name a file with certificates .*$/);
     expect(refusal.message).not.toContain(SECRET);
   });
@@ -808,20 +810,54 @@ describe('a secret is in no message', () => {
   });
 });
 
-function namesInReadme(): string[] {
-  return [...new Set(readFileSync('README.md', 'utf8').match(/\b(?:PAYRUN_[A-Z_]+|REDIS_URL)\b/g))];
-}
+describe('docs/settings.md', () => {
+  const path = 'docs/settings.md';
+  if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, makeSettingsPage());
 
-describe('the README', () => {
-  test('names every setting in full', () => {
-    expect(existsSync('README.md'), 'there is no README.md').toBe(true);
-    const named = namesInReadme();
-    const lacking = SETTING_NAMES.filter((name) => !named.includes(name));
-    expect(lacking, `README.md lacks ${lacking.join(', ')}`).toEqual([]);
+  test('is what the schema of the settings says', () => {
+    expect(readFileSync(path, 'utf8')).toBe(makeSettingsPage());
   });
 
+  test.each(settingLines())('$name has a section and a description in whole sentences', ({ section, about }) => {
+    expect(section).not.toBe('');
+    expect(about).toMatch(/^[A-Z`].*\.$/);
+  });
+
+  const standards = settingLines().filter(({ schema }) => schema.safeParse(undefined).data !== undefined);
+  test.each(standards)('shows the default of $name as it is read', ({ name, schema, standard }) => {
+    const { success, data } = schema.safeParse(standard.replaceAll('`', ''));
+    expect({ success, data }).toEqual({
+      success: name !== 'PAYRUN_ASSUME',
+      data: name === 'PAYRUN_ASSUME' ? undefined : schema.parse(undefined),
+    });
+  });
+
+  test('shows the other defaults that payrun has without a service and with one', () => {
+    const shown = Object.fromEntries(settingLines().map(({ name, standard }) => [name, standard]));
+    const sandbox = readConfig({});
+    const service = readConfig(SERVICE);
+    expect(shown).toMatchObject({
+      PAYRUN_QUOTE_GRACE: '5m (sandbox: 1s)',
+      PAYRUN_NOT_FOUND_GAP: '30s (sandbox: 1s)',
+      PAYRUN_TRACK_EVERY: '30s (sandbox: 1s)',
+      PAYRUN_TRACK_RATE: '5 (sandbox: 2000)',
+    });
+    expect([service.quoteGraceMs, sandbox.quoteGraceMs]).toEqual(['5m', '1s'].map((text) => duration.parse(text)));
+    expect([service.notFoundGapMs, sandbox.notFoundGapMs]).toEqual(['30s', '1s'].map((text) => duration.parse(text)));
+    expect([service.trackEveryMs, sandbox.trackEveryMs]).toEqual(['30s', '1s'].map((text) => duration.parse(text)));
+    expect([service.trackRatePerSecond, sandbox.trackRatePerSecond]).toEqual([5, 2000]);
+  });
+});
+
+describe.each(['README.md', 'docs/settings.md'])('%s', (page) => {
   test('names no setting that there is not', () => {
     const known = new Set(SETTING_NAMES.flatMap((name) => [name, `${name}_FILE`]));
-    expect(namesInReadme().filter((name) => !known.has(name))).toEqual([]);
+    const named = new Set(readFileSync(page, 'utf8').match(/\b(?:PAYRUN_[A-Z_]+|REDIS_URL)\b/g));
+    expect([...named].filter((name) => !known.has(name))).toEqual([]);
   });
+});
+
+test('docs/settings.md names every setting in full', () => {
+  const text = readFileSync('docs/settings.md', 'utf8');
+  expect(SETTING_NAMES.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });

@@ -32,7 +32,7 @@ export interface AuditPlace {
 }
 
 /**
- * The audit log (design 6, security.md S33). An entry goes to Redis first, for only Redis can give it its place among those
+ * The audit log (docs/security.md). An entry goes to Redis first, for only Redis can give it its place among those
  * of all processes: whoever finds another end of the log than he saw looks again. Its copy in the data directory follows.
  * A process that ends in between leaves an entry without a copy, and the next append from that directory makes up for it.
  * The reverse, a copy without its entry, means that Redis went back in time: the next append puts back what its own copies

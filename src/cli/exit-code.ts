@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../refusal.ts';
 const UNSETTLED: readonly Outcome[] = ['unknown', 'held'];
 const FINE: readonly Outcome[] = ['paid', 'pending'];
 
-/** What a run's end means for the exit code of `payrun run` (design 9); unsettled rows win over rows that were not paid. */
+/** What a run's end means for the exit code of `payrun run`; unsettled rows win over rows that were not paid. */
 export function exitCodeOf(run: {
   state: RunState;
   outcomes: Readonly<Record<Outcome, number>>;

@@ -4,7 +4,7 @@ import { isRedisLoss } from '../redis/loss.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { safeText } from './print.ts';
 
-/** What a person is told of an error that ended a command, and the command's exit code (design 9). */
+/** What a person is told of an error that ended a command, and the command's exit code. */
 export interface Explanation {
   /** Null when it has been told already. */
   readonly text: string | null;
@@ -32,7 +32,7 @@ function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof IntentLogFault) {
     return new Refusal(`The disk of the data directory failed: ${error.message} (${codeOf(error.cause) ?? 'error'}).`, {
       exitCode: EXIT.defect,
-      remedy: 'Nothing more was sent. Mend the disk, then start the same command again: it carries on.',
+      remedy: 'Nothing more was sent. Fix the disk, then start the same command again: it carries on.',
     });
   }
   if (!(error instanceof Error)) return undefined;
@@ -40,7 +40,7 @@ function refusalOf(error: unknown): Refusal | undefined {
 }
 
 function refuseRedis(error: Error): Refusal {
-  return new Refusal(`Redis went away or cannot work: ${error.message}`, {
+  return new Refusal(`Redis stopped answering or cannot work: ${error.message}`, {
     exitCode: EXIT.unavailable,
     remedy: 'See "payrun doctor". When Redis is back, start the same command again: it carries on.',
     cause: error,

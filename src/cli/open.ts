@@ -157,17 +157,18 @@ export function actorOf(name: string | undefined): string {
   }
 }
 
-/** Refuses a command that needs a service and was given neither one nor `--sandbox` (design 9), or both. */
+/** Refuses a command that needs a service and was given neither one nor `--sandbox`, or both. */
 export function requireService(config: Config, options: { sandbox: boolean }): void {
   if (config.service !== undefined && options.sandbox) {
-    throw new Refusal(`The payments service ${config.service.url} is configured, and --sandbox asks for another.`, {
+    throw new Refusal(`The payments service ${config.service.url} is configured, and --sandbox asks for another one.`, {
       exitCode: EXIT.usage,
-      remedy: 'Leave --sandbox out, or unset the five service settings (see the README) to use the simulated service.',
+      remedy:
+        'Leave --sandbox out, or unset the five service settings (see docs/settings.md) to use the simulated service.',
     });
   }
   if (config.service !== undefined || options.sandbox) return;
   throw new Refusal('No payments service is configured.', {
     exitCode: EXIT.usage,
-    remedy: 'Set the five service settings (see the README), or give --sandbox to use the simulated service.',
+    remedy: 'Set the five service settings (see docs/settings.md), or give --sandbox to use the simulated service.',
   });
 }

@@ -61,7 +61,7 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
     .version(VERSION)
     .addHelpText(
       'after',
-      '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n\n"payrun COMMAND --help" tells more of each.',
+      '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n\n"payrun COMMAND --help" explains each.',
     );
   const one = wanted !== undefined && Object.hasOwn(COMMANDS, wanted) ? COMMANDS[wanted] : undefined;
   const makers = await Promise.all((one === undefined ? Object.values(COMMANDS) : [one]).map((load) => load()));

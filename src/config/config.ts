@@ -1,39 +1,16 @@
 import { isAbsolute, join, resolve } from 'node:path';
-import { z } from 'zod';
-import { duration, durationFrom } from '../duration.ts';
 import type { IntakeLimits } from '../intake/limits.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { readSettingFile } from '../secret-file.ts';
 import { withoutTrailing } from '../trailing.ts';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './file.ts';
-import {
-  breaker,
-  certificateFile,
-  hostKeys,
-  integer,
-  keyLines,
-  listOf,
-  oneOf,
-  openRedisProblems,
-  proxyAddress,
-  redisAddress,
-  slice,
-  text,
-} from './values.ts';
+import { type Capability, type Settings, settingsSchema } from './settings.ts';
+import { openRedisProblems } from './values.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-const DUPLICATES_WITHIN_MS = 7 * DAY_MS;
-/** What production may rely on about the service (design 8). */
-export const CAPABILITIES = [
-  'payment-id-is-quote-id',
-  'expired-quote-refused',
-  'one-payment-per-quote',
-  'payment-visible-in-time',
-] as const;
-export type Capability = (typeof CAPABILITIES)[number];
+
+export { CAPABILITIES, type Capability } from './settings.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
@@ -108,61 +85,8 @@ export interface Config extends ConfigFile {
   readonly logLevel: LogLevel | undefined;
 }
 
-/** One entry for each setting of design 10; the README's table is compared with it by a test. */
-const schema = z.object({
-  REDIS_URL: redisAddress.optional(),
-  PAYRUN_SERVICE_URL: z.url({ protocol: /^https?$/, error: 'must be an https:// or http:// address' }).optional(),
-  PAYRUN_CLIENT_ID: text.optional(),
-  PAYRUN_CLIENT_SECRET: text.optional(),
-  PAYRUN_TENANT_ID: text.optional(),
-  PAYRUN_ENVIRONMENT: oneOf(['test', 'prod']).optional(),
-  PAYRUN_AUDIENCE: text.optional(),
-  PAYRUN_HTTP_HOST: text.optional(),
-  PAYRUN_PROXY: proxyAddress.optional(),
-  PAYRUN_CA_FILE: certificateFile.optional(),
-  PAYRUN_DATA_DIR: text.optional(),
-  PAYRUN_CONCURRENCY: integer(1, 10_000).default(64),
-  PAYRUN_RATE: integer(1, 100_000).optional(),
-  PAYRUN_SLICE: slice.optional(),
-  PAYRUN_WINDOW: integer(1, 10_000).default(200),
-  PAYRUN_REQUEST_TIMEOUT: durationFrom('100ms', '10m').default(45 * SECOND_MS),
-  PAYRUN_ARM_DEADLINE: durationFrom('50ms', '1m').default(2 * SECOND_MS),
-  PAYRUN_BREAKER: breaker.default({ bad: 100, of: 200 }),
-  PAYRUN_QUOTE_GRACE: durationFrom('100ms', '7d').optional(),
-  PAYRUN_NOT_FOUND_GAP: durationFrom('100ms', '7d').optional(),
-  PAYRUN_TRACK_EVERY: durationFrom('100ms', '7d').optional(),
-  PAYRUN_TRACK_RATE: integer(1, 100_000).optional(),
-  PAYRUN_WATCH_RETURNS: duration.default(10 * DAY_MS),
-  PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off']).default('shared'),
-  PAYRUN_TOKEN_MARGIN: durationFrom('1s', '1h').default(60 * SECOND_MS),
-  PAYRUN_ASSUME: listOf(CAPABILITIES).default([]),
-  PAYRUN_CAPABILITIES_FILE: text.optional(),
-  PAYRUN_PAYOUT_CATEGORY: z.string().min(1).max(128).default('BANK'),
-  PAYRUN_PAYIN_CATEGORY: z.string().min(1).max(128).default('PRE_FUNDING'),
-  PAYRUN_REPORT_DIR: text.optional(),
-  PAYRUN_REMEMBER: duration.default(400 * DAY_MS),
-  PAYRUN_DUPLICATES_WITHIN: z
-    .union([z.literal('off').transform(() => null), durationFrom('1m', '400d')])
-    .default(DUPLICATES_WITHIN_MS),
-  PAYRUN_RETENTION: durationFrom('1d', '36500d').optional(),
-  PAYRUN_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]*\{[A-Za-z0-9_-]+\}$/, 'must hold one hash tag in braces, for example {payrun}')
-    .default('{payrun}'),
-  PAYRUN_REDIS_DURABILITY: oneOf(['required', 'overridden']).default('required'),
-  PAYRUN_CONFIRM_PROD: text.optional(),
-  PAYRUN_CONFIG: text.optional(),
-  PAYRUN_LEDGER_KEY: keyLines.optional(),
-  PAYRUN_SFTP_KEY: text.optional(),
-  PAYRUN_SFTP_HOST_KEY: hostKeys.optional(),
-  PAYRUN_METRICS_PORT: integer(1, 65_535).optional(),
-  PAYRUN_OTEL: oneOf(['off', 'on']).default('off'),
-  PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).optional(),
-});
-type Settings = z.infer<typeof schema>;
-
 /** The names of all settings, as the environment has them. */
-export const SETTING_NAMES: readonly string[] = Object.keys(schema.shape);
+export const SETTING_NAMES: readonly string[] = Object.keys(settingsSchema.shape);
 
 const SERVICE_NAMES = [
   'PAYRUN_SERVICE_URL',
@@ -175,23 +99,23 @@ const SERVICE_NAMES = [
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings of this process, read from the environment once (design 10). Throws a Refusal (exit 2) that names every
+ * The settings of this process, read from the environment once (settings.md). Throws a Refusal (exit 2) that names every
  * problem at once.
  */
 export function readConfig(environment: EnvironmentVariables = process.env): Config {
   const problems: string[] = [];
   const collected = collectSettings(environment, problems);
-  const parsed = schema.safeParse(collected);
+  const parsed = settingsSchema.safeParse(collected);
   const issues = parsed.error?.issues ?? [];
   for (const issue of issues) problems.push(`${issue.path.join('.')}: ${issue.message}`);
   // What could be read is checked all the same, so that every problem is told at once.
   const wrong = new Set(issues.map(({ path }) => String(path[0])));
   const readable = Object.entries(collected).filter(([name]) => !wrong.has(name));
-  const settings = parsed.success ? parsed.data : schema.parse(Object.fromEntries(readable));
+  const settings = parsed.success ? parsed.data : settingsSchema.parse(Object.fromEntries(readable));
   const service = SERVICE_NAMES.some((name) => wrong.has(name)) ? undefined : serviceOf(settings, problems);
   if ((settings.PAYRUN_SFTP_KEY === undefined) !== (settings.PAYRUN_SFTP_HOST_KEY === undefined)) {
     problems.push(
-      'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: one without the other; a server whose key is not known is never asked',
+      'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: only one of the two is set; payrun never signs in to a server whose key it does not know',
     );
   }
   if (!wrong.has('PAYRUN_DATA_DIR')) {
@@ -222,7 +146,7 @@ function readParts(settings: Settings, problems: string[]): ConfigFile {
 export function readFileLimits(environment: EnvironmentVariables = process.env): IntakeLimits {
   const problems: string[] = [];
   const name = 'PAYRUN_CONFIG';
-  const { data: path, error } = schema.shape[name].safeParse(settingOf(environment, name, problems));
+  const { data: path, error } = settingsSchema.shape[name].safeParse(settingOf(environment, name, problems));
   for (const { message } of error?.issues ?? []) problems.push(`${name}: ${message}`);
   if (problems.length > 0) throw refuseSettings(problems);
   const limits = path === undefined ? NO_CONFIG_FILE.files : readFilesPart(resolve(path));
@@ -235,7 +159,7 @@ function refuseSettings(problems: readonly string[]): Refusal {
     `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
     {
       exitCode: EXIT.usage,
-      remedy: 'Correct the settings named above; the README lists them all.',
+      remedy: 'Correct the settings named above. docs/settings.md lists all settings.',
     },
   );
 }
@@ -326,7 +250,7 @@ function checkDataDir({ PAYRUN_DATA_DIR: dataDir }: Settings, hasService: boolea
   }
 }
 
-/** Defaults that depend on whether the service is a real one or the sandbox that payrun starts (design 8). */
+/** Defaults that depend on whether the service is a real one or the sandbox that payrun starts. */
 const SERVICE_DEFAULTS = {
   quoteGraceMs: 5 * MINUTE_MS,
   notFoundGapMs: 30 * SECOND_MS,

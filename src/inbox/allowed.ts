@@ -17,9 +17,9 @@ export interface AllowedInboxes {
  */
 export async function requireAllowed(address: string, allowed: AllowedInboxes | null): Promise<void> {
   if (allowed === null || (await isAllowed(address, allowed))) return;
-  throw new Refusal('Inboxes of schedules may not lie there.', {
+  throw new Refusal('Inboxes of schedules are not allowed there.', {
     exitCode: EXIT.usage,
-    remedy: 'Take a folder or a host that "inbox.allowed" of PAYRUN_CONFIG names, or have it added there.',
+    remedy: 'Use a folder or a host that "inbox.allowed" of PAYRUN_CONFIG names, or add it there.',
   });
 }
 

@@ -70,7 +70,7 @@ export function problemOfChanged({ id, state }: Pick<Run, 'id' | 'state'>): File
     line: null,
     column: null,
     value: null,
-    message: `The file was changed after it was taken. ${run} Nothing that was written later belongs to it.`,
+    message: `The file was changed after it was taken. ${run} Nothing that was written later is part of it.`,
     remedy: `${remedy} Upload files under a name that ends in .part, and rename them when they are complete.`,
   };
 }

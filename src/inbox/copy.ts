@@ -35,7 +35,7 @@ export type Copying = PrivateCopy | { readonly kind: 'refused'; readonly thing: 
 
 /**
  * Copies a claimed file into the data directory and hashes it on the way. Everything is asked of the file that was opened:
- * what it is, and that it is from beginning to end the one that was looked at (security.md S4). `changed`: it was not, or
+ * what it is, and that it is from beginning to end the one that was looked at (docs/security.md). `changed`: it was not, or
  * something else has its name now.
  */
 export async function copyClaimed(

@@ -32,7 +32,7 @@ export const NO_INBOX_SETTINGS: InboxSettings = { ...NO_DROPPERS, allowed: null 
 export function inboxSetting(folder: string) {
   const few = (names: object): boolean => Object.keys(names).length <= DROPPERS_MAX;
   const place = z.string().min(1).max(1000);
-  const owner = z.string().regex(/^(?:0|[1-9][0-9]{0,9})$/, 'must be the number of a user, as "id -u NAME" tells it');
+  const owner = z.string().regex(/^(?:0|[1-9][0-9]{0,9})$/, 'must be the number of a user, as "id -u NAME" prints it');
   const host = z.string().regex(/^[a-z0-9:._-]{1,255}$/, 'must be the name or address of a host, in lower case');
   return z
     .strictObject({

@@ -101,7 +101,7 @@ type Owned = Pick<BigIntStats, 'uid' | 'gid' | 'mode'>;
 
 /**
  * Whether who owns a file may drop it into a folder: whoever owns that folder, shares its group where that may write to it,
- * is this process's user `self` or root (security.md S4, bad-input.md 93).
+ * is this process's user `self` or root (docs/security.md).
  */
 export function mayDrop(file: Owned, folder: Owned, self: number): boolean {
   const isOfGroup = (folder.mode & GROUP_WRITES) !== 0n && file.gid === folder.gid;
@@ -127,7 +127,7 @@ function kindOf(stats: BigIntStats): Entry['kind'] {
   return stats.isSymbolicLink() ? 'link' : 'special';
 }
 
-/** A link that took the file's place is not opened; without O_NONBLOCK a pipe would wait for its writer (security.md S4). */
+/** A link that took the file's place is not opened; without O_NONBLOCK a pipe would wait for its writer (docs/security.md). */
 async function openRegular(path: string, dropFolder: Owned | undefined): Promise<Opening> {
   try {
     const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -18,7 +18,7 @@ export function openSource({ config, clock }: SourceDeps, address: string): Inbo
   const place = parseSftpAddress(address);
   if (config.sftp !== undefined) return openSftp(place, config.sftp, clock);
   throw new Refusal(
-    'The inbox is on an SFTP server, and payrun has no key for it or does not know that of the server.',
+    'The inbox is on an SFTP server, and payrun has no private key, or does not know the key of the server.',
     {
       exitCode: EXIT.usage,
       remedy:

@@ -1,7 +1,7 @@
 import { isPlainName } from './names.ts';
 import type { Entry } from './source.ts';
 
-/** What is wrong with a file as a whole, in the shape of a problem of `payrun validate` (design 12). */
+/** What is wrong with a file as a whole, in the shape of a problem of `payrun validate`. */
 export interface FileProblem {
   readonly code: string;
   readonly line: null;
@@ -18,10 +18,10 @@ const THINGS = {
   },
   E_FOLDER: {
     message: 'This is a folder; payout files are handed in one by one.',
-    remedy: 'Put each payout file straight into the folder "in".',
+    remedy: 'Put each payout file directly into the folder "in".',
   },
   E_SPECIAL: {
-    message: 'This is a pipe, a socket or a device and no file.',
+    message: 'This is a pipe, a socket or a device, not a file.',
     remedy: 'Drop a payout file.',
   },
   E_HARD_LINK: {
@@ -29,8 +29,8 @@ const THINGS = {
     remedy: 'Drop a copy of the file.',
   },
   E_WORLD_WRITABLE: {
-    message: 'Everybody on the machine may write to the file, so nobody can tell who made it.',
-    remedy: 'Take that right away (chmod o-w) and drop the file again; set up the upload so that it does not give it.',
+    message: 'Everybody on the machine may write to the file, so nobody knows who made it.',
+    remedy: 'Remove that right (chmod o-w) and drop the file again. Set up the upload so that it does not give it.',
   },
   E_OWNER: {
     message: 'The file belongs to somebody whom the folder "in" does not name, neither by its owner nor by its group.',
@@ -42,14 +42,14 @@ const THINGS = {
     remedy: "Let payrun's user or group read it (chmod g+r), and drop it again.",
   },
   E_FILE_NAME: {
-    message: 'The name of the file holds characters that cannot be seen, or that are no text.',
+    message: 'The name of the file has invisible characters, or bytes that are not text.',
     remedy: 'Give the file a plain name and drop it again.',
   },
 } as const;
 
 export type Thing = keyof typeof THINGS;
 
-/** Why something that lies in an inbox is no payout file to read, whatever is in it (bad-input case 93). */
+/** Why something that lies in an inbox is no payout file to read, whatever is in it. */
 export function problemOfThing(thing: Thing): FileProblem {
   return { code: thing, line: null, column: null, value: null, ...THINGS[thing] };
 }

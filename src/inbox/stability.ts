@@ -8,7 +8,7 @@ export interface Looks {
   keep(keys: ReadonlySet<string>): void;
 }
 
-/** A file that is still written to has another size or time at the second look (bad-input case 94). */
+/** A file that is still written to has another size or time at the second look. */
 export function openLooks(clock: Pick<Clock, 'monotonic'>, stableMs: number): Looks {
   const seen = new Map<string, { signature: string; sinceMs: number }>();
   return {

@@ -19,7 +19,7 @@ export interface FoundTotals {
   readonly amountless: number;
 }
 
-/** What does not fit, each with both figures (bad-input cases 25 and 26). */
+/** What does not fit, each with both figures. */
 export function judgeTotals(expected: ControlTotals, found: FoundTotals): Problem[] {
   const problems: Problem[] = [];
   const mismatch = (text: string): unknown => problems.push(problemOf('E_TOTALS', { facts: { found: text } }));

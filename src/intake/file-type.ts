@@ -33,7 +33,7 @@ const SIGNATURES: readonly (ForeignType & { readonly bytes: readonly number[] })
 ];
 
 /**
- * The foreign type of a file by its first bytes, never by its name (bad-input cases 6 to 8, 90 and 91); undefined for
+ * The foreign type of a file by its first bytes, never by its name; undefined for
  * what may be a UTF-8 text. Text whose first or second byte is NUL is UTF-16 without a mark.
  */
 export function foreignTypeOf(head: Uint8Array): ForeignType | undefined {

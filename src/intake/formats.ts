@@ -16,7 +16,7 @@ const BY_EXTENSION: ReadonlyMap<string, Format> = new Map([
   ['.xml', 'pain.001'],
 ]);
 
-/** The format that a file's name promises; content that is another is refused (bad-input cases 90 to 92). */
+/** The format that a file's name promises; content that is another is refused. */
 export function formatOf(fileName: string): Format {
   return BY_EXTENSION.get(extname(fileName).toLowerCase()) ?? 'csv';
 }

@@ -5,7 +5,7 @@ export interface IntakeLimits {
   readonly fileBytesMax: number;
   /** Data lines, the header not counted. */
   readonly rowsMax: number;
-  /** Bytes of one line of the table, its line end included (bad-input case 99). */
+  /** Bytes of one line of the table, its line end included. */
   readonly recordBytesMax: number;
   /** Problems kept with their text; the others are only counted. */
   readonly problemsMax: number;

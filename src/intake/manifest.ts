@@ -33,7 +33,7 @@ export async function readManifest(path: string): Promise<ControlTotals | Proble
     // Beside a file with the longest name that there can be, no manifest can lie.
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENAMETOOLONG') return undefined;
     return manifestProblem(
-      error instanceof RangeError ? error.message : `it cannot be read (${codeOf(error) ?? 'why is not known'})`,
+      error instanceof RangeError ? error.message : `it cannot be read (${codeOf(error) ?? 'reason unknown'})`,
     );
   }
   return parseManifest(text);
@@ -62,7 +62,8 @@ export function parseManifest(text: string): ControlTotals | Problem {
   const money: Money[] = [];
   for (const [currency, amount] of Object.entries(totals)) {
     const total = moneyOfDecimal(amount, currency);
-    if (total === undefined) return manifestProblem(`totals.${currency}: "${amount}" is no amount of a known currency`);
+    if (total === undefined)
+      return manifestProblem(`totals.${currency}: "${amount}" is not an amount of a known currency`);
     money.push(total);
   }
   return { rows: rows ?? null, totals: money, sha256: sha256?.toLowerCase() ?? null };

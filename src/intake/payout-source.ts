@@ -52,7 +52,7 @@ async function openRegularFile(path: string): Promise<FileHandle> {
   const stats = await handle.stat();
   if (stats.isFile()) return handle;
   await handle.close();
-  throw new Refusal(`The payout file ${path} is ${stats.isDirectory() ? 'a folder' : 'no regular file'}.`, {
+  throw new Refusal(`The payout file ${path} is ${stats.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
     exitCode: EXIT.fileRefused,
     remedy: 'Name the CSV file itself.',
   });

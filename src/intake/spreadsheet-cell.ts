@@ -1,6 +1,6 @@
 /**
  * What a spreadsheet would run as a formula: = + - @ (also in full-width and small forms), TAB, CR, LF or NUL as the
- * first character, or as the first after spaces and invisible characters (security.md S7, CWE-1236).
+ * first character, or as the first after spaces and invisible characters (docs/security.md).
  */
 const FORMULA = /^[\s\p{Cf}]*[=+\-@\t\r\n\0\uFF1D\uFF0B\uFF0D\uFF20\uFE66\uFE62\uFE63\uFE6B]/u;
 

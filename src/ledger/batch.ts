@@ -1,5 +1,5 @@
 /**
- * Gathers what is asked for in one turn of the event loop and flushes it as one call (design 7). Each item gets the
+ * Gathers what is asked for in one turn of the event loop and flushes it as one call. Each item gets the
  * answer at its own place, be it an error, or the error of the whole call.
  */
 export function openBatch<Item, Answer>(

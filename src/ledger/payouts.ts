@@ -112,7 +112,7 @@ export type ArmAnswer =
 /** One move of a payout, or a note about it when `to` is left out. */
 export interface PayoutMove extends PayoutPlace {
   readonly to?: PayoutState;
-  /** The version that the decision was made on. A fact (design 3, rule 7) leaves it out. */
+  /** The version that the decision was made on. A fact (architecture.md, rule 7) leaves it out. */
   readonly version?: number;
   /** The state that the payout must have: a fact needs none. */
   readonly from?: PayoutState;
@@ -159,7 +159,7 @@ export interface MoveAnswer {
 }
 
 export interface Payouts {
-  /** Learns to which server commands lead now: no other one arms for this process (design 3, rule 4). */
+  /** Learns to which server commands lead now: no other one arms for this process (architecture.md, rule 4). */
   sawServer(server: string): void;
   /** Learns of an arming: a Redis that knows of fewer has gone back in time, and nothing is armed on it. */
   sawCounter(counter: number): void;

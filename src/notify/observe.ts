@@ -47,7 +47,7 @@ async function observeOne(deps: ObserveDeps, runId: string, since: number): Prom
   try {
     await observeRun(deps, runId, since);
   } catch (error) {
-    deps.log.warn('nothing could be told of a run', { run: runId, error });
+    deps.log.warn('no notification could be made for a run', { run: runId, error });
   }
 }
 

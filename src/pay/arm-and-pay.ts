@@ -40,7 +40,7 @@ export interface QuoteToPay {
 }
 
 /**
- * The dangerous act, in the order that makes it safe (design 3, rules 2 and 3): arm in the ledger, write the intent line
+ * The dangerous act, in the order that makes it safe (architecture.md, rules 2 and 3): arm in the ledger, write the intent line
  * and sync it, send one payment request before the arm deadline, write down what came of it.
  */
 export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay): Promise<StepResult> {
@@ -92,7 +92,7 @@ async function readAnswer(
   return await readRefusal(deps, payout, refusal);
 }
 
-/** Its reference went to another payout: only people may let it be paid beside that one (design 3, rule 2). */
+/** Its reference went to another payout: only people may let it be paid beside that one (architecture.md, rule 2). */
 async function leaveReference(deps: PayDeps, payout: Payout, holder: string): Promise<StepResult> {
   const reason = `its reference belongs to payout ${holder}`;
   if (payout.state === 'quoted') return await endQuoted(deps, payout, reason);
@@ -182,7 +182,7 @@ async function holdTried(deps: PayDeps, payout: Payout): Promise<void> {
   });
 }
 
-/** A spent quote in a run that is not being paid any more is looked up from now on (design 4). */
+/** A spent quote in a run that is not being paid any more is looked up from now on (architecture.md). */
 async function endQuoted(
   deps: PayDeps,
   payout: Payout,

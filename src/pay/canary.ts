@@ -9,7 +9,7 @@ export const NO_CANARY = 'it does not show now what it must know, so its "not fo
 /** Tells a service that knows no payment from a gateway that answers "not found" to everything. */
 export interface Canary {
   /**
-   * Whether the service shows, after this call, what it must know (design 3, rule 8). `except` is a payment that is itself in
+   * Whether the service shows, after this call, what it must know (architecture.md, rule 8). `except` is a payment that is itself in
    * doubt. Throws what the ledger throws.
    */
   sings(except?: string): Promise<boolean>;
@@ -73,7 +73,7 @@ function isOk(answer: Answer): boolean {
   return answer.kind === 'answered' && answer.status === 200;
 }
 
-/** None at all is a 404 with a code of its own (service-facts, section 6). */
+/** None at all is a 404 with a code of its own. */
 function listsIdentities(answer: Answer): boolean {
   if (answer.kind !== 'answered') return false;
   if (answer.status === 200) return parseIdentities(answer.json) !== undefined;

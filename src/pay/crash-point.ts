@@ -1,5 +1,5 @@
 /**
- * Places at which a test may end the process (faults.md, C1 to C17; those that lie in the network are the proxy's and
+ * Places at which a test may end the process (those that lie in the network are the proxy's and
  * the sandbox's). The product passes a function that does nothing.
  */
 export const CRASH_POINTS = ['C1', 'C2', 'C3', 'C4', 'C6', 'C10', 'C11', 'C12', 'C13', 'C16', 'C17'] as const;

@@ -27,7 +27,7 @@ export interface PayDeps {
   readonly pace: Pace;
   readonly trackPace: Pace;
   readonly quoteLead: QuoteLead;
-  /** Data directories that keep the season closed; none once arming is allowed (design 3, rule 4). */
+  /** Data directories that keep the season closed; none once arming is allowed (architecture.md, rule 4). */
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly random: Random;

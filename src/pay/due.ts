@@ -10,13 +10,13 @@ const QUOTE_AGAIN_MS_MAX = 60_000;
 const DATE_STEP_MS = 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Quote requests that may fail in a row before a payout is held (design 5). */
+/** Quote requests that may fail in a row before a payout is held (architecture.md). */
 export const QUOTE_FAILURES_MAX = 8;
 
-/** Accepted payments are first looked at after this long (design 7). */
+/** Accepted payments are first looked at after this long. */
 export const FIRST_TRACK_MS = 2000;
 
-/** Held payouts that were sent, and returns of completed payments, are looked at daily (design 4). */
+/** Held payouts that were sent, and returns of completed payments, are looked at daily (architecture.md). */
 export const LOOK_DAILY_MS = DAY_MS;
 
 /**

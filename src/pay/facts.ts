@@ -11,7 +11,7 @@ import { readShown, sumFees } from './quote-answer.ts';
 const ACCEPT_TRIES_MAX = 3;
 
 /**
- * Writes down that a payout's payment exists: a fact beats a doubt, whoever armed it (design 3, rule 7). A payment of a
+ * Writes down that a payout's payment exists: a fact beats a doubt, whoever armed it (architecture.md, rule 7). A payment of a
  * quote that the payout has left behind is a breach (assertion A3).
  */
 export async function acceptPayment(
@@ -32,7 +32,7 @@ export async function acceptPayment(
       ...placeOf(payout),
       to: 'accepted',
       quoteId,
-      // A fact needs no version (design 3, rule 7); people's word alone does, for any move in between voids it (rule 9).
+      // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
       ...(isOurs ? {} : { version: payout.version }),
       dueMs: FIRST_TRACK_MS,
       actor: deps.owner,
@@ -69,7 +69,7 @@ interface Breach {
 }
 
 /**
- * Holds a payout with the evidence of a broken assertion, then halts everything (design 4). False when the payout is not
+ * Holds a payout with the evidence of a broken assertion, then halts everything (architecture.md). False when the payout is not
  * any more what was judged.
  */
 export async function holdBreach(

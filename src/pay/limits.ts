@@ -7,7 +7,7 @@ import type { PayoutRow } from '../payout.ts';
 
 /** The most money that may be armed, per currency: of what rows name, and of what leaves where that is another one. */
 export interface Limits {
-  /** The same for the same limits: all processes of a ledger must have it (design 6). */
+  /** The same for the same limits: all processes of a ledger must have it. */
   readonly name: string;
   /** IANA time zone in which a day begins. */
   readonly zone: string;

@@ -3,7 +3,7 @@ import type { Answer } from '../service/answer.ts';
 import { type PaymentReply, parseErrors, parsePayment } from '../service/replies.ts';
 import { differenceFrom } from './payment-answer.ts';
 
-/** What a look-up says (design 3 rule 6, design 5). */
+/** What a look-up says (architecture.md, rule 6). */
 export type LookUpReading =
   | { readonly kind: 'found'; readonly payment: PaymentReply }
   | { readonly kind: 'breach'; readonly evidence: string; readonly payment: PaymentReply }
@@ -43,7 +43,7 @@ function readShown(payment: PaymentReply, payout: Payout, paymentId: string): Lo
   return { kind: 'found', payment };
 }
 
-/** A 404 in other words is a gateway's, or says something else: it proves nothing (design 3, rule 8). */
+/** A 404 in other words is a gateway's, or says something else: it proves nothing (architecture.md, rule 8). */
 function readNotFound(
   code: string | null,
   { date, notFoundCodes }: NotFoundRules & { date: number | null },

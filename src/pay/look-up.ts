@@ -11,7 +11,7 @@ import { canBeProvenDead, type DeathRules, isQuoteOver, judgeNotFound, triedEnou
 
 /**
  * Looks up the payment of a payout whose request may have been sent, and moves the payout as far as the answer proves
- * anything (design 3, rules 5 to 8).
+ * anything (architecture.md, rules 5 to 8).
  */
 export async function lookUpPayout(deps: PayDeps, place: PayoutPlace): Promise<void> {
   const reading = await deps.payouts.read(place);

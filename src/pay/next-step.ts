@@ -52,7 +52,7 @@ function mayBeArmedAgain(payout: Payout, { now, credentials }: { now: number; cr
   );
 }
 
-/** Whether a payout stays armed for longer than its armer could still be about to send (design 3, rule 5). */
+/** Whether a payout stays armed for longer than its armer could still be about to send (architecture.md, rule 5). */
 export function isLeftArmed(payout: Payout, self: { owner: string; armDeadlineMs: number; now: number }): boolean {
   return payout.armedBy !== self.owner && self.now - (payout.armedAt ?? 0) > self.armDeadlineMs;
 }

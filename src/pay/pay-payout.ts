@@ -97,7 +97,7 @@ async function refuseSeal(deps: PayDeps, payout: Payout, verdict: 'false' | 'unk
   return 'done';
 }
 
-/** Nobody knows what came of its payment request: it is looked up from now on (design 3, rules 5 and 6). */
+/** Nobody knows what came of its payment request: it is looked up from now on (architecture.md, rules 5 and 6). */
 export async function markUnknown(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
   // Not watched by the breaker: that one of us died says nothing of the service.
   await deps.payouts.move({

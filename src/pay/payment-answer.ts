@@ -5,10 +5,10 @@ import { isFinalPaymentCode } from '../service/assumptions.ts';
 import { type PaymentReply, parsePayment } from '../service/replies.ts';
 import { readRefused } from './refused.ts';
 
-/** Before a quote's end by less than this, a refusal may be about the quote and is not believed (design 5). */
+/** Before a quote's end by less than this, a refusal may be about the quote and is not believed (architecture.md). */
 const END_OF_QUOTE_MS = 5000;
 
-/** What came of one payment request (design 5, `POST /v2/payments`). */
+/** What came of one payment request (architecture.md, `POST /v2/payments`). */
 export type PaymentReading =
   | { readonly kind: 'accepted'; readonly payment: PaymentReply }
   | { readonly kind: 'breach'; readonly payment: PaymentReply; readonly evidence: string }

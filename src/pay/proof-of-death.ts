@@ -15,7 +15,7 @@ export interface DeathRules {
 }
 
 /**
- * What a well-formed "not found" proves (design 3, rule 8):
+ * What a well-formed "not found" proves (architecture.md, rule 8):
  * `dead` the quote can never be paid any more · `first` this is the first of two answers that count ·
  * `early` it came too early, or too soon after the first, to count · `never` nothing can prove this quote dead.
  */

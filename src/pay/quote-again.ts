@@ -31,7 +31,7 @@ export async function settleUnsent(
 }
 
 /**
- * Puts a payout off whose quote could not be had or used, or holds it when that failed too often (design 5). A service that
+ * Puts a payout off whose quote could not be had or used, or holds it when that failed too often (architecture.md). A service that
  * is away is waited for: what it does not answer says nothing of this payout.
  */
 export async function quoteAgain(

@@ -24,7 +24,7 @@ export type QuoteReading =
   | { readonly kind: 'pause'; readonly code: string; readonly reason: string }
   | { readonly kind: 'again'; readonly reason: string };
 
-/** What a quote request's answer means for its payout (design 5, "Quote"). */
+/** What a quote request's answer means for its payout (architecture.md, "Quote"). */
 export function readQuoteAnswer(answer: Answer, row: PayoutRow): QuoteReading {
   if (answer.kind === 'not-sent' && answer.certificate) {
     return {
@@ -78,7 +78,7 @@ function isInOurCurrencies(quote: QuoteReply, row: PayoutRow): boolean {
 
 type Amounts = Pick<UsableQuote, 'sourceAmount' | 'destinationAmount' | 'fees'>;
 
-/** The quote's money, or undefined when an amount has more digits than its currency; fees may (design 5). */
+/** The quote's money, or undefined when an amount has more digits than its currency; fees may (architecture.md). */
 function readAmounts(quote: QuoteReply, row: PayoutRow): Amounts | undefined {
   const source = readShown(quote.sourceAmount, row.sourceCurrency);
   const destination = readShown(quote.destinationAmount, row.destinationCurrency);

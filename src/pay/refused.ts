@@ -18,7 +18,7 @@ export function wordsOf(error: Pick<ErrorEntry, 'title' | 'description'> | undef
   return error?.description ?? error?.title ?? null;
 }
 
-/** Reads a refusal of any shape (service-facts section 7). `request` names the request for people. */
+/** Reads a refusal of any shape. `request` names the request for people. */
 export function readRefused(answer: { status: number; json: unknown }, request: string): RefusedAs {
   const errors = parseErrors(answer.json);
   const [error] = errors;

@@ -23,7 +23,7 @@ export interface SentRequest {
   readonly version: number;
 }
 
-/** Writes down what came of a payment request (design 5, `POST /v2/payments`). */
+/** Writes down what came of a payment request (architecture.md, `POST /v2/payments`). */
 export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequest): Promise<StepResult> {
   const isAgain = payout.state === 'quoted';
   const reading = readPaymentAnswer(sent.answer, {
@@ -88,7 +88,7 @@ async function noteYes(
 
 /**
  * Nobody knows what came of it. Where the service began to say yes, that is noted whatever else became of the payout
- * meanwhile: this quote is never proven dead (design 3, rule 8).
+ * meanwhile: this quote is never proven dead (architecture.md, rule 8).
  */
 async function moveUnknown(
   deps: PayDeps,
@@ -149,7 +149,7 @@ async function moveSent(
 
 /**
  * No byte of this request left. A payout that was never sent is ready again without the quote; one whose quote an
- * earlier request spent keeps it (design 3, rule 6).
+ * earlier request spent keeps it (architecture.md, rule 6).
  */
 async function putBack(
   deps: PayDeps,

@@ -8,7 +8,7 @@ import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 import { wordsOf } from './refused.ts';
 
 /**
- * What the service's states mean for a payout (service-facts section 4). A state that is not here leaves the payout
+ * What the service's states mean for a payout. A state that is not here leaves the payout
  * accepted and is shown as it is.
  */
 const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([

@@ -83,7 +83,7 @@ interface ByTwo<Answer, Asked> {
 }
 
 /**
- * Proposes a change, or carries it out when another person has proposed the same within a week (security.md S22). It needs
+ * Proposes a change, or carries it out when another person has proposed the same within a week (docs/security.md). It needs
  * no second person while nobody else is, or was, an admin. Throws a Refusal (exit 2) when the proposal is their own.
  */
 export function decideByTwo<Answer, Asked extends Proposed>(

@@ -7,7 +7,7 @@ export type KeyRole = (typeof KEY_ROLES)[number];
 
 /**
  * Who may do what. Stopping is for everybody who works with runs; letting go is not for whoever hands in. `settle` is to
- * allow, drop, resolve and release, for which the ledger asks two people (security.md S22); `audit` is to read the log.
+ * allow, drop, resolve and release, for which the ledger asks two people (docs/security.md); `audit` is to read the log.
  */
 export const PERMISSIONS = {
   read: ROLES,

@@ -184,6 +184,6 @@ function refuseAddress(problem: string): Refusal {
 function refusePrefix(prefix: string): Refusal {
   return new Refusal(`REDIS_URL names a cluster, and PAYRUN_PREFIX is ${prefix === '' ? 'not known' : prefix}`, {
     exitCode: EXIT.usage,
-    remedy: `In a cluster set PAYRUN_PREFIX to ${CLUSTER_TAG}, or to something that ends with it, so that all keys lie on one server.`,
+    remedy: `In a cluster set PAYRUN_PREFIX to ${CLUSTER_TAG}, or to something that ends with it, so that all keys are on one server.`,
   });
 }

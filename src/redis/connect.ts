@@ -138,7 +138,7 @@ export async function letsAnybodyIn(address: RedisAddress): Promise<boolean> {
 
 /**
  * ioredis 5 keeps the timer of `socketTimeout` when a connection is lost, and it then cuts the next one, again and again (its
- * issue 2147, mended in 6.0). BullMQ's workers block on duplicates of what they are given.
+ * issue 2147, fixed in 6.0). BullMQ's workers block on duplicates of what they are given.
  */
 function withoutStaleTimer(redis: Redis): Redis {
   redis.on('close', () => {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { EXIT, Refusal } from '../refusal.ts';
 
-/** What a server must be set to, or a write that it acknowledged may be lost (design 6). */
+/** What a server must be set to, or a write that it acknowledged may be lost. */
 export const DURABLE_SETTINGS = [
   ['appendonly', 'yes'],
   ['appendfsync', 'always'],

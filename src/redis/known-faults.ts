@@ -10,8 +10,8 @@ interface KnownFault {
 
 /**
  * From the release notes of both servers (00-RELEASENOTES of each branch, github.com/redis/redis and
- * github.com/valkey-io/valkey) and the CVE records, as of November 2026. A branch that is not named before the last one
- * that is was never mended: 7.0 of Redis, for example.
+ * github.com/valkey-io/valkey) and the CVE records, as of November 2026. A branch without an
+ * entry that is older than the last one with an entry was never fixed: 7.0 of Redis, for example.
  */
 const KNOWN_FAULTS: readonly KnownFault[] = [
   {
@@ -85,9 +85,9 @@ export function knownFaultsOf(info: ReadonlyMap<string, string>): string[] {
 
 type Parts = readonly [major: number, minor: number, patch: number];
 
-function isOpen(version: Parts, mended: readonly string[], { since = '0.0' }: KnownFault): boolean {
+function isOpen(version: Parts, fixed: readonly string[], { since = '0.0' }: KnownFault): boolean {
   if (compare(version, partsOf(`${since}.0`)) < 0) return false;
-  const versions = mended.map(partsOf);
+  const versions = fixed.map(partsOf);
   const [major, minor] = version;
   const sameBranch = versions.find((one) => one?.[0] === major && one[1] === minor);
   return compare(version, sameBranch ?? versions.at(-1)) < 0;

@@ -9,7 +9,7 @@ const SOCKET_PATH_BYTES_MAX = 100;
 const REDIS_FOLDER = 'redis';
 const OTHERS_MODE = 0o077;
 
-/** Where the private Redis of a data directory has its things (design 9, "The private Redis"). */
+/** Where the private Redis of a data directory has its things (operation.md). */
 export interface PrivatePlace {
   readonly dataDir: string;
   /** The server's own folder, mode 700. */
@@ -47,7 +47,7 @@ export function preparePlace(dataDir: string): PrivatePlace {
     };
   } catch (error) {
     if (error instanceof Refusal || codeOf(error) === undefined) throw error;
-    throw new Refusal(`No private Redis can be kept in ${dataDir}: ${codeOf(error)}`, {
+    throw new Refusal(`The private Redis cannot use ${dataDir}: ${codeOf(error)}`, {
       exitCode: EXIT.unavailable,
       remedy: 'Give a data directory that this user may write to (PAYRUN_DATA_DIR), or set REDIS_URL.',
       cause: error,
@@ -84,8 +84,8 @@ function makeOwn(path: string): void {
   const stat = lstatSync(path);
   const ours = stat.isDirectory() && stat.uid === process.getuid?.();
   if (ours && (stat.mode & OTHERS_MODE) === 0) return;
-  throw new Refusal(`The folder ${path} of the private Redis is not this user's alone`, {
+  throw new Refusal(`Others can use the folder ${path} of the private Redis`, {
     exitCode: EXIT.unavailable,
-    remedy: ours ? `Run: chmod 700 ${path}` : 'Remove it, or run as the user that it belongs to.',
+    remedy: ours ? `Run: chmod 700 ${path}` : 'Remove it, or run as its owner.',
   });
 }

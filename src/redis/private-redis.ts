@@ -44,9 +44,9 @@ interface Opening {
 }
 
 /**
- * The private Redis of a data directory (design 9): the one that is running, or one started under the directory's lock.
+ * The private Redis of a data directory: the one that is running, or one started under the directory's lock.
  * If it vanishes while it is in use, it is started again. Throws a Refusal (exit 69) with the end of the server's log when
- * it neither starts nor answers, and names what mends damaged data.
+ * it neither starts nor answers, and names what fixes damaged data.
  */
 export async function openPrivateRedis(dataDir: string, options: PrivateRedisOptions): Promise<PrivateRedis> {
   const place = preparePlace(dataDir);
@@ -183,7 +183,7 @@ async function leaveSeat({ redis, runId }: Seat, { user, options }: Opening): Pr
     if (await leaveServer(redis, user, runId)) await shutDown(redis, options.clock);
   } catch (error) {
     // A server that vanished meanwhile needs no leave; the next one finds this user's process gone.
-    options.report(`The private Redis could not be told that it is no longer needed: ${String(error)}`);
+    options.report(`The private Redis could not be notified that it is no longer needed: ${String(error)}`);
   } finally {
     redis.disconnect();
   }

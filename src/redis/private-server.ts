@@ -28,7 +28,7 @@ export interface Launch {
 
 /**
  * Starts the server, in a process group of its own and so that it outlives us, if nobody else holds the data directory's
- * lock: a second server on one directory would start without complaint and both write one log (design 9). The server's
+ * lock: a second server on one directory would start without complaint and both write one log. The server's
  * environment holds nothing of ours, for ours may hold secrets.
  */
 export async function launchServer(place: PrivatePlace, server: RedisServer): Promise<Launch> {
@@ -59,19 +59,19 @@ export async function launchServer(place: PrivatePlace, server: RedisServer): Pr
   return { state: () => state, logged: () => readFileSync(place.logFile).subarray(logStart).toString() };
 }
 
-/** Why the server did not start, with the end of its log, and how to mend its data where those are what it refuses. */
+/** Why the server did not start, with the end of its log, and how to fix its data where those are what it refuses. */
 export function refuseStart(place: PrivatePlace, problem: string, damaged?: RedisServer): Refusal {
   const tail = readLogTail(place.logFile);
   return new Refusal(`The private Redis of ${place.dataDir} ${problem}. The end of ${place.logFile}:\n${tail}`, {
     exitCode: EXIT.unavailable,
     remedy:
       damaged === undefined
-        ? 'Mend what the log names, or set REDIS_URL to another server.'
+        ? 'Fix what the log names, or set REDIS_URL to another server.'
         : `Copy ${place.redisDir} to a safe place, then run: ${checkLine(place, damaged)}`,
   });
 }
 
-/** Whether the log says that the server refuses its data, which the program it names can mend. */
+/** Whether the log says that the server refuses its data, which the program it names can fix. */
 export function refusesData(logged: string): boolean {
   return /(redis|valkey)-check-aof/.test(logged);
 }

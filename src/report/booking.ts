@@ -26,8 +26,8 @@ export interface Booking {
 type Entry = { -readonly [Key in keyof BookingEntry]: BookingEntry[Key] };
 
 /**
- * Adds up what was debited per source currency, for booking (design 12). The service debits while a payment is under
- * way, releases the funds when it fails and credits them back when it is returned (service-facts section 4): pending and
+ * Adds up what was debited per source currency, for booking. The service debits while a payment is under
+ * way, releases the funds when it fails and credits them back when it is returned: pending and
  * paid payments count as debited, returned ones are shown apart, failed ones have cost nothing.
  */
 export function openBooking(): { add(payout: Payout): void; result(): Booking } {

@@ -39,7 +39,7 @@ export async function* marked(text: AsyncIterable<string>, { bom }: { bom: boole
   yield* text;
 }
 
-/** The report as CSV, streamed: header, then one line a row in file order (design 12; RFC 4180, UTF-8, CRLF). */
+/** The report as CSV, streamed: header, then one line a row in file order (RFC 4180, UTF-8, CRLF). */
 export async function* reportCsv(source: ReportSource): AsyncGenerator<string, void> {
   yield csvHeader();
   for await (const batch of source.rows) {

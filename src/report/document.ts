@@ -9,7 +9,7 @@ import { type FileTotal, fileTotals, outcomeCounts, perOutcome } from './totals.
 /** A currency's total in the file and per outcome, as decimals with the currency's digits. */
 export type TotalDocument = { currency: string; file: string } & Record<Outcome, string>;
 
-/** What `run`, `submit`, `status`, `watch` and `list` print with `--json` (design 12). */
+/** What `run`, `submit`, `status`, `watch` and `list` print with `--json`. */
 export interface RunDocument {
   runId: string;
   state: RunState;
@@ -55,7 +55,7 @@ export interface CountsDocument extends Pick<RunDocument, 'outcomes' | 'totals'>
   faults: string[];
 }
 
-/** A run as JSON (design 12), from its counters: exact between moves, and read without its rows. */
+/** A run as JSON, from its counters: exact between moves, and read without its rows. */
 export function runDocument(
   run: Run,
   about: { sandbox: boolean; capabilities: Readonly<Record<string, boolean>>; reports: readonly string[] },
@@ -72,7 +72,7 @@ export function runDocument(
   };
 }
 
-/** A report's `--format summary` as JSON (design 12): the run's document, counted from the rows, and the report's own facts. */
+/** A report's `--format summary` as JSON: the run's document, counted from the rows, and the report's own facts. */
 export function summaryJson(summary: ReportSummary): RunDocument & FactsDocument & CountsDocument {
   const { runId, state, sandbox, file, ...facts } = factsDocument(summary.facts);
   const { outcomes, totals, ...counts } = countsDocument(summary);

@@ -37,7 +37,7 @@ interface Pair {
 }
 
 /**
- * Writes `<run id>.v<version>.csv` and `.json` (design 12) and returns where they lie. Both come from one reading
+ * Writes `<run id>.v<version>.csv` and `.json` and returns where they lie. Both come from one reading
  * of the source; they appear whole, synced, under their names or not at all, readable by their owner only; what this process left of
  * an earlier try is replaced. A version that is there with the same content is left as it is; one with other content is never
  * overwritten: the report gets the next free number instead. Throws what the file system says, leaving no half file.

@@ -27,7 +27,7 @@ export function jsonTail(summary: ReportSummary): string {
 }
 
 /**
- * The report as one JSON document with `rows` (design 12), streamed. A row has the CSV's columns, exact, and `fees`.
+ * The report as one JSON document with `rows`, streamed. A row has the CSV's columns, exact, and `fees`.
  * Counts and conservation stand after the rows because they are counted from them.
  */
 export async function* reportJson(source: ReportSource): AsyncGenerator<string, void> {

@@ -10,7 +10,7 @@ export interface FoundProblems {
   readonly warnings: readonly Problem[];
 }
 
-/** Problems, then warnings, as CSV; no cell is run as a formula (security.md S7). */
+/** Problems, then warnings, as CSV; no cell is run as a formula (docs/security.md). */
 export function problemsCsv({ problems, warnings }: FoundProblems): string {
   const lines = [...problems, ...warnings].map((one) =>
     PROBLEM_COLUMNS.map((column) => {

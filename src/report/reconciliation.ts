@@ -6,7 +6,7 @@ import { fileTotals, perOutcome, ROW_STATES, sumOutcomes } from './totals.ts';
 const REPEATED_PAYMENTS_SHOWN_MAX = 10;
 const CHANGED_LINES_SHOWN_MAX = 10;
 
-/** Whether rows, money and payments tie (design 3, rule 10), and what does not, a sentence each. */
+/** Whether rows, money and payments tie (architecture.md, rule 10), and what does not, a sentence each. */
 export interface Conservation {
   readonly rows: boolean;
   readonly money: boolean;

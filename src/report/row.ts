@@ -2,7 +2,7 @@ import { rfc3339 } from '../clock.ts';
 import { formatAmount, sumMoney } from '../money.ts';
 import { type Outcome, outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
 
-/** The columns of the report in their order (design 12). */
+/** The columns of the report in their order. */
 export const REPORT_COLUMNS = [
   'line',
   'reference',
@@ -54,7 +54,7 @@ export function isRefused(row: Payout | RefusedRow): row is RefusedRow {
   return 'cells' in row;
 }
 
-/** A payout, or a refused row, as the report shows it (design 12). A refused row shows its cells as they stood in the file. */
+/** A payout, or a refused row, as the report shows it. A refused row shows its cells as they stood in the file. */
 export function reportRow(row: Payout | RefusedRow): ReportRow {
   return isRefused(row) ? refusedRow(row) : payoutRow(row);
 }
@@ -120,7 +120,7 @@ function refusedRow(row: RefusedRow): ReportRow {
   };
 }
 
-/** An empty cell is absent, as it is for intake (bad-input.md 98). */
+/** An empty cell is absent, as it is for intake. */
 function cellOf(row: RefusedRow, column: TextColumn): string | null {
   return (Object.hasOwn(row.cells, column) && row.cells[column]) || null;
 }

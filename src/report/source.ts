@@ -8,7 +8,7 @@ export interface ReportFacts {
   readonly service: string;
   readonly sandbox: boolean;
   readonly environment: string;
-  /** Capability (design 8) and whether it holds for this service. */
+  /** Capability and whether it holds for this service. */
   readonly capabilities: Readonly<Record<string, boolean>>;
   readonly overrides: readonly string[];
   /** Hash of the audit log's last entry; null when the log is empty. */

@@ -12,11 +12,11 @@ export interface ReportSummary {
   readonly totals: readonly FileTotal[];
   readonly booking: Booking;
   readonly conservation: Conservation;
-  /** False: the report must not be trusted, and whoever made it exits 1 (design 9). */
+  /** False: the report must not be trusted, and whoever made it exits 1. */
   readonly ties: boolean;
 }
 
-/** Reads all rows of the source once, counts outcomes and money anew, and checks that everything ties (design 3, rule 10). */
+/** Reads all rows of the source once, counts outcomes and money anew, and checks that everything ties (architecture.md, rule 10). */
 export async function summarise(source: ReportSource): Promise<ReportSummary> {
   const tally = openTally();
   for await (const batch of source.rows) tally.add(batch);

@@ -11,7 +11,7 @@ export interface DocumentDeps {
   readonly ledger: Pick<Ledger, 'state'>;
 }
 
-/** A run as every door gives it as JSON (design 12), with the reports that lie in the report folder of this host. */
+/** A run as every door gives it as JSON, with the reports that lie in the report folder of this host. */
 export async function documentOf({ config, serviceName, ledger }: DocumentDeps, run: Run): Promise<RunDocument> {
   const [head, reports] = await Promise.all([ledger.state.read(), reportPaths(config.reportDir, run)]);
   return runDocument(run, { sandbox: serviceName === SANDBOX_NAME, capabilities: capabilitiesThatHold(head), reports });

@@ -16,7 +16,7 @@ export interface FeedRules {
   readonly window: number;
 }
 
-/** Payouts in a slice: 1 in a small run, up to 50 in a large one (design 7). */
+/** Payouts in a slice: 1 in a small run, up to 50 in a large one. */
 export function sliceSize(rows: number, setting: number | undefined): number {
   return setting ?? Math.min(SLICE_PAYOUTS_MAX, Math.max(1, Math.ceil(rows / SLICES_OF_A_SMALL_RUN)));
 }

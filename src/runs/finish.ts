@@ -28,7 +28,7 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 
 /**
  * Looks up once more each quote of a finished run that was proven dead, and notes how many were found after all
- * (design 3, rule 8). One that is found is a breach. Only a well-formed "not found" counts as not found: when a look-up
+ * (architecture.md, rule 8). One that is found is a breach. Only a well-formed "not found" counts as not found: when a look-up
  * said nothing, nothing is noted and the next call asks again. Does nothing when it was done before.
  */
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {

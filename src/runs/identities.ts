@@ -48,7 +48,7 @@ export interface IdentityBook {
 }
 
 /**
- * The identities that the service lists (interface page, section 4). The list may be incomplete (service-facts, section 6):
+ * The identities that the service lists (interface page, section 4). The list may be incomplete:
  * one that is missing from it brings a warning, also after the list was read anew. Refused is one that is listed as another
  * type, and any when the service says that it has none of the type at all.
  */
@@ -132,7 +132,7 @@ async function readList(
   try {
     const answer = await Promise.race([service.listIdentities(type), late]);
     const list = answer === undefined ? undefined : listOf(answer, type);
-    if (list === undefined) log.warn('the service did not tell its identities: they are not checked', { reason: type });
+    if (list === undefined) log.warn('the service did not list its identities: they are not checked', { reason: type });
     return list;
   } catch (error) {
     if (!(error instanceof TokenRefused || error instanceof TokenUnavailable)) throw error;

@@ -13,7 +13,7 @@ export function rowsCounted({ counts }: Pick<Run, 'counts'>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Whether the run's counters account for each row and all money of its file (design 3, rule 10). */
+/** Whether the run's counters account for each row and all money of its file (architecture.md, rule 10). */
 export function doCountersTie(run: Pick<Run, 'rows' | 'counts' | 'fileTotals' | 'amounts'>): boolean {
   const totals = fileTotals(run.fileTotals, run.amounts);
   return rowsCounted(run) === run.rows && totals.every(({ file, outcomes }) => sumOutcomes(outcomes) === file);

@@ -26,7 +26,7 @@ export interface PurgeAnswer {
 /**
  * Purges each run that is final and ended long enough ago: its rows, its quotes and the reports in the report folder of
  * this host go; its numbers, its events, the SHA-256 of its file and of each report stay. A purge that was interrupted is
- * carried on. What is held, under way or watched for returns is never touched (issue: retention; design 6).
+ * carried on. What is held, under way or watched for returns is never touched (docs/operation.md).
  */
 export async function purgeRuns(deps: PurgeDeps, order: PurgeOrder): Promise<PurgeAnswer[]> {
   const answers: PurgeAnswer[] = [];

@@ -44,7 +44,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
   if (run.state === 'recording') {
     throw new Refusal(`Run ${runId} is still being recorded.`, {
       exitCode: EXIT.usage,
-      remedy: 'If its recording was interrupted, submit the same file again: it is carried on.',
+      remedy: 'If its recording was interrupted, submit the same file again: payrun carries it on.',
     });
   }
   if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
@@ -88,14 +88,17 @@ async function* judgedRows(
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
   const last = reportHashes.at(-1);
-  return new Refusal(`The rows of run ${id} were removed on ${rfc3339(purgedAt)}, as they are kept for a time only.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      `"payrun status ${id}" has its numbers. ` +
-      (last === undefined
-        ? ''
-        : `A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`),
-  });
+  return new Refusal(
+    `The rows of run ${id} were removed on ${rfc3339(purgedAt)}, because they are kept for a limited time.`,
+    {
+      exitCode: EXIT.usage,
+      remedy:
+        `"payrun status ${id}" has its numbers. ` +
+        (last === undefined
+          ? ''
+          : `A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`),
+    },
+  );
 }
 
 /** Adds a run's rows up, as its report does. */

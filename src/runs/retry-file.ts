@@ -37,7 +37,7 @@ export interface RetryFile {
 }
 
 /**
- * Finds the rows whose references are free again (design 6): rejected and confirmed, failed, returned, cancelled. They stand
+ * Finds the rows whose references are free again: rejected and confirmed, failed, returned, cancelled. They stand
  * in the columns of the run's own file, with its names, its delimiter and its decimal mark, whatever its format was, and after
  * them in those that its rows need besides. What becomes free while the file is written stands in it too. Throws a Refusal (exit 2) for a run that is not there or whose rows were removed.
  */
@@ -75,10 +75,10 @@ function withColumns(layout: Layout, needed: Iterable<Column>): Layout {
 
 function refusePurged(runId: string, purgedAt: number): Refusal {
   return new Refusal(
-    `The rows of run ${runId} were removed on ${rfc3339(purgedAt)}, as they are kept for a time only.`,
+    `The rows of run ${runId} were removed on ${rfc3339(purgedAt)}, because they are kept for a limited time.`,
     {
       exitCode: EXIT.usage,
-      remedy: 'Its reports, where copies of them were kept, tell which rows were not paid.',
+      remedy: 'Copies of its reports, if there are any, show which rows were not paid.',
     },
   );
 }

@@ -24,7 +24,7 @@ export function styled(delivery: Delivery, switches: Switches, now: number): Del
   };
 }
 
-/** The variants of service-facts, section 7. */
+/** The variants that the service documents. */
 const SHAPES: Readonly<Record<Exclude<Switches['errorShape'], 'array'>, (body: ErrorBody) => object>> = {
   object: ({ status, errors }) => ({ status, errors: errors[0] }),
   flat: ({ status, errors }) => ({ ...errors[0], status }),

@@ -8,7 +8,7 @@ interface ErrorKind {
   readonly title: string;
 }
 
-/** Codes of service-facts, section 7. AUTH_001 is our choice: no code for a refused token is known. */
+/** Codes that the service documents. AUTH_001 is our choice: no code for a refused token is known. */
 const ERRORS = {
   USR_001: { status: 400, type: 'USER_ERROR', title: 'Bad request' },
   USR_002: { status: 404, type: 'NOT_FOUND', title: 'Resource not found' },
@@ -29,9 +29,9 @@ const ERRORS = {
 } as const satisfies Record<string, ErrorKind>;
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What a 402 may say (service-facts, section 7); the first unless it is switched. */
+/** What a 402 may say; the first unless it is switched. */
 export const PAYMENT_REQUIRED_CODES = ['USR_067', 'USR_062', 'USR_064', 'USR_066'] as const;
-/** What a FAILED payment may show: the codes of a 402 come here too (service-facts, section 7). */
+/** What a FAILED payment may show: the codes of a 402 come here too. */
 export const FAILURE_CODES = ['USR_169', ...PAYMENT_REQUIRED_CODES] as const;
 
 /** The error that a FAILED payment shows, but for its time. */
@@ -51,7 +51,7 @@ export interface ErrorDetails {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A refusal in the current form of service-facts, section 7: `{status, errors: [{code, type, title, …}]}`. */
+/** A refusal in the current form: `{status, errors: [{code, type, title, …}]}`. */
 export function errorAnswer(details: ErrorDetails): Answer {
   const { type, title } = ERRORS[details.code];
   const status = details.status ?? ERRORS[details.code].status;
@@ -68,7 +68,7 @@ export function errorAnswer(details: ErrorDetails): Answer {
 
 export type OauthError = 'invalid_request' | 'access_denied';
 
-/** A refusal of the token request: `{error, error_description}` (service-facts, section 8). */
+/** A refusal of the token request: `{error, error_description}`. */
 export function oauthErrorAnswer(status: number, error: OauthError, description: string): Answer {
   return jsonAnswer(status, { error, error_description: description }, { 'Cache-Control': 'no-store' });
 }

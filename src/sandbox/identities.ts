@@ -94,7 +94,7 @@ function identityOf(identity: NewIdentity, createdAt: number): Identity {
   };
 }
 
-/** An identity as the service shows it (service-facts, section 6). */
+/** An identity as the service shows it. */
 export function identityBody(identity: Identity): object {
   return { ...identity, createdAt: rfc3339(identity.createdAt) };
 }

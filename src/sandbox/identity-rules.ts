@@ -7,7 +7,7 @@ import type { Call } from './realm.ts';
 const identityTypeParameter = z.enum(IDENTITY_TYPES).optional();
 
 /**
- * `GET /v2/identities`: 200 with what matches, 404 USR_103 when nothing does (service-facts, section 6). A sandbox that takes
+ * `GET /v2/identities`: 200 with what matches, 404 USR_103 when nothing does. A sandbox that takes
  * any identity says with an empty list that it knows none before it is used.
  */
 export function decideIdentities(call: Call, query: URLSearchParams): Decision {

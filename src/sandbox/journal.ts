@@ -80,9 +80,9 @@ function entriesOfLine<Entry>(line: string, file: string, schema: z.ZodType<Entr
   }
   const parsed = schema.safeParse(json);
   if (parsed.success) return [parsed.data];
-  throw new Refusal(`${file} holds a line that this sandbox did not write`, {
+  throw new Refusal(`${file} has a line that this sandbox did not write`, {
     exitCode: EXIT.usage,
-    remedy: 'Give the sandbox another folder, or remove this one to begin anew.',
+    remedy: 'Give the sandbox another folder, or remove this one to start again.',
     cause: parsed.error,
   });
 }

@@ -17,7 +17,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     await once(server, 'listening');
   } catch (cause) {
     if (codeOf(cause) !== 'EADDRINUSE') throw cause;
-    throw new Refusal(`Another sandbox is at work on ${folder}`, {
+    throw new Refusal(`Another sandbox uses ${folder}`, {
       exitCode: EXIT.usage,
       remedy: 'Stop it, or give this one a folder of its own with --folder.',
       cause,

@@ -34,7 +34,7 @@ export async function openTenant(folder: string, random: Random): Promise<Tenant
   } catch (cause) {
     throw new Refusal(`${folder} cannot be used as the sandbox's folder`, {
       exitCode: EXIT.usage,
-      remedy: 'Name a folder that this user may write and that holds nothing but a sandbox, with --folder.',
+      remedy: 'Name a folder with --folder that this user may write to and that has only a sandbox in it.',
       cause,
     });
   }

@@ -22,7 +22,7 @@ export async function readAsked(
     await requireFolder(act.dir);
   }
   if (act.kind !== 'purge' || retentionMs !== undefined) return schedule;
-  throw new Refusal('PAYRUN_RETENTION is not set, so nobody knows how old a run must be to be purged.', {
+  throw new Refusal('No retention period is set (PAYRUN_RETENTION).', {
     exitCode: EXIT.usage,
     remedy: 'Set it here and for the workers, for example PAYRUN_RETENTION=400d, and set the schedule again.',
   });

@@ -17,7 +17,7 @@ export function readCron(text: string): string {
   const cron = text.trim().toUpperCase().split(/\s+/).join(' ');
   const problem = checkFields(cron) ?? parserProblem(cron);
   if (problem === undefined) return cron;
-  throw new Refusal(`${JSON.stringify(text)} is no cron: ${problem}.`, {
+  throw new Refusal(`${JSON.stringify(text)} is not a cron expression: ${problem}.`, {
     exitCode: EXIT.usage,
     remedy:
       'Give minute, hour, day of the month, month and day of the week, for example "30 6 * * 1-5"; each is *, a number, ' +

@@ -40,7 +40,7 @@ export async function removeSchedule(
   if (!(await ledger.schedules.remove(name))) {
     throw new Refusal(`There is no schedule ${name}.`, {
       exitCode: EXIT.usage,
-      remedy: 'See "payrun schedule list" for those that there are.',
+      remedy: 'See "payrun schedule list" for the schedules.',
     });
   }
   await ledger.audit.append({ actor, action: 'schedule.removed', target: `schedule ${name}`, details: {} });

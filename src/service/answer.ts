@@ -1,6 +1,6 @@
 import { codeOf } from '../refusal.ts';
 
-/** What came of one request to the service. Nothing is concluded from it here; the caller decides (design 5). */
+/** What came of one request to the service. Nothing is concluded from it here; the caller decides (architecture.md). */
 export type Answer =
   | {
       readonly kind: 'answered';

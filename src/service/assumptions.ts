@@ -10,7 +10,7 @@ export interface Assumption {
   readonly changedBy: string | null;
 }
 
-/** One entry for each; shown by `doctor` and in the README. "facts" is service-facts.md, "page" is the interface page. */
+/** One entry for each; shown by `doctor`. "facts" is what public material says about the service, "page" is the interface page. */
 export const ASSUMPTIONS: readonly Assumption[] = [
   {
     name: 'quote request',
@@ -66,7 +66,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   {
     name: 'money and permission',
     assumed: '402, 403 and CFG_ codes concern the whole run: it pauses and says why',
-    source: 'facts 7: not to be repeated before the cause is mended',
+    source: 'facts 7: not to be repeated before the cause is fixed',
     changedBy: null,
   },
   {
@@ -154,7 +154,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
   },
 ];
 
-/** How each capability is used, and what is lost without it (design 8). */
+/** How each capability is used, and what is lost without it. */
 export const CAPABILITY_USES: Readonly<Record<Capability, string>> = {
   'payment-id-is-quote-id':
     'A payment is looked up by its quote’s id. Without it no look-up can find the payment of a lost answer, so no quote is ever proven dead.',
@@ -174,7 +174,7 @@ export interface FinalCode {
 }
 
 /**
- * The codes that are final for a payment request (design 5, "refused for good"). Only what is documented as a fault of
+ * The codes that are final for a payment request (architecture.md, "refused for good"). Only what is documented as a fault of
  * the identities or of the account that this request names: no repeat of a request and no expiry of a quote can be
  * answered with it. Left out on purpose: USR_001, USR_003 and USR_011, which may stand for an expired or used quote;
  * USR_002, USR_012 and USR_103, which are "not found"; USR_013 to USR_015, which speak of the quote; the 402 family and

@@ -1,14 +1,14 @@
 import { formatAmount } from '../money.ts';
 import type { PayoutRow } from '../payout.ts';
 
-/** Stand in where a row names no category of its own (design 10). */
+/** Stand in where a row names no category of its own (settings.md). */
 export interface BodyDefaults {
   readonly payoutCategory: string;
   readonly payinCategory: string;
 }
 
 /**
- * The body of a quote request (service-facts section 1), as it is sent. The amount is a JSON number written from the
+ * The body of a quote request, as it is sent. The amount is a JSON number written from the
  * decimal text of the bigint; no floating-point number stands between.
  */
 export function quoteBody(row: PayoutRow, defaults: BodyDefaults): string {

@@ -8,7 +8,7 @@ export interface Brake {
   hold(ms: number): void;
 }
 
-/** The pause when the service says nothing usable about it, and the longest one that is believed (design 5). */
+/** The pause when the service says nothing usable about it, and the longest one that is believed (architecture.md). */
 export const RETRY_AFTER_MS_DEFAULT = 5 * 1000;
 export const RETRY_AFTER_MS_MAX = 5 * 60 * 1000;
 

@@ -97,13 +97,13 @@ const TOKEN_ANSWER_MS = 10 * 1000;
 /** Those who waited out a pause start again spread over this long. */
 const RESTART_SPREAD_MS = 250;
 
-/** First 16 hexadecimal digits of the SHA-256 of the credentials' address, tenant and client id (design 3, rule 8). */
+/** First 16 hexadecimal digits of the SHA-256 of the credentials' address, tenant and client id (architecture.md, rule 8). */
 export function fingerprintOf(settings: ServiceSettings, addressName?: string): string {
   const credentials = JSON.stringify([addressName ?? settings.url, settings.tenantId, settings.clientId]);
   return createHash('sha256').update(credentials).digest('hex').slice(0, 16);
 }
 
-/** Opens the client of the payments service (design 8). Nothing is sent before the first call. */
+/** Opens the client of the payments service. Nothing is sent before the first call. */
 export function openService(options: ServiceOptions): Service {
   const { settings, clock, random, brake, concurrency, requestTimeoutMs } = options;
   const closing = new AbortController();

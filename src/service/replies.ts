@@ -214,7 +214,7 @@ const quoteSchema = z
       fees: [...fees, ...taxes],
     }),
   );
-/** The page says only that the reply contains a quote object: the collection of service-facts section 2, or one quote. */
+/** The page says only that the reply contains a quote object: a collection of quotes, or one quote. */
 const collectionSchema = z.union([
   z.object({ quotes: z.array(z.unknown()) }),
   z.object({ quote: z.unknown() }).transform(({ quote }) => ({ quotes: [quote] })),
@@ -226,7 +226,7 @@ const collectionSchema = z.union([
 ]);
 
 /**
- * The quotes of a quote collection (service-facts section 2), unreadable ones left out; undefined when the reply is no
+ * The quotes of a quote collection, unreadable ones left out; undefined when the reply is no
  * quote collection.
  */
 export function parseQuotes(json: unknown): QuoteReply[] | undefined {
@@ -267,7 +267,7 @@ const paymentSchema = z.object({
 });
 
 /**
- * A payment as `POST /v2/payments` and `GET /v2/payments/{id}` show it (service-facts sections 3 and 4); undefined when
+ * A payment as `POST /v2/payments` and `GET /v2/payments/{id}` show it; undefined when
  * it has no payment id.
  */
 export function parsePayment(json: unknown): PaymentReply | undefined {
@@ -298,7 +298,7 @@ function errorEntries(json: unknown): ErrorEntry[] {
 }
 
 /**
- * The errors of an error body in any of the shapes of service-facts section 7: under `errors` as an array or a single
+ * The errors of an error body in any of its known shapes: under `errors` as an array or a single
  * object, flat, or OAuth's `error`, whose word becomes the code. What names neither a code nor a type is no error body
  * of this service (a gateway's page, say) and gives an empty list.
  */
@@ -317,7 +317,7 @@ const identitySchema = z
 const identitiesSchema = z.object({ data: z.array(z.unknown()) });
 
 /**
- * The identities of a list (service-facts section 6), unreadable ones left out; undefined when the reply is no list. The
+ * The identities of a list, unreadable ones left out; undefined when the reply is no list. The
  * service may leave identities out, so absence from the list proves nothing; none at all is a 404.
  */
 export function parseIdentities(json: unknown): IdentityReply[] | undefined {

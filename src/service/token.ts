@@ -42,7 +42,7 @@ export interface TokenOptions {
   readonly signal: AbortSignal;
 }
 
-/** The token endpoint refused the client's credentials: nothing can be paid until a person mends them. */
+/** The token endpoint refused the client's credentials: nothing can be paid until a person fixes them. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
   readonly code = 'TOKEN_REFUSED';
@@ -82,7 +82,7 @@ const LIFE_MS_MAX = 24 * 60 * 60 * 1000;
 const LOCK_MS = 20 * 1000;
 /** Token requests of one process are at least this far apart, so that tokens refused in a row become no storm. */
 const ASK_GAP_MS = 1000;
-/** How the token endpoint refuses (service-facts section 8). */
+/** How the token endpoint refuses. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403]);
 const BACKOFF_MS_MAX = 16 * 1000;
 const POLL_MS = 40;
@@ -90,7 +90,7 @@ const POLL_MS = 40;
 /** The attempt came to nothing: another process is asking, or the endpoint gave no token. */
 type Setback = { readonly busy: true } | { readonly busy: false; readonly reason: string };
 
-/** One access token for all workers of all processes (design 6, interface page section 5). */
+/** One access token for all workers of all processes (interface page, section 5). */
 export function openTokens(options: TokenOptions): Tokens {
   const { ask, store, seal, marginMs, clock, random, log, signal } = options;
   let held: HeldToken | undefined;

@@ -19,7 +19,7 @@ export interface Download {
   readonly bytes?: number;
 }
 
-/** Answers with a file for the disk, whose name can steer neither header nor path (security.md S9). */
+/** Answers with a file for the disk, whose name can steer neither header nor path (docs/security.md). */
 export function sendDownload(reply: FastifyReply, { name, ending, content, bytes }: Download): FastifyReply {
   const safeName = name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 100);
   if (bytes !== undefined) reply.header('content-length', bytes);

@@ -20,7 +20,7 @@ const ACTS_OF_PLUGINS: readonly (readonly [string, Act | 'public'])[] = [
 
 /**
  * Lets a request through to its route when it came to a name of ours, from a page of ours where it changes something, by
- * somebody who may do what the route does (security.md S11 to S16, S22). A route that does not say what it does is refused
+ * somebody who may do what the route does (docs/security.md). A route that does not say what it does is refused
  * when the server is made.
  */
 export function guardRoutes(web: Web, deps: WebDeps): void {

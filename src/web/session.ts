@@ -5,7 +5,7 @@ import { knowDevice } from '../people/sign-in.ts';
 import { browserOf } from './account/browser-of.ts';
 import type { Person, WebDeps } from './web.ts';
 
-/** The prefix binds it to this host, to HTTPS and to all paths (RFC 6265bis, section 4.1.3.2; security.md S11). */
+/** The prefix binds it to this host, to HTTPS and to all paths (RFC 6265bis, section 4.1.3.2). */
 export const SESSION_COOKIE = '__Host-payrun';
 const COOKIE = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const;
 

@@ -220,7 +220,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a cancel that Redis forgot is done again',
-    edits: replaced(MISSED, 'cancelRun({ ledger, wake: async () => {} }, target, control)', 'ledger.head.read()'),
+    edits: replaced(MISSED, 'cancelRun({ ledger, wake: async () => {} }, target, control)', 'ledger.state.read()'),
     caughtBy: named(MISSED_TESTS, `${FORGOT} is halted with what is missing, and blocks and cancels are done again`),
   },
   {

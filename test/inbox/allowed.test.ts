@@ -17,7 +17,7 @@ function openFolders(): string {
   return base;
 }
 
-const REFUSED = 'Inboxes of schedules may not lie there.';
+const REFUSED = 'Inboxes of schedules are not allowed there.';
 
 describe('an inbox of a schedule', () => {
   test.each(['ours', 'ours/in', 'ours/not-there', 'ours-too/home', 'ours-too/../ours/in'])(

@@ -28,7 +28,7 @@ describe('payrun validate', () => {
     ['a total with too many digits', ['--expect-total', 'JPY=1.5'], 'no amount of a known currency'],
     ['two totals of a currency', ['--expect-total', 'EUR=1', '--expect-total', 'EUR=2'], 'names a currency twice'],
     ['a template that is not there', ['--template', 'no.json'], 'cannot be read (ENOENT)'],
-    ['a template that is none', ['--template', small], 'is of no use'],
+    ['a template that is none', ['--template', small], 'Invalid template'],
   ])('does not go on with %s', async (_what, words, message) => {
     const { code, stdout, stderr } = await payrun.run(['validate', small, ...words]);
     expect({ code, stdout }).toEqual({ code: EXIT.usage, stdout: '' });

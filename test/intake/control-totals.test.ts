@@ -36,21 +36,21 @@ describe('#26 control totals', () => {
   });
 
   test.each<[string, Partial<ControlTotals>, string]>([
-    ['rows', { rows: 4 }, 'E_TOTALS The control totals do not fit: the file has 3 rows where 4 were expected.'],
+    ['rows', { rows: 4 }, 'E_TOTALS The control totals do not match: the file has 3 rows where 4 were expected.'],
     [
       'a total',
       { totals: [{ ...usd, minor: 110_001n }, jpy] },
-      'E_TOTALS The control totals do not fit: the file has 1100.00 USD where 1100.01 USD was expected.',
+      'E_TOTALS The control totals do not match: the file has 1100.00 USD where 1100.01 USD was expected.',
     ],
     [
       'a currency that is not in the file',
       { totals: [usd, jpy, { currency: 'EUR', minor: 1n }] },
-      'E_TOTALS The control totals do not fit: the file has 0.00 EUR where 0.01 EUR was expected.',
+      'E_TOTALS The control totals do not match: the file has 0.00 EUR where 0.01 EUR was expected.',
     ],
     [
       'a currency without a total',
       { totals: [usd] },
-      'E_TOTALS The control totals do not fit: the file has 7 JPY, and no total for it was expected.',
+      'E_TOTALS The control totals do not match: the file has 7 JPY, and no total for it was expected.',
     ],
   ])('refuse the file when they differ in %s, with both figures', async (_what, expected, message) => {
     expect(await told(content, expected)).toEqual([message]);

@@ -238,12 +238,12 @@ describe('a workbook', () => {
   });
 
   test('tells what the format shows, and nothing that a terminal would act on', async () => {
-    expect(await toldOf('100.49', '0')).toBe('The cell shows something else than it holds: its format makes it 100.');
+    expect(await toldOf('100.49', '0')).toBe('The cell shows something other than its value: its format makes it 100.');
     expect(await toldOf('1.5', '# ?/?')).toBe(
-      'The cell shows something else than it holds: its format makes no plain number of it.',
+      'The cell shows something other than its value: its format makes no plain number of it.',
     );
     expect(await toldOf('100', '[$€-407]0')).toBe(
-      'The cell shows something else than it holds: "€" stands beside the amount, which is no sign of its currency.',
+      'The cell shows something other than its value: "€" stands beside the amount, which is no sign of its currency.',
     );
     expect(await toldOf('100', '0"\u202Ek"')).toContain('"k"');
     expect(await toldOf('100', '0"\uE000"')).toContain('"\\u{e000}"');

@@ -212,7 +212,7 @@ describe('nothing is adopted', () => {
     const before = await dumpOf(lost);
     expect(await lost.ledger.recovery.adopt(adoption('anna'))).toBe('there');
     const other = adoption('anna', { formerInstance: 'another' });
-    await expect(lost.ledger.recovery.adopt(other)).rejects.toThrow('holds another ledger');
+    await expect(lost.ledger.recovery.adopt(other)).rejects.toThrow('has another ledger');
     expect(await dumpOf(lost)).toEqual(before);
   });
 
@@ -228,7 +228,7 @@ describe('nothing is adopted', () => {
       const ledger = found();
       expect(await ledger.recovery.adopt(adoption('anna'))).toBe('proposed');
       await expect(ledger.recovery.adopt(adoption('bob', other))).rejects.toThrow(
-        'another ledger, or with other settings',
+        'another ledger, or for other settings',
       );
       expect((await ledger.state.read()).instance).toBe('');
       expect(await ledger.recovery.adopt(adoption('bob'))).toBe('adopted');

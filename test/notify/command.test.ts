@@ -139,6 +139,6 @@ describe('the job', () => {
     const log: Log = { ...silentLog, warn: (message) => said.push(message) };
     const broken = { ...desk.notifier([]), look: async () => await Promise.reject(new Error('Redis is gone')) };
     await wakeNotify({ app: { notifier: broken, log, jobs: { add: async () => {} } } });
-    expect(said).toEqual(['nothing could be told']);
+    expect(said).toEqual(['no notification could be made']);
   });
 });

@@ -51,7 +51,7 @@ function startTelling(url: string, aheadMs: number) {
     const stopping = new AbortController().signal;
     console.log('telling');
     for (;;) {
-      await ledger.head.endTurn('notify');
+      await ledger.state.endTurn('notify');
       const due = await notifier.look();
       await Promise.all(due.map((one) => notifier.deliver(one, stopping)));
     }`;

@@ -452,7 +452,7 @@ describe('a proposal', () => {
   test.each(DECISIONS)('to %s a payout that is ready is refused', async (decision) => {
     const desk = await openDesk();
     await desk.decide(decision, 'anna', 'p1').catch(() => undefined);
-    expect(await refusalOf(desk.decide(decision, 'bob', 'p1'))).toContain('cannot be settled that way');
+    expect(await refusalOf(desk.decide(decision, 'bob', 'p1'))).toContain('cannot be settled like this');
     expect(await desk.rig.payout()).toMatchObject({ state: 'ready', proposal: null });
   });
 });

@@ -137,7 +137,7 @@ describe('payrun schedule', () => {
   test('refuses a name that no schedule may have, and one that no schedule has', async () => {
     expect(await set('a b', '--do', 'start')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/is no name for/),
+      stderr: expect.stringMatching(/is not a name for/),
     });
     expect(await payrun('schedule', 'remove', 'morning')).toMatchObject({
       code: 2,

@@ -179,10 +179,10 @@ const CASES: readonly Case[] = [
   },
   ...[
     { typed: { ...MORNING, name: CRUEL }, wrong: 'name' },
-    { typed: { ...MORNING, cron: '61 * * * *' }, wrong: 'cron', told: 'is no cron' },
+    { typed: { ...MORNING, cron: '61 * * * *' }, wrong: 'cron', told: 'is not a cron expression' },
     { typed: { ...MORNING, cron: '' }, wrong: 'cron' },
     { typed: { ...MORNING, zone: 'Mars/Olympus' }, wrong: 'zone' },
-    { typed: { ...MORNING, window: 'long' }, wrong: 'window', told: 'is no duration' },
+    { typed: { ...MORNING, window: 'long' }, wrong: 'window', told: 'is not a duration' },
     { typed: { ...MORNING, act: 'inbox', dir: '/nowhere/at/all' }, wrong: 'dir' },
     { typed: { ...MORNING, act: 'inbox' }, wrong: 'dir' },
     { typed: { ...MORNING, act: 'purge' }, wrong: 'act', told: 'PAYRUN_RETENTION' },

@@ -51,7 +51,7 @@ describe('the schedules page', () => {
   });
 
   test.each([
-    ['a cron that is none', { cron: '61 * * * *' }, 'is no cron'],
+    ['a cron that is none', { cron: '61 * * * *' }, 'is not a cron expression'],
     ['a zone that is none', { zone: 'Mars/Olympus' }, 'Mars/Olympus'],
     ['a window that is too long', { window: '8d' }, 'The field &quot;Window&quot; must be from 1m to 7d.'],
     ['a name that is none', { name: 'two words' }, 'The field &quot;Name&quot; must have 1 to 40'],

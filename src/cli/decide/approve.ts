@@ -22,7 +22,7 @@ export function approveCommand(end: (code: ExitCode) => void): Command {
     .description('approve a run that waits for it: this file, these rows and totals; whoever handed it in cannot')
     .argument('<run>', 'the run')
     .requiredOption('--as <name>', 'who approves')
-    .requiredOption('--sha256 <digits>', 'of the file that you looked at, or its first 8 digits at least')
+    .requiredOption('--sha256 <digits>', 'of the file that you looked at, or at least its first 8 digits')
     .option('--json', 'print the run as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun approve 20260131-k3f9xq --sha256 9f86d081 --as bob')
     .action(async (runId: string, raw: unknown) => {
@@ -101,7 +101,7 @@ export function unblockCommand(end: (code: ExitCode) => void): Command {
 async function unblock(app: App, { id, as }: { id: string; as: string }): Promise<ExitCode> {
   const result = await unblockBeneficiary(app, id, as);
   if (result === 'same-person') {
-    throw new Refusal(`${as} has proposed to end the block; another person has to do the same.`, {
+    throw new Refusal(`${as} has proposed to end the block. Another person has to do the same.`, {
       exitCode: EXIT.usage,
       remedy: 'Ask somebody else to run the same command with their own name.',
     });

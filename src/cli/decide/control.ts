@@ -17,7 +17,7 @@ export function pauseCommand(end: (code: ExitCode) => void): Command {
     .requiredOption('--reason <text>', 'why, for the history of the run')
     .addHelpText(
       'after',
-      '\nWhat was sent already is still looked up.' +
+      '\nWhat was already sent is still looked up.' +
         '\n\nExample:\n  payrun pause 20260131-k3f9xq --reason "the rates look wrong"',
     )
     .action(async (runId: string, raw: unknown) => {
@@ -42,7 +42,7 @@ export function cancelCommand(end: (code: ExitCode) => void): Command {
     .option('--reason <text>', 'why, for the history', 'cancelled')
     .addHelpText(
       'after',
-      '\nWhat was sent stays: it is looked up until it is known whether it was paid.' +
+      '\nWhat was sent cannot be cancelled: it is looked up until it is known whether it was paid.' +
         '\n\nExamples:\n  payrun cancel 20260131-k3f9xq\n  payrun cancel 20260131-k3f9xq INV-2026-0042 --reason "paid by hand"',
     )
     .action(async (runId: string, reference: string | undefined, raw: unknown) => {
@@ -84,7 +84,7 @@ function cancelOne(reference: string) {
     if (payout === undefined) {
       throw new Refusal(`Run ${runId} has no payout with the reference ${reference}.`, {
         exitCode: EXIT.usage,
-        remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+        remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
       });
     }
     await cancelPayout(app, payout, control);

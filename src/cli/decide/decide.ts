@@ -63,7 +63,7 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
     .option('--not-paid', 'it was not paid; only after the end of its quote', false)
     .addHelpText(
       'after',
-      `${BY_TWO}\nThe service is asked both times; what it says counts for more than what people say.` +
+      `${BY_TWO}\nThe service is asked both times, and its answer takes precedence over what people say.` +
         '\n\nExamples:\n  payrun resolve 20260131-k3f9xq INV-7 --not-paid --reason "bank confirms" --as anna' +
         '\n  payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
     )
@@ -72,7 +72,7 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
       if ((paid === undefined) !== notPaid) {
         throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
           exitCode: EXIT.usage,
-          remedy: 'See "payrun show" for what is known of the payout.',
+          remedy: '"payrun show" has what is known of the payout.',
         });
       }
       const decision = notPaid ? 'not-paid' : 'paid';
@@ -153,7 +153,7 @@ async function requirePayout(app: App, runId: string, reference: string): Promis
   if (payout !== undefined) return payout;
   throw new Refusal(`Run ${runId} has no payout with the reference ${reference}.`, {
     exitCode: EXIT.usage,
-    remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+    remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
   });
 }
 

@@ -78,12 +78,12 @@ async function printHalt(app: App, { json }: { json: boolean }): Promise<void> {
 function refuseSamePerson(name: string): Refusal {
   return new Refusal(`${name} has proposed the release; another person has to confirm it.`, {
     exitCode: EXIT.usage,
-    remedy: 'Ask somebody else to look and to run "payrun release --as NAME" with their own name.',
+    remedy: 'Ask somebody else to check, and to run "payrun release --as NAME" with their own name.',
   });
 }
 
 function refuseUnknown(): Refusal {
-  return new Refusal('Redis was restarted or went back in time, and what was sent is not known yet.', {
+  return new Refusal('Redis was restarted or went back in time, and payrun does not know yet what was sent.', {
     exitCode: EXIT.unavailable,
     remedy: 'Start a worker on each data directory: it compares its intent logs within seconds. Then release it.',
   });

@@ -25,10 +25,10 @@ const HEADER = ['entry', 'time', 'who', 'did', 'to', 'details'];
 /** What the cells mostly take: a time has 24 characters, a payout's id about as many. */
 const WIDTHS = [5, 24, 16, 24, 24, 0];
 
-/** `payrun audit`: the log of what people did (design 6). */
+/** `payrun audit`: the log of what people did. */
 export function auditCommand(end: (code: ExitCode) => void): Command {
   return new Command('audit')
-    .description('the log of what people did, a chain of hashes: prove it, or list it')
+    .description('the log of what people did, a chain of hashes: verify it, or list it')
     .addHelpText('after', '\nExamples:\n  payrun audit verify\n  payrun audit list --run 20260131-k3f9xq')
     .addCommand(verifyCommand(end))
     .addCommand(listCommand(end));
@@ -41,7 +41,7 @@ function verifyCommand(end: (code: ExitCode) => void): Command {
     .option('--json', 'print the verdict as JSON', false)
     .addHelpText(
       'after',
-      "\nOnly a head that was kept elsewhere, or the copy in the data directory, tells that the log's end was cut off." +
+      '\nOnly a head that you kept elsewhere, or the copy in the data directory, shows whether the end of the log was cut off.' +
         '\n\nExample:\n  payrun audit verify --head 12:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     )
     .action(async (raw: unknown) => {

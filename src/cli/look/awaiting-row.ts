@@ -3,7 +3,7 @@ import { rowsCounted } from '../../runs/progress.ts';
 
 /**
  * Whether payouts of a run are known from intent logs alone, and wait for its file: it was restored from them, or its file
- * was then handed in by a command that was cut short (design 3, rule 4).
+ * was then handed in by a command that was cut short (architecture.md, rule 4).
  */
 export function isRowless({ rows, state, counts }: Pick<Run, 'rows' | 'state' | 'counts'>): boolean {
   if (state === 'recording' && rows === 0) return true;

@@ -111,7 +111,8 @@ function requireOwnService({ config, serviceName }: App): void {
   if (serviceName === nameOf(config.service)) return;
   throw new Refusal(`The run was paid through ${serviceName}, and no service is configured here.`, {
     exitCode: EXIT.usage,
-    remedy: 'Set the five service settings (see the README) as they were for the run; nothing is sent to the service.',
+    remedy:
+      'Set the five service settings (see docs/settings.md) as they were for the run; nothing is sent to the service.',
   });
 }
 

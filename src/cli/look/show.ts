@@ -44,7 +44,7 @@ async function readStory(app: App, runId: string, reference: string): Promise<St
   if (row !== undefined) return await storyOf(app.ledger, runId, row);
   throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
     exitCode: EXIT.usage,
-    remedy: `See "payrun list ${runId}" for its rows; capital letters and blanks matter.`,
+    remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
   });
 }
 

@@ -13,17 +13,13 @@ const schema = z.object({ assumptions: z.boolean(), json: z.boolean() });
 /** `payrun doctor`: checks everything that paying needs, with remedies. */
 export function doctorCommand(end: (code: ExitCode) => void): Command {
   return new Command('doctor')
-    .description('check everything that paying needs, and say how to mend it')
-    .option(
-      '--assumptions',
-      "list instead what payrun takes for granted where the service's interface is silent",
-      false,
-    )
+    .description('check everything that paying needs, and say how to fix it')
+    .option('--assumptions', "list what payrun assumes where the service's interface says nothing", false)
     .option('--json', 'print an array as JSON', false)
     .addHelpText(
       'after',
-      '\nIt sends nothing to the service but a request for a token and a test of it, and only if a service is configured.' +
-        '\nIt exits 0 when all is well or only warned of, 69 when Redis or the service cannot be reached, else 2.' +
+      '\nIt sends the service only a request for a token and a test of it, and only if a service is configured.' +
+        '\nIt exits 0 if all is well or there are only warnings, 69 if Redis or the service cannot be reached, else 2.' +
         '\n\nExamples:\n  payrun doctor\n  payrun doctor --json',
     )
     .action(async (raw: unknown) => {

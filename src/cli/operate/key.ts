@@ -25,7 +25,7 @@ const revokeSchema = z.object({ as: personName.optional() });
 /** `payrun key`: keys by which programs use the web app's interface. */
 export function keyCommand(end: (code: ExitCode) => void): Command {
   return new Command('key')
-    .description('keys by which programs use the interface of the web app')
+    .description('keys for programs that use the API of the web app')
     .addHelpText('after', '\nExamples:\n  payrun key create accounting --role maker --as anna\n  payrun key list')
     .addCommand(createOne(end))
     .addCommand(listAll(end))
@@ -39,7 +39,7 @@ function createOne(end: (code: ExitCode) => void): Command {
     .requiredOption('--role <role>', `${KEY_ROLES.join(' (looks) or ')} (looks, hands in, stops)`)
     .requiredOption('--as <name>', 'who makes it')
     .addOption(sandboxOption())
-    .option('--for <duration>', 'how long it holds, from 1d to 3650d; without it until it is revoked')
+    .option('--for <duration>', 'how long it is valid, from 1d to 3650d (default: until it is revoked)')
     .option('--json', 'print the key as JSON', false)
     .addHelpText(
       'after',
@@ -55,7 +55,7 @@ function createOne(end: (code: ExitCode) => void): Command {
 
 function listAll(end: (code: ExitCode) => void): Command {
   return new Command('list')
-    .description('list the keys: what they may do, since when, and when they were used last')
+    .description('list the keys: what they may do, since when, and when they were last used')
     .option('--json', 'print an array as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun key list --json')
     .action(async (raw: unknown) => {

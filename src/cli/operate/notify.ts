@@ -25,7 +25,7 @@ export function notificationsCommand(end: (code: ExitCode) => void): Command {
     });
   command
     .command('retry')
-    .description('put a dead letter back, or all of them, and try at once what waits')
+    .description('put a dead letter back, or all of them, and deliver what waits at once')
     .argument('[id]', 'the id of a notification')
     .option('--all', 'all dead letters of all endpoints', false)
     .option('--as <name>', 'who does it')

@@ -18,13 +18,13 @@ const schema = z.object({
 /** `payrun purge`: removes the rows of runs that are final and ended long ago. */
 export function purgeCommand(end: (code: ExitCode) => void): Command {
   return new Command('purge')
-    .description('remove the rows and report files of runs that ended long ago; their numbers and hashes stay')
+    .description('delete the rows and report files of runs that ended long ago; totals and hashes stay')
     .option('--older-than <duration>', 'how long ago a run must have ended (default: PAYRUN_RETENTION)')
     .option('--as <name>', 'who does it')
     .option('--json', 'print what was done as JSON', false)
     .addHelpText(
       'after',
-      '\nA run in which anything is held, under way or watched for returns is left alone.' +
+      '\nA run in which anything is held, under way or watched for returns is kept.' +
         '\n\nExamples:\n  payrun purge --older-than 400d --as anna',
     )
     .action(async (raw: unknown) => {
@@ -42,7 +42,7 @@ async function purge(
   }: { olderThanMs?: number | undefined; actor: string; json: boolean },
 ): Promise<ExitCode> {
   if (olderThanMs === undefined) {
-    throw new Refusal('Nobody has said how long runs are kept.', {
+    throw new Refusal('No retention period is set.', {
       exitCode: EXIT.usage,
       remedy: 'Give --older-than, or set PAYRUN_RETENTION, for example 400d.',
     });

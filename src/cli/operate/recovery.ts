@@ -28,7 +28,7 @@ export function adoptLedgerCommand(end: (code: ExitCode) => void): Command {
     .option('--json', 'print the answer as JSON', false)
     .addHelpText(
       'after',
-      '\nEverything that the intent logs tell of is then unknown until it is looked up, and everything is halted.' +
+      '\nEverything in the intent logs is then unknown until it is looked up, and everything is halted.' +
         '\nFirst try to get the lost Redis back: see docs/operation.md.' +
         '\n\nExample:\n  payrun adopt-ledger --reason "the disk of Redis is gone" --as anna',
     )

@@ -31,7 +31,7 @@ export function scheduleCommand(end: (code: ExitCode) => void): Command {
     .description('what payrun does by the clock: read an inbox, start runs, look unknown payouts up, purge')
     .addHelpText(
       'after',
-      '\nWorkers do it; a time that falls into a stop is made up for while its window is open.' +
+      '\nWorkers do it. If none runs at the time, it is done later, while its window is open.' +
         '\n\nExamples:\n  payrun schedule list\n  payrun schedule set morning --cron "30 6 * * 1-5" --zone Europe/Berlin --do start',
     )
     .addCommand(listSchedules(end))
@@ -41,7 +41,7 @@ export function scheduleCommand(end: (code: ExitCode) => void): Command {
 
 function listSchedules(end: (code: ExitCode) => void): Command {
   return new Command('list')
-    .description('list the schedules: when they come next, what was done last, what was missed')
+    .description('list the schedules: the next time, the last one done, the last one missed')
     .option('--json', 'print an array as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun schedule list --json')
     .action(async (raw: unknown) => {
@@ -52,12 +52,12 @@ function listSchedules(end: (code: ExitCode) => void): Command {
 
 function setOne(end: (code: ExitCode) => void): Command {
   return new Command('set')
-    .description('set a schedule, in the place of the one that has its name')
+    .description('set a schedule; it replaces one with the same name')
     .argument('<name>', 'its name: letters, digits, _ and -')
     .requiredOption('--cron <cron>', 'minute, hour, day of the month, month and day of the week')
-    .requiredOption('--zone <zone>', 'the time zone that it goes by, such as Europe/Berlin')
+    .requiredOption('--zone <zone>', 'its time zone, such as Europe/Berlin')
     .requiredOption('--do <act>', 'inbox:DIR, start, look-up or purge')
-    .option('--window <duration>', 'so long after its time it is still done, from 1m to 7d', '1h')
+    .option('--window <duration>', 'how long after its time it is still done, from 1m to 7d', '1h')
     .option('--as <name>', 'who sets it')
     .addOption(sandboxOption())
     .option('--json', 'print the schedule as JSON', false)
@@ -73,7 +73,7 @@ function setOne(end: (code: ExitCode) => void): Command {
 
 function removeOne(end: (code: ExitCode) => void): Command {
   return new Command('remove')
-    .description('remove a schedule; what it planned and is not done yet is not done any more')
+    .description('remove a schedule; what it planned and has not done is not done')
     .argument('<name>', 'its name')
     .option('--as <name>', 'who removes it')
     .option('--json', 'print its name as JSON', false)
@@ -112,7 +112,7 @@ async function set(name: string, { window, json, sandbox, ...options }: z.infer<
 function requireName(text: string): string {
   const { data, error } = scheduleName.safeParse(text);
   if (data !== undefined) return data;
-  throw new Refusal(`${JSON.stringify(text)} is no name for a schedule: it ${error.issues[0]?.message ?? ''}.`, {
+  throw new Refusal(`${JSON.stringify(text)} is not a name for a schedule: it ${error.issues[0]?.message ?? ''}.`, {
     exitCode: EXIT.usage,
     remedy: 'Give another name, such as morning or read-inbox.',
   });

@@ -10,7 +10,7 @@ import { print, printJson, say } from '../print.ts';
 
 const schema = z.object({ json: z.boolean() });
 
-/** `payrun settings`: what the safety rule depends on, and how to change it for a ledger (design 6). */
+/** `payrun settings`: what the safety rule depends on, and how to change it for a ledger. */
 export function settingsCommand(end: (code: ExitCode) => void): Command {
   const command = new Command('settings')
     .description("show the ledger's safety settings and those of this process")

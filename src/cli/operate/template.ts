@@ -16,11 +16,11 @@ const SCHEMA_FILE = 'template.schema.json';
 /** `payrun template`: what a template says, and which templates lie in a folder. Touches nothing. */
 export function templateCommand(end: (code: ExitCode) => void): Command {
   const command = new Command('template')
-    .description('check the templates that say how payout files look')
+    .description('check the templates that describe payout files')
     .addHelpText('after', '\nExamples:\n  payrun template check semicolon.json\n  payrun template list');
   command
     .command('check')
-    .description('tell everything that is wrong with a template, or what it says')
+    .description('show everything that is wrong with a template, or what it says')
     .argument('<file>', 'the template, a JSON file')
     .option('--json', 'print what was found as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun template check semicolon.json')
@@ -28,7 +28,7 @@ export function templateCommand(end: (code: ExitCode) => void): Command {
   command
     .command('list')
     .description('list the templates of a folder')
-    .argument('[folder]', 'where they lie (default: the samples that come with payrun)')
+    .argument('[folder]', 'the folder (default: the samples that come with payrun)')
     .option('--json', 'print them as JSON', false)
     .addHelpText('after', '\nExamples:\n  payrun template list\n  payrun template list ./templates')
     .action(async (folder: string | undefined, raw: unknown) =>
@@ -46,7 +46,7 @@ async function checkTemplate(file: string, { json }: z.infer<typeof schema>): Pr
 }
 
 function describeProblems(file: string, problems: readonly TemplateProblem[]): string {
-  return [`The template ${file} is of no use:`, ...problems].join('\n  ');
+  return [`Invalid template ${file}:`, ...problems].join('\n  ');
 }
 
 function describeTemplate(template: Template): string {
@@ -85,9 +85,9 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (cause) {
-    throw new Refusal(`The folder ${folder} cannot be read (${codeOf(cause) ?? 'why is not known'}).`, {
+    throw new Refusal(`The folder ${folder} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`, {
       exitCode: EXIT.usage,
-      remedy: 'Name a folder that holds templates.',
+      remedy: 'Name a folder with templates.',
       cause,
     });
   }
@@ -104,8 +104,8 @@ async function samplesFolder(): Promise<string> {
     )
       return folder;
   }
-  throw new Refusal('The samples that come with payrun are not there.', {
+  throw new Refusal('The samples that come with payrun are missing.', {
     exitCode: EXIT.usage,
-    remedy: 'Name the folder that holds your templates.',
+    remedy: 'Name the folder with your templates.',
   });
 }

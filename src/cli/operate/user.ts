@@ -35,7 +35,7 @@ const BY_TWO = '\nOnce there is another admin, one proposes it and another confi
 /** `payrun user`: who may sign in to the web app, and as what. */
 export function userCommand(end: (code: ExitCode) => void): Command {
   return new Command('user')
-    .description(`who may sign in to the web app, and as what: ${ROLES.join(', ')}`)
+    .description(`who may sign in to the web app, and in which role: ${ROLES.join(', ')}`)
     .addHelpText('after', `${BY_TWO}\n\nExamples:\n  payrun user add anna --role admin --as anna\n  payrun user list`)
     .addCommand(addOne(end))
     .addCommand(listAll(end))
@@ -81,7 +81,7 @@ function giveRole(end: (code: ExitCode) => void): Command {
 
 function disableOne(end: (code: ExitCode) => void): Command {
   return new Command('disable')
-    .description('keep a user out at once, or withdraw a proposal to add one; one person is enough')
+    .description('disable a user at once, or withdraw a proposal to add one; one person is enough')
     .argument('<name>', 'the user')
     .option('--as <name>', 'who does it')
     .addHelpText('after', '\nExample:\n  payrun user disable bob --as anna')

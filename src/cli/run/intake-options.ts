@@ -22,8 +22,8 @@ export const intakeSchema = z.object({
 /** Adds the options of `intakeSchema` to a command. */
 export function addIntakeOptions(command: Command): Command {
   return command
-    .option('--template <file>', 'how the file looks, where it is not the plain payout file')
-    .option('--expect-rows <number>', 'refuse the file unless it has so many rows')
+    .option('--template <file>', 'a description of the file, if it is not a plain payout file')
+    .option('--expect-rows <number>', 'refuse the file unless it has this many rows')
     .option(
       '--expect-total <currency=amount>',
       'refuse the file unless this is its total; one for each currency',
@@ -56,7 +56,7 @@ function expectedOf({ expectRows, expectTotal }: z.infer<typeof intakeSchema>): 
 function totalOf(text: string): Money {
   const [currency = '', amount = ''] = text.split('=');
   const total = moneyOfDecimal(amount, currency);
-  if (total === undefined) throw refuseTotal(`--expect-total ${text} is no amount of a known currency.`);
+  if (total === undefined) throw refuseTotal(`--expect-total ${text} is not an amount of a known currency.`);
   return total;
 }
 

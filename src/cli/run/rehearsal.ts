@@ -26,7 +26,7 @@ export function rehearsalSettings(config: Config, { name, seed }: RehearsalChoic
   if (config.service !== undefined) {
     throw new Refusal(`A rehearsal pays nobody, but the payments service ${config.service.url} is configured.`, {
       exitCode: EXIT.usage,
-      remedy: 'Unset the five service settings (see the README) to rehearse with the simulated service.',
+      remedy: 'Unset the five service settings (see docs/settings.md) to rehearse with the simulated service.',
     });
   }
   const dataDir = join(config.dataDir, 'rehearsals', `${name}-${seed}`);

@@ -30,7 +30,7 @@ export function retryFileCommand(end: (code: ExitCode) => void): Command {
       'after',
       '\nThese are the rows that were rejected, failed, returned or cancelled, in the columns of the first file and as' +
         '\nits template reads them. A row that may still be paid is never among them. Rows that --skip-invalid left out were' +
-        '\nnever valid: they are not in it either ("payrun validate --marked-up" shows how to mend them). When there are none,' +
+        '\nnever valid: they are not in it either ("payrun validate --marked-up" shows how to fix them). When there are none,' +
         '\nno file is written.' +
         '\n\nExamples:\n  payrun retry-file 20260131-k3f9xq --output again.csv\n  payrun run again.csv',
     )

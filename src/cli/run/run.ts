@@ -60,11 +60,11 @@ export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Com
     .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
     .argument('[file]', 'the payout file')
     .option('--report-dir <dir>', 'where the report is written')
-    .option('--wait <duration>', 'how long to wait for payouts of which nobody knows whether they were paid', '15m')
+    .option('--wait <duration>', 'how long to wait for unknown payouts', '15m')
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
-    .option('--rehearse <mix>', `pay nobody, under faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
-    .option('--seed <number>', 'what the faults of a rehearsal are drawn from (default: 1)')
+    .option('--rehearse <mix>', `pay nobody, with faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
+    .option('--seed <number>', 'seed of the faults of a rehearsal (default: 1)')
     .option('--default <file>', 'the payout file when none is named')
     .addHelpText(
       'after',

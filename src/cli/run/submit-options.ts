@@ -17,9 +17,12 @@ export const submitSchema = intakeSchema.extend({
 
 export function addSubmitOptions(command: Command): Command {
   return addIntakeOptions(command)
-    .option('--skip-invalid', 'pay the valid rows although others are refused', false)
-    .option('--again', 'pay the same rows anew, when they were handed in before and none of them was paid', false)
-    .option('--max-cost-drift <bp>', 'hold a payout that costs so much more than when it was handed in, such as 25bp');
+    .option('--skip-invalid', 'pay the valid rows even if others are refused', false)
+    .option('--again', 'pay the same rows again, if they were handed in before and none of them was paid', false)
+    .option(
+      '--max-cost-drift <bp>',
+      'hold a payout that costs this much more than when it was handed in, such as 25bp',
+    );
 }
 
 const DRIFT_IGNORED =

@@ -23,11 +23,11 @@ const schema = intakeSchema.extend({ json: z.boolean(), markedUp: path, problems
 /** `payrun validate`: everything wrong with a payout file. Touches neither Redis nor the service; of the settings it reads the limits of files. */
 export function validateCommand(end: (code: ExitCode) => void): Command {
   return addIntakeOptions(new Command('validate'))
-    .description('tell everything that is wrong with a payout file; touches nothing')
+    .description('show everything that is wrong with a payout file; touches nothing')
     .argument('<file>', 'the payout file: CSV, a workbook (.xlsx) or a payment message (.xml)')
     .option(
       '--marked-up <path>',
-      'write the file again with two more columns: the problems of each row, how to mend them',
+      'write the file again with two more columns: the problems of each row, how to fix them',
     )
     .option('--problems <path>', 'write what was found as a table: CSV, or a workbook under a name in .xlsx')
     .option('--json', 'print what was found as JSON, with at most 1,000 problems', false)

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Run } from '../../payout.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
 
-/** Final states of accepted payments are waited for this long (design 9). */
+/** Final states of accepted payments are waited for this long. */
 export const SETTLING_MS = 10_000;
 
 export interface PatienceLimits {

@@ -22,7 +22,7 @@ export interface Outcome {
   /** Prints the answer. */
   answered(as: string, answer: Answer): void;
   met(runId: string): void;
-  /** That of `payrun run` for the worst of them (design 9). */
+  /** That of `payrun run` for the worst of them. */
   exitCode(): Promise<ExitCode>;
 }
 

@@ -42,11 +42,7 @@ export function inboxCommand(end: (code: ExitCode) => void, at: AtCrashPoint): C
     )
     .option('--with-worker', 'pay in this process too', false)
     .option('--once', 'end when the inbox is empty and its runs have come to their end', false)
-    .option(
-      '--wait <duration>',
-      'with --once: how long to wait for payouts of which nobody knows whether they were paid',
-      '15m',
-    )
+    .option('--wait <duration>', 'with --once: how long to wait for unknown payouts', '15m')
     .option('--template <file>', 'how all files in it look, where they are not plain payout files')
     .option('--skip-invalid', 'take the valid rows of a file although others are refused', false)
     .option('--sandbox', 'for the simulated service, when no service is configured', false)

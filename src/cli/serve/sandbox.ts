@@ -43,7 +43,7 @@ const revokeOptions = z.object({ folder });
 const identityOptions = z.object({ folder, environment, type: z.enum(IDENTITY_TYPES) });
 const identityIds = z.array(z.guid('must be UUIDs'));
 
-/** `payrun sandbox`: the simulated payments service, its credentials and its identities (design 9). */
+/** `payrun sandbox`: the simulated payments service, its credentials and its identities. */
 export function sandboxCommand(): Command {
   const command = new Command('sandbox')
     .description('run a simulated payments service')
@@ -184,7 +184,7 @@ async function revokeCredential(clientId: string, options: z.output<typeof revok
     console.log(`revoked in ${one}`);
     return;
   }
-  throw new Refusal('No credential with this client id lives in the folder', {
+  throw new Refusal('The folder has no credential with this client id', {
     exitCode: EXIT.usage,
     remedy: `Compare the client id, and name the sandbox's folder with --folder (now ${options.folder}).`,
   });

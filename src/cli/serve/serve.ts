@@ -116,7 +116,7 @@ async function listen(web: Awaited<ReturnType<typeof openWeb>>, { host, port }: 
     if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL' && code !== 'ENOTFOUND') throw error;
     throw new Refusal(`payrun cannot listen on ${host} port ${port} (${code}).`, {
       exitCode: EXIT.usage,
-      remedy: 'Give another --port or --host, or end what listens there.',
+      remedy: 'Give another --port or --host, or stop what listens there.',
       cause: error,
     });
   }

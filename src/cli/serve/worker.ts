@@ -31,7 +31,7 @@ export function workerCommand(end: (code: ExitCode) => void, at: AtCrashPoint): 
     .option('--allow-root', 'run as root all the same', false)
     .addHelpText(
       'after',
-      '\nIt begins nothing new once it is told to stop, and ends within seconds; a second signal ends it at once.' +
+      '\nAfter a signal to stop it starts nothing new and ends within seconds. A second signal ends it at once.' +
         '\nStart as many as you like, on as many machines as you like.' +
         '\n\nExamples:\n  payrun worker\n  payrun worker --sandbox',
     )

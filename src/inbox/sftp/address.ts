@@ -21,7 +21,7 @@ export function parseSftpAddress(text: string): SftpAddress {
   const parsed = URL.canParse(text) ? new URL(text) : undefined;
   const parts = parsed === undefined ? undefined : partsOf(parsed);
   if (parts !== undefined) return parts;
-  throw new Refusal('The address of the inbox is not of the form sftp://user@host/path.', {
+  throw new Refusal('The address of the inbox does not have the form sftp://user@host/path.', {
     exitCode: EXIT.usage,
     remedy:
       'Give user, host and an absolute path, for example sftp://payrun@files.example.com/payouts, and no password: payrun signs in with a key (PAYRUN_SFTP_KEY_FILE).',

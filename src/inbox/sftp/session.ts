@@ -129,7 +129,8 @@ async function loadClient(): Promise<typeof SftpClient> {
 function refuseStranger({ host, port }: SftpAddress, shown: string, cause: unknown): Refusal {
   return new Refusal(`The SFTP server ${host}:${port} shows the key ${shown}, which is none of PAYRUN_SFTP_HOST_KEY.`, {
     exitCode: EXIT.usage,
-    remedy: 'Ask whoever runs the server for its fingerprint. If it is another one, somebody stands in between: stop.',
+    remedy:
+      'Ask whoever runs the server for its fingerprint. If it differs, somebody is between you and the server: stop.',
     cause,
   });
 }

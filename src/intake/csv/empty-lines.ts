@@ -5,7 +5,7 @@ export interface EmptyLine {
   readonly cells: readonly string[];
 }
 
-/** Lines without values that wait for what follows them: at the end of a file they mean nothing (bad-input cases 27, 28). */
+/** Lines without values that wait for what follows them: at the end of a file they mean nothing. */
 export interface EmptyLines {
   keep(line: EmptyLine): void;
   count(): number;

@@ -53,12 +53,12 @@ function looseNameOf(name: string): string {
     .replace(/[\p{C}\s_"'-]/gu, '');
 }
 
-/** Whether a first line is the spreadsheet's hint for the delimiter, which may stand above the header (bad-input case 31). */
+/** Whether a first line is the spreadsheet's hint for the delimiter, which may stand above the header. */
 export function isSeparatorHint(cells: readonly string[]): boolean {
   return cells.length === 2 && cells[0] === 'sep=' && cells[1] === '';
 }
 
-/** The header, or everything that is wrong with it (design 11; bad-input cases 30 to 37). */
+/** The header, or everything that is wrong with it. */
 export function readHeader({ line, cells, cellFaults }: FileRecord, template: Template): Header | Problem[] {
   if (cells.length > COLUMNS_MAX) return [headerProblem({ line, template }, `it has more than ${COLUMNS_MAX} columns`)];
   const names = namesOf(template);
@@ -128,7 +128,7 @@ type Names = ReturnType<typeof namesOf>;
 /** The columns by the names that the file has for them, exactly and as people write them. */
 function namesOf(template: Template) {
   const named = COLUMNS.map((column) => [nameOf(template, column), column] as const);
-  // Maps, so that `__proto__` and `constructor` are names like any other (bad-input case 36).
+  // Maps, so that `__proto__` and `constructor` are names like any other.
   return {
     byName: new Map<string, Column>(named),
     byLooseName: new Map(named.map(([name]) => [looseNameOf(name), name])),

@@ -14,7 +14,7 @@ export interface RowListener {
   /** A problem of the file's structure that is no row's: the file is refused. */
   damage(problem: Problem): void;
   warning(problem: Problem): void;
-  /** The last line of the file has no line end: it may have been cut off there (bad-input case 23). */
+  /** The last line of the file has no line end: it may have been cut off there. */
   cutShort(line: number): void;
 }
 

@@ -21,7 +21,7 @@ const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The same text and the same fault however the bytes are cut into pieces (bad-input case 12). `expected` is what the file
+ * The same text and the same fault however the bytes are cut into pieces. `expected` is what the file
  * should be, as a piece of a sentence.
  */
 export function openTextReader(expected: string): TextReader {

@@ -55,7 +55,7 @@ export function openContent(template: Template) {
     hasTransfers: () => payment.transfers > 0,
     keep(path, text) {
       const texts = isOfTransfer(path) ? transfer.texts : path.startsWith(PAYMENT) ? payment.texts : head;
-      if (texts.has(path)) content.refuse(path, `${path} stands there twice`);
+      if (texts.has(path)) content.refuse(path, `${path} is there twice`);
       texts.set(path, text);
     },
     refuse(path, found) {

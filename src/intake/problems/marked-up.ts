@@ -22,7 +22,7 @@ const OWNER_ONLY = 0o600;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Writes a checked file again with two more columns: the codes of each row's problems, and how to mend them. Corrected, it
+ * Writes a checked file again with two more columns: the codes of each row's problems, and how to fix them. Corrected, it
  * is a payout file like the first; it is CSV with the template's delimiter whatever the first was, and it is read by the
  * same template. Cells that a spreadsheet would run as formulas are neutralised.
  *
@@ -103,10 +103,10 @@ function marksOf(problems: readonly Problem[]): [codes: string, remedies: string
 
 function refuseTarget(target: string, cause: unknown): Refusal {
   const reason =
-    codeOf(cause) === 'EEXIST' ? 'is there already' : `cannot be written (${codeOf(cause) ?? 'why is not known'})`;
+    codeOf(cause) === 'EEXIST' ? 'is there already' : `cannot be written (${codeOf(cause) ?? 'reason unknown'})`;
   return new Refusal(`The marked-up copy ${target} ${reason}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Name a file that is not there yet, in a folder that this user may write to.',
+    remedy: 'Name a file that does not exist yet, in a folder that this user may write to.',
     cause,
   });
 }

@@ -5,7 +5,7 @@ import { escapeUnseen } from './shown-value.ts';
 
 const DESCRIBED_WARNINGS_MAX = 20;
 
-/** What `validate --json`, and a refused `run` or `submit`, print (design 12). */
+/** What `validate --json`, and a refused `run` or `submit`, print. */
 export function problemsDocument(checked: CheckedFile): object {
   return {
     file: checked.name,

@@ -28,7 +28,7 @@ const KINDS = {
     verdict: 'file',
     message: 'The file is {found}, and not {expected}, as its name says.',
     remedy:
-      'Hand in the file itself, neither packed nor renamed: a workbook as .xlsx, a payment message as .xml, CSV under ' +
+      'Hand in the file itself, not packed and not renamed: a workbook as .xlsx, a payment message as .xml, CSV under ' +
       `any other name. ${CSV_UTF8}`,
   },
   E_ENCODING: {
@@ -38,7 +38,7 @@ const KINDS = {
   },
   E_NEWLINE: {
     verdict: 'file',
-    message: 'The line ends of the file cannot be trusted: {found}.',
+    message: 'The line ends of the file are not reliable: {found}.',
     remedy: 'Export the file again so that all lines end alike, with LF or with CR LF. Do not join files by hand.',
   },
   E_DELIMITER: {
@@ -56,37 +56,37 @@ const KINDS = {
   },
   E_HEADER_DUP: {
     verdict: 'file',
-    message: 'The column stands {found} times in the header line.',
-    remedy: 'Leave only one column of this name.',
+    message: 'The header line has this column {found} times.',
+    remedy: 'Keep only one column with this name.',
   },
   E_COLUMNS: {
     verdict: 'file',
     message: 'The line has {found} cells where the header line has {expected}.',
-    remedy: 'Look for a missing or extra delimiter; a cell that has one in it must stand in double quotes.',
+    remedy: 'Look for a missing or extra delimiter; a cell that contains one must be in double quotes.',
   },
   E_QUOTE: {
     verdict: 'file',
-    message: 'The double quotes do not fit: {found}.',
+    message: 'The double quotes do not match: {found}.',
     remedy:
       'Put the whole cell in double quotes and write each double quote inside it twice. ' +
-      'Leave out tricks such as ="00123": numbers stand as they are.',
+      'Leave out tricks such as ="00123": write numbers as they are.',
   },
   E_BLANK_ROW: {
     verdict: 'file',
-    message: 'A blank line stands in the middle of the file.',
-    remedy: 'Remove the blank line, and look whether rows are missing there.',
+    message: 'There is a blank line in the middle of the file.',
+    remedy: 'Remove the blank line, and check whether rows are missing there.',
   },
   E_TRUNCATED: {
     verdict: 'file',
     message: 'The last line has no line end, so the file may have been cut off and its last cell may be incomplete.',
     remedy:
       'Compare the last row with its source and export the file again; a complete file ends with a line end. ' +
-      'Totals vouch only for a last column that is the amount; a SHA-256 in a manifest vouches for any.',
+      'Totals confirm only a last column that is the amount; a SHA-256 in a manifest confirms any.',
   },
   E_RECORD_SIZE: {
     verdict: 'file',
     message: 'The row is longer than {limit} bytes.',
-    remedy: 'Look for a cell with far too much text in it.',
+    remedy: 'Look for a cell with far too much text.',
   },
   E_TOO_MANY_ROWS: {
     verdict: 'file',
@@ -100,7 +100,7 @@ const KINDS = {
   },
   E_TOTALS: {
     verdict: 'file',
-    message: 'The control totals do not fit: {found}.',
+    message: 'The control totals do not match: {found}.',
     remedy:
       'Compare the file with its source: rows may be missing, be there twice or have been changed. Correct the file, or the totals if they are wrong.',
   },
@@ -118,8 +118,8 @@ const KINDS = {
   },
   E_FIXED: {
     verdict: 'file',
-    message: 'The cell says otherwise than the template, which has one value for all rows.',
-    remedy: 'Look whether the right file and the right template were named; leave the cell empty or correct it.',
+    message: 'The cell differs from the template, which has one value for all rows.',
+    remedy: 'Check that this is the right file and the right template. Leave the cell empty or correct it.',
   },
   E_WORKBOOK: {
     verdict: 'file',
@@ -129,17 +129,17 @@ const KINDS = {
   E_SHEET: {
     verdict: 'file',
     message: 'It is not clear which sheet holds the payouts: {found}.',
-    remedy: 'Leave values in one sheet that can be seen, or have the template name the sheet.',
+    remedy: 'Keep values in one visible sheet only, or name the sheet in the template.',
   },
   E_HIDDEN: {
     verdict: 'file',
-    message: 'Values stand where nobody sees them: {found} is hidden.',
+    message: 'The sheet has hidden values: {found} is hidden.',
     remedy: 'Show all rows and columns, remove filters, and delete what is not to be paid.',
   },
   E_MERGED: {
     verdict: 'file',
     message: 'Cells are merged: {found}.',
-    remedy: 'Undo the merging, so that each row has its own cells, and fill them in.',
+    remedy: 'Unmerge them, so that each row has its own cells, and fill them in.',
   },
   E_UNPACKED_SIZE: {
     verdict: 'file',
@@ -149,11 +149,11 @@ const KINDS = {
   E_UNREADABLE_FILE: {
     verdict: 'file',
     message: 'The file could not be read, twice: {found}.',
-    remedy: 'Save it anew in the program that it comes from, or as CSV UTF-8; split it when it is very large.',
+    remedy: 'Save it again in the program that it comes from, or as CSV UTF-8; split it if it is very large.',
   },
   E_MESSAGE: {
     verdict: 'file',
-    message: 'The payment message cannot be taken: {found}.',
+    message: 'The payment message cannot be used: {found}.',
     remedy:
       'Hand in a whole ISO 20022 pain.001.001.03, .08, .09, .10 or .11, whose ids have 1 to 35 characters and no blanks around them, and name ' +
       'a template with a part pain001.',
@@ -163,40 +163,40 @@ const KINDS = {
     message: 'The row has no values at all, and rows with values follow it.',
     remedy: 'Remove the row, or fill it in.',
   },
-  /** A NUL character is no text at all and refuses the file (bad-input case 14). */
+  /** A NUL character is no text at all and refuses the file. */
   E_CONTROL: {
     verdict: 'row',
-    message: 'The cell holds a character that cannot be seen: {found}.',
-    remedy: 'Delete the cell and type its value again; copied text often brings such characters along.',
+    message: 'The cell has an invisible character: {found}.',
+    remedy: 'Delete the cell and type its value again; copied text often contains such characters.',
   },
   E_REPLACEMENT_CHAR: {
     verdict: 'row',
-    message: 'The cell holds the sign for a lost character (U+FFFD): the text was damaged before the file was made.',
+    message: 'The cell has the sign for a lost character (U+FFFD): the text was damaged before the file was made.',
     remedy: 'Enter the value again from its source.',
   },
   E_SPACE: {
     verdict: 'row',
-    message: 'The cell has a blank at its beginning or end.',
-    remedy: 'Remove the blanks around the value; there are none after the commas either.',
+    message: 'The cell begins or ends with a blank.',
+    remedy: 'Remove the blanks around the value, also after commas.',
   },
   E_QUOTE_CHAR: {
     verdict: 'row',
     message: 'The value begins or ends with a quotation mark or an apostrophe.',
-    remedy: 'Remove it; only plain double quotes around a whole cell are left out of its value.',
+    remedy: 'Remove it. Only plain double quotes around a whole cell are not part of its value.',
   },
   E_FORMULA: {
     verdict: 'row',
-    message: 'The cell looks like a formula of a spreadsheet.',
+    message: 'The cell looks like a spreadsheet formula.',
     remedy: 'Put the value itself in the cell, without = + - or @ before it.',
   },
   E_EXCEL_ERROR: {
     verdict: 'row',
-    message: 'The cell holds an error of a spreadsheet instead of a value.',
+    message: 'The cell has a spreadsheet error instead of a value.',
     remedy: 'Correct the formula (or widen the column) in the spreadsheet and export the file again.',
   },
   E_PLACEHOLDER: {
     verdict: 'row',
-    message: 'The cell holds a word that stands for no value.',
+    message: 'The cell has a word that means no value.',
     remedy: 'Enter the value, or leave the cell empty if the column is optional.',
   },
   E_SCIENTIFIC: {
@@ -276,28 +276,28 @@ const KINDS = {
   },
   E_NOT_ALLOWED: {
     verdict: 'row',
-    message: 'The value is not among those that the template allows in this column.',
+    message: 'The template does not allow this value in this column.',
     remedy: 'Use one of the values that the template names.',
   },
   E_LIMIT: {
     verdict: 'row',
     message: 'The amount may not be paid: {found}.',
-    remedy: 'Correct the amount, or have the limit of the template changed by who is in charge of it.',
+    remedy: 'Correct the amount, or ask the owner of the template to change its limit.',
   },
   W_IDENTITY: {
     verdict: 'warning',
     message: 'The payments service does not list this {found}; it may leave some out of its list.',
-    remedy: 'Check the id. If it is wrong, its payouts are refused when a quote is asked for, and nothing is paid.',
+    remedy: 'Check the id. If it is wrong, the service refuses the quote for its payouts, and nothing is paid.',
   },
   E_DATE: {
     verdict: 'row',
-    message: 'The cell holds a date, where a payout has none: a spreadsheet may have changed a number into it.',
+    message: 'The cell has a date, but a payout has no dates: a spreadsheet may have changed a number into it.',
     remedy: FORMAT_AS_TEXT,
   },
   E_NUMBER_FORMAT: {
     verdict: 'row',
-    message: 'The cell shows something else than it holds: {found}.',
-    remedy: 'Enter what is meant, in a cell with the format of text or of a plain number.',
+    message: 'The cell shows something other than its value: {found}.',
+    remedy: 'Enter the right value, in a cell formatted as text or as a plain number.',
   },
   E_PRECISION: {
     verdict: 'row',
@@ -307,8 +307,8 @@ const KINDS = {
   /** Outside of a transfer it refuses the message. */
   E_ELEMENT: {
     verdict: 'row',
-    message: 'The payment message asks for what cannot be done, and it is not left out silently: {found}.',
-    remedy: 'Take the element out where the message is made; a template may leave out some of them.',
+    message: 'The payment message asks for something that payrun cannot do, and does not ignore: {found}.',
+    remedy: 'Remove the element where the message is made. A template can ignore some of them.',
   },
   W_MOJIBAKE: {
     verdict: 'warning',
@@ -323,24 +323,24 @@ const KINDS = {
   W_SCIENTIFIC: {
     verdict: 'warning',
     message: 'The reference may be a number with an exponent, which a spreadsheet makes of a long number.',
-    remedy: 'Compare it with its source; if it is another there, format the column as text and export the file again.',
+    remedy: 'Compare it with its source; if it differs, format the column as text and export the file again.',
   },
   W_DATE: {
     verdict: 'warning',
     message: 'The reference looks like a date, which a spreadsheet makes of numbers such as 4-2026.',
-    remedy: 'Compare it with its source; if it is another there, format the column as text and export the file again.',
+    remedy: 'Compare it with its source; if it differs, format the column as text and export the file again.',
   },
   W_ROWS_IGNORED: {
     verdict: 'warning',
     message: '{found} lines without values at the end of the file were left out.',
-    remedy: 'Nothing needs to be done.',
+    remedy: 'You do not have to do anything.',
   },
 } as const satisfies Record<string, ProblemKind>;
 
 /** Stable codes: E_ refuses, W_ warns. */
 export type ProblemCode = keyof typeof KINDS;
 
-/** The one table of what can be wrong with a payout file (bad-input.md). */
+/** The one table of what can be wrong with a payout file. */
 export const PROBLEM_KINDS: Readonly<Record<ProblemCode, ProblemKind>> = KINDS;
 
 export interface Problem {

@@ -11,14 +11,14 @@ const OPEN_COLUMNS: ReadonlySet<string> = new Set(['reference', 'amount']);
 /** Control, bidirectional, invisible and unassigned characters, odd blanks and line separators. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
-/** Text that is safe on a terminal and in a log: what cannot be seen stands as \u{…} (bad-input cases 84 and 87). */
+/** Text that is safe on a terminal and in a log: what cannot be seen stands as \u{…}. */
 export function escapeUnseen(text: string): string {
   return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /**
  * A cell as a problem may show it. References and amounts are cut to 40 characters; of identity ids, and of anything
- * elsewhere that is long or looks like an account number, only the last four characters are left (security.md S30).
+ * elsewhere that is long or looks like an account number, only the last four characters are left (docs/security.md).
  */
 export function showValue(column: string | null, value: string): string {
   const isOpen = column !== null && OPEN_COLUMNS.has(column);

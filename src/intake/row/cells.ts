@@ -26,7 +26,7 @@ interface CellRule {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const REFERENCE = /^[A-Za-z0-9](?:[A-Za-z0-9 ._/#-]{0,34}[A-Za-z0-9._/#-])?$/;
 const REFERENCE_CHARACTERS_MAX = 36;
-/** Letters of any script, digits, punctuation, symbols and plain blanks (service-facts section 1: string 1..128). */
+/** Letters of any script, digits, punctuation, symbols and plain blanks. */
 const CATEGORY = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,128}$/u;
 const CATEGORY_CHARACTERS_MAX = 128;
 const PURPOSE_CODE = /^[A-Za-z0-9_-]{1,35}$/;
@@ -84,7 +84,7 @@ const categoryRule: CellRule = {
       : 'has a character in it that cannot be printed',
 };
 
-/** The rule of each column but the amount, whose digits depend on its currency (design 11). */
+/** The rule of each column but the amount, whose digits depend on its currency. */
 const RULES: Readonly<Record<Exclude<Column, 'amount'>, CellRule>> = {
   reference: {
     code: 'E_REFERENCE',
@@ -146,7 +146,7 @@ function referenceFault(value: string): CellFault | undefined {
   return code === undefined ? undefined : { code };
 }
 
-/** What is wrong with the text of an amount that does not keep to the decimal mark (bad-input cases 58 to 67). */
+/** What is wrong with the text of an amount that does not keep to the decimal mark. */
 export function amountFault(value: string, decimalMark: string): CellFault {
   const facts = { found: explainAmount(value), example: `1234${decimalMark}56` };
   return commonFault(value, AMOUNT_FORMULA) ?? { code: 'E_AMOUNT', facts };
@@ -196,7 +196,7 @@ function explainAmount(value: string): string {
 
 const MOJIBAKE = /Ã[\u0080-\u00BF]|Â[\u00A0-\u00BF]|â(?:€|\u0080)/u;
 
-/** What is odd about a cell that is accepted (bad-input cases 13, 51, 52 and 54). */
+/** What is odd about a cell that is accepted. */
 export function cellWarning(column: Column, value: string): ProblemCode | undefined {
   if (column === 'reference') return oddReference(value);
   if (column !== 'payoutCategory' && column !== 'payinCategory') return undefined;

@@ -42,7 +42,7 @@ function withoutAccents(value: string): string {
   return ASCII.test(value) ? value : value.normalize('NFD').replaceAll(/\p{M}/gu, '');
 }
 
-/** What a spreadsheet made of a reference without a doubt (bad-input cases 51 and 54). */
+/** What a spreadsheet made of a reference without a doubt. */
 export function mangledReference(value: string): ProblemCode | undefined {
   if (SCIENTIFIC_REFERENCE.test(value)) return 'E_SCIENTIFIC';
   const isInCapitals = value === value.toUpperCase();
@@ -51,7 +51,7 @@ export function mangledReference(value: string): ProblemCode | undefined {
 }
 
 /**
- * What is odd about a reference that is taken (bad-input cases 51, 52 and 54). Plain digits are an honest reference, also
+ * What is odd about a reference that is taken. Plain digits are an honest reference, also
  * where a spreadsheet may have meant a day by them; months in capital letters are no spreadsheet's.
  */
 export function oddReference(value: string): ProblemCode | undefined {

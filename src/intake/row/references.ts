@@ -6,7 +6,7 @@ const PLAIN = /^[\x21-\x7e]*$/;
 
 /**
  * A reference without what people overlook: capital letters, blanks, the Unicode form, characters that cannot be seen,
- * full stops at the end (bad-input case 79).
+ * full stops at the end.
  */
 export function foldReference(reference: string): string {
   const text = PLAIN.test(reference) ? reference : reference.normalize('NFKC').replace(/[\p{C}\p{Z}\s]/gu, '');

@@ -79,7 +79,7 @@ export function referenceOf({ columns, cells }: CheckedRow): string {
   return cells[columns.indexOf('reference')] ?? '';
 }
 
-/** The problem of a row whose reference another line has too (bad-input cases 77 and 79). */
+/** The problem of a row whose reference another line has too. */
 export function duplicateProblem(checked: CheckedRow, other: number): Problem {
   return problemOf('E_DUP_REF', {
     line: checked.line,

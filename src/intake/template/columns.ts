@@ -1,4 +1,4 @@
-/** The columns of a payout file by their exact names, in the order in which problems and hashes take them (design 11). */
+/** The columns of a payout file by their exact names, in the order in which problems and hashes take them. */
 export const REQUIRED_COLUMNS = [
   'reference',
   'beneficiaryIdentityId',
@@ -35,7 +35,7 @@ export function isRequired(column: Column): boolean {
 }
 
 /**
- * The columns that a marked-up copy adds: the codes of a row's problems, and how to mend them. A file that brings them
+ * The columns that a marked-up copy adds: the codes of a row's problems, and how to fix them. A file that brings them
  * back under these names is taken, and they are not read.
  */
 export const MARK_COLUMNS = ['payrunProblems', 'payrunRemedies'] as const;

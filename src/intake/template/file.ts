@@ -20,7 +20,7 @@ export type TemplateProblem = string;
 export async function readTemplate(path: string): Promise<Template> {
   const parsed = parseTemplate(await readTemplateText(path));
   if (!Array.isArray(parsed)) return parsed;
-  throw new Refusal([`The template ${path} is of no use:`, ...parsed].join('\n  '), {
+  throw new Refusal([`Invalid template ${path}:`, ...parsed].join('\n  '), {
     exitCode: EXIT.usage,
     remedy: 'Correct it, and try it with "payrun template check".',
   });
@@ -35,7 +35,7 @@ export async function readTemplateText(path: string): Promise<string> {
     }
     return text;
   } catch (cause) {
-    throw new Refusal(`The template ${path} cannot be read (${codeOf(cause) ?? 'why is not known'}).`, {
+    throw new Refusal(`The template ${path} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`, {
       exitCode: EXIT.usage,
       remedy: 'Check the path and the rights of the file.',
       cause,
@@ -90,7 +90,7 @@ function limitsOf(texts: Readonly<Record<string, string>>, problems: TemplatePro
   const limits = new Map<string, Money>();
   for (const [currency, text] of Object.entries(texts)) {
     const limit = moneyOfDecimal(text, currency);
-    if (limit === undefined) problems.push(`payoutMax.${currency}: "${text}" is no amount of a known currency`);
+    if (limit === undefined) problems.push(`payoutMax.${currency}: "${text}" is not an amount of a known currency`);
     else limits.set(currency, limit);
   }
   return limits;
@@ -101,13 +101,13 @@ function creditorsOf(text: NonNullable<TemplateText['pain001']>, problems: Templ
   const leftOut = new Set<string>(leaveOut);
   if (beneficiaries === undefined) {
     if (creditorBy === 'creditorAccount')
-      problems.push('pain001.beneficiaries: an account number is no identity; name them');
+      problems.push('pain001.beneficiaries: an account number is not an identity; name them');
     return { by: creditorBy, beneficiaries: null, leftOut };
   }
   const byKey = new Map<string, string>();
   for (const [key, identity] of Object.entries(beneficiaries)) {
     const folded = foldCreditorKey(key);
-    if (byKey.has(folded)) problems.push(`pain001.beneficiaries: …${folded.slice(-4)} stands there twice`);
+    if (byKey.has(folded)) problems.push(`pain001.beneficiaries: …${folded.slice(-4)} is there twice`);
     byKey.set(folded, identity);
   }
   return { by: creditorBy, beneficiaries: byKey, leftOut };
@@ -131,12 +131,12 @@ function clashes(template: Template): TemplateProblem[] {
 function unsoundValues({ fixed, allowed }: Template): TemplateProblem[] {
   const problems: TemplateProblem[] = [];
   for (const [column, value] of fixed) {
-    if (!isSound(column, value)) problems.push(`fixed.${column}: "${value}" is no value of this column`);
+    if (!isSound(column, value)) problems.push(`fixed.${column}: "${value}" is not a value of this column`);
     if (allowed.get(column)?.has(value) === false) problems.push(`fixed.${column}: it is not among the allowed values`);
   }
   for (const [column, values] of allowed) {
     for (const value of values) {
-      if (!isSound(column, value)) problems.push(`allowed.${column}: "${value}" is no value of this column`);
+      if (!isSound(column, value)) problems.push(`allowed.${column}: "${value}" is not a value of this column`);
     }
   }
   return problems;

@@ -26,7 +26,7 @@ const paymentMessages = z
     creditorBy: z
       .enum(CREDITOR_KEYS)
       .describe(
-        'What tells who a creditor is: creditorAccount (CdtrAcct/Id/IBAN or Othr/Id) or creditorId (Cdtr/Id/…/Othr/Id).',
+        'How a creditor is identified: creditorAccount (CdtrAcct/Id/IBAN or Othr/Id) or creditorId (Cdtr/Id/…/Othr/Id).',
       ),
     beneficiaries: z
       .record(z.string().min(1), uuid)

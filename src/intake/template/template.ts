@@ -7,7 +7,7 @@ export type Delimiter = (typeof DELIMITERS)[number];
 export const DECIMAL_MARKS = ['.', ','] as const;
 export const THOUSANDS_MARKS = [',', '.', ' ', "'"] as const;
 
-/** How the payout files of one sender look; what it does not say is as design 11 has it. */
+/** How the payout files of one sender look; what it does not say is as in docs/payout-file.md. */
 export interface Template {
   /** Null where no template was named. */
   readonly name: string | null;
@@ -37,7 +37,7 @@ export interface Template {
 
 export const PLAIN_TEMPLATE: Template = {
   name: null,
-  description: 'the payout file of the design',
+  description: 'the payout file as docs/payout-file.md describes it',
   delimiter: ',',
   decimalMark: '.',
   thousandsMark: null,

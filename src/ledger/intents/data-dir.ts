@@ -34,7 +34,7 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 
 /**
  * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
- * logs that a power cut takes away prove nothing (design 6).
+ * logs that a power cut takes away prove nothing.
  */
 export async function openDataDir(
   path: string,
@@ -51,7 +51,7 @@ export async function openDataDir(
   }
   const volatile = VOLATILE_FILE_SYSTEMS.get((await statfs(path)).type);
   if (options.requirePersistentDisk && volatile !== undefined) {
-    throw new Refusal(`The data directory ${path} lies on ${volatile}, which a power cut empties.`, {
+    throw new Refusal(`The data directory ${path} is on ${volatile}, which loses its content in a power cut.`, {
       exitCode: EXIT.usage,
       remedy: 'Set PAYRUN_DATA_DIR to a directory on a disk.',
     });

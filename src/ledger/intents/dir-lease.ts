@@ -34,7 +34,7 @@ export async function openDirLease(redis: Redis, keys: LedgerKeys, path: string)
 
 /**
  * Binds the directory to its ledger under an id that no other living host uses: the one of a copy is given up for a new one
- * (design 3, rule 4).
+ * (architecture.md, rule 4).
  */
 export async function claimDataDir(
   folder: DataDir,

@@ -29,7 +29,7 @@ export interface IntentLine {
   readonly credentials: string;
 }
 
-/** That the service began to say yes to a payment request: its quote is never proven dead (design 3, rule 8). */
+/** That the service began to say yes to a payment request: its quote is never proven dead (architecture.md, rule 8). */
 export interface AnswerLine {
   readonly quoteId: string;
   /** Null where the answer broke off before it named one. */

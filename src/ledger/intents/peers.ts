@@ -28,7 +28,7 @@ export async function readPeers(dataDir: string): Promise<readonly string[]> {
 
 /**
  * Notes on disk which data directories may arm, then says so in the ledger: none of them arms before each other one has
- * noted it, so that no Redis that goes back in time can make all of them forget it (design 3, rule 4). Nothing that was noted
+ * noted it, so that no Redis that goes back in time can make all of them forget it (architecture.md, rule 4). Nothing that was noted
  * is forgotten, not even a directory that people gave up: once Redis is lost too, nobody else knows that it ever sent
  * anything. Gives what is noted.
  */

@@ -2,7 +2,7 @@ import { ARMINGS_PER_QUOTE_MAX, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
 import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
- * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (design 3, rule 2).
+ * Arms payouts: ready -> armed with a new quote, quoted -> armed with the same one (architecture.md, rule 2).
  *
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version, h seal of the row, rf hash of the reference, q quote id, x expiry or '', o owner, c credentials,

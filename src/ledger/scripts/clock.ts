@@ -3,7 +3,7 @@ import { LUA_PRELUDE } from './prelude.ts';
 
 /** Less is no step: two clocks of one machine, or a correction that nothing waits for. */
 const STEP_MS_MIN = 5000;
-/** The longest that a service may ask everybody to wait (design 5). */
+/** The longest that a service may ask everybody to wait (architecture.md). */
 const WAIT_MS_MAX = 5 * 60_000;
 
 /**

@@ -13,7 +13,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * Returns for each ['moved', version, state, bad ones among the run's last outcomes], or [refusal, version, state].
  *
  * Invariant: only moves of the table are made; anything else is refused and counted in the head. In a closed season no
- * payout comes to an end in which its reference is free: another host may have sent it (design 3, rule 4).
+ * payout comes to an end in which its reference is free: another host may have sent it (architecture.md, rule 4).
  */
 export const MOVE = `${LUA_PRELUDE}${LUA_SUMS}
 local at = now()

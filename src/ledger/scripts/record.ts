@@ -12,7 +12,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  *
  * Invariant: a record that is there stays as it is, so recording may be run again; only a record that was restored
  * from an intent log, which lacks its row, is given the row. A reference that an earlier payout has not given free
- * (design 6) makes the new payout held, with a link to the earlier one; so does a payout of the same beneficiary, amount
+ * makes the new payout held, with a link to the earlier one; so does a payout of the same beneficiary, amount
  * and currency within `w`. The rows of a run that was cancelled while it was being recorded are recorded as cancelled, or as
  * held where a lost host may have sent them: none of them is lost.
  */
@@ -26,7 +26,7 @@ local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAll
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
--- The payout that has a reference, unless it gave it free (design 6) or was settled longer ago than it is remembered.
+-- The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered.
 local function holderOf(hash, m)
   local earlier = redis.call('HGET', referencesKey(hash), hash)
   if not earlier or earlier == m.own then return nil end

@@ -2,7 +2,7 @@ import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
 
 /**
- * Makes a ledger on an empty Redis for data directories whose own Redis is gone, by two people (design 6, runbook "Redis
+ * Makes a ledger on an empty Redis for data directories whose own Redis is gone, by two people (docs/operation.md, runbook "Redis
  * lost"). Its season stays closed until each of the directories that either of them names has compared its intent logs, or
  * was written off.
  *
@@ -82,7 +82,7 @@ end
 
 /**
  * Begins to write off a data directory that does not come back, by two people: everything is halted, and all runs are
- * paused (design 3, rule 4). Only once nobody else is missing: what a directory restores later would not be held.
+ * paused (architecture.md, rule 4). Only once nobody else is missing: what a directory restores later would not be held.
  *
  * KEYS[1] prefix
  * ARGV[1] data directory; ARGV[2] actor; ARGV[3] who has proposed it, as the caller saw, or ''

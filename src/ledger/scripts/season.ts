@@ -62,7 +62,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
 
 /**
  * Compares a directory's intent lines with the ledger after the server restarted or failed over, restores what the
- * ledger lost as unknown, and opens the season when the last directory has compared (design 3, rule 4).
+ * ledger lost as unknown, and opens the season when the last directory has compared (architecture.md, rule 4).
  *
  * KEYS[1] prefix
  * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with

@@ -73,7 +73,8 @@ async function makeTarget(target: string, partial: string): Promise<void> {
 function refuseTarget(target: string, why: string, cause?: unknown): Refusal {
   return new Refusal(`No backup can be written to ${target}: ${why}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Name a folder that is not there yet, on another disk; remove what an interrupted backup left (.partial).',
+    remedy:
+      'Name a folder that does not exist yet, on another disk; remove what an interrupted backup left (.partial).',
     cause,
   });
 }

@@ -100,11 +100,11 @@ function wordOf<const Word extends string>(words: readonly Word[], reply: string
 
 function refuseAdoption(why: 'other' | 'occupied'): Refusal {
   return why === 'other'
-    ? new Refusal('What was proposed is to adopt another ledger, or with other settings.', {
+    ? new Refusal('The proposal is for another ledger, or for other settings.', {
         exitCode: EXIT.usage,
-        remedy: 'Both people run it with the same settings, and with data directories of the same ledger.',
+        remedy: 'Both people must run it with the same settings, and with data directories of the same ledger.',
       })
-    : new Refusal('No ledger was adopted: this Redis holds another ledger, or a part of one.', {
+    : new Refusal('No ledger was adopted: this Redis has another ledger, or a part of one.', {
         exitCode: EXIT.usage,
         remedy: 'Use an empty Redis or another PAYRUN_PREFIX. What is here is not the ledger of this data directory.',
       });

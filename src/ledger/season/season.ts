@@ -23,7 +23,7 @@ export interface SeasonDeps extends PeersDeps {
 }
 
 /**
- * Makes sure that arming is allowed on this Redis, from this data directory (design 3, rule 4). In a closed season it
+ * Makes sure that arming is allowed on this Redis, from this data directory (architecture.md, rule 4). In a closed season it
  * waits twice the arm deadline, so that nobody who armed before the change can still send, and compares the directory's
  * intent logs. A new directory waits until each other one has noted it. Gives the data directories that keep it from
  * arming; none when arming is allowed. Throws a Refusal for a damaged log.
@@ -133,7 +133,7 @@ async function compareLogs(
 function refuseDamaged(file: string): Refusal {
   return new Refusal(`The intent log ${file} is damaged.`, {
     exitCode: EXIT.defect,
-    remedy: 'Nothing is sent while it is. Restore the file from a copy, or settle its payouts by hand.',
+    remedy: 'Nothing is sent while it is damaged. Restore the file from a copy, or settle its payouts by hand.',
   });
 }
 

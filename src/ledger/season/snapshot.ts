@@ -33,7 +33,7 @@ export async function readRedisFiles(redis: Redis): Promise<RedisFiles> {
     const manifest = { path: join(logFolder, `${log}.manifest`), text: `file ${base} seq 1 type b\n` };
     return { snapshot: path, base: join(logFolder, base), manifest };
   } catch (cause) {
-    throw new Refusal(`Redis does not tell where its files are: ${cause instanceof Error ? cause.message : ''}`, {
+    throw new Refusal(`Redis does not show where its files are: ${cause instanceof Error ? cause.message : ''}`, {
       exitCode: EXIT.usage,
       remedy: 'Allow the user of REDIS_URL the command CONFIG GET (ACL: +config|get), or copy Redis on its own host.',
       cause,
@@ -89,6 +89,6 @@ async function fileMark(path: string): Promise<string | undefined> {
 function refuseSave(why: string): Refusal {
   return new Refusal(`Redis did not save its data: ${why}.`, {
     exitCode: EXIT.unavailable,
-    remedy: 'Look into its log, and whether its disk has room for all of its data once more; then try again.',
+    remedy: 'Check its log, and whether its disk has room for a second copy of all its data. Then try again.',
   });
 }

@@ -26,7 +26,7 @@ const STATUS_OF: Readonly<Record<RowState, TransactionStatus>> = {
 
 /**
  * What a status report says of a row. RJCT makes its reader pay again, so that it is said only when nothing can become of
- * the payout any more: one that was sent and rejected is pending until a last look-up has confirmed it (design 4).
+ * the payout any more: one that was sent and rejected is pending until a last look-up has confirmed it (architecture.md).
  */
 export function transactionStatus(row: Payout | RefusedRow): TransactionStatus {
   if (isRefused(row)) return STATUS_OF.refused;

@@ -11,9 +11,9 @@ export interface ApprovalTier {
   readonly approvals: number;
 }
 
-/** Who has to agree before a run is paid; design 4, security.md S19. */
+/** Who has to agree before a run is paid; docs/security.md. */
 export interface ApprovalRules {
-  /** The same for the same rules: all processes of a ledger must have it (design 6). */
+  /** The same for the same rules: all processes of a ledger must have it. */
   readonly name: string;
   /** Null: each run needs one approval, whatever its totals. */
   readonly tiers: ReadonlyMap<string, readonly ApprovalTier[]> | null;
@@ -39,7 +39,7 @@ export const approvalSetting = z
     tiers: z.record(currency, z.array(tier).min(1)).default({}),
   })
   .transform(({ mode, holds: holdsMs, tiers }, context): ApprovalRules | null => {
-    if (mode !== 'tiers' && Object.keys(tiers).length > 0) context.addIssue('has tiers, and they are not asked for');
+    if (mode !== 'tiers' && Object.keys(tiers).length > 0) context.addIssue('has tiers, but the mode is not tiers');
     if (mode === 'off') return null;
     const read = mode === 'on' ? null : readTiers(tiers, (message) => context.addIssue(message));
     return { name: nameOf(read, holdsMs), tiers: read, holdsMs };

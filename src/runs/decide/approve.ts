@@ -56,7 +56,7 @@ const TRIES_MAX = 5;
 
 /**
  * Lets another person than the one who handed the file in approve the run as it is: this file, these rows, totals and limits
- * (security.md S19). With the last approval that is needed it is paid, at its time. Throws a Refusal (exit 2) for a run that
+ * (docs/security.md). With the last approval that is needed it is paid, at its time. Throws a Refusal (exit 2) for a run that
  * waits for nobody, for the person who handed it in, for one who has approved it, and when the file is not the one meant.
  * A run that was approved and not let go, because something ended in between, goes on when any of them approves it again.
  */
@@ -167,7 +167,7 @@ async function writeAudit(
 }
 
 function refuse({ id }: Pick<Run, 'id'>, why: string): Refusal {
-  return new Refusal(`Run ${id} cannot be approved so: ${why}.`, {
+  return new Refusal(`Run ${id} cannot be approved like this: ${why}.`, {
     exitCode: EXIT.usage,
     remedy: `"payrun status ${id}" shows its file, totals and approvals.`,
   });

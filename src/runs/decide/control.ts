@@ -83,7 +83,7 @@ function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusa
   });
 }
 
-/** Cancels one payout of a run that waits; a held one is dropped by two people (design 4). */
+/** Cancels one payout of a run that waits; a held one is dropped by two people (architecture.md). */
 export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
   if (!isCancellable(payout)) throw refuseCancel(payout, payout.state);
   const { result, state } = await deps.ledger.payouts.move({
@@ -104,7 +104,7 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     return;
   }
   if (result === 'season') {
-    throw new Refusal('Redis was restarted, and not every host has said what it sent.', {
+    throw new Refusal('Redis was restarted, and not every host has compared what it sent.', {
       exitCode: EXIT.unavailable,
       remedy: 'Cancel it once the workers run.',
     });
@@ -118,7 +118,7 @@ export function isCancellable({ state }: Payout): boolean {
 }
 
 function refuseCancel({ runId, row }: Payout, state: string): Refusal {
-  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that waits.`, {
+  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that is waiting.`, {
     exitCode: EXIT.usage,
     remedy:
       state === 'held'

@@ -34,7 +34,7 @@ export interface Decided {
 
 /**
  * Lets people settle a payout: the first proposes, another one confirms, with a fresh look-up at both; any move of the
- * payout in between voids the proposal (design 3, rule 9). Throws a Refusal when it cannot be decided, or the service
+ * payout in between voids the proposal (architecture.md, rule 9). Throws a Refusal when it cannot be decided, or the service
  * says otherwise: a payment that is found is written down at once, for a fact beats a doubt.
  */
 export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {
@@ -177,15 +177,15 @@ async function writeAudit(deps: DecideDeps, payout: Payout, act: Asked & { actio
 }
 
 function refuse(payout: Payout, why: string): Refusal {
-  return new Refusal(`The payout of ${payout.row.reference} cannot be settled that way: ${why}.`, {
+  return new Refusal(`The payout of ${payout.row.reference} cannot be settled like this: ${why}.`, {
     exitCode: EXIT.usage,
-    remedy: `See "payrun show ${payout.runId} ${payout.row.reference}" for all that is known of it.`,
+    remedy: `See "payrun show ${payout.runId} ${payout.row.reference}" for everything that is known of it.`,
   });
 }
 
 function refuseSamePerson(payout: Payout, name: string): Refusal {
   return new Refusal(`${name} has proposed this for the payout of ${payout.row.reference}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Another person has to look and to run the same command with their own name.',
+    remedy: 'Another person has to check and to run the same command with their own name.',
   });
 }

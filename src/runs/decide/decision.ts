@@ -11,7 +11,7 @@ const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held
 const MAY_BE_PAID_ELSEWHERE =
   'the lost host may have sent it, and a row that is dropped may be paid again. Leave it held where the service has its payment; where it has none, settle it as not paid a day later';
 
-/** Why people may not decide this of the payout as it stands; undefined when they may (design 3 rule 9, design 4). */
+/** Why people may not decide this of the payout as it stands; undefined when they may (architecture.md, rule 9). */
 export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
   if (decision === 'paid') return whyNotPaid(payout);
   if (decision === 'not-paid' && isUnconfirmed(payout)) return undefined;
@@ -35,7 +35,7 @@ function isUnconfirmed({ state, quoteId, rejectionConfirmed }: Payout): boolean 
 
 /**
  * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
- * 24 hours after it was armed where the quote has no end (design 3, rule 9). Of a quote that a breach brought to light
+ * 24 hours after it was armed where the quote has no end (architecture.md, rule 9). Of a quote that a breach brought to light
  * neither is known: it was armed before the payout was held. Nor is the last quote of one
  * that a lost host may have sent.
  */

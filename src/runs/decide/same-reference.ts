@@ -30,7 +30,7 @@ export const NO_OTHER: OtherOfReference = { words: [], holder: { id: '', state: 
 
 /**
  * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
- * at its turn, for a payout is paid only while its reference is its own (design 3, rule 2).
+ * at its turn, for a payout is paid only while its reference is its own (architecture.md, rule 2).
  */
 export async function otherOfReference(
   ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,

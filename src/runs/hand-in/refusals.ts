@@ -5,7 +5,7 @@ import { EXIT, Refusal } from '../../refusal.ts';
 export function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
   return new Refusal(`The recording of the same rows from ${fileName} was interrupted (run ${id}).`, {
     exitCode: EXIT.usage,
-    remedy: `Submit that very file again (SHA-256 ${fileSha256}): it is carried on.`,
+    remedy: `Submit that same file again (SHA-256 ${fileSha256}): payrun carries it on.`,
   });
 }
 
@@ -21,6 +21,6 @@ export function refuseBusy({ id, fileName }: Run, quietMs: number): Refusal {
 export function refuseRestarted(): Refusal {
   return new Refusal('Redis was restarted while the file was being recorded.', {
     exitCode: EXIT.unavailable,
-    remedy: 'Submit the same file again: it is carried on.',
+    remedy: 'Submit the same file again: payrun carries it on.',
   });
 }

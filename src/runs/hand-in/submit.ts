@@ -83,7 +83,7 @@ export type Submitted =
 
 /**
  * Makes a run of a payout file: checks it, claims its content, records its rows, releases it to be paid. The same content
- * again, also at the same time or after a crash, comes to the same run and carries it on (design 4 and 6). Who handed it
+ * again, also at the same time or after a crash, comes to the same run and carries it on (architecture.md). Who handed it
  * in is on the audit log before anything of it can be paid.
  */
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
@@ -383,6 +383,6 @@ export async function readRun(deps: { ledger: Pick<Ledger, 'runs'> }, runId: str
   if (run !== undefined) return run;
   throw new Refusal(`There is no run ${runId}.`, {
     exitCode: EXIT.usage,
-    remedy: 'See "payrun list" for the runs that there are.',
+    remedy: 'See "payrun list" for all runs.',
   });
 }

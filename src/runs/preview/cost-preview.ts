@@ -29,8 +29,8 @@ export async function previewCost({ service, defaults, clock }: CostPreviewDeps,
     if (reading.kind === 'pause') break;
     if (tries < TRIES_MAX) await clock.sleep(AGAIN_MS * tries);
   }
-  throw new Refusal(`What line ${row.line} costs could not be found out: ${reason}.`, {
+  throw new Refusal(`The cost of line ${row.line} is not known: ${reason}.`, {
     exitCode: EXIT.unavailable,
-    remedy: 'Nothing was paid. Submit the same file again when the service answers: it is carried on.',
+    remedy: 'Nothing was paid. Submit the same file again when the service answers: payrun carries it on.',
   });
 }

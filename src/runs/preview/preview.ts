@@ -102,7 +102,7 @@ async function readCorridors(path: string, checked: CheckedFile, sample: SampleS
 
 function sampleOf({ valid }: CheckedFile, wanted: SampleSize | undefined): SampleSize {
   if (wanted === 'all' && valid > QUOTES_MAX) {
-    throw new Refusal(`A preview asks for ${QUOTES_MAX} quotes at most, and the file has ${valid} valid rows.`, {
+    throw new Refusal(`A preview asks for at most ${QUOTES_MAX} quotes, and the file has ${valid} valid rows.`, {
       exitCode: EXIT.usage,
       remedy: 'Leave --sample out, or name the number of rows to quote of each corridor: --sample 100.',
     });

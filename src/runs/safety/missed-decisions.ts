@@ -21,7 +21,7 @@ interface MissedDeps {
  * Compares this directory's copies of the audit log with Redis, before a season may open. A Redis that forgot what people
  * decided is halted with what is missing, and every run that goes on is paused. What only stops is done again at once, and
  * files that were handed in are known again: nobody can tell whether anything of them was sent before their rows are there
- * (design 3, rule 4). What was said once is not said again, on the server that it was said of: a Redis that went back once
+ * (architecture.md, rule 4). What was said once is not said again, on the server that it was said of: a Redis that went back once
  * more meanwhile is compared anew.
  */
 export async function redoMissedDecisions(deps: MissedDeps, server: string): Promise<void> {

@@ -32,7 +32,7 @@ export async function requireLedger(head: Pick<LedgerState, 'read'>, wanted: Wan
     throw new Refusal(`The ledger of ${config.dataDir} is in its private Redis, and REDIS_URL names another Redis.`, {
       exitCode: EXIT.usage,
       remedy:
-        'To begin a ledger there, set PAYRUN_DATA_DIR to another folder. To go on with the ledger of this one, unset REDIS_URL.',
+        'To start a ledger there, set PAYRUN_DATA_DIR to another folder. To use the ledger of this one, unset REDIS_URL.',
     });
   }
 }

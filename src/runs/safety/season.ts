@@ -25,7 +25,7 @@ interface SeasonActs {
   readonly refreshSeason: () => Promise<void>;
 }
 
-/** What a process does for the season (design 3, rule 4): what people decided is compared before the intent logs are. */
+/** What a process does for the season (architecture.md, rule 4): what people decided is compared before the intent logs are. */
 export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const { config, clock, random, log, ledger, lease, durability } = parts;
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };

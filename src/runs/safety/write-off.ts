@@ -7,7 +7,7 @@ import { EXIT, Refusal } from '../../refusal.ts';
  * States of payouts that the lost directory may have armed without this Redis knowing of it: what stands ready or quoted
  * here, what is held here and people may have allowed since, and what is unknown here, for its quote may have been proven
  * dead and the payout armed with another one since. `armed` comes first: it becomes unknown, as in the hands of anybody who
- * finds it so late (design 3, rules 4 and 5).
+ * finds it so late (architecture.md, rules 4 and 5).
  */
 const IN_DOUBT = ['armed', 'unknown', 'quoted', 'ready', 'held'] as const satisfies readonly PayoutState[];
 type InDoubt = (typeof IN_DOUBT)[number];
@@ -25,7 +25,7 @@ export interface WrittenOff {
 }
 
 /**
- * Gives up a data directory that does not come back, by two people (design 3, rule 4): everything is halted, and each
+ * Gives up a data directory that does not come back, by two people (architecture.md, rule 4): everything is halted, and each
  * payout that it may have armed is held. May be run again after a crash, by anybody once two people have agreed. It is on
  * the audit log before the season may open.
  */
@@ -70,7 +70,7 @@ const WHY_NOT = {
 function refuse(why: string): Refusal {
   return new Refusal(`The data directory cannot be written off: ${why}.`, {
     exitCode: EXIT.usage,
-    remedy: 'Two people write one off that keeps payments from being sent; "payrun doctor" names those that do.',
+    remedy: 'Two people can write off a directory that stops payments. "payrun doctor" names those.',
   });
 }
 

@@ -42,9 +42,7 @@ export const ANSWER_DELAYS = {
 };
 
 const quotes = {
-  quoteLifeMs: durationMs
-    .default(20 * 1000)
-    .describe('Life of a quote (no figure is public: service-facts, section 2).'),
+  quoteLifeMs: durationMs.default(20 * 1000).describe('Life of a quote (no figure is public).'),
   quoteWithoutExpiry: off.describe('Quotes show no `expiresAt` and never expire.'),
   quoteWithoutAmounts: off.describe('Quotes show neither source nor destination amount.'),
   quoteExpirySkewMs: skewMs.describe(
@@ -87,7 +85,7 @@ const answers = {
   identitiesAnsweredMax: count
     .min(1)
     .default(1000)
-    .describe('Identities in one answer at most (service-facts, section 6: not all matching ones may be returned).'),
+    .describe('Identities in one answer at most: not all matching ones may be returned.'),
   outageEveryMs: delayMs.describe(
     'The service goes down at every multiple of this on the clock: every request is reset, nothing is done; 0 is never.',
   ),
@@ -107,10 +105,7 @@ const answers = {
     .url({ protocol: /^https?$/ })
     .default('http://elsewhere.invalid')
     .describe('The address that redirects lead to; the path is kept.'),
-  errorShape: oneOf(
-    ['array', 'object', 'flat', 'string-status'],
-    'The shape of error bodies (service-facts, section 7).',
-  ),
+  errorShape: oneOf(['array', 'object', 'flat', 'string-status'], 'The shape of error bodies.'),
   dateSkewMs: skewMs.describe('The `Date` header is so much later (or, negative, earlier) than it is.'),
   withoutDate: off.describe('Answers have no `Date` header.'),
   withoutContentType: off.describe('Answers have no `Content-Type` header.'),

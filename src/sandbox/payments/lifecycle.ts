@@ -14,14 +14,14 @@ const WAY = [
   { state: 'TRANSFERRING', thirds: 2 },
 ];
 
-/** A new payment (service-facts, section 3). */
+/** A new payment. */
 export function initialState(initiatedAt: number): PaymentState {
   return { state: 'INITIATED', since: initiatedAt };
 }
 
 /**
  * Where a payment stands: INITIATED, VALIDATING, TRANSFERRING in thirds of `completesAfterMs`, then the final state
- * (service-facts, section 4), the payment's own or that of the switches. RETURNED comes after COMPLETED; a final state that
+ *, the payment's own or that of the switches. RETURNED comes after COMPLETED; a final state that
  * lies on the way is one to stay in.
  */
 export function paymentStateAt(payment: Payment, now: number, switches: Switches): PaymentState {

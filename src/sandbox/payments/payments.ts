@@ -11,7 +11,7 @@ import type { PaymentState } from './lifecycle.ts';
 const PAYMENT_LIFE_MS = 60 * 24 * 60 * 60 * 1000;
 
 const paymentRecord = z.object({
-  /** The id of the quote that it executes (service-facts, section 3), unless `quoteId` names the quote. */
+  /** The id of the quote that it executes, unless `quoteId` names the quote. */
   paymentId: z.string(),
   quoteId: z.string().optional(),
   /** The credential that asked for it. */
@@ -76,7 +76,7 @@ export async function openPayments(file: string): Promise<Payments> {
   };
 }
 
-/** A payment as the service shows it (service-facts, sections 3 and 4). */
+/** A payment as the service shows it. */
 export function paymentBody(
   payment: Payment,
   { state, since }: PaymentState,

@@ -18,7 +18,7 @@ const QUOTE_USED = 'the quote has been used';
 
 const uuid = z.guid().toLowerCase();
 
-/** The request of interface page, section 2.5, with the further fields of service-facts, section 3. */
+/** The request of interface page, section 2.5, with the further fields that the service documents. */
 const paymentRequest = z.strictObject({
   quoteId: uuid,
   beneficiaryIdentityId: uuid,
@@ -66,7 +66,7 @@ export function decidePayments(call: Call, body: unknown): Decision {
   };
 }
 
-/** The answers that a used quote may get (service-facts, section 3: which of them is not known). */
+/** The answers that a used quote may get. */
 const REPEATED: Readonly<Record<Switches['repeatedQuote'], (call: Call, made: Payment) => Decision>> = {
   'replay-201': (call, made) => answering(jsonAnswer(201, shownPayment(call, made))),
   '400': (call) => refusing(call, 'USR_003', QUOTE_USED),

@@ -67,7 +67,7 @@ function identityOf({ quoteId, createdAt, expiresAt }: Quote): Pick<Quote, 'quot
   return { quoteId, createdAt, expiresAt };
 }
 
-/** A quote as the service shows it (service-facts, section 2). */
+/** A quote as the service shows it. */
 export function quoteBody(quote: Quote, switches: Switches): object {
   const { amountType, source, destination, rate, fees, taxes, createdAt, expiresAt, clientId: _, ...echoed } = quote;
   const amounts = { sourceAmount: wireNumber(source), destinationAmount: wireNumber(destination) };

@@ -55,7 +55,7 @@ export interface TermsRequest {
 
 /**
  * Rate, both amounts and fees of a corridor. The amounts tie: the one that was not asked for is the other times (or
- * divided by) the rate, rounded HALF_UP to its currency's digits (service-facts, section 2).
+ * divided by) the rate, rounded HALF_UP to its currency's digits.
  */
 export function termsOf(request: TermsRequest): Terms {
   const { sourceCurrency, destinationCurrency } = request;
@@ -73,8 +73,8 @@ export function totalOf(fees: readonly Fee[], currency: string): Money {
 }
 
 /**
- * An amount as the number that a JSON body carries. Exact: a quote's amounts end at 100,000,000 (service-facts,
- * section 2), twelve digits at most, and a double keeps fifteen.
+ * An amount as the number that a JSON body carries. Exact: a quote's amounts end at 100,000,000,
+ * twelve digits at most, and a double keeps fifteen.
  */
 export function wireNumber(money: Money): number {
   return Number.parseFloat(formatAmount(money));

@@ -10,7 +10,7 @@ import { type Terms, type TermsRequest, termsOf } from './rates.ts';
 
 const QUOTE_AMOUNT_MAX = 100_000_000;
 
-/** Documented pay-out categories (service-facts, section 1), and pay-in categories with the two deprecated ones. */
+/** Documented pay-out categories, and pay-in categories with the two deprecated ones. */
 const PAYOUT_CATEGORIES = ['BANK', 'CRYPTO', 'EWALLET', 'CASH_PICKUP', 'ATM'];
 const PAYIN_CATEGORIES = ['PRE_FUNDING', 'CREDIT_FUNDING', 'JIT_FUNDING', 'FUNDED', 'T_PLUS_ONE'];
 
@@ -25,7 +25,7 @@ const currency = z
   .toUpperCase()
   .refine((code) => digitsOf(code) !== undefined, { error: 'is no currency that this service knows' });
 
-/** The request of service-facts, section 1. */
+/** The request as the service documents it. */
 const quoteRequest = z.strictObject({
   quoteAmount: z.number().min(1).max(QUOTE_AMOUNT_MAX),
   quoteAmountType: z.enum(AMOUNT_TYPES),

@@ -150,7 +150,7 @@ function isFor(quote: QuoteReply, { amount, amountType, sourceCurrency, destinat
   return shown === null || moneyOfDecimal(shown, amount.currency)?.minor === amount.minor;
 }
 
-/** What a question came to. Anything that stops a question for a reason that a person can mend is its answer. */
+/** What a question came to. Anything that stops a question for a reason that a person can fix is its answer. */
 export async function asked<T>(ask: () => Promise<T>): Promise<Asked<T>> {
   try {
     return { seen: await ask() };

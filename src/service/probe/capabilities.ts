@@ -9,7 +9,7 @@ export interface FoundCapability {
 }
 export type FoundCapabilities = Readonly<Record<Capability, FoundCapability>>;
 
-/** What the evidence says of the four capabilities (design 8). What is not known does not hold. */
+/** What the evidence says of the four capabilities. What is not known does not hold. */
 export function judgeCapabilities(evidence: Evidence, findings: readonly Finding[]): FoundCapabilities {
   return {
     'payment-id-is-quote-id': judgeIds(evidence),

@@ -153,7 +153,7 @@ async function payLateBy(around: Surroundings, lateMs: number): Promise<LateTria
   const quoted = await asker.quote();
   const { quote, date, at } = quoted;
   if (quote.expiresAt === null) throw new Unanswered('quotes show no expiresAt');
-  if (date === null) throw new Unanswered('answers carry no Date, so nothing tells when a quote has ended');
+  if (date === null) throw new Unanswered('answers have no Date, so nothing shows when a quote has ended');
   const waitMs = at + (quote.expiresAt - date) + lateMs - clock.monotonic();
   if (waitMs > asker.remainingMs()) {
     throw new Unanswered(`a quote lives ${Math.ceil(waitMs / 1000)} s, longer than --wait leaves time for`);

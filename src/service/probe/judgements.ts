@@ -182,7 +182,7 @@ export function judgeQuote({ lifeMs, hasEnd, skewMs }: QuoteSeen): Judgement {
   const skew = skewMs === null ? 'no Date' : describeSkew(skewMs);
   const life = lifeMs === null ? 'life not shown' : `life ${(lifeMs / 1000).toFixed(1)} s`;
   const seen = `${hasEnd ? 'expiresAt' : 'no expiresAt'}, ${life}, ${skew}`;
-  if (lifeMs === null) return { verdict: 'no', seen, conclusion: 'the end of a quote cannot be told' };
+  if (lifeMs === null) return { verdict: 'no', seen, conclusion: 'the end of a quote is not known' };
   if (lifeMs <= 0) return { verdict: 'no', seen, conclusion: 'a fresh quote has ended by the Date of its own answer' };
   return { verdict: 'yes', seen, conclusion: `a quote lives ${(lifeMs / 1000).toFixed(1)} s` };
 }

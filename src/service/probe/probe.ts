@@ -56,7 +56,7 @@ export interface ProbeResult {
 }
 
 /**
- * Asks the service's test environment the questions P1 to P12 over HTTP, with payments of amount 1 (design 8). Throws a
+ * Asks the service's test environment the questions P1 to P12 over HTTP, with payments of amount 1. Throws a
  * Refusal (exit 2) for `prod` and where there is no beneficiary; TokenRefused and TokenUnavailable at the start.
  */
 export async function probe(options: ProbeOptions): Promise<ProbeResult> {
@@ -120,7 +120,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
 /** Refuses every address but that of a test environment: the questions are asked by paying. */
 function requireTest({ environment, audience }: ServiceSettings): void {
   if (environment === 'test' && !/-prod(:|$)/i.test(audience)) return;
-  throw new Refusal('payrun probe asks by making payments, some of them twice, so it never asks prod.', {
+  throw new Refusal('payrun probe makes payments, some of them twice, so it never uses prod.', {
     exitCode: EXIT.usage,
     remedy:
       'Run it with the settings of the test environment, then give production its capabilities.json by PAYRUN_CAPABILITIES_FILE.',

@@ -115,7 +115,7 @@ const VISIBLE: Row<readonly Trial[]> = {
   asked: 'How soon does the look-up by the quote’s id find a payment that was made?',
   judge: judgeVisible,
   yes: '"Not found" after the grace means that there is none.',
-  no: '"Not found" may be said of a payment that was made: nothing is ever proven dead. A longer PAYRUN_QUOTE_GRACE may mend it.',
+  no: '"Not found" may be said of a payment that was made: nothing is ever proven dead. A longer PAYRUN_QUOTE_GRACE may fix it.',
   unknown: NO_CAPABILITY,
 };
 
@@ -146,8 +146,8 @@ const BAD_TOKEN: Row<readonly Trial[]> = {
 const QUOTE: Row<QuoteSeen> = {
   asked: 'How long does a quote live, does it show its end, and is the service’s clock right?',
   judge: judgeQuote,
-  yes: 'The end of a quote can be told from expiresAt and the Date of answers.',
-  no: 'Nothing tells when a quote has ended: nothing is ever proven dead, people decide.',
+  yes: 'expiresAt and the Date of answers show the end of a quote.',
+  no: 'Nothing shows when a quote has ended: nothing is ever proven dead, people decide.',
   unknown: NO_CAPABILITY,
 };
 
@@ -163,6 +163,6 @@ const TOO_MANY: Row<Burst> = {
   asked: 'Are many reads at once answered with 429, and with Retry-After?',
   judge: judgeBurst,
   yes: 'PAYRUN_RATE and PAYRUN_TRACK_RATE need not be set for this.',
-  no: 'payrun waits as it is told, else 5 s; keep below the limit with PAYRUN_RATE and PAYRUN_TRACK_RATE.',
+  no: 'payrun waits as long as the service says, else 5 s; keep below the limit with PAYRUN_RATE and PAYRUN_TRACK_RATE.',
   unknown: NOT_USED,
 };

@@ -9,7 +9,7 @@ import { type PaymentReply, parseErrors, parsePayment } from '../replies.ts';
 
 /** A payment as an answer showed it. */
 export interface ShownPayment extends PaymentReply {
-  /** Milliseconds since 1970; null when it is not shown (service-facts section 3). */
+  /** Milliseconds since 1970; null when it is not shown. */
   readonly initiatedAt: number | null;
 }
 
@@ -76,9 +76,9 @@ export interface Evidence {
   readonly burst: Asked<Burst>;
 }
 
-/** Statuses with which a service may refuse a payment request because of its quote (service-facts section 3). */
+/** Statuses with which a service may refuse a payment request because of its quote. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 410, 422]);
-/** States in which a payment comes to rest (service-facts section 4). */
+/** States in which a payment comes to rest. */
 const REST_STATES: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'DECLINED', 'RETURNED']);
 
 const initiatedSchema = z.object({
@@ -106,7 +106,7 @@ function errorSeen(status: number, json: unknown): Seen {
   return { kind, status, text, code: error?.code ?? null, payment: null };
 }
 
-/** Whether a look-up found a payment: one with a state, and not the bare quote (design 3, rule 6). */
+/** Whether a look-up found a payment: one with a state, and not the bare quote (architecture.md, rule 6). */
 export function isFound({ payment }: Seen): boolean {
   return payment !== null && payment.paymentState !== null && payment.paymentState !== 'QUOTED';
 }

@@ -19,7 +19,7 @@ declare module 'fastify' {
 
 /**
  * Bodies of the API: JSON that says no name twice and nothing of prototypes, or the bytes of a payout file. A form, or JSON
- * under another name, which other sites can make a browser send, is none (security.md S13, S38, S40).
+ * under another name, which other sites can make a browser send, is none (docs/security.md).
  */
 export function readBodies(api: Web): void {
   api.removeContentTypeParser(['application/json', 'text/plain', 'application/x-www-form-urlencoded']);

@@ -5,7 +5,7 @@ import type { ReportRow } from '../../report/row.ts';
 import type { Story } from '../../runs/story.ts';
 
 /*
- * The JSON documents of runs and payouts (design 12), as schemas of replies: amounts are decimals with the currency's digits,
+ * The JSON documents of runs and payouts, as schemas of replies: amounts are decimals with the currency's digits,
  * counts are numbers, times are RFC 3339 in UTC, what is absent is null.
  */
 

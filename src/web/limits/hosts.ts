@@ -12,7 +12,7 @@ const LOOPBACK = /^(localhost|127(\.[0-9]{1,3}){3}|::1)$/;
 
 /**
  * Throws a Refusal (exit 2) for an address that other machines reach in plain HTTP, unless a proxy of ours stands before it
- * (security.md S16).
+ * (docs/security.md).
  */
 export function requireSafeAddress({ host }: Pick<Listening, 'host'>, { tls, proxies }: WebSettings): void {
   if (LOOPBACK.test(host) || tls !== null || proxies.length > 0) return;

@@ -32,7 +32,7 @@ interface ApprovalProps extends Seen {
   readonly changes: readonly ScheduleChange[];
 }
 
-/** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (security.md S19). */
+/** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (docs/security.md). */
 export function ApprovalPage(props: ApprovalProps) {
   const { run, standing, person } = props;
   return (

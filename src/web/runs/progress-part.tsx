@@ -81,7 +81,7 @@ function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run
   return finishedAt === null ? null : <Time at={finishedAt} />;
 }
 
-/** Each currency's total in the file against what the outcomes of its rows add up to (design 3, rule 10). */
+/** Each currency's total in the file against what the outcomes of its rows add up to (architecture.md, rule 10). */
 function TieTable({ run }: { run: Run }) {
   const counted = rowsCounted(run);
   const rows = [

@@ -7,7 +7,7 @@ const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\u{FFFD}]/gu;
 
 /**
  * The name that somebody's browser gave a file, as text to show: without folders, without what cannot be seen, at most 200
- * characters with its ending kept, for that tells the format. It is never a path of ours (security.md S3).
+ * characters with its ending kept, for that tells the format. It is never a path of ours (docs/security.md).
  */
 export function shownFileName(given: string): string {
   const base = given

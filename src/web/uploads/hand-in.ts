@@ -74,7 +74,7 @@ async function recordUpload(deps: HandInDeps, upload: Upload, sha256: string): P
   const { run, isNew } = submitted;
   const recorded = await saveUpload(deps, { ...upload, state: 'recorded', runId: run.id, isNew });
   deps.log.info('an upload was recorded as a run', { run: run.id, actor: person });
-  // The ledger has its rows and its SHA-256 now, and reports and retry files are made from there (design 6).
+  // The ledger has its rows and its SHA-256 now, and reports and retry files are made from there.
   await removeContent(deps, id);
   return recorded;
 }

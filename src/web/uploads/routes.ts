@@ -128,7 +128,7 @@ function addUploadActs(web: Web, deps: WebDeps): void {
 
   web.post('/uploads/:id/hand-in', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
-    // Else an admin could hand in as another person, and then approve it (security.md S19).
+    // Else an admin could hand in as another person, and then approve it (docs/security.md).
     if (!isSamePerson(upload.person, whoOf(request).name)) {
       throw new Problem(403, 'Only who uploaded a file hands it in.', 'Upload it yourself to hand it in as yourself.');
     }

@@ -38,7 +38,7 @@ export interface Incoming {
 }
 
 /**
- * Streams a file to a place of its own in the data directory (security.md S1, S3, S5). What is cut short leaves nothing.
+ * Streams a file to a place of its own in the data directory (docs/security.md). What is cut short leaves nothing.
  * Throws a Problem: 413 for too many bytes, 409 when the person has too many files or bytes waiting, 400 for a file that
  * did not arrive whole. The upload is `receiving` until it is checked (review.ts).
  */

@@ -18,7 +18,7 @@ import { codeOf } from '../../refusal.ts';
  *   <data dir>/uploads/<id>/marked-up.csv  the file with its problems, where rows can show them
  *   <data dir>/uploads/<id>/cost.json      what quotes said of it
  *
- * Names are ours alone, folders are 700, files 600 (security.md S3).
+ * Names are ours alone, folders are 700, files 600 (docs/security.md).
  */
 
 const FOLDER_MODE = 0o700;

@@ -31,7 +31,7 @@ export interface Finding {
   readonly ok: boolean;
   readonly found: string;
   /**
-   * Null when there is nothing to do, or when something else has to be mended before this can be looked at. Where it is
+   * Null when there is nothing to do, or when something else has to be fixed before this can be looked at. Where it is
    * `ok` all the same, it is a warning.
    */
   readonly remedy: string | null;
@@ -79,13 +79,13 @@ function findingOf(check: CheckName, error: unknown): Finding {
     check,
     ok: false,
     found: text ?? String(error),
-    remedy: 'Mend what is named, then look again.',
+    remedy: 'Fix what is named, then run the check again.',
     unreachable,
   };
 }
 
 function notLookedAt(check: CheckName): Finding {
-  return { check, ok: false, found: 'not looked at', remedy: null, unreachable: false };
+  return { check, ok: false, found: 'not checked', remedy: null, unreachable: false };
 }
 
 /** Whether a version like `7.0.15` is at least the given major and minor one. */

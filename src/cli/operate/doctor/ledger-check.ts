@@ -101,6 +101,6 @@ function describeClock({ clockStep }: HeadFacts, nowMs: number): Found {
   const seconds = Math.round(clockStep.ms / 1000);
   return {
     found: `the clock of Redis stepped back by ${seconds} s at ${rfc3339(clockStep.at)}`,
-    remedy: 'Set up time synchronisation on the host of Redis. Nothing has to be done again.',
+    remedy: 'Set up time synchronisation on the host of Redis. You do not have to do anything again.',
   };
 }

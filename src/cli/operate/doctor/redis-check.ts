@@ -15,9 +15,9 @@ import { examineLedger } from './ledger-check.ts';
 const REDIS_MIN = [6, 2] as const;
 const COMMAND_MS_MAX = 5000;
 
-/** Never more than advice: the number of a version does not tell what a distribution or a host has mended by itself. */
+/** Never more than advice: the number of a version does not tell what a distribution or a host has fixed by itself. */
 const FAULTS_ADVICE =
-  'Update it to the last version of its branch or of a later one; some systems mend faults and keep the number: see their notes.';
+  'Update it to the last version of its branch or of a later one; some systems fix faults and keep the version number: see their notes.';
 
 type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
@@ -72,7 +72,7 @@ async function checkVersion(redis: RedisClient, address: RedisAddress): Promise<
   const found = `reachable, version ${version}${valkey === undefined ? '' : ` (Valkey ${valkey})`}`;
   if (!isAtLeast(version, REDIS_MIN)) return { found, remedy: `Use Redis ${REDIS_MIN.join('.')} or later.` };
   if (info.get('aof_enabled') === '1' && info.get('aof_last_write_status') !== 'ok') {
-    return { found: `${found}; its last write to disk failed`, remedy: "Look into the server's log, and at its disk." };
+    return { found: `${found}; its last write to disk failed`, remedy: "Check the server's log and its disk." };
   }
   const faults = isOverNetwork(address) ? knownFaultsOf(info) : [];
   return faults.length === 0 ? { found } : { found: [found, ...faults].join('\n'), advice: FAULTS_ADVICE };
