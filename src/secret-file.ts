@@ -7,7 +7,13 @@ const GROUP_WRITES = 0o020;
 
 type Read = { readonly text: string } | { readonly problem: string };
 
-const SECRETS = new Set(['PAYRUN_CLIENT_SECRET_FILE', 'PAYRUN_SFTP_KEY_FILE', 'PAYRUN_PROXY_FILE', 'REDIS_URL_FILE']);
+const SECRETS = new Set([
+  'PAYRUN_CLIENT_SECRET_FILE',
+  'PAYRUN_LEDGER_KEY_FILE',
+  'PAYRUN_SFTP_KEY_FILE',
+  'PAYRUN_PROXY_FILE',
+  'REDIS_URL_FILE',
+]);
 
 /** What the file of a setting holds; one with a secret has to be a file for secrets (`readSecretFile`). */
 export function readSettingFile(name: string, path: string): Read {

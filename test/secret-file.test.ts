@@ -38,12 +38,15 @@ test('a file that is not there is told without its path', () => {
   expect(readSecretFile(join(folder, CANARY))).toEqual({ problem: expect.not.stringContaining(CANARY) });
 });
 
-test.each(['PAYRUN_CLIENT_SECRET_FILE', 'PAYRUN_SFTP_KEY_FILE', 'PAYRUN_PROXY_FILE', 'REDIS_URL_FILE'])(
-  '%s names such a file, or nothing starts',
-  (name) => {
-    expect(() => readConfig({ [name]: fileWith(0o644) })).toThrow(`${name}: the file that it names may be read`);
-  },
-);
+test.each([
+  'PAYRUN_CLIENT_SECRET_FILE',
+  'PAYRUN_LEDGER_KEY_FILE',
+  'PAYRUN_SFTP_KEY_FILE',
+  'PAYRUN_PROXY_FILE',
+  'REDIS_URL_FILE',
+])('%s names such a file, or nothing starts', (name) => {
+  expect(() => readConfig({ [name]: fileWith(0o644) })).toThrow(`${name}: the file that it names may be read`);
+});
 
 test.each([
   { tls: { certificateFile: 'certificate', keyFile: 'secret-644' } },

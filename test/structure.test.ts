@@ -247,9 +247,10 @@ describe('a source file', () => {
       `app cli config intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(
         ' ',
       );
-    const files = 'payout money capabilities clock log metrics tracing refusal duration trailing version secret-file'
-      .split(' ')
-      .map((name) => `src/${name}.ts`);
+    const files =
+      'payout money capabilities clock log metrics tracing refusal duration trailing version secret-file ledger-key'
+        .split(' ')
+        .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);
     expect([...places].filter((place) => !known.has(place))).toEqual([]);
   });

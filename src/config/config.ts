@@ -11,10 +11,13 @@ import {
   certificateFile,
   hostKeys,
   integer,
+  keyLines,
+  listOf,
   oneOf,
   openRedisProblems,
   proxyAddress,
   redisAddress,
+  slice,
   text,
 } from './values.ts';
 
@@ -93,6 +96,8 @@ export interface Config extends ConfigFile {
   /** How long the rows of a run are kept after its end; undefined: until somebody purges them. */
   readonly retentionMs: number | undefined;
   readonly redisDurability: 'required' | 'overridden';
+  /** What authenticates the ledger's entries (src/ledger-key.ts); undefined: the client secret does. */
+  readonly ledgerKey: readonly string[] | undefined;
   /** For an inbox at an SFTP server. */
   readonly sftp: { readonly privateKey: string; readonly hostKeys: readonly string[] } | undefined;
   /** Where a worker tells its figures on this machine; undefined: nowhere. */
@@ -102,16 +107,6 @@ export interface Config extends ConfigFile {
   /** Undefined lets the command decide: info for what runs on its own, errors only for what a person waits for. */
   readonly logLevel: LogLevel | undefined;
 }
-
-const capabilityList = z.string().transform((list, context) => {
-  const names = list.split(',').map((name) => name.trim());
-  const known = names.filter((name): name is Capability => CAPABILITIES.some((capability) => capability === name));
-  if (known.length !== names.length) {
-    context.addIssue(`takes a comma-separated list of: ${CAPABILITIES.join(', ')}`);
-    return z.NEVER;
-  }
-  return known;
-});
 
 /** One entry for each setting of design 10; the README's table is compared with it by a test. */
 const schema = z.object({
@@ -128,14 +123,7 @@ const schema = z.object({
   PAYRUN_DATA_DIR: text.optional(),
   PAYRUN_CONCURRENCY: integer(1, 10_000).default(64),
   PAYRUN_RATE: integer(1, 100_000).optional(),
-  PAYRUN_SLICE: z
-    .string()
-    .transform((value) => (value === 'auto' ? undefined : value))
-    .refine((value) => value === undefined || /^([1-9][0-9]{0,2}|1000)$/.test(value), {
-      error: 'must be auto or an integer from 1 to 1000',
-    })
-    .transform((value) => (value === undefined ? undefined : Number.parseInt(value, 10)))
-    .optional(),
+  PAYRUN_SLICE: slice.optional(),
   PAYRUN_WINDOW: integer(1, 10_000).default(200),
   PAYRUN_REQUEST_TIMEOUT: durationFrom('100ms', '10m').default(45 * SECOND_MS),
   PAYRUN_ARM_DEADLINE: durationFrom('50ms', '1m').default(2 * SECOND_MS),
@@ -147,7 +135,7 @@ const schema = z.object({
   PAYRUN_WATCH_RETURNS: duration.default(10 * DAY_MS),
   PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off']).default('shared'),
   PAYRUN_TOKEN_MARGIN: durationFrom('1s', '1h').default(60 * SECOND_MS),
-  PAYRUN_ASSUME: capabilityList.default([]),
+  PAYRUN_ASSUME: listOf(CAPABILITIES).default([]),
   PAYRUN_CAPABILITIES_FILE: text.optional(),
   PAYRUN_PAYOUT_CATEGORY: z.string().min(1).max(128).default('BANK'),
   PAYRUN_PAYIN_CATEGORY: z.string().min(1).max(128).default('PRE_FUNDING'),
@@ -164,6 +152,7 @@ const schema = z.object({
   PAYRUN_REDIS_DURABILITY: oneOf(['required', 'overridden']).default('required'),
   PAYRUN_CONFIRM_PROD: text.optional(),
   PAYRUN_CONFIG: text.optional(),
+  PAYRUN_LEDGER_KEY: keyLines.optional(),
   PAYRUN_SFTP_KEY: text.optional(),
   PAYRUN_SFTP_HOST_KEY: hostKeys.optional(),
   PAYRUN_METRICS_PORT: integer(1, 65_535).optional(),
@@ -386,6 +375,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     duplicatesWithinMs: settings.PAYRUN_DUPLICATES_WITHIN ?? undefined,
     retentionMs: settings.PAYRUN_RETENTION,
     redisDurability: settings.PAYRUN_REDIS_DURABILITY,
+    ledgerKey: settings.PAYRUN_LEDGER_KEY,
     sftp: sftpOf(settings),
     metricsPort: settings.PAYRUN_METRICS_PORT,
     otel: settings.PAYRUN_OTEL === 'on',

@@ -22,6 +22,39 @@ export function oneOf<const T extends readonly string[]>(values: T): z.ZodType<T
     .refine((text): text is T[number] => values.includes(text), { error: `must be one of: ${values.join(', ')}` });
 }
 
+/** Some of these names, with commas between. */
+export function listOf<const T extends readonly string[]>(values: T): z.ZodType<T[number][], string> {
+  return z.string().transform((list, context) => {
+    const names = list.split(',').map((name) => name.trim());
+    const known = names.filter((name): name is T[number] => values.includes(name));
+    if (known.length !== names.length) {
+      context.addIssue(`takes a comma-separated list of: ${values.join(', ')}`);
+      return z.NEVER;
+    }
+    return known;
+  });
+}
+
+export const slice = z
+  .string()
+  .transform((value) => (value === 'auto' ? undefined : value))
+  .refine((value) => value === undefined || /^([1-9][0-9]{0,2}|1000)$/.test(value), {
+    error: 'must be auto or an integer from 1 to 1000',
+  })
+  .transform((value) => (value === undefined ? undefined : Number.parseInt(value, 10)));
+
+const KEY_CHARACTERS_MIN = 32;
+
+/** Secrets, one a line. The first one is used, those after it may be former ones, of any length. */
+export const keyLines = z
+  .string()
+  .transform((value) => value.split(/\r?\n/))
+  .refine(([first = '']) => first.length >= KEY_CHARACTERS_MIN, {
+    error: `must begin with a line of at least ${KEY_CHARACTERS_MIN} characters, such as "openssl rand -hex 32" makes`,
+    abort: true,
+  })
+  .refine((lines) => !lines.includes(''), { error: 'must hold one key a line, and no empty line' });
+
 export const text = z.string().min(1, 'must not be empty');
 
 const BREAKER_OF_MAX = 1000;
