@@ -6,6 +6,7 @@ import { EXIT, Refusal } from '../refusal.ts';
 import { readSettingFile } from '../secret-file.ts';
 import { withoutTrailing } from '../trailing.ts';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './file.ts';
+import { readSigningKey, signingKey } from './signing-key.ts';
 import {
   breaker,
   certificateFile,
@@ -98,6 +99,8 @@ export interface Config extends ConfigFile {
   readonly redisDurability: 'required' | 'overridden';
   /** What authenticates the ledger's entries (src/ledger-key.ts); undefined: the client secret does. */
   readonly ledgerKey: readonly string[] | undefined;
+  /** Signs reports (PEM); undefined: they are not signed. */
+  readonly signingKey: string | undefined;
   /** For an inbox at an SFTP server. */
   readonly sftp: { readonly privateKey: string; readonly hostKeys: readonly string[] } | undefined;
   /** Where a worker tells its figures on this machine; undefined: nowhere. */
@@ -153,6 +156,7 @@ const schema = z.object({
   PAYRUN_CONFIRM_PROD: text.optional(),
   PAYRUN_CONFIG: text.optional(),
   PAYRUN_LEDGER_KEY: keyLines.optional(),
+  PAYRUN_SIGNING_KEY: signingKey.optional(),
   PAYRUN_SFTP_KEY: text.optional(),
   PAYRUN_SFTP_HOST_KEY: hostKeys.optional(),
   PAYRUN_METRICS_PORT: integer(1, 65_535).optional(),
@@ -202,8 +206,10 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
     );
   }
   const file = readParts(settings, problems);
+  const read = configOf(settings, service);
+  const ownKey = read.signingKey ?? readSigningKey(read.dataDir, problems);
   if (problems.length > 0) throw refuseSettings(problems);
-  return Object.freeze({ ...configOf(settings, service), ...file });
+  return Object.freeze({ ...read, ...file, signingKey: ownKey });
 }
 
 function readParts(settings: Settings, problems: string[]): ConfigFile {
@@ -376,6 +382,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     retentionMs: settings.PAYRUN_RETENTION,
     redisDurability: settings.PAYRUN_REDIS_DURABILITY,
     ledgerKey: settings.PAYRUN_LEDGER_KEY,
+    signingKey: settings.PAYRUN_SIGNING_KEY,
     sftp: sftpOf(settings),
     metricsPort: settings.PAYRUN_METRICS_PORT,
     otel: settings.PAYRUN_OTEL === 'on',

@@ -8,7 +8,9 @@ import { reportHashField } from '../ledger/runs/run-record.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { writeReportFiles } from '../report/files.ts';
+import { writeReportFiles, writeSignatureFile } from '../report/files.ts';
+import { reportStatement, signatureText } from '../report/signature.ts';
+import { openSigningKey } from '../report/signing-key.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
@@ -25,7 +27,11 @@ export interface ReportDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly at: AtCrashPoint;
-  readonly config: { readonly reportDir: string; readonly service: { readonly environment: string } | undefined };
+  readonly config: {
+    readonly reportDir: string;
+    readonly service: { readonly environment: string } | undefined;
+    readonly signingKey: string | undefined;
+  };
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
   readonly overrides: readonly string[];
@@ -104,8 +110,11 @@ export async function writeReport(
 async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Promise<WrittenReport> {
   const run = await readRun(deps, runId);
   const there = await reportPaths(folder, run);
-  if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes)
-    return { summary: await summariseRun(deps, runId), paths: there };
+  if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes) {
+    const summary = await summariseRun(deps, runId);
+    await signReport(deps, { run, folder, auditHead: summary.facts.auditHead });
+    return { summary, paths: there };
+  }
   deps.at('C17');
   const version = run.reportVersion + 1;
   const written = await writeReportFiles(() => reportSource(deps, runId), { folder, runId, version });
@@ -115,10 +124,23 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
     [reportHashField(written.version)]: `${written.sha256.csv} ${written.sha256.json}`,
   });
   const { summary, paths } = written;
-  return {
-    summary: { ...summary, facts: { ...summary.facts, run: await readRun(deps, runId), reports: paths } },
-    paths,
-  };
+  const reported = await readRun(deps, runId);
+  await signReport(deps, { run: reported, folder, auditHead: summary.facts.auditHead });
+  return { summary: { ...summary, facts: { ...summary.facts, run: reported, reports: paths } }, paths };
+}
+
+/** Signs the run's newest report, unless it is signed already or there is no key. What is signed is what the ledger noted. */
+async function signReport(
+  { config }: ReportDeps,
+  { run, folder, auditHead }: { run: Run; folder: string; auditHead: string | null },
+): Promise<void> {
+  const hashes = run.reportHashes.at(-1);
+  if (config.signingKey === undefined || hashes === undefined) return;
+  const { id: runId, fileSha256 } = run;
+  const previous = run.reportHashes.at(-2);
+  const statement = reportStatement({ runId, fileSha256, auditHead, hashes, previous });
+  const target = { folder, runId, version: hashes.version };
+  await writeSignatureFile(target, signatureText(statement, openSigningKey(config.signingKey)));
 }
 
 /** Makes the report folder, or throws a Refusal (exit 2) when no report could be written to it: before anything is paid. */

@@ -6,9 +6,11 @@ import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { Refusal } from '../../src/refusal.ts';
+import { verifySigned } from '../../src/report/verify.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { reportPaths, requireReportFolder, summariseRun, writeReport } from '../../src/runs/report.ts';
 import { VERSION } from '../../src/version.ts';
+import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, beginRun, movePayout, recordRun } from './recorded-run.ts';
@@ -92,6 +94,48 @@ describe('a report', () => {
     const { paths } = await writeReport(app, await someRun());
     expect(paths).toEqual(['csv', 'json'].map((ending) => join(app.config.reportDir, `r1.v1.${ending}`)));
     expect(await reportPaths(app.config.reportDir, await readRun(app, 'r1'))).toEqual(paths);
+  });
+});
+
+describe('with a signing key', () => {
+  let signing: App;
+  beforeEach(() => {
+    signing = { ...app, config: { ...app.config, signingKey: PRIVATE_KEY } };
+  });
+
+  test('every version is signed, with the head of the audit log and the version before', async () => {
+    const runId = await someRun();
+    await app.ledger.audit.append({ actor: 'anna', action: 'run.paused', target: runId, details: {} });
+    const { number, hash } = await app.ledger.audit.head();
+    await writeReport(signing, runId, folder);
+    await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+    await writeReport(signing, runId, folder);
+    const { findings, proven, signed } = await verifySigned(folder, [SIGNING_KEY]);
+    expect({ findings, proven }).toEqual({
+      findings: [],
+      proven: ['r1.v1.csv', 'r1.v1.json', 'r1.v2.csv', 'r1.v2.json'],
+    });
+    const [first] = (await readRun(app, runId)).reportHashes;
+    expect(signed.map(({ facts }) => facts)).toEqual([
+      {
+        of: 'report',
+        run: 'r1',
+        version: '1',
+        'payout-file': 'sha-r1',
+        'audit-head': `${number}:${hash}`,
+        previous: 'none',
+      },
+      expect.objectContaining({ version: '2', previous: `v1 ${first?.csv} ${first?.json}` }),
+    ]);
+  });
+
+  test('a report from before there was one is signed as it lies there', async () => {
+    const runId = await someRun();
+    const { paths } = await writeReport(app, runId, folder);
+    const before = paths.map((path) => readFileSync(path, 'utf8'));
+    await writeReport(signing, runId, folder);
+    expect((await verifySigned(folder, [SIGNING_KEY])).findings).toEqual([]);
+    expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
   });
 });
 
