@@ -16,6 +16,7 @@ import { writeWholeFile } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
+import { reportReadBack } from './read-back.ts';
 
 const FORMATS = ['csv', 'json', 'summary', 'pain.002'] as const;
 
@@ -23,6 +24,7 @@ const schema = z.object({
   format: z.enum(FORMATS).optional(),
   output: z.string().min(1, 'must not be empty').optional(),
   original: z.string().min(1, 'must name a file').optional(),
+  verifyWithService: z.boolean(),
   json: z.boolean(),
 });
 type ReportOptions = z.infer<typeof schema>;
@@ -40,19 +42,31 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
     )
     .option('--output <path>', 'write a file instead of standard output')
     .option('--original <file>', 'with pain.002: the payment message of the run, whose ids the report answers with')
+    .option('--verify-with-service', 'read every payment back from the service, and write the differences', false)
     .option('--json', 'the same as --format json; with --format summary, the summary as JSON', false)
     .addHelpText(
       'after',
-      '\nIt exits 1, and says so first, when the report does not tie.' +
+      '\nIt exits 1, and says so first, when the report does not tie. With --verify-with-service it asks at the pace of' +
+        '\nPAYRUN_TRACK_RATE, writes a row for each difference, and exits 1 with any, 69 without all answers.' +
         '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
         '\n  payrun report 20260131-k3f9xq --format summary' +
+        '\n  payrun report 20260131-k3f9xq --verify-with-service' +
         '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
     )
     .action(async (runId: string, raw: unknown) => {
       const options = parseOptions(schema, raw);
+      if (options.verifyWithService) return end(await verifyWithService(runId, options));
       const wanted = { format: formatOf(options), output: options.output, original: options.original };
       end(await withLedger((app) => report(app, runId, wanted)));
     });
+}
+
+async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {
+  if (format === undefined && original === undefined) return await reportReadBack(runId, { output, json });
+  throw new Refusal('--verify-with-service writes differences, as CSV or, with --json, as JSON.', {
+    exitCode: EXIT.usage,
+    remedy: 'Leave --format and --original out.',
+  });
 }
 
 interface Wanted {
