@@ -1,9 +1,12 @@
+import { openContentHash } from '../intake/row/row-hash.ts';
 import type { Money } from '../money.ts';
 import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout, type RefusedRow } from '../payout.ts';
 import { type Booking, openBooking } from './booking.ts';
 import { openPaymentIds } from './payment-ids.ts';
 import { isRefused } from './row.ts';
 import { type Amounts, perOutcome, type RowState } from './totals.ts';
+
+const CHANGED_LINES_MAX = 10;
 
 /** Rows and money, counted anew from the rows of a run. */
 export interface Tally {
@@ -16,6 +19,8 @@ export interface Tally {
   readonly lineOutOfOrder: number | null;
   /** First lines, and the number, of rows that have a payment but not its id. */
   readonly withoutPaymentId: { readonly rows: number; readonly firstLine: number | null };
+  /** The hash of the payouts' rows in any order, and the first lines whose row is not the one that was recorded. */
+  readonly content: { readonly digest: string; readonly changedLines: readonly number[] };
   /** The lines of each payment id that stands on more than one row. */
   readonly repeatedPayments: readonly (readonly number[])[];
 }
@@ -31,6 +36,8 @@ export function openTally(): OpenTally {
   const amounts = new Map<string, Record<Outcome, bigint>>();
   const booking = openBooking();
   const paymentIds = openPaymentIds();
+  const content = openContentHash();
+  const changedLines: number[] = [];
   let rows = 0;
   let lastLine = 0;
   let lineOutOfOrder: number | null = null;
@@ -56,6 +63,8 @@ export function openTally(): OpenTally {
     if (isRefused(row)) return count(row.line, 'refused', row.amount);
     count(row.line, row.state, row.row.amount);
     booking.add(row);
+    const isAsRecorded = content.addRow(row.row) === row.rowHash;
+    if (!isAsRecorded && changedLines.length < CHANGED_LINES_MAX) changedLines.push(row.line);
     if (PAYMENT_STATES.includes(row.state)) countPayment(row);
   }
 
@@ -69,6 +78,7 @@ export function openTally(): OpenTally {
       amounts,
       booking: booking.result(),
       lineOutOfOrder,
+      content: { digest: content.digest(), changedLines },
       withoutPaymentId,
       repeatedPayments: paymentIds.repeated(),
     }),

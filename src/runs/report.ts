@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { headText } from '../audit/entry.ts';
+import { headText, readEntry } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -8,6 +8,7 @@ import { reportHashField } from '../ledger/runs/run-record.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
 import type { Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import type { OnRecord } from '../report/file-hashes.ts';
 import { writeReportFiles, writeSignatureFile } from '../report/files.ts';
 import { reportStatement, signatureText } from '../report/signature.ts';
 import { openSigningKey } from '../report/signing-key.ts';
@@ -65,11 +66,27 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     ),
     overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.state.weakTimes())],
     auditHead: headText(await deps.ledger.audit.head()),
+    onRecord: await readOnRecord(deps.ledger, runId),
     version: VERSION,
     createdAt: deps.clock.now(),
     reports: await reportPaths(deps.config.reportDir, run),
     changesNow: async () => (await readRun(deps, runId)).changes,
   };
+}
+
+/** What the audit log says of the run's file. */
+async function readOnRecord({ audit }: Pick<Ledger, 'audit'>, runId: string): Promise<OnRecord> {
+  let rowsHandedIn: string | null = null;
+  const approved: string[] = [];
+  for await (const line of audit.lines()) {
+    // Most entries are of others: it costs much more to read one than to look for the name.
+    const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
+    const { fileSha256, contentHash } = entry?.details ?? {};
+    if (entry?.action === 'run.approved' && fileSha256 !== undefined) approved.push(fileSha256);
+    // A file that was handed in again has the same rows.
+    if (entry?.action === 'run.submitted' || entry?.action === 'run.attached') rowsHandedIn = contentHash ?? null;
+  }
+  return { rowsHandedIn, approved };
 }
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {

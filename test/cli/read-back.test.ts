@@ -104,6 +104,18 @@ describe('payrun report RUN --verify-with-service', MINUTES, () => {
     ]);
   });
 
+  test('and so does the report, with the line, when the rows in the ledger are not those that were handed in', async () => {
+    const whole = await payrun.run(['report', runId, '--format', 'summary'], place);
+    expect(whole).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('those that were handed in, by their hash'),
+    });
+    await redis.redis.hset(keyAt(3), { ben: '00000000-0000-4000-8000-000000000009' });
+    const { code, stderr } = await payrun.run(['report', runId, '--format', 'summary'], place);
+    expect(code).toBe(1);
+    expect(stderr).toContain('the rows in the ledger are not those that were handed in: see line 3');
+  });
+
   test('takes no other format', async () => {
     const ended = await payrun.run(['report', runId, '--verify-with-service', '--format', 'summary'], place);
     expect(ended).toMatchObject({ code: 2, stdout: '' });

@@ -41,15 +41,27 @@ function digestCells({ columns, cells }: CheckedRow): string {
   return hash('sha256', JSON.stringify(['refused', ...sorted]), 'hex');
 }
 
+interface ContentHash {
+  add(checked: CheckedRow): void;
+  /** Adds a row that is paid, and gives its hash as `hashRow` does. */
+  addRow(row: PayoutRow): string;
+  digest(): string;
+}
+
 /** Adds up rows to a hash that tells the same rows in any order: the sum of their digests modulo 2^256. */
-export function openContentHash(): { add(checked: CheckedRow): void; digest(): string } {
+export function openContentHash(): ContentHash {
   let rows = 0;
   let sum = 0n;
+  function addDigest(digest: string): void {
+    sum = BigInt.asUintN(CONTENT_SUM_BITS, sum + BigInt(`0x${digest}`));
+    rows++;
+  }
   return {
-    add(checked) {
-      const digest = checked.row === null ? digestCells(checked) : digestRow(checked.row);
-      sum = BigInt.asUintN(CONTENT_SUM_BITS, sum + BigInt(`0x${digest}`));
-      rows++;
+    add: (checked) => addDigest(checked.row === null ? digestCells(checked) : digestRow(checked.row)),
+    addRow(row) {
+      const digest = digestRow(row);
+      addDigest(digest);
+      return digest.slice(0, ROW_HASH_HEX_DIGITS);
     },
     digest: () => hash('sha256', `${rows} ${sum.toString(16)}`, 'hex'),
   };
