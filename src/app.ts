@@ -13,6 +13,7 @@ import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { openTokenStore } from './ledger/people/token-store.ts';
 import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
 import { openRecovery } from './ledger/season/recovery.ts';
+import { openLedgerKeys } from './ledger-key.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
 import { openCanary } from './pay/canary.ts';
@@ -140,10 +141,9 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const instance = await head.open({ ...claim, requireMatch: false, writes: !readOnly });
     const lease = await openDirLease(redis, ledgerKeys(config.prefix), folder.path);
     const dataDir = readOnly ? folder : await claimDataDir(folder, { lease, instance, clock, random });
-    const ledger = openLedger(
-      { redis, arming },
-      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token },
-    );
+    const auditKeys = openLedgerKeys(config, 'audit entry');
+    const own = { dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token, auditKeys };
+    const ledger = openLedger({ redis, arming }, { prefix: config.prefix, ...own });
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
     const accepted = ground.findings.map(({ setting }) => setting);

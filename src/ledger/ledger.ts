@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type AuditLog, openAuditLog } from '../audit/audit-log.ts';
+import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
 import { openAuditStore } from './audit.ts';
 import { ledgerKeys } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
@@ -38,11 +38,11 @@ export interface Ledger {
 
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
- * again. Without `dataDir`, the directory's path, the audit log has no copy on disk. `lease`: see `DirLease`.
+ * again. Without `dataDir`, the directory's path, the audit log has no copy on disk; without `auditKeys` its entries carry no codes. `lease`: see `DirLease`.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },
-  place: { prefix: string; dataDirId: string; dataDir?: string; lease?: string },
+  place: { prefix: string; lease?: string } & AuditPlace,
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
   const payouts = openPayouts(connections, place);

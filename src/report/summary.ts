@@ -16,6 +16,7 @@ export interface ReportSummary {
   readonly booking: Booking;
   readonly conservation: Conservation;
   readonly hashes: FileHashes;
+  readonly armings: Tally['armings'];
   /** False: the report must not be trusted, and whoever made it exits 1 (design 9). */
   readonly ties: boolean;
 }
@@ -47,6 +48,7 @@ export async function concludeSummary(source: ReportSource, tally: Tally): Promi
     booking: tally.booking,
     conservation,
     hashes,
+    armings: tally.armings,
     ties: conservation.rows && conservation.money && conservation.payments,
   };
 }

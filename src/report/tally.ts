@@ -19,6 +19,8 @@ export interface Tally {
   readonly lineOutOfOrder: number | null;
   /** First lines, and the number, of rows that have a payment but not its id. */
   readonly withoutPaymentId: { readonly rows: number; readonly firstLine: number | null };
+  /** Payment requests armed, and the least and the greatest arming counter of the payouts' last ones; null before any. */
+  readonly armings: { readonly requests: number; readonly counters: readonly [number, number] | null };
   /** The hash of the payouts' rows in any order, and the first lines whose row is not the one that was recorded. */
   readonly content: { readonly digest: string; readonly changedLines: readonly number[] };
   /** The lines of each payment id that stands on more than one row. */
@@ -39,6 +41,8 @@ export function openTally(): OpenTally {
   const content = openContentHash();
   const changedLines: number[] = [];
   let rows = 0;
+  let requests = 0;
+  let counters: [number, number] | null = null;
   let lastLine = 0;
   let lineOutOfOrder: number | null = null;
   let withoutPaymentId: Tally['withoutPaymentId'] = { rows: 0, firstLine: null };
@@ -59,10 +63,18 @@ export function openTally(): OpenTally {
     else withoutPaymentId = { rows: withoutPaymentId.rows + 1, firstLine: withoutPaymentId.firstLine ?? line };
   }
 
+  function countArming({ attempts, armingCounter }: Payout): void {
+    requests += attempts;
+    if (armingCounter === 0) return;
+    const [least, greatest] = counters ?? [armingCounter, armingCounter];
+    counters = [Math.min(least, armingCounter), Math.max(greatest, armingCounter)];
+  }
+
   function add(row: Payout | RefusedRow): void {
     if (isRefused(row)) return count(row.line, 'refused', row.amount);
     count(row.line, row.state, row.row.amount);
     booking.add(row);
+    countArming(row);
     const isAsRecorded = content.addRow(row.row) === row.rowHash;
     if (!isAsRecorded && changedLines.length < CHANGED_LINES_MAX) changedLines.push(row.line);
     if (PAYMENT_STATES.includes(row.state)) countPayment(row);
@@ -78,6 +90,7 @@ export function openTally(): OpenTally {
       amounts,
       booking: booking.result(),
       lineOutOfOrder,
+      armings: { requests, counters },
       content: { digest: content.digest(), changedLines },
       withoutPaymentId,
       repeatedPayments: paymentIds.repeated(),

@@ -1,15 +1,16 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { headText, readEntry } from '../audit/entry.ts';
+import { type AuditAct, headText, readEntry } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
+import { formatAmount } from '../money.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
-import type { Run } from '../payout.ts';
+import { OUTCOMES, type Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import type { OnRecord } from '../report/file-hashes.ts';
-import { writeReportFiles, writeSignatureFile } from '../report/files.ts';
+import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../report/files.ts';
 import { reportStatement, signatureText } from '../report/signature.ts';
 import { openSigningKey } from '../report/signing-key.ts';
 import type { ReportSource } from '../report/source.ts';
@@ -74,6 +75,8 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
   };
 }
 
+const HANDED_IN = ['run.submitted', 'run.attached'];
+
 /** What the audit log says of the run's file. */
 async function readOnRecord({ audit }: Pick<Ledger, 'audit'>, runId: string): Promise<OnRecord> {
   let rowsHandedIn: string | null = null;
@@ -81,10 +84,11 @@ async function readOnRecord({ audit }: Pick<Ledger, 'audit'>, runId: string): Pr
   for await (const line of audit.lines()) {
     // Most entries are of others: it costs much more to read one than to look for the name.
     const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
-    const { fileSha256, contentHash } = entry?.details ?? {};
-    if (entry?.action === 'run.approved' && fileSha256 !== undefined) approved.push(fileSha256);
+    if (entry === undefined) continue;
+    const { fileSha256, contentHash } = entry.details;
+    if (entry.action === 'run.approved' && fileSha256 !== undefined) approved.push(fileSha256);
     // A file that was handed in again has the same rows.
-    if (entry?.action === 'run.submitted' || entry?.action === 'run.attached') rowsHandedIn = contentHash ?? null;
+    if (HANDED_IN.includes(entry.action)) rowsHandedIn = contentHash ?? null;
   }
   return { rowsHandedIn, approved };
 }
@@ -142,8 +146,35 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
   });
   const { summary, paths } = written;
   const reported = await readRun(deps, runId);
-  await signReport(deps, { run: reported, folder, auditHead: summary.facts.auditHead });
+  const auditHead = headText(await deps.ledger.audit.append(reportedAct(written, runId)));
+  await signReport(deps, { run: reported, folder, auditHead });
   return { summary: { ...summary, facts: { ...summary.facts, run: reported, reports: paths } }, paths };
+}
+
+/** Binds the ledger into the audit log: the report's hashes, the sum of each outcome, and the range of the arming counters. */
+function reportedAct({ version, sha256, summary }: WrittenFiles, runId: string): AuditAct {
+  const { outcomes, totals, armings, facts } = summary;
+  const sums = OUTCOMES.filter((outcome) => outcomes[outcome] > 0).map((outcome) => {
+    const money = totals
+      .filter((total) => total.outcomes[outcome] !== 0n)
+      .map(({ currency, outcomes: sum }) => `${formatAmount({ minor: sum[outcome], currency })} ${currency}`);
+    return [outcome, [`${outcomes[outcome]} rows`, ...money].join(', ')] as const;
+  });
+  const counters = armings.counters === null ? 'none' : armings.counters.join('-');
+  return {
+    actor: 'payrun',
+    action: 'run.reported',
+    target: runId,
+    details: {
+      state: facts.run.state,
+      version: String(version),
+      csv: sha256.csv,
+      json: sha256.json,
+      armings: String(armings.requests),
+      counters,
+      ...Object.fromEntries(sums),
+    },
+  };
 }
 
 /** Signs the run's newest report, unless it is signed already or there is no key. What is signed is what the ledger noted. */

@@ -59,6 +59,11 @@ function keyAt(line: number): string {
   return `${place['PAYRUN_PREFIX']}:p:${runId}:${line}`;
 }
 
+/** The beneficiary of a row of `payoutFile`, from 1. */
+function idOf(row: number): string {
+  return `00000000-0000-4000-8000-${String(row).padStart(12, '0')}`;
+}
+
 async function readBack(): Promise<z.infer<typeof readBackSchema> & { code: number | null }> {
   const { code, stdout } = await payrun.run(['report', runId, '--verify-with-service', '--json'], place);
   return { ...parsed(readBackSchema, stdout), code };
@@ -78,18 +83,19 @@ describe('payrun report RUN --verify-with-service', MINUTES, () => {
   });
 
   test.each([
-    ['an amount', { amt: '2100' }, ['source amount'], ['21.00', '20.00']],
-    ['a beneficiary', { ben: '00000000-0000-4000-8000-000000000009' }, ['beneficiary'], undefined],
-    ['a reference', { ref: 'INV-9' }, ['reference'], ['INV-9', 'INV-2']],
-    ['a currency', { dst: 'BRL' }, ['destination currency'], ['BRL', 'MXN']],
-    ['the state', { s: 'failed' }, ['outcome'], ['failed', 'paid']],
-    ['a state of the service', { ps: 'PENDING' }, ['state'], ['PENDING', 'COMPLETED']],
-  ])('tells %s that was changed in the ledger, and exits 1', async (_what, fields, what, values) => {
+    ['an amount', { amt: '2100' }, ['source amount', '21.00', '20.00']],
+    ['a beneficiary', { ben: idOf(9) }, ['beneficiary', idOf(9), idOf(2)]],
+    ['a reference', { ref: 'INV-9' }, ['reference', 'INV-9', 'INV-2']],
+    ['a currency', { dst: 'BRL' }, ['destination currency', 'BRL', 'MXN']],
+    ['the state', { s: 'failed' }, ['outcome', 'failed', 'paid']],
+    ['a state of the service', { ps: 'PENDING' }, ['state', 'PENDING', 'COMPLETED']],
+  ])('tells %s that was changed in the ledger, and exits 1', async (_what, fields, expected) => {
     await redis.redis.hset(keyAt(3), fields);
     const { code, differences } = await readBack();
     expect(code).toBe(1);
-    expect(differences.map((one) => [one.line, one.what])).toEqual(what.map((one) => [3, one]));
-    if (values !== undefined) expect([differences[0]?.ledger, differences[0]?.service]).toEqual(values);
+    expect(differences.map(({ line, what, ledger, service }) => [line, what, ledger, service])).toEqual([
+      [3, ...expected],
+    ]);
   });
 
   test('tells a payment that the service does not know, and one that the ledger does not have', async () => {

@@ -85,6 +85,41 @@ describe('payrun verify', MINUTES, () => {
   });
 });
 
+/** The reports, and the run's part of the audit log with its signature. */
+async function exported(name: string): Promise<string> {
+  const folder = elsewhere(name);
+  const { code, stdout } = await payrun.run(['audit', 'export', runId, '--output', folder], place);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: `${join(folder, `${runId}.audit.log`)}\n${join(folder, `${runId}.audit.sig`)}\n`,
+  });
+  return folder;
+}
+
+describe('payrun audit export', MINUTES, () => {
+  test('gives the part of the chain that the reports name, and verify proves both', async () => {
+    const folder = await exported('export');
+    const { code, stdout } = await payrun.run(['verify', folder, '--key', join(folder, 'payrun.pub')]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `holds: ${runId}.audit.log, ${runId}.v1.csv, ${runId}.v1.json are what was signed\n`,
+    });
+    const log = readFileSync(join(folder, `${runId}.audit.log`), 'utf8');
+    expect(log).toContain('"action":"run.submitted"');
+    const [, reported = ''] = /"action":"run.reported".*"csv":"([0-9a-f]+)"/.exec(log) ?? [];
+    expect(readFileSync(join(folder, `${runId}.v1.sig`), 'utf8')).toContain(`${reported}  ${runId}.v1.csv`);
+  });
+
+  test('and an entry that was changed is found', async () => {
+    const folder = await exported('export-changed');
+    const log = join(folder, `${runId}.audit.log`);
+    writeFileSync(log, readFileSync(log, 'utf8').replace('"rows":"2"', '"rows":"3"'));
+    const { code, stdout } = await payrun.run(['verify', folder, '--key', join(folder, 'payrun.pub')]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${runId}.audit.log: it is not what was signed`);
+  });
+});
+
 describe('docs/verify.md without payrun', () => {
   /** The commands of the page, as they stand there. */
   const [commands = ''] = /(?<=as they stand\. -->\n```sh\n)[^`]+/.exec(readFileSync('docs/verify.md', 'utf8')) ?? [];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
+import { type AuditRecord, readEntry } from '../../src/audit/entry.ts';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { verifySigned } from '../../src/report/verify.ts';
@@ -97,6 +98,35 @@ describe('a report', () => {
   });
 });
 
+test('each version is an entry of the audit log: its hashes, the sum of each outcome, the range of the arming counters', async () => {
+  const runId = await someRun();
+  await writeReport(app, runId, folder);
+  await writeReport(app, runId, folder);
+  await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+  await writeReport(app, runId, folder);
+  const entries: (AuditRecord | undefined)[] = [];
+  for await (const line of app.ledger.audit.lines()) entries.push(readEntry(line));
+  const [first, second] = (await readRun(app, runId)).reportHashes;
+  const sum = '1 rows, 100.50 USD';
+  const shared = {
+    state: 'paying',
+    armings: '1',
+    counters: '1-1',
+    waiting: sum,
+    held: sum,
+    rejected: sum,
+    refused: sum,
+  };
+  expect(entries.filter((entry) => entry?.action === 'run.reported')).toMatchObject([
+    {
+      actor: 'payrun',
+      target: 'r1',
+      details: { ...shared, version: '1', csv: first?.csv, json: first?.json, paid: sum },
+    },
+    { details: { ...shared, version: '2', csv: second?.csv, json: second?.json, returned: sum } },
+  ]);
+});
+
 describe('with a signing key', () => {
   let signing: App;
   beforeEach(() => {
@@ -106,8 +136,8 @@ describe('with a signing key', () => {
   test('every version is signed, with the head of the audit log and the version before', async () => {
     const runId = await someRun();
     await app.ledger.audit.append({ actor: 'anna', action: 'run.paused', target: runId, details: {} });
-    const { number, hash } = await app.ledger.audit.head();
     await writeReport(signing, runId, folder);
+    const { number, hash } = await app.ledger.audit.head();
     await movePayout(app.ledger, { runId, line: 3 }, 'returned');
     await writeReport(signing, runId, folder);
     const { findings, proven, signed } = await verifySigned(folder, [SIGNING_KEY]);

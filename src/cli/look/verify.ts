@@ -1,6 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { headText } from '../../audit/entry.ts';
+import { type AuditPart, readAuditPart } from '../../audit/verify-part.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { type PublicKey, readPublicKeys } from '../../report/signing-key.ts';
 import { type Verified, verifySigned } from '../../report/verify.ts';
@@ -48,10 +51,39 @@ async function contentOf(file: string): Promise<string> {
 
 async function verified(path: string, keys: readonly PublicKey[]): Promise<Verified> {
   try {
-    return await verifySigned(path, keys);
+    const signed = await verifySigned(path, keys);
+    const isFolder = (await stat(path)).isDirectory();
+    return {
+      ...signed,
+      findings: [...signed.findings, ...(await auditFindings(isFolder ? path : dirname(path), signed))],
+    };
   } catch (cause) {
     throw refuseUnread(path, cause);
   }
+}
+
+/** Whether each signed part of the audit log is a chain that ends where its signature says, and has the heads of the reports. */
+async function auditFindings(folder: string, { proven, signed }: Verified): Promise<string[]> {
+  const findings: string[] = [];
+  const parts = signed.filter(({ facts, files }) => facts['of'] === 'audit' && proven.includes(files[0]?.name ?? ''));
+  for (const { facts, files } of parts) {
+    const name = files[0]?.name ?? '';
+    const part = await readAuditPart(join(folder, name));
+    if (part.fault !== undefined) findings.push(`${name}: ${part.fault}`);
+    else if (part.head === undefined || headText(part.head) !== facts['audit-head'])
+      findings.push(`${name}: it does not end at the entry that was signed`);
+    findings.push(...headsMissing(part, signed).map((report) => `${name}: it lacks the head that ${report} names`));
+  }
+  return findings;
+}
+
+/** Reports that name a head which the part has passed, and does not have. */
+function headsMissing(part: AuditPart, signed: Verified['signed']): string[] {
+  return signed.flatMap(({ facts }) => {
+    const { of, run, version, 'audit-head': head = 'none' } = facts;
+    const isLater = Number.parseInt(head, 10) > (part.head?.number ?? 0);
+    return of !== 'report' || head === 'none' || isLater || part.has(head) ? [] : [`${run}.v${version}.sig`];
+  });
 }
 
 function refuseUnread(path: string, cause: unknown): Refusal {
