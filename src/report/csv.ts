@@ -1,7 +1,8 @@
 import { stringify } from 'csv-stringify/sync';
 import { textCell } from '../intake/spreadsheet-cell.ts';
 import { outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
-import { REPORT_COLUMNS, type ReportColumn, type ReportRow, reportRow } from './row.ts';
+import type { RowCells } from './read-rows.ts';
+import { REPORT_COLUMNS, type ReportColumn, reportRow } from './row.ts';
 import type { ReportSource } from './source.ts';
 
 /** RFC 4180 ends lines with CRLF; cells hold no line end, so a line of the report is a row of the file. */
@@ -34,13 +35,11 @@ function csvRecord(row: Payout | RefusedRow): (string | number | null)[] {
 }
 
 /** A row of the JSON as one line of the CSV: its cells as they stand there, without commas, in the order of the columns. */
-export function csvCellTexts(row: CellsOfRow): string[] {
+export function csvCellTexts(row: RowCells): string[] {
   return csvCells(row).map((cell) => stringify([[cell]], { record_delimiter: '' }));
 }
 
-type CellsOfRow = Pick<ReportRow, ReportColumn>;
-
-function csvCells(cells: CellsOfRow): (string | number | null)[] {
+function csvCells(cells: RowCells): (string | number | null)[] {
   const refused = cells.outcome === outcomeOf('refused');
   return REPORT_COLUMNS.map((column, index) => {
     const cell = cells[column];

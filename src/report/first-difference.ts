@@ -1,25 +1,7 @@
 import { open } from 'node:fs/promises';
-import { z } from 'zod';
-import { OUTCOMES } from '../payout.ts';
 import { csvCellTexts } from './csv.ts';
-import { REPORT_COLUMNS, type ReportColumn, type ReportRow } from './row.ts';
-
-const cell = z.string().nullable();
-const cells: z.ZodType<Pick<ReportRow, ReportColumn>> = z.object({
-  ...recordOf((_column) => cell),
-  line: z.int(),
-  attempts: z.int(),
-  outcome: z.enum(OUTCOMES),
-});
-
-function recordOf(make: (column: ReportColumn) => typeof cell): Record<ReportColumn, typeof cell> {
-  // Object.fromEntries forgets the keys' type; each of them is set here.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every key of the record is in the list
-  return Object.fromEntries(REPORT_COLUMNS.map((column) => [column, make(column)])) as Record<
-    ReportColumn,
-    typeof cell
-  >;
-}
+import { readRowLine } from './read-rows.ts';
+import { REPORT_COLUMNS } from './row.ts';
 
 /**
  * Where the rows of a report's CSV and of its JSON first differ, for people; undefined where they do not, so that whatever
@@ -36,7 +18,7 @@ export async function firstDifference(csvPath: string, jsonPath: string): Promis
   for (let line = 2; ; line++) {
     const inCsv = textOf(await csvLines.next());
     const inJson = textOf(await jsonLines.next());
-    const row = inJson === undefined || inJson.startsWith(']') ? undefined : inJson.replace(/,$/, '');
+    const row = inJson === undefined || inJson.startsWith(']') ? undefined : inJson;
     if (inCsv === undefined && row === undefined) return undefined;
     if (row === undefined) return `line ${line} of the CSV is a row that the JSON does not have`;
     if (inCsv === undefined) return `line ${line} of the JSON is a row that the CSV does not have`;
@@ -50,7 +32,7 @@ function textOf({ done, value }: IteratorResult<string>): string | undefined {
 }
 
 function differenceIn(csvLine: string, jsonLine: string): string | undefined {
-  const row = cells.safeParse(jsonOf(jsonLine)).data;
+  const row = readRowLine(jsonLine);
   if (row === undefined) return 'which is no row in the JSON';
   const expected = csvCellTexts(row);
   if (expected.join(',') === csvLine) return undefined;
@@ -65,12 +47,4 @@ function differenceIn(csvLine: string, jsonLine: string): string | undefined {
     at += text.length + 1;
   }
   return undefined;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -10,6 +10,7 @@ import { Refusal } from '../../src/refusal.ts';
 import { verifySigned } from '../../src/report/verify.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { reportPaths, requireReportFolder, summariseRun, writeReport } from '../../src/runs/report.ts';
+import { reportChanges } from '../../src/runs/report-changes.ts';
 import { VERSION } from '../../src/version.ts';
 import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -167,6 +168,22 @@ describe('with a signing key', () => {
     expect((await verifySigned(folder, [SIGNING_KEY])).findings).toEqual([]);
     expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
   });
+});
+
+test('what changed since a version is told from the written reports, which are not altered', async () => {
+  const runId = await someRun();
+  await writeReport(app, runId, folder);
+  await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+  await writeReport(app, runId, folder);
+  const run = await readRun(app, runId);
+  const { version, changes } = await reportChanges(folder, run, 1);
+  const found: string[] = [];
+  for await (const { line, column, from, to } of changes) found.push(`${line} ${column} ${from} ${to}`);
+  expect({ version, found }).toEqual({ version: 2, found: expect.arrayContaining(['3 outcome paid returned']) });
+  const [path = ''] = readdirSync(folder).filter((name) => name === 'r1.v1.json');
+  writeFileSync(join(folder, path), '');
+  await expect(reportChanges(folder, run, 1)).rejects.toThrow('is not the one that was written');
+  await expect(reportChanges(folder, run, 7)).rejects.toThrow('was never written');
 });
 
 describe('writing it again', () => {

@@ -51,6 +51,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /runs/:run/reports.csv': 'read',
   'GET /runs/:run/report': 'read',
   'GET /runs/:run/reports/:file': 'read',
+  'GET /runs/:run/changes': 'read',
   'GET /runs/:run/retry-file': 'read',
   'GET /runs/:run/approve': 'approve',
   'GET /runs/:run/approve/totals.csv': 'approve',
@@ -129,7 +130,12 @@ function actOf(route: Route): Act | 'public' | undefined {
 }
 
 /** They note who took them on the audit log; nothing else that is only looked at leaves a trace. */
-const NOTED = ['GET /runs/:run/report', 'GET /runs/:run/reports/:file', 'GET /runs/:run/retry-file'];
+const NOTED = [
+  'GET /runs/:run/changes',
+  'GET /runs/:run/report',
+  'GET /runs/:run/reports/:file',
+  'GET /runs/:run/retry-file',
+];
 /** A stream of events without an end. */
 const LIVE = 'GET /runs/:run/live';
 

@@ -17,6 +17,7 @@ import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { reportReadBack } from './read-back.ts';
+import { writeChanges } from './report-changes.ts';
 
 const FORMATS = ['csv', 'json', 'summary', 'pain.002'] as const;
 
@@ -25,6 +26,7 @@ const schema = z.object({
   output: z.string().min(1, 'must not be empty').optional(),
   original: z.string().min(1, 'must name a file').optional(),
   verifyWithService: z.boolean(),
+  changesSince: z.coerce.number('must be the number of a version').int().positive().optional(),
   json: z.boolean(),
 });
 type ReportOptions = z.infer<typeof schema>;
@@ -43,6 +45,7 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
     .option('--output <path>', 'write a file instead of standard output')
     .option('--original <file>', 'with pain.002: the payment message of the run, whose ids the report answers with')
     .option('--verify-with-service', 'read every payment back from the service, and write the differences', false)
+    .option('--changes-since <version>', 'write what changed in the written reports from this version to the newest')
     .option('--json', 'the same as --format json; with --format summary, the summary as JSON', false)
     .addHelpText(
       'after',
@@ -56,6 +59,8 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
     .action(async (runId: string, raw: unknown) => {
       const options = parseOptions(schema, raw);
       if (options.verifyWithService) return end(await verifyWithService(runId, options));
+      if (options.changesSince !== undefined)
+        return end(await writeChanges(runId, { ...options, since: options.changesSince }));
       const wanted = { format: formatOf(options), output: options.output, original: options.original };
       end(await withLedger((app) => report(app, runId, wanted)));
     });
