@@ -22,7 +22,7 @@ export async function* changesBetween(
   let before = await nextRow(older);
   let after = await nextRow(newer);
   while (before !== undefined || after !== undefined) {
-    const line = Math.min(before?.line ?? Number.POSITIVE_INFINITY, after?.line ?? Number.POSITIVE_INFINITY);
+    const line = Math.min(lineOf(before), lineOf(after));
     const isInOlder = before?.line === line;
     const isInNewer = after?.line === line;
     yield* changesOf(line, isInOlder ? before : undefined, isInNewer ? after : undefined);
@@ -37,6 +37,10 @@ export async function* changesCsv(changes: AsyncIterable<Change>): AsyncGenerato
   for await (const { line, reference, column, from, to } of changes) {
     yield tableCsv([[line, reference, column, from, to]]);
   }
+}
+
+function lineOf(row: RowCells | undefined): number {
+  return row?.line ?? Number.POSITIVE_INFINITY;
 }
 
 async function nextRow(rows: AsyncGenerator<RowCells, void>): Promise<RowCells | undefined> {
