@@ -14,6 +14,7 @@ import { openTokenStore } from './ledger/people/token-store.ts';
 import { openSeals } from './ledger/seals.ts';
 import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
 import { openRecovery } from './ledger/season/recovery.ts';
+import { openLedgerKeys } from './ledger-key.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
 import { openCanary } from './pay/canary.ts';
@@ -141,11 +142,14 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const instance = await head.open({ ...claim, requireMatch: false, writes: !readOnly });
     const lease = await openDirLease(redis, ledgerKeys(config.prefix), folder.path);
     const dataDir = readOnly ? folder : await claimDataDir(folder, { lease, instance, clock, random });
-    const seals = openSeals(serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? undefined : config);
-    const ledger = openLedger(
-      { redis, arming },
-      { prefix: config.prefix, dataDirId: dataDir.id, dataDir: dataDir.path, lease: lease.token, seals },
-    );
+    const own = {
+      dataDirId: dataDir.id,
+      dataDir: dataDir.path,
+      lease: lease.token,
+      seals: openSeals(serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? undefined : config),
+      auditKeys: openLedgerKeys(config, 'audit entry'),
+    };
+    const ledger = openLedger({ redis, arming }, { prefix: config.prefix, ...own });
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
     const accepted = ground.findings.map(({ setting }) => setting);

@@ -10,6 +10,7 @@ type Read = { readonly text: string } | { readonly problem: string };
 const SECRETS = new Set([
   'PAYRUN_CLIENT_SECRET_FILE',
   'PAYRUN_LEDGER_KEY_FILE',
+  'PAYRUN_SIGNING_KEY_FILE',
   'PAYRUN_SFTP_KEY_FILE',
   'PAYRUN_PROXY_FILE',
   'REDIS_URL_FILE',

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -112,6 +112,7 @@ describe('without any setting', () => {
       },
       redisDurability: 'required',
       ledgerKey: undefined,
+      signingKey: undefined,
       sftp: undefined,
       otel: false,
       logLevel: undefined,
@@ -198,6 +199,13 @@ describe('a good value is taken', () => {
   });
 });
 
+/** A private key, but of another kind. */
+const RSA_KEY = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey;
+
 describe('a bad value is refused by the name of its setting, and the message says what would be right', () => {
   const DURATION = ['', '0', '5', '5 s', '-1s', '1.5s', 'soon', '1w'];
   const INTEGER = ['', '0', '-1', '1.5', '1e3', '0x10', ' 5', '5 ', 'many', '999999999', '9999999999999'];
@@ -228,6 +236,7 @@ describe('a bad value is refused by the name of its setting, and the message say
     PAYRUN_REDIS_DURABILITY: ['', 'none', 'Overridden'],
     PAYRUN_METRICS_PORT: [...INTEGER, '65536'],
     PAYRUN_LEDGER_KEY: ['k'.repeat(31), `\n${'k'.repeat(32)}`, `${'k'.repeat(32)}\n\n`],
+    PAYRUN_SIGNING_KEY: ['', 'key', RSA_KEY],
     PAYRUN_OTEL: ['', 'true', '1', 'ON'],
     PAYRUN_LOG_LEVEL: ['', 'INFO', 'verbose', '30'],
   };

@@ -41,6 +41,7 @@ test('a file that is not there is told without its path', () => {
 test.each([
   'PAYRUN_CLIENT_SECRET_FILE',
   'PAYRUN_LEDGER_KEY_FILE',
+  'PAYRUN_SIGNING_KEY_FILE',
   'PAYRUN_SFTP_KEY_FILE',
   'PAYRUN_PROXY_FILE',
   'REDIS_URL_FILE',

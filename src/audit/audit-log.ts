@@ -1,6 +1,7 @@
 import type { AuditLook, AuditStore } from '../ledger/audit.ts';
+import type { MacKeys } from '../ledger-key.ts';
 import { appendCopies, copiesFile, readCopies } from './copies.ts';
-import { type AuditAct, type AuditHead, type AuditRecord, readEntry, writeEntry } from './entry.ts';
+import { type AuditAct, type AuditHead, type AuditRecord, entryText, readEntry, writeEntry } from './entry.ts';
 import { byTime, type MissingEntries, missingIn } from './missed.ts';
 
 const LOST_RACES_MAX = 200;
@@ -10,6 +11,8 @@ const TEXT_CHARACTERS_MAX = 1000;
 export interface AuditLog {
   /** The data directory whose copies are read and written. */
   readonly dataDirId: string;
+  /** By which entries carry codes; undefined where this process has none. */
+  readonly keys: MacKeys | undefined;
   /** Records what was done; gives the entry's number and hash. See `openAuditLog` for what it throws. */
   append(act: AuditAct): Promise<AuditHead>;
   head(): Promise<AuditHead>;
@@ -29,6 +32,8 @@ export interface AuditPlace {
   readonly dataDirId: string;
   /** Undefined: no copies are kept. */
   readonly dataDir?: string;
+  /** Undefined: what this process appends carries no code. */
+  readonly auditKeys?: MacKeys | undefined;
 }
 
 /**
@@ -41,7 +46,7 @@ export interface AuditPlace {
  * `append` throws what ioredis throws, a LedgerFault where there is no ledger, and a Refusal when the copy cannot be written.
  */
 export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
-  const { dataDirId, dataDir } = place;
+  const { dataDirId, dataDir, auditKeys } = place;
 
   async function copies(): Promise<readonly AuditRecord[]> {
     return dataDir === undefined ? [] : await readCopies(copiesFile(dataDir, (await store.look()).instance));
@@ -52,7 +57,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     const copied = await copies().catch(() => []);
     for (let lost = 0; lost < LOST_RACES_MAX; ) {
       const look = await store.look();
-      const { record, isAct } = nextRecord(look, { copied, act: cutTexts(act), dataDirId });
+      const { record, isAct } = nextRecord(look, { copied, act: cutTexts(act), dataDirId, auditKeys });
       if (!isAct && look.head.number > 0) await store.notePutBack(record);
       const isIn = await store.push(writeEntry(record), look.head);
       if (!isIn) lost++;
@@ -102,6 +107,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
 
   return {
     dataDirId,
+    keys: auditKeys,
     append,
     copies,
     async missing() {
@@ -131,14 +137,20 @@ async function notNoted(store: AuditStore, records: readonly AuditRecord[]): Pro
 /** What comes next in the log: an entry that Redis lost, the one that begins it, or the act. */
 function nextRecord(
   { head, at, instance, service }: AuditLook,
-  { copied, act, dataDirId }: { copied: readonly AuditRecord[]; act: AuditAct; dataDirId: string },
+  {
+    copied,
+    act,
+    dataDirId,
+    auditKeys,
+  }: { copied: readonly AuditRecord[]; act: AuditAct } & Pick<AuditPlace, 'dataDirId' | 'auditKeys'>,
 ): { record: AuditRecord; isAct: boolean } {
   const lost = copied.findLast(({ number, previous }) => number === head.number + 1 && previous === head.hash);
   if (lost !== undefined) return { record: lost, isAct: false };
   const isAct = head.number > 0;
   const begin = { actor: 'payrun', action: 'ledger.made', target: 'ledger', details: { instance, service } };
   const entry = { ...(isAct ? act : begin), number: head.number + 1, at, dataDir: dataDirId, previous: head.hash };
-  return { record: { ...entry, hash: writeEntry(entry).slice(0, head.hash.length) }, isAct };
+  const code = auditKeys === undefined ? {} : { code: auditKeys.sign(entryText(entry)) };
+  return { record: { ...entry, ...code, hash: writeEntry(entry).slice(0, head.hash.length) }, isAct };
 }
 
 /** An act is recorded whatever it says: a text that is too long is cut. */

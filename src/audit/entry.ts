@@ -25,6 +25,8 @@ export interface AuditEntry extends AuditAct {
 /** An entry with its own hash. */
 export interface AuditRecord extends AuditEntry {
   readonly hash: string;
+  /** Of the entry's text, under the ledger's key (src/ledger-key.ts); absent where its writer had none. */
+  readonly code?: string;
 }
 
 /** The last entry of a log: whoever knows it can tell whether anything up to it was changed. */
@@ -36,7 +38,7 @@ export interface AuditHead {
 /** What stands before the first entry. */
 export const BEFORE_FIRST: AuditHead = { number: 0, hash: '0'.repeat(64) };
 
-const LINE = /^([0-9a-f]{64}) ([^\n]+)$/;
+const LINE = /^([0-9a-f]{64}) ([^\n]+?)(?: ([0-9a-f]{8}\.[0-9a-f]{64}))?$/;
 
 const schema = z.strictObject({
   number: z.int().positive(),
@@ -50,21 +52,29 @@ const schema = z.strictObject({
 });
 
 /**
- * An entry as the log keeps it, in one line: its hash, a blank, its canonical text. The canonical text is JSON without
- * blanks, with the fields number, at, actor, action, target, details (by name), dataDir, previous in this order; the hash
+ * An entry as the log keeps it, in one line: its hash, a blank, its canonical text, and a blank and its code where it has
+ * one. The canonical text is JSON without blanks, with the fields number, at, actor, action, target, details (by name), dataDir, previous in this order; the hash
  * is SHA-256 over its UTF-8 bytes, in lower-case hex. So the hash covers the previous one.
  */
-export function writeEntry({ number, at, actor, action, target, details, dataDir, previous }: AuditEntry): string {
+export function writeEntry(entry: AuditEntry & Pick<AuditRecord, 'code'>): string {
+  const text = entryText(entry);
+  const code = entry.code === undefined ? '' : ` ${entry.code}`;
+  return `${createHash('sha256').update(text).digest('hex')} ${text}${code}`;
+}
+
+/** An entry's canonical text: what its hash and its code are of. */
+export function entryText({ number, at, actor, action, target, details, dataDir, previous }: AuditEntry): string {
   const sorted = Object.fromEntries(Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-  const text = JSON.stringify({ number, at, actor, action, target, details: sorted, dataDir, previous });
-  return `${createHash('sha256').update(text).digest('hex')} ${text}`;
+  return JSON.stringify({ number, at, actor, action, target, details: sorted, dataDir, previous });
 }
 
 /** A line of the log; undefined when it is not what its hash says, or not the one text that its entry has. */
 export function readEntry(line: string): AuditRecord | undefined {
-  const [, hash = '', text = ''] = LINE.exec(line) ?? [];
-  const entry = schema.safeParse(jsonOf(text)).data;
-  return entry !== undefined && writeEntry(entry) === line ? { ...entry, hash } : undefined;
+  const [, hash = '', text = '', code] = LINE.exec(line) ?? [];
+  const read = schema.safeParse(jsonOf(text)).data;
+  if (read === undefined) return undefined;
+  const entry = code === undefined ? read : { ...read, code };
+  return writeEntry(entry) === line ? { ...entry, hash } : undefined;
 }
 
 function jsonOf(text: string): unknown {

@@ -6,6 +6,7 @@ const SHOWN_MAX = 10;
 /** What is written down and changes nothing that is paid: a log without it is no ledger that went back to other decisions. */
 const NO_DECISIONS: ReadonlySet<string> = new Set([
   'report.downloaded',
+  'run.reported',
   'user.signed-in',
   'user.sign-in-refused',
   'run.attached',

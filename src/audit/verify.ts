@@ -1,9 +1,10 @@
 import type { AuditLog } from './audit-log.ts';
+import { openCodes } from './codes.ts';
 import { type AuditHead, type AuditRecord, BEFORE_FIRST, headText, readEntry } from './entry.ts';
 
 /** What is wrong with a log, and at which entry. */
 export interface AuditFinding {
-  readonly code: 'changed' | 'order' | 'replaced' | 'head' | 'copy' | 'copy-hole';
+  readonly code: 'changed' | 'order' | 'replaced' | 'head' | 'copy' | 'copy-hole' | 'forged' | 'no-code' | 'other-key';
   readonly number: number;
   readonly message: string;
 }
@@ -17,6 +18,8 @@ export interface AuditVerdict {
   readonly findings: readonly AuditFinding[];
   /** This data directory's last entries that have no copy yet: a process ended before it wrote them. */
   readonly uncopied: number;
+  /** Entries whose code holds under this process's keys, and the first of them; null where none was compared or none holds. */
+  readonly coded: { readonly entries: number; readonly from: number } | null;
 }
 
 /** An entry as somebody wrote it down elsewhere; the number may be missing. */
@@ -34,31 +37,48 @@ export function parseHead(text: string): KnownHead | undefined {
   return { number: match[1] === undefined ? null : Number.parseInt(match[1], 10), hash: match[2] ?? '' };
 }
 
+/** What else is known when a log is proven. */
+interface Knowing {
+  /** A head that was written down elsewhere. */
+  readonly known: KnownHead | null;
+  /** Whether the ledger has runs. */
+  readonly hasRuns?: boolean;
+  /** From this entry on each has to carry a code; null: from the first that does. */
+  readonly codedFrom?: number | null;
+}
+
 /**
  * Proves the log as far as it can be proven: each entry by its hash, its place and the hash of the one before; all of it by
  * a head that was written down elsewhere, such as a report's; and by the copies in this data directory, which betray a log
- * that was cut off at its end or written anew. An empty log proves nothing when the ledger has runs.
+ * that was cut off at its end or written anew. Where this process has the ledger's key, codes are
+ * compared too: they betray whoever wrote all of it anew without the key. An empty log proves nothing when the ledger has runs.
  */
-export async function verifyAudit(log: AuditLog, known: KnownHead | null, hasRuns = false): Promise<AuditVerdict> {
+export async function verifyAudit(
+  log: AuditLog,
+  { known, hasRuns = false, codedFrom = null }: Knowing,
+): Promise<AuditVerdict> {
   // Before the lines: an entry is in Redis before it is copied.
   const copies = openCopies(await log.copies(), log.dataDirId);
+  const codes = openCodes(log.keys, codedFrom);
   let entries = 0;
   let head = BEFORE_FIRST;
   let broken: AuditFinding | undefined;
-  let isKnown = known === null;
+  const search = openSearch(known);
   for await (const line of log.lines()) {
     entries++;
     const record = readEntry(line);
     broken ??= findBreak(record, entries, head);
     if (record === undefined) continue;
     if (broken === undefined) head = { number: record.number, hash: record.hash };
-    if (known?.hash === record.hash) isKnown = known.number === null || known.number === record.number;
+    search.see(record);
     copies.see(record);
+    codes.see(record);
   }
-  const unknown = isKnown || known === null ? undefined : findUnknown(known, entries);
   const gone = hasRuns ? findGone(entries) : undefined;
-  const findings = [broken, unknown, gone, ...copies.findings(entries)].filter((finding) => finding !== undefined);
-  return { entries, head, findings, uncopied: copies.uncopied() };
+  const findings = [broken, search.finding(entries), gone, ...codes.findings(), ...copies.findings(entries)].filter(
+    (finding) => finding !== undefined,
+  );
+  return { entries, head, findings, uncopied: copies.uncopied(), coded: codes.coded() };
 }
 
 function findBreak(record: AuditRecord | undefined, place: number, before: AuditHead): AuditFinding | undefined {
@@ -81,6 +101,17 @@ function findBreak(record: AuditRecord | undefined, place: number, before: Audit
 function findGone(entries: number): AuditFinding | undefined {
   if (entries > 0) return undefined;
   return { code: 'head', number: 1, message: 'the log is empty, although the ledger has runs: it was removed' };
+}
+
+/** Looks for an entry that somebody wrote down elsewhere. */
+function openSearch(known: KnownHead | null) {
+  let isFound = known === null;
+  return {
+    see({ hash, number }: AuditRecord): void {
+      if (known?.hash === hash) isFound = known.number === null || known.number === number;
+    },
+    finding: (entries: number) => (isFound || known === null ? undefined : findUnknown(known, entries)),
+  };
 }
 
 function findUnknown({ number, hash }: KnownHead, entries: number): AuditFinding {

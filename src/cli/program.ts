@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   show: async () => (await import('./look/show.ts')).showCommand,
   report: async () => (await import('./look/report.ts')).reportCommand,
   reconcile: async () => (await import('./look/reconcile.ts')).reconcileCommand,
+  verify: async () => (await import('./look/verify.ts')).verifyCommand,
   'retry-file': async () => (await import('./run/retry-file.ts')).retryFileCommand,
   approve: async () => (await import('./decide/approve.ts')).approveCommand,
   pause: async () => (await import('./decide/control.ts')).pauseCommand,

@@ -5,6 +5,7 @@ import { readSettingFile } from '../secret-file.ts';
 import { withoutTrailing } from '../trailing.ts';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './file.ts';
 import { type Capability, type Settings, settingsSchema } from './settings.ts';
+import { readSigningKey } from './signing-key.ts';
 import { openRedisProblems } from './values.ts';
 
 const SECOND_MS = 1000;
@@ -75,6 +76,8 @@ export interface Config extends ConfigFile {
   readonly redisDurability: 'required' | 'overridden';
   /** What authenticates the ledger's entries (src/ledger-key.ts); undefined: the client secret does. */
   readonly ledgerKey: readonly string[] | undefined;
+  /** Signs reports (PEM); undefined: they are not signed. */
+  readonly signingKey: string | undefined;
   /** For an inbox at an SFTP server. */
   readonly sftp: { readonly privateKey: string; readonly hostKeys: readonly string[] } | undefined;
   /** Where a worker tells its figures on this machine; undefined: nowhere. */
@@ -126,8 +129,10 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
     );
   }
   const file = readParts(settings, problems);
+  const read = configOf(settings, service);
+  const ownKey = read.signingKey ?? readSigningKey(read.dataDir, problems);
   if (problems.length > 0) throw refuseSettings(problems);
-  return Object.freeze({ ...configOf(settings, service), ...file });
+  return Object.freeze({ ...read, ...file, signingKey: ownKey });
 }
 
 function readParts(settings: Settings, problems: string[]): ConfigFile {
@@ -300,6 +305,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     retentionMs: settings.PAYRUN_RETENTION,
     redisDurability: settings.PAYRUN_REDIS_DURABILITY,
     ledgerKey: settings.PAYRUN_LEDGER_KEY,
+    signingKey: settings.PAYRUN_SIGNING_KEY,
     sftp: sftpOf(settings),
     metricsPort: settings.PAYRUN_METRICS_PORT,
     otel: settings.PAYRUN_OTEL === 'on',

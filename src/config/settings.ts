@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, durationFrom } from '../duration.ts';
+import { signingKey } from './signing-key.ts';
 import {
   breaker,
   certificateFile,
@@ -272,6 +273,15 @@ export const settingsSchema = z.object({
         'Safety',
         'the client secret',
         'Key that [seals](security.md#the-ledgers-key) what the ledger says: one a line, the first signs, all verify. Keep it in a file and set `PAYRUN_LEDGER_KEY_FILE`. The same for all processes of a ledger.',
+      ),
+    ),
+  PAYRUN_SIGNING_KEY: signingKey
+    .optional()
+    .meta(
+      about(
+        'Safety',
+        '`signing-key.pem` in the data directory, if there is one',
+        'Ed25519 key that [signs reports](verify.md). Keep it in a file and set `PAYRUN_SIGNING_KEY_FILE`; `payrun key sign-init` makes one.',
       ),
     ),
   PAYRUN_SFTP_KEY: text

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type AuditLog, openAuditLog } from '../audit/audit-log.ts';
+import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
 import { openAuditStore } from './audit.ts';
 import { type Inboxes, openInboxes } from './inboxes.ts';
 import { ledgerKeys } from './keys.ts';
@@ -42,12 +42,12 @@ export interface Ledger {
 
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
- * again. Without `dataDir`, the directory's path, the audit log has no copy on disk. `lease`: see `DirLease`. `seals`: by the
- * ledger's keys; those of a sandbox unless given.
+ * again. Without `dataDir`, the directory's path, the audit log has no copy on disk; without `auditKeys` its entries carry no
+ * codes. `lease`: see `DirLease`. `seals`: by the ledger's keys; those of a sandbox unless given.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },
-  place: { prefix: string; dataDirId: string; dataDir?: string; lease?: string; seals?: Seals },
+  place: { prefix: string; lease?: string; seals?: Seals } & AuditPlace,
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
   const payouts = openPayouts(connections, place);

@@ -1,8 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
 import { textCell } from '../intake/spreadsheet-cell.ts';
-import type { Payout, RefusedRow } from '../payout.ts';
+import { outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
 import { REPORT_COLUMN_FACTS } from './columns.ts';
-import { isRefused, REPORT_COLUMNS, reportRow } from './row.ts';
+import type { RowCells } from './read-rows.ts';
+import { REPORT_COLUMNS, reportRow } from './row.ts';
 import type { ReportSource } from './source.ts';
 
 /** RFC 4180 ends lines with CRLF; cells hold no line end, so a line of the report is a row of the file. */
@@ -22,8 +23,16 @@ export function csvLines(batch: readonly (Payout | RefusedRow)[]): string {
 }
 
 function csvRecord(row: Payout | RefusedRow): (string | number | null)[] {
-  const cells = reportRow(row);
-  const refused = isRefused(row);
+  return csvCells(reportRow(row));
+}
+
+/** A row of the JSON as one line of the CSV: its cells as they stand there, without commas, in the order of the columns. */
+export function csvCellTexts(row: RowCells): string[] {
+  return csvCells(row).map((cell) => stringify([[cell]], { record_delimiter: '' }));
+}
+
+function csvCells(cells: RowCells): (string | number | null)[] {
+  const refused = cells.outcome === outcomeOf('refused');
   return REPORT_COLUMNS.map((column, index) => {
     const cell = cells[column];
     return typeof cell === 'string' && (refused || IS_PAYOUT_TEXT[index] === true) ? textCell(cell) : cell;

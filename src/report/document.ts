@@ -47,11 +47,13 @@ export interface BookingDocument {
   returnedFees: string;
 }
 
-/** What a report counted from the rows. `money` is false too when payments do not tie. */
+/** What a report counted from the rows. `rows` is false too when hashes differ, `money` when payments do not tie. */
 export interface CountsDocument extends Pick<RunDocument, 'outcomes' | 'totals'> {
   booking: BookingDocument[];
   paymentsWithoutAmount: number;
   conservation: { rows: boolean; money: boolean };
+  /** File hash = approved hash; rows as handed in = rows in the ledger; null where that cannot be told. */
+  hashes: { file: string; approved: string[]; rowsHandedIn: string | null; rowsInLedger: string | null };
   faults: string[];
 }
 
@@ -98,13 +100,14 @@ export function factsDocument(facts: ReportFacts): FactsDocument {
   };
 }
 
-export function countsDocument({ outcomes, totals, booking, conservation }: ReportSummary): CountsDocument {
+export function countsDocument({ outcomes, totals, booking, conservation, hashes }: ReportSummary): CountsDocument {
   return {
     outcomes: { ...outcomes },
     totals: totals.map(totalDocument),
     booking: booking.entries.map(bookingDocument),
     paymentsWithoutAmount: booking.withoutAmount,
     conservation: { rows: conservation.rows, money: conservation.money && conservation.payments },
+    hashes: { ...hashes, approved: [...hashes.approved] },
     faults: [...conservation.faults],
   };
 }

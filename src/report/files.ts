@@ -66,12 +66,34 @@ export async function writeReportFiles(
   }
 }
 
+/** Writes `<run id>.v<version>.sig` whole, synced and for its owner only, and gives its path; one that is there stays as it is. */
+export async function writeSignatureFile(target: ReportTarget, text: string): Promise<string> {
+  const path = signaturePath(target);
+  if ((await sizeOf(path)) !== undefined) return path;
+  const part = partName(target, 'sig');
+  try {
+    await using file = await openPart(part);
+    await file.appendFile(text);
+    await file.sync();
+    await rename(part, path);
+  } finally {
+    await rm(part, { force: true });
+  }
+  await syncFolder(target.folder);
+  return path;
+}
+
+/** Where the signature of a report lies. */
+function signaturePath({ folder, runId, version }: ReportTarget): string {
+  return join(folder, `${runId}.v${version}.sig`);
+}
+
 function pairOf({ folder, runId, version }: ReportTarget): Pair {
   const base = join(folder, `${runId}.v${version}`);
   return { csv: `${base}.csv`, json: `${base}.json` };
 }
 
-function partName({ folder, runId, version }: ReportTarget, format: keyof Pair): string {
+function partName({ folder, runId, version }: ReportTarget, format: keyof Pair | 'sig'): string {
   return join(folder, `.${runId}.v${version}.${format}.${process.pid}.part`);
 }
 
@@ -122,7 +144,8 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-async function digestOf(path: string): Promise<string> {
+/** SHA-256 of a file, in lower-case hex. */
+export async function digestOf(path: string): Promise<string> {
   await using file = await open(path);
   const digest = createHash('sha256');
   // One buffer for the whole file: a stream's own for each piece are memory outside the heap, which V8 tidies up seldom.

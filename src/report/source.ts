@@ -1,4 +1,5 @@
 import type { Payout, RefusedRow, Run } from '../payout.ts';
+import type { OnRecord } from './file-hashes.ts';
 
 /** What a report says of its run apart from the rows. */
 export interface ReportFacts {
@@ -13,6 +14,8 @@ export interface ReportFacts {
   readonly overrides: readonly string[];
   /** Hash of the audit log's last entry; null when the log is empty. */
   readonly auditHead: string | null;
+  /** Absent: what the audit log says of the file is not compared. */
+  readonly onRecord?: OnRecord;
   /** payrun's own. */
   readonly version: string;
   /** Milliseconds since 1970. */

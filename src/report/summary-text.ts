@@ -3,6 +3,7 @@ import { escapeControls } from '../intake/spreadsheet-cell.ts';
 import { formatAmount } from '../money.ts';
 import { OUTCOMES } from '../payout.ts';
 import type { Booking, BookingEntry } from './booking.ts';
+import type { FileHashes } from './file-hashes.ts';
 import { rowsOfPart } from './reconciliation.ts';
 import type { ReportFacts } from './source.ts';
 import type { ReportSummary } from './summary.ts';
@@ -20,7 +21,7 @@ export function summaryText(summary: ReportSummary): string {
     runLines(summary.facts),
     outcomeTable(summary),
     bookingLines(summary.booking),
-    trustLines(summary.facts),
+    trustLines(summary),
   ];
   return parts
     .filter((lines) => lines.length > 0)
@@ -112,7 +113,7 @@ function bookingCells(entry: BookingEntry): string[] {
   ];
 }
 
-function trustLines(facts: ReportFacts): string[] {
+function trustLines({ facts, hashes }: ReportSummary): string[] {
   const { deadQuotes, deadQuotesFound } = facts.run;
   const found = deadQuotesFound === null ? 'not looked up once more yet' : `${deadQuotesFound} of ${deadQuotes} found`;
   const capabilities = Object.entries(facts.capabilities).map(
@@ -123,10 +124,23 @@ function trustLines(facts: ReportFacts): string[] {
       ['quotes proven dead', `${deadQuotes}, ${found}`],
       ['capabilities', capabilities.join(', ') || 'none known'],
       ['overrides', facts.overrides.join(', ') || 'none'],
+      ...hashLines(hashes),
       ['audit log', facts.auditHead ?? 'empty'],
     ],
     { rightFrom: 2 },
   );
+}
+
+function hashLines({ file, approved, rowsHandedIn, rowsInLedger }: FileHashes): string[][] {
+  const isCompared = rowsHandedIn !== null && rowsInLedger !== null;
+  const rows =
+    rowsInLedger === rowsHandedIn ? 'those that were handed in, by their hash' : 'NOT those that were handed in';
+  return [
+    ...(isCompared ? [['rows in the ledger', rows]] : []),
+    ...(approved.length === 0
+      ? []
+      : [['approved', approved.every((one) => one === file) ? 'this file, by its hash' : 'ANOTHER FILE']]),
+  ];
 }
 
 function amountText(minor: bigint, { currency }: Pick<FileTotal, 'currency'>): string {

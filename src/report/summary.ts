@@ -1,9 +1,12 @@
 import type { Outcome } from '../payout.ts';
 import type { Booking } from './booking.ts';
+import { type FileHashes, fileHashes, hashFaults, type OnRecord } from './file-hashes.ts';
 import { type Conservation, reconcile } from './reconciliation.ts';
 import type { ReportFacts, ReportSource } from './source.ts';
 import { openTally, type Tally } from './tally.ts';
 import { type FileTotal, fileTotals, outcomeCounts } from './totals.ts';
+
+const NOTHING_ON_RECORD: OnRecord = { rowsHandedIn: null, approved: [] };
 
 /** A report without its rows; every count and amount comes from the rows. */
 export interface ReportSummary {
@@ -12,6 +15,8 @@ export interface ReportSummary {
   readonly totals: readonly FileTotal[];
   readonly booking: Booking;
   readonly conservation: Conservation;
+  readonly hashes: FileHashes;
+  readonly armings: Tally['armings'];
   /** False: the report must not be trusted, and whoever made it exits 1. */
   readonly ties: boolean;
 }
@@ -28,13 +33,22 @@ export async function concludeSummary(source: ReportSource, tally: Tally): Promi
   const { rows: _rows, changesNow, changedLines = new Set(), ...facts } = source;
   const { run } = facts;
   const moved = changesNow !== undefined && (await changesNow()) !== run.changes;
-  const conservation = reconcile(run, tally, { moved, changedLines });
+  const hashes = fileHashes(run, tally, facts.onRecord ?? NOTHING_ON_RECORD);
+  const otherRows = hashFaults(hashes);
+  const counted = reconcile(run, tally, { moved, changedLines });
+  const conservation = {
+    ...counted,
+    rows: counted.rows && otherRows.length === 0,
+    faults: [...otherRows, ...counted.faults],
+  };
   return {
     facts,
     outcomes: outcomeCounts((state) => tally.states.get(state) ?? 0),
     totals: fileTotals(run.fileTotals, tally.amounts),
     booking: tally.booking,
     conservation,
+    hashes,
+    armings: tally.armings,
     ties: conservation.rows && conservation.money && conservation.payments,
   };
 }

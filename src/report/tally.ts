@@ -1,3 +1,4 @@
+import { openContentHash } from '../intake/row/row-hash.ts';
 import type { Money } from '../money.ts';
 import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout, type RefusedRow } from '../payout.ts';
 import { type Booking, openBooking } from './booking.ts';
@@ -16,6 +17,10 @@ export interface Tally {
   readonly lineOutOfOrder: number | null;
   /** First lines, and the number, of rows that have a payment but not its id. */
   readonly withoutPaymentId: { readonly rows: number; readonly firstLine: number | null };
+  /** Payment requests armed, and the least and the greatest arming counter of the payouts' last ones; null before any. */
+  readonly armings: { readonly requests: number; readonly counters: readonly [number, number] | null };
+  /** The hash of the payouts' rows in any order, and the first lines whose row is not the one that was recorded. */
+  readonly content: { readonly digest: string };
   /** The lines of each payment id that stands on more than one row. */
   readonly repeatedPayments: readonly (readonly number[])[];
 }
@@ -31,7 +36,10 @@ export function openTally(): OpenTally {
   const amounts = new Map<string, Record<Outcome, bigint>>();
   const booking = openBooking();
   const paymentIds = openPaymentIds();
+  const content = openContentHash();
   let rows = 0;
+  let requests = 0;
+  let counters: [number, number] | null = null;
   let lastLine = 0;
   let lineOutOfOrder: number | null = null;
   let withoutPaymentId: Tally['withoutPaymentId'] = { rows: 0, firstLine: null };
@@ -52,10 +60,19 @@ export function openTally(): OpenTally {
     else withoutPaymentId = { rows: withoutPaymentId.rows + 1, firstLine: withoutPaymentId.firstLine ?? line };
   }
 
+  function countArming({ attempts, armingCounter }: Payout): void {
+    requests += attempts;
+    if (armingCounter === 0) return;
+    const [least, greatest] = counters ?? [armingCounter, armingCounter];
+    counters = [Math.min(least, armingCounter), Math.max(greatest, armingCounter)];
+  }
+
   function add(row: Payout | RefusedRow): void {
     if (isRefused(row)) return count(row.line, 'refused', row.amount);
     count(row.line, row.state, row.row.amount);
     booking.add(row);
+    countArming(row);
+    content.addRow(row.row);
     if (PAYMENT_STATES.includes(row.state)) countPayment(row);
   }
 
@@ -69,6 +86,8 @@ export function openTally(): OpenTally {
       amounts,
       booking: booking.result(),
       lineOutOfOrder,
+      armings: { requests, counters },
+      content: { digest: content.digest() },
       withoutPaymentId,
       repeatedPayments: paymentIds.repeated(),
     }),

@@ -1,14 +1,18 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { headText } from '../audit/entry.ts';
+import { type AuditAct, headText, readEntry } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
+import { formatAmount } from '../money.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
-import type { Payout, RefusedRow, Run } from '../payout.ts';
+import { OUTCOMES, type Payout, type RefusedRow, type Run } from '../payout.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { writeReportFiles } from '../report/files.ts';
+import type { OnRecord } from '../report/file-hashes.ts';
+import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../report/files.ts';
+import { reportStatement, signatureText } from '../report/signature.ts';
+import { openSigningKey } from '../report/signing-key.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
@@ -26,7 +30,11 @@ export interface ReportDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly at: AtCrashPoint;
-  readonly config: { readonly reportDir: string; readonly service: { readonly environment: string } | undefined };
+  readonly config: {
+    readonly reportDir: string;
+    readonly service: { readonly environment: string } | undefined;
+    readonly signingKey: string | undefined;
+  };
   readonly serviceName: string;
   readonly capabilities: ReadonlySet<string>;
   readonly overrides: readonly string[];
@@ -62,6 +70,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     ),
     overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.state.weakTimes())],
     auditHead: headText(await deps.ledger.audit.head()),
+    onRecord: await readOnRecord(deps.ledger, runId),
     version: VERSION,
     createdAt: deps.clock.now(),
     reports: await reportPaths(deps.config.reportDir, run),
@@ -84,6 +93,24 @@ async function* judgedRows(
     for (const { line } of changed) changedLines.add(line);
     yield batch;
   }
+}
+
+const HANDED_IN = ['run.submitted', 'run.attached'];
+
+/** What the audit log says of the run's file. */
+async function readOnRecord({ audit }: Pick<Ledger, 'audit'>, runId: string): Promise<OnRecord> {
+  let rowsHandedIn: string | null = null;
+  const approved: string[] = [];
+  for await (const line of audit.lines()) {
+    // Most entries are of others: it costs much more to read one than to look for the name.
+    const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
+    if (entry === undefined) continue;
+    const { fileSha256, contentHash } = entry.details;
+    if (entry.action === 'run.approved' && fileSha256 !== undefined) approved.push(fileSha256);
+    // A file that was handed in again has the same rows.
+    if (HANDED_IN.includes(entry.action)) rowsHandedIn = contentHash ?? null;
+  }
+  return { rowsHandedIn, approved };
 }
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
@@ -127,8 +154,11 @@ export async function writeReport(
 async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Promise<WrittenReport> {
   const run = await readRun(deps, runId);
   const there = await reportPaths(folder, run);
-  if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes)
-    return { summary: await summariseRun(deps, runId), paths: there };
+  if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes) {
+    const summary = await summariseRun(deps, runId);
+    await signReport(deps, { run, folder, auditHead: summary.facts.auditHead });
+    return { summary, paths: there };
+  }
   deps.at('C17');
   const version = run.reportVersion + 1;
   const written = await writeReportFiles(() => reportSource(deps, runId), { folder, runId, version });
@@ -138,10 +168,50 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
     [reportHashField(written.version)]: `${written.sha256.csv} ${written.sha256.json}`,
   });
   const { summary, paths } = written;
+  const reported = await readRun(deps, runId);
+  const auditHead = headText(await deps.ledger.audit.append(reportedAct(written, runId)));
+  await signReport(deps, { run: reported, folder, auditHead });
+  return { summary: { ...summary, facts: { ...summary.facts, run: reported, reports: paths } }, paths };
+}
+
+/** Binds the ledger into the audit log: the report's hashes, the sum of each outcome, and the range of the arming counters. */
+function reportedAct({ version, sha256, summary }: WrittenFiles, runId: string): AuditAct {
+  const { outcomes, totals, armings, facts } = summary;
+  const sums = OUTCOMES.filter((outcome) => outcomes[outcome] > 0).map((outcome) => {
+    const money = totals
+      .filter((total) => total.outcomes[outcome] !== 0n)
+      .map(({ currency, outcomes: sum }) => `${formatAmount({ minor: sum[outcome], currency })} ${currency}`);
+    return [outcome, [`${outcomes[outcome]} rows`, ...money].join(', ')] as const;
+  });
+  const counters = armings.counters === null ? 'none' : armings.counters.join('-');
   return {
-    summary: { ...summary, facts: { ...summary.facts, run: await readRun(deps, runId), reports: paths } },
-    paths,
+    actor: 'payrun',
+    action: 'run.reported',
+    target: runId,
+    details: {
+      state: facts.run.state,
+      version: String(version),
+      csv: sha256.csv,
+      json: sha256.json,
+      armings: String(armings.requests),
+      counters,
+      ...Object.fromEntries(sums),
+    },
   };
+}
+
+/** Signs the run's newest report, unless it is signed already or there is no key. What is signed is what the ledger noted. */
+async function signReport(
+  { config }: ReportDeps,
+  { run, folder, auditHead }: { run: Run; folder: string; auditHead: string | null },
+): Promise<void> {
+  const hashes = run.reportHashes.at(-1);
+  if (config.signingKey === undefined || hashes === undefined) return;
+  const { id: runId, fileSha256 } = run;
+  const previous = run.reportHashes.at(-2);
+  const statement = reportStatement({ runId, fileSha256, auditHead, hashes, previous });
+  const target = { folder, runId, version: hashes.version };
+  await writeSignatureFile(target, signatureText(statement, openSigningKey(config.signingKey)));
 }
 
 /** Makes the report folder, or throws a Refusal (exit 2) when no report could be written to it: before anything is paid. */

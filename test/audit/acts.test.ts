@@ -31,7 +31,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'payrun-acts-'));
 });
 afterEach(async () => {
-  const { findings, uncopied } = await verifyAudit(app.ledger.audit, null);
+  const { findings, uncopied } = await verifyAudit(app.ledger.audit, { known: null });
   if (findings.length + uncopied > 0) throw new Error('the audit log does not hold', { cause: findings });
   await app.close();
   rmSync(folder, { recursive: true, force: true });

@@ -33,7 +33,7 @@ async function copiedNumbers({ audit }: Ledger): Promise<number[]> {
   return (await audit.copies()).map(({ number }) => number);
 }
 
-const verdictOf = async ({ audit }: Ledger) => await verifyAudit(audit, null);
+const verdictOf = async ({ audit }: Ledger) => await verifyAudit(audit, { known: null });
 
 test('an entry has who did what to what, its number, the time of Redis, and follows the one before', async () => {
   await rig.ledger.audit.append({ ...actOf('anna'), details: { reason: 'look' } });

@@ -49,25 +49,31 @@ function writtenAnew(change: (record: AuditRecord) => AuditRecord): string[] {
 }
 
 async function findings(known: KnownHead | null = null): Promise<[string, number][]> {
-  const verdict = await verifyAudit(rig.ledger.audit, known);
+  const verdict = await verifyAudit(rig.ledger.audit, { known });
   return verdict.findings.map(({ code, number }) => [code, number]);
 }
 
 /** The findings of somebody who has no copies. */
 async function findingsWithoutCopies(known: KnownHead | null = null): Promise<[string, number][]> {
-  const verdict = await verifyAudit(rig.elsewhere('dir-b').audit, known);
+  const verdict = await verifyAudit(rig.elsewhere('dir-b').audit, { known });
   return verdict.findings.map(({ code, number }) => [code, number]);
 }
 
 test('a log that nobody touched holds, for everybody, and names its head', async () => {
-  expect(await verifyAudit(rig.ledger.audit, null)).toEqual({ entries: 6, head, findings: [], uncopied: 0 });
+  expect(await verifyAudit(rig.ledger.audit, { known: null })).toEqual({
+    entries: 6,
+    head,
+    findings: [],
+    uncopied: 0,
+    coded: null,
+  });
   expect(await findingsWithoutCopies(head)).toEqual([]);
 });
 
 test('a log without entries holds', async () => {
   await replaceLog([]);
   rmSync(rig.file);
-  expect(await verifyAudit(rig.ledger.audit, null)).toMatchObject({ entries: 0, findings: [] });
+  expect(await verifyAudit(rig.ledger.audit, { known: null })).toMatchObject({ entries: 0, findings: [] });
 });
 
 describe('without a copy and without a head, it is found', () => {
@@ -103,7 +109,7 @@ describe('without a copy and without a head, it is found', () => {
   test.each(changes)('%s', async (_what, change, found) => {
     await replaceLog(change());
     expect(await findingsWithoutCopies()).toEqual([found]);
-    const { head: proven } = await verifyAudit(rig.elsewhere('dir-b').audit, null);
+    const { head: proven } = await verifyAudit(rig.elsewhere('dir-b').audit, { known: null });
     expect(proven.number).toBe(found[1] - 1);
   });
 });
@@ -164,7 +170,7 @@ test('an entry that only the copies have is found', async () => {
 
 test('each message names the place in words', async () => {
   await replaceLog(lines.toSpliced(2, 1));
-  const { findings: found } = await verifyAudit(rig.ledger.audit, head);
+  const { findings: found } = await verifyAudit(rig.ledger.audit, { known: head });
   expect(found.map(({ message }) => message)).toEqual([
     'entry 4 stands in place 3: entries were removed, added or reordered',
     expect.stringMatching(/^entry 3 is in the data directory's copy, and /),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,6 +11,7 @@ const verdictSchema = z.strictObject({
   holds: z.boolean(),
   entries: z.int(),
   head: z.string().nullable(),
+  coded: z.strictObject({ entries: z.int(), from: z.int() }).nullable(),
   uncopied: z.int(),
   findings: z.array(z.strictObject({ code: z.string(), number: z.int(), message: z.string() })),
 });
@@ -66,7 +68,15 @@ async function verdict(...words: string[]): Promise<z.infer<typeof verdictSchema
 
 describe('payrun audit verify', MANY_PROCESSES, () => {
   test('exits 0 while the log holds, also before there is anything in it', async () => {
-    expect(await verdict()).toEqual({ holds: true, entries: 0, head: null, uncopied: 0, findings: [], code: 0 });
+    expect(await verdict()).toEqual({
+      holds: true,
+      entries: 0,
+      head: null,
+      coded: null,
+      uncopied: 0,
+      findings: [],
+      code: 0,
+    });
     await submitOne();
     const { code, stdout } = await run('audit', 'verify');
     expect({ code, stdout }).toEqual({
@@ -122,6 +132,25 @@ describe('payrun audit verify', MANY_PROCESSES, () => {
     }
     await run('resume', runId);
     expect(await verdict()).toMatchObject({ code: 0, uncopied: 0, entries: 5 });
+  });
+});
+
+describe('with a ledger key', MANY_PROCESSES, () => {
+  beforeEach(() => {
+    place['PAYRUN_LEDGER_KEY'] = 'k'.repeat(32);
+  });
+
+  test('payrun audit verify exits 1 for a log that somebody wrote anew without the key, and names the entry', async () => {
+    await submitOne();
+    expect(await verdict()).toMatchObject({ code: 0, coded: { entries: 2, from: 1 } });
+    const line = (await redis.redis.lindex(key(), 1)) ?? '';
+    const text = line.slice(65, line.lastIndexOf(' ')).replace('anna', 'nils');
+    const hash = createHash('sha256').update(text).digest('hex');
+    await redis.redis.lset(key(), 1, `${hash} ${text}${line.slice(line.lastIndexOf(' '))}`);
+    rmSync(audit(), { recursive: true });
+    expect(await verdict()).toMatchObject({ code: 1, findings: [{ code: 'forged', number: 2 }] });
+    const { stderr } = await payrun.run(['audit', 'verify'], { ...place, PAYRUN_LEDGER_KEY: 'n'.repeat(32) });
+    expect(stderr).toContain("No entry carries a code of the ledger's key");
   });
 });
 

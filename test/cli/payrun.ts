@@ -132,6 +132,12 @@ export const reportSchema = runSchema.extend({
   capabilities: z.record(z.string(), z.boolean()),
   overrides: z.array(z.string()),
   conservation: z.strictObject({ rows: z.boolean(), money: z.boolean() }),
+  hashes: z.strictObject({
+    file: z.string(),
+    approved: z.array(z.string()),
+    rowsHandedIn: z.string().nullable(),
+    rowsInLedger: z.string().nullable(),
+  }),
   auditHead: z.string().nullable(),
   version: z.string(),
   createdAt: time,

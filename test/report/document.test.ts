@@ -63,7 +63,7 @@ describe('summaryJson', () => {
     );
     expect(Object.keys(summary).join(' ')).toBe(
       'runId state sandbox file outcomes totals reports service environment capabilities overrides deadQuotes ' +
-        'auditHead version createdAt booking paymentsWithoutAmount conservation faults',
+        'auditHead version createdAt booking paymentsWithoutAmount conservation hashes faults',
     );
     expect(summary.booking).toEqual([
       {

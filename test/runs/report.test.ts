@@ -4,11 +4,15 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
+import { type AuditRecord, readEntry } from '../../src/audit/entry.ts';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { Refusal } from '../../src/refusal.ts';
+import { verifySigned } from '../../src/report/verify.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { reportPaths, requireReportFolder, summariseRun, writeReport } from '../../src/runs/report.ts';
+import { reportChanges } from '../../src/runs/report-changes.ts';
 import { VERSION } from '../../src/version.ts';
+import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, beginRun, movePayout, recordRun } from './recorded-run.ts';
@@ -93,6 +97,93 @@ describe('a report', () => {
     expect(paths).toEqual(['csv', 'json'].map((ending) => join(app.config.reportDir, `r1.v1.${ending}`)));
     expect(await reportPaths(app.config.reportDir, await readRun(app, 'r1'))).toEqual(paths);
   });
+});
+
+test('each version is an entry of the audit log: its hashes, the sum of each outcome, the range of the arming counters', async () => {
+  const runId = await someRun();
+  await writeReport(app, runId, folder);
+  await writeReport(app, runId, folder);
+  await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+  await writeReport(app, runId, folder);
+  const entries: (AuditRecord | undefined)[] = [];
+  for await (const line of app.ledger.audit.lines()) entries.push(readEntry(line));
+  const [first, second] = (await readRun(app, runId)).reportHashes;
+  const sum = '1 rows, 100.50 USD';
+  const shared = {
+    state: 'paying',
+    armings: '1',
+    counters: '1-1',
+    waiting: sum,
+    held: sum,
+    rejected: sum,
+    refused: sum,
+  };
+  expect(entries.filter((entry) => entry?.action === 'run.reported')).toMatchObject([
+    {
+      actor: 'payrun',
+      target: 'r1',
+      details: { ...shared, version: '1', csv: first?.csv, json: first?.json, paid: sum },
+    },
+    { details: { ...shared, version: '2', csv: second?.csv, json: second?.json, returned: sum } },
+  ]);
+});
+
+describe('with a signing key', () => {
+  let signing: App;
+  beforeEach(() => {
+    signing = { ...app, config: { ...app.config, signingKey: PRIVATE_KEY } };
+  });
+
+  test('every version is signed, with the head of the audit log and the version before', async () => {
+    const runId = await someRun();
+    await app.ledger.audit.append({ actor: 'anna', action: 'run.paused', target: runId, details: {} });
+    await writeReport(signing, runId, folder);
+    const { number, hash } = await app.ledger.audit.head();
+    await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+    await writeReport(signing, runId, folder);
+    const { findings, proven, signed } = await verifySigned(folder, [SIGNING_KEY]);
+    expect({ findings, proven }).toEqual({
+      findings: [],
+      proven: ['r1.v1.csv', 'r1.v1.json', 'r1.v2.csv', 'r1.v2.json'],
+    });
+    const [first] = (await readRun(app, runId)).reportHashes;
+    expect(signed.map(({ facts }) => facts)).toEqual([
+      {
+        of: 'report',
+        run: 'r1',
+        version: '1',
+        'payout-file': 'sha-r1',
+        'audit-head': `${number}:${hash}`,
+        previous: 'none',
+      },
+      expect.objectContaining({ version: '2', previous: `v1 ${first?.csv} ${first?.json}` }),
+    ]);
+  });
+
+  test('a report from before there was one is signed as it lies there', async () => {
+    const runId = await someRun();
+    const { paths } = await writeReport(app, runId, folder);
+    const before = paths.map((path) => readFileSync(path, 'utf8'));
+    await writeReport(signing, runId, folder);
+    expect((await verifySigned(folder, [SIGNING_KEY])).findings).toEqual([]);
+    expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(before);
+  });
+});
+
+test('what changed since a version is told from the written reports, which are not altered', async () => {
+  const runId = await someRun();
+  await writeReport(app, runId, folder);
+  await movePayout(app.ledger, { runId, line: 3 }, 'returned');
+  await writeReport(app, runId, folder);
+  const run = await readRun(app, runId);
+  const { version, changes } = await reportChanges(folder, run, 1);
+  const found: string[] = [];
+  for await (const { line, column, from, to } of changes) found.push(`${line} ${column} ${from} ${to}`);
+  expect({ version, found }).toEqual({ version: 2, found: expect.arrayContaining(['3 outcome paid returned']) });
+  const [path = ''] = readdirSync(folder).filter((name) => name === 'r1.v1.json');
+  writeFileSync(join(folder, path), '');
+  await expect(reportChanges(folder, run, 1)).rejects.toThrow('is not the one that was written');
+  await expect(reportChanges(folder, run, 7)).rejects.toThrow('was never written');
 });
 
 describe('writing it again', () => {

@@ -7,6 +7,7 @@ import type { App } from '../../src/app.ts';
 import type { EnvironmentVariables } from '../../src/config/config.ts';
 import { capabilitiesThatHold } from '../../src/ledger/intents/safety.ts';
 import { durationWords } from '../../src/web/settings/words.ts';
+import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
@@ -58,6 +59,15 @@ describe('the settings page', () => {
     expect(text).toContain('holds: assumed by PAYRUN_ASSUME');
     expect(text).toContain('is not known.');
     expect(text).not.toContain('canary');
+  });
+
+  test('shows the public half of the key that signs reports, and nothing of the private one', async () => {
+    const { person } = await openWebRig(server.url, { env: { PAYRUN_SIGNING_KEY: PRIVATE_KEY } });
+    const { text } = await (await person('anna', 'viewer')).get('/settings');
+    const [, publicKey = ''] = SIGNING_KEY.pem.split('\n');
+    expect(text).toContain(publicKey);
+    expect(text).toContain(SIGNING_KEY.id);
+    expect(text).not.toContain(PRIVATE_KEY.split('\n')[1]);
   });
 
   test('shows the evidence of capabilities that were found out', async () => {

@@ -8,12 +8,11 @@ import { findPayout } from '../../runs/decide/control.ts';
 import { type Decided, decidePayout } from '../../runs/decide/decide.ts';
 import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../runs/decide/in-bulk.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
-import { openLookUps } from '../../runs/look-ups.ts';
 import { proposalShown } from '../../runs/story.ts';
 import { withApp } from '../open.ts';
 import { parseOptions, personName, reasonText } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
-import { openPayService } from '../serve/pay-service.ts';
+import { openForLookUp } from '../serve/pay-service.ts';
 
 const reasonCode = z.string().trim().regex(REASON_CODE, 'must be a code such as E_LIMIT');
 const heldSchema = z.object({
@@ -163,13 +162,6 @@ function onceOpened(app: App): () => Promise<PayDeps> {
     opened ??= openForLookUp(app);
     return opened;
   };
-}
-
-/** Starts the sandbox where it is to be asked; while another process runs it, that one's is asked. */
-async function openForLookUp(app: App): Promise<PayDeps> {
-  let tries = 0;
-  const own = await openPayService(app, { signal: new AbortController().signal, hasEnded: async () => tries++ > 0 });
-  return own ?? (await openLookUps(app)());
 }
 
 function tell(payout: Payout, { result, evidence }: Decided, json: boolean): void {

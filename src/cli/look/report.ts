@@ -19,6 +19,8 @@ import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
 import { day, reportPeriod } from './period-report.ts';
+import { reportReadBack } from './read-back.ts';
+import { writeChanges } from './report-changes.ts';
 
 const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002'] as const;
 
@@ -29,6 +31,8 @@ const schema = z.object({
   output: z.string().min(1, 'must not be empty').optional(),
   original: z.string().min(1, 'must name a file').optional(),
   bom: z.boolean(),
+  verifyWithService: z.boolean(),
+  changesSince: z.coerce.number('must be the number of a version').int().positive().optional(),
   json: z.boolean(),
 });
 type ReportOptions = z.infer<typeof schema>;
@@ -52,14 +56,18 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
     .option('--output <path>', 'write a file instead of standard output')
     .option('--original <file>', 'with pain.002: the payment message of the run, whose ids the report answers with')
     .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
+    .option('--verify-with-service', 'read every payment back from the service, and write the differences', false)
+    .option('--changes-since <version>', 'write what changed in the written reports from this version to the newest')
     .option('--json', 'the same as --format json; with --format summary, the summary as JSON', false)
     .addHelpText(
       'after',
-      '\nIt exits 1, and says so first, when the report does not tie.' +
+      '\nIt exits 1, and says so first, when the report does not tie. With --verify-with-service it asks at the pace of' +
+        '\nPAYRUN_TRACK_RATE, writes a row for each difference, and exits 1 with any, 69 without all answers.' +
         '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
         '\n  payrun report 20260131-k3f9xq --format xlsx --output payouts-report.xlsx' +
         '\n  payrun report 20260131-k3f9xq --format summary' +
         '\n  payrun report --from 2026-01-01 --to 2026-01-31 --format summary' +
+        '\n  payrun report 20260131-k3f9xq --verify-with-service' +
         '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
     )
     .action(async (runId: string | undefined, raw: unknown) => {
@@ -67,6 +75,9 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
       if (runId === undefined) return end(await reportRuns(options));
       if (options.from !== undefined || options.to !== undefined)
         throw refuse('--from and --to are instead of a run.', 'Leave out one of them.');
+      if (options.verifyWithService) return end(await verifyWithService(runId, options));
+      if (options.changesSince !== undefined)
+        return end(await writeChanges(runId, { ...options, since: options.changesSince }));
       const { output, original, bom } = options;
       const wanted = { format: formatOf(options), output, original, bom };
       end(await withLedger((app) => report(app, runId, wanted)));
@@ -82,6 +93,14 @@ async function reportRuns(options: ReportOptions): Promise<ExitCode> {
     throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
   return await withLedger((app) => reportPeriod(app, { from, to, format, bom, output }));
+}
+
+async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {
+  if (format === undefined && original === undefined) return await reportReadBack(runId, { output, json });
+  throw new Refusal('--verify-with-service writes differences, as CSV or, with --json, as JSON.', {
+    exitCode: EXIT.usage,
+    remedy: 'Leave --format and --original out.',
+  });
 }
 
 interface Wanted {

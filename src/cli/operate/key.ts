@@ -10,6 +10,7 @@ import { columns } from '../columns.ts';
 import { actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName, sandboxOption } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
+import { signInitCommand, signShowCommand } from './sign-key.ts';
 
 const role = z.enum(KEY_ROLES, `must be one of ${KEY_ROLES.join(', ')}: a program decides nothing that needs people`);
 const createSchema = z.object({
@@ -22,14 +23,19 @@ const createSchema = z.object({
 const listSchema = z.object({ json: z.boolean() });
 const revokeSchema = z.object({ as: personName.optional() });
 
-/** `payrun key`: keys by which programs use the web app's interface. */
+/** `payrun key`: keys by which programs use the web app's interface, and the one that signs reports. */
 export function keyCommand(end: (code: ExitCode) => void): Command {
   return new Command('key')
-    .description('keys for programs that use the API of the web app')
-    .addHelpText('after', '\nExamples:\n  payrun key create accounting --role maker --as anna\n  payrun key list')
+    .description('keys for programs that use the API of the web app, and the key that signs reports')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  payrun key create accounting --role maker --as anna\n  payrun key list\n  payrun key sign-init > payrun.pub',
+    )
     .addCommand(createOne(end))
     .addCommand(listAll(end))
-    .addCommand(revokeOne(end));
+    .addCommand(revokeOne(end))
+    .addCommand(signInitCommand(end))
+    .addCommand(signShowCommand(end));
 }
 
 function createOne(end: (code: ExitCode) => void): Command {

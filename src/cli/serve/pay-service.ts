@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { App, ServiceChoice } from '../../app.ts';
 import type { PayDeps } from '../../pay/deps.ts';
+import { openLookUps } from '../../runs/look-ups.ts';
 import { explainTokenFaults } from '../../service/token-refusal.ts';
 import { startOwnSandbox } from './sandbox-service.ts';
 
@@ -22,6 +23,13 @@ export async function openPayService(app: App, wait: Waiting): Promise<PayDeps |
   const deps = await app.openPay(service);
   await Promise.race([requireToken(deps), once(wait.signal, 'abort')]);
   return wait.signal.aborted ? undefined : deps;
+}
+
+/** The service for look-ups. Starts the sandbox where it is to be asked; while another process runs it, that one's is asked. */
+export async function openForLookUp(app: App): Promise<PayDeps> {
+  let tries = 0;
+  const own = await openPayService(app, { signal: new AbortController().signal, hasEnded: async () => tries++ > 0 });
+  return own ?? (await openLookUps(app)());
 }
 
 function configured({ config }: App): ServiceChoice | undefined {

@@ -32,16 +32,24 @@ function digestCells({ columns, cells }: CheckedRow): string {
   return hash('sha256', JSON.stringify(['refused', ...sorted]), 'hex');
 }
 
+interface ContentHash {
+  add(checked: CheckedRow): void;
+  /** Adds a row that is paid. */
+  addRow(row: PayoutRow): void;
+  digest(): string;
+}
+
 /** Adds up rows to a hash that tells the same rows in any order: the sum of their digests modulo 2^256. */
-export function openContentHash(): { add(checked: CheckedRow): void; digest(): string } {
+export function openContentHash(): ContentHash {
   let rows = 0;
   let sum = 0n;
+  function addDigest(digest: string): void {
+    sum = BigInt.asUintN(CONTENT_SUM_BITS, sum + BigInt(`0x${digest}`));
+    rows++;
+  }
   return {
-    add(checked) {
-      const digest = checked.row === null ? digestCells(checked) : digestRow(checked.row);
-      sum = BigInt.asUintN(CONTENT_SUM_BITS, sum + BigInt(`0x${digest}`));
-      rows++;
-    },
+    add: (checked) => addDigest(checked.row === null ? digestCells(checked) : digestRow(checked.row)),
+    addRow: (row) => addDigest(digestRow(row)),
     digest: () => hash('sha256', `${rows} ${sum.toString(16)}`, 'hex'),
   };
 }

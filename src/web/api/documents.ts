@@ -77,6 +77,12 @@ const summaryMembers = {
   ),
   paymentsWithoutAmount: count,
   conservation: z.object({ rows: z.boolean(), money: z.boolean() }),
+  hashes: z.object({
+    file: z.string(),
+    approved: z.array(z.string()),
+    rowsHandedIn: z.string().nullable(),
+    rowsInLedger: z.string().nullable(),
+  }),
   faults: z.array(z.string()),
 };
 

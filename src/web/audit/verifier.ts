@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AuditVerdict, parseHead, verifyAudit } from '../../audit/verify.ts';
+import { type AuditVerdict, type KnownHead, parseHead, verifyAudit } from '../../audit/verify.ts';
 import { Problem } from '../problem.ts';
 import type { WebDeps } from '../web.ts';
 
@@ -12,14 +12,14 @@ export const headGiven = z
   .refine((head) => head !== undefined, 'must be NUMBER:HASH as a report prints it, or the hash alone');
 
 /** Reads the whole log, for one person at a time. Throws a Problem (503) while it is read for somebody else. */
-export function openVerifier({ app }: WebDeps): (head: Parameters<typeof verifyAudit>[1]) => Promise<AuditVerdict> {
+export function openVerifier({ app }: WebDeps): (head: KnownHead | null) => Promise<AuditVerdict> {
   const { audit, runs } = app.ledger;
   let isBusy = false;
   return async (head) => {
     if (isBusy) throw new Problem(503, 'The log is being verified for somebody else.', 'Try again in a moment.');
     isBusy = true;
     try {
-      return await verifyAudit(audit, head, (await runs.list()).length > 0);
+      return await verifyAudit(audit, { known: head, hasRuns: (await runs.list()).length > 0 });
     } finally {
       isBusy = false;
     }

@@ -52,6 +52,12 @@ export function CopyTable({ run: { id, reportHashes } }: { run: Run }) {
       <p>
         <a href={`/runs/${id}/reports.csv`}>This list as CSV</a>
       </p>
+      {reportHashes.slice(0, -1).map(({ version }) => (
+        <p key={version}>
+          v{version} is not the newest:{' '}
+          <a href={`/runs/${id}/changes?since=${version}`}>what changed since v{version}, as CSV</a>
+        </p>
+      ))}
       <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
         {files.map(({ name, sha256 }) => (
           <tr key={name}>

@@ -3,6 +3,7 @@ import { CAPABILITIES, type Capability, SANDBOX_NAME } from '../../config/config
 import type { HeadFacts, Season } from '../../ledger/season/ledger-state.ts';
 import type { DurabilityFinding } from '../../redis/durability.ts';
 import { Refusal } from '../../refusal.ts';
+import { openSigningKey } from '../../report/signing-key.ts';
 import { CAPABILITY_USES } from '../../service/assumptions.ts';
 import { readCapabilitiesRecord } from '../../service/capabilities-file.ts';
 import { approvalFacts, durationWords, type Fact, limitFacts } from './words.ts';
@@ -28,6 +29,7 @@ export async function readSections(
     { title: 'Season', facts: seasonFacts(season) },
     { title: 'Limits', facts: limitFacts(config.limits) },
     { title: 'Approval', facts: approvalFacts(config.approval) },
+    { title: 'Signed reports', facts: signingFacts(config) },
     { title: 'What is kept', facts: keptFacts(config) },
   ];
 }
@@ -110,6 +112,15 @@ function seasonFacts({ open, missing, dataDirIds }: Season): Fact[] {
       'Keep it closed',
       missing.length === 0 ? 'none' : `${missing.join(', ')}: start a worker on each, it compares its intent logs`,
     ],
+  ];
+}
+
+function signingFacts({ signingKey }: App['config']): Fact[] {
+  if (signingKey === undefined) return [['Public key', 'none: reports are not signed']];
+  const { id, pem } = openSigningKey(signingKey);
+  return [
+    ['Public key', pem.trimEnd().split('\n').slice(1, -1).join('')],
+    ['SHA-256 of the key', id],
   ];
 }
 

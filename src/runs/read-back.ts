@@ -1,0 +1,142 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import { formatAmount, type Money, moneyOfDecimal } from '../money.ts';
+import type { PayDeps } from '../pay/deps.ts';
+import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout } from '../payout.ts';
+import { isRefused } from '../report/row.ts';
+import type { Answer } from '../service/answer.ts';
+import { type PaymentReply, parseErrors, parsePayment } from '../service/replies.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+
+const ASKED_TOGETHER = 8;
+
+/** One thing in which the ledger and the service differ about a row. */
+export interface Difference {
+  readonly line: number;
+  readonly reference: string;
+  /** The payment that was asked for. */
+  readonly paymentId: string;
+  readonly what: string;
+  /** As the ledger has it, and as the service shows it; null for what is not there. */
+  readonly ledger: string | null;
+  readonly service: string | null;
+}
+
+/** What came of reading the payments of some rows back. */
+export interface ReadBack {
+  /** Rows whose payment, or whose quote without one, was asked for. */
+  readonly asked: number;
+  readonly differences: readonly Difference[];
+  /** Rows of which the service's answers said nothing; with any of them nothing is proven. */
+  readonly unanswered: readonly number[];
+}
+
+type Reader = Pick<PayDeps, 'service' | 'clock' | 'trackPace' | 'rules'>;
+
+/**
+ * Reads the payment of each row of a run from the service again, at the pace of PAYRUN_TRACK_RATE, and compares it with the
+ * row: id, state, outcome, amounts, currencies, beneficiary, reference. A row that was sent and has no payment must have
+ * none there either. What the service does not show is no difference. Changes nothing; gives one entry a batch of rows.
+ */
+export async function* readBack(deps: Reader & { readonly ledger: Ledger }, runId: string): AsyncGenerator<ReadBack> {
+  for await (const batch of deps.ledger.runs.rows(runId)) {
+    const sent = batch.flatMap((row) => (isRefused(row) || askedId(row) === null ? [] : [row]));
+    for (let from = 0; from < sent.length; from += ASKED_TOGETHER) {
+      const some = sent.slice(from, from + ASKED_TOGETHER);
+      const found = await Promise.all(some.map((payout) => compareOne(deps, payout)));
+      yield {
+        asked: some.length,
+        differences: found.flatMap((differences) => differences ?? []),
+        unanswered: some.flatMap(({ line }, index) => (found[index] === undefined ? [line] : [])),
+      };
+    }
+  }
+}
+
+function askedId({ paymentId, quoteId }: Payout): string | null {
+  return paymentId ?? quoteId;
+}
+
+/** Undefined when the answer says nothing. */
+async function compareOne(deps: Reader, payout: Payout): Promise<readonly Difference[] | undefined> {
+  const id = askedId(payout) ?? '';
+  await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic());
+  const shown = readShown(await answerFor(deps, id), deps.rules);
+  if (shown === undefined) return undefined;
+  const differs = (what: string, ledger: string | null, service: string | null): Difference => ({
+    line: payout.line,
+    reference: payout.row.reference,
+    paymentId: id,
+    what,
+    ledger,
+    service,
+  });
+  const outcome = outcomeOf(payout.state);
+  const hasPayment = PAYMENT_STATES.includes(payout.state);
+  if (shown === 'not-found') return hasPayment ? [differs('payment', outcome, null)] : [];
+  if (!hasPayment) return isPayment(shown) ? [differs('payment', outcome, shown.paymentState)] : [];
+  return factsOf(payout, shown).flatMap(([what, ledger, service]) =>
+    service === null || service === ledger ? [] : [differs(what, ledger, service)],
+  );
+}
+
+async function answerFor({ service }: Reader, id: string): Promise<Answer | undefined> {
+  try {
+    return await service.readPayment(id);
+  } catch (error) {
+    if (error instanceof TokenRefused || error instanceof TokenUnavailable) return undefined;
+    throw error;
+  }
+}
+
+function readShown(
+  answer: Answer | undefined,
+  { notFoundCodes }: Reader['rules'],
+): PaymentReply | 'not-found' | undefined {
+  if (answer?.kind !== 'answered') return undefined;
+  if (answer.status === 404) {
+    const code = parseErrors(answer.json)[0]?.code ?? null;
+    return code !== null && notFoundCodes.has(code) ? 'not-found' : undefined;
+  }
+  return answer.status === 200 ? parsePayment(answer.json) : undefined;
+}
+
+/** A quote that nobody paid may be shown under its id as well. */
+function isPayment({ paymentState }: PaymentReply): boolean {
+  return paymentState !== null && paymentState !== 'QUOTED';
+}
+
+type Fact = readonly [what: string, ledger: string | null, service: string | null];
+
+function factsOf(payout: Payout, shown: PaymentReply): Fact[] {
+  const { row } = payout;
+  const isSource = row.amountType === 'SOURCE_AMOUNT';
+  return [
+    ['payment id', payout.paymentId, shown.paymentId],
+    ['state', payout.paymentState, shown.paymentState],
+    ['outcome', outcomeOf(payout.state), shown.paymentState === null ? null : outcomeAt(shown.paymentState)],
+    ['reference', row.reference, shown.internalId],
+    ['beneficiary', row.beneficiaryIdentityId, shown.beneficiaryIdentityId],
+    ['source currency', row.sourceCurrency, shown.sourceCurrency],
+    ['destination currency', row.destinationCurrency, shown.destinationCurrency],
+    ['source amount', ...amounts(isSource ? row.amount : payout.sourceAmount, shown.sourceAmount)],
+    ['destination amount', ...amounts(isSource ? payout.destinationAmount : row.amount, shown.destinationAmount)],
+  ];
+}
+
+const FINAL_OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
+  ['COMPLETED', 'paid'],
+  ['FAILED', 'failed'],
+  ['DECLINED', 'failed'],
+  ['RETURNED', 'returned'],
+]);
+
+function outcomeAt(paymentState: string): Outcome {
+  return FINAL_OUTCOMES.get(paymentState) ?? 'pending';
+}
+
+/** Both in the currency's digits, where the service's has no more of them; an amount that the ledger never learned is not compared. */
+function amounts(ours: Money | null, theirs: string | null): [ledger: string | null, service: string | null] {
+  if (ours === null || theirs === null) return [null, null];
+  const money = moneyOfDecimal(theirs, ours.currency);
+  return [formatAmount(ours), money === undefined ? theirs : formatAmount(money)];
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { openContentHash } from '../../src/intake/row/row-hash.ts';
+import type { Payout } from '../../src/payout.ts';
+import type { OnRecord } from '../../src/report/file-hashes.ts';
+import { type ReportSummary, summarise } from '../../src/report/summary.ts';
+import { payment, payout, type Row, refused, runOf, sourceOf } from './rows.ts';
+
+const ROWS: readonly Payout[] = [payment(2, 'completed'), payout(3), payment(4, 'failed')];
+const FILE = runOf(ROWS).fileSha256;
+
+/** The hash of the rows as intake makes it of the file. */
+function handedIn(rows: readonly Payout[]): string {
+  const content = openContentHash();
+  for (const { row } of rows) content.addRow(row);
+  return content.digest();
+}
+
+async function check(rows: readonly Row[], onRecord: Partial<OnRecord> = {}): Promise<ReportSummary> {
+  const record = { rowsHandedIn: handedIn(ROWS), approved: [FILE], ...onRecord };
+  return await summarise(sourceOf(rows, { run: runOf(rows), onRecord: record }));
+}
+
+test('file hash, approved hash and the hash over the rows in the ledger are those of one file', async () => {
+  const { ties, hashes } = await check(ROWS);
+  const rows = handedIn(ROWS);
+  expect({ ties, hashes }).toEqual({
+    ties: true,
+    hashes: { file: FILE, approved: [FILE], rowsHandedIn: rows, rowsInLedger: rows },
+  });
+});
+
+test('the order of the rows does not matter', async () => {
+  expect((await check(ROWS, { rowsHandedIn: handedIn(ROWS.toReversed()) })).ties).toBe(true);
+});
+
+describe('a report does not tie', () => {
+  test.each([{ beneficiaryIdentityId: '0'.repeat(36) }, { reference: 'INV-X' }])(
+    'when a row of the ledger is not the one that was handed in: %o',
+    async (change) => {
+      const changed = { ...payout(3), row: { ...payout(3).row, ...change } };
+      const { ties, conservation } = await check(ROWS.map((one) => (one.line === 3 ? changed : one)));
+      expect({ ties, faults: conservation.faults }).toEqual({
+        ties: false,
+        faults: ['hashes: the rows in the ledger are not those that were handed in'],
+      });
+    },
+  );
+
+  test('when another file was approved', async () => {
+    const other = 'f'.repeat(64);
+    const { ties, conservation } = await check(ROWS, { approved: [FILE, other] });
+    expect({ ties, faults: conservation.faults }).toEqual({
+      ties: false,
+      faults: [`hashes: the file is ${FILE}, and approved was ${other}`],
+    });
+  });
+});
+
+test('with refused rows, or where the audit log does not say, the rows are not compared', async () => {
+  const rows = [...ROWS, refused(5)];
+  expect(await check(rows)).toMatchObject({ ties: true, hashes: { rowsInLedger: null } });
+  expect(await check(ROWS, { rowsHandedIn: null })).toMatchObject({ ties: true, hashes: { rowsHandedIn: null } });
+});
