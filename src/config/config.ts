@@ -2,10 +2,12 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { duration, durationFrom } from '../duration.ts';
 import type { IntakeLimits } from '../intake/limits.ts';
-import { EXIT, Refusal } from '../refusal.ts';
 import { readSettingFile } from '../secret-file.ts';
 import { withoutTrailing } from '../trailing.ts';
+import { loadEnvFile } from './env-file.ts';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './file.ts';
+import { refuseSettings } from './problems.ts';
+import { type SettingSource, sourcesOf } from './setting-sources.ts';
 import {
   breaker,
   certificateFile,
@@ -217,6 +219,16 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
   return Object.freeze({ ...configOf(settings, service), ...file });
 }
 
+/** Adds the settings of a file to what this process reads (`loadEnvFile`). */
+export function loadSettings(envFile: string | undefined): void {
+  loadEnvFile(envFile, process.env);
+}
+
+/** Where this process has each setting from (`sourcesOf`). */
+export function settingSources(envFile: string | undefined): readonly SettingSource[] {
+  return sourcesOf(envFile, process.env);
+}
+
 function readParts(settings: Settings, problems: string[]): ConfigFile {
   if (settings.PAYRUN_CONFIG === undefined) return NO_CONFIG_FILE;
   const httpHost = settings.PAYRUN_ENVIRONMENT === 'prod' ? undefined : settings.PAYRUN_HTTP_HOST;
@@ -239,16 +251,6 @@ export function readFileLimits(environment: EnvironmentVariables = process.env):
   const limits = path === undefined ? NO_CONFIG_FILE.files : readFilesPart(resolve(path));
   if (!Array.isArray(limits)) return limits;
   throw refuseSettings(limits.map((problem) => `${name}: ${problem}`));
-}
-
-function refuseSettings(problems: readonly string[]): Refusal {
-  return new Refusal(
-    `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
-    {
-      exitCode: EXIT.usage,
-      remedy: 'Correct the settings named above; the README lists them all.',
-    },
-  );
 }
 
 /** NAME and NAME_FILE (whose file holds the value) as one value a name; both set, or an unknown PAYRUN_ name, is a problem. */

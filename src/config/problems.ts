@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXIT, Refusal } from '../refusal.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -75,4 +76,15 @@ function placeOf(path: readonly PropertyKey[]): string {
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')
     .replace(/^\./, '');
+}
+
+/** All that is wrong with the settings, as one Refusal (exit 2). */
+export function refuseSettings(problems: readonly string[]): Refusal {
+  return new Refusal(
+    `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
+    {
+      exitCode: EXIT.usage,
+      remedy: 'Correct the settings named above; the README lists them all.',
+    },
+  );
 }

@@ -13,7 +13,6 @@ const schema = z.object({ assumptions: z.boolean(), json: z.boolean() });
 /** `payrun doctor`: checks everything that paying needs, with remedies. */
 export function doctorCommand(end: (code: ExitCode) => void): Command {
   return new Command('doctor')
-    .description('check everything that paying needs, and say how to mend it')
     .option(
       '--assumptions',
       "list instead what payrun takes for granted where the service's interface is silent",
@@ -32,7 +31,8 @@ export function doctorCommand(end: (code: ExitCode) => void): Command {
     });
 }
 
-async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
+/** Prints what doctor finds, and gives its exit code. */
+export async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
   const findings = await examine();
   if (json) printJson(findings.map(({ check, ok, found, remedy }) => ({ check, ok, found, remedy })));
   else print(describeFindings(findings));

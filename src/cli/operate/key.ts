@@ -25,7 +25,6 @@ const revokeSchema = z.object({ as: personName.optional() });
 /** `payrun key`: keys by which programs use the web app's interface. */
 export function keyCommand(end: (code: ExitCode) => void): Command {
   return new Command('key')
-    .description('keys by which programs use the interface of the web app')
     .addHelpText('after', '\nExamples:\n  payrun key create accounting --role maker --as anna\n  payrun key list')
     .addCommand(createOne(end))
     .addCommand(listAll(end))

@@ -15,9 +15,10 @@ const SCHEMA_FILE = 'template.schema.json';
 
 /** `payrun template`: what a template says, and which templates lie in a folder. Touches nothing. */
 export function templateCommand(end: (code: ExitCode) => void): Command {
-  const command = new Command('template')
-    .description('check the templates that say how payout files look')
-    .addHelpText('after', '\nExamples:\n  payrun template check semicolon.json\n  payrun template list');
+  const command = new Command('template').addHelpText(
+    'after',
+    '\nExamples:\n  payrun template check semicolon.json\n  payrun template list',
+  );
   command
     .command('check')
     .description('tell everything that is wrong with a template, or what it says')

@@ -12,7 +12,6 @@ const schema = z.object({ output: z.string().min(1, 'must not be empty').optiona
 /** `payrun retry-file`: the rows of a run that may be sent again, as a new payout file. */
 export function retryFileCommand(end: (code: ExitCode) => void): Command {
   return new Command('retry-file')
-    .description('write the rows of a run that may be sent again as a new payout file')
     .argument('<run>', 'the run')
     .option('--output <path>', 'write a file instead of standard output')
     .addHelpText(

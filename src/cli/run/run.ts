@@ -57,7 +57,6 @@ type RunOptions = z.infer<typeof schema>;
 /** `payrun run FILE`: submit, pay, track and report in one process. */
 export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return addSubmitOptions(new Command('run'))
-    .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
     .argument('[file]', 'the payout file')
     .option('--report-dir <dir>', 'where the report is written')
     .option('--wait <duration>', 'how long to wait for payouts of which nobody knows whether they were paid', '15m')

@@ -10,7 +10,8 @@ import { submitRun } from '../../runs/hand-in/submit.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
-import { printJson, printRun, say } from '../print.ts';
+import { printJson, say } from '../print.ts';
+import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
@@ -26,7 +27,6 @@ type SubmitOptions = z.infer<typeof schema>;
 /** `payrun submit`: records a run for workers to pay, and returns. */
 export function submitCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return addSubmitOptions(new Command('submit'))
-    .description('record a payout file as a run, for workers to pay')
     .argument('<file>', 'the payout file')
     .option('--at <time>', 'when it is to start: an RFC 3339 time, HH:MM with --zone, or schedule (default: at once)')
     .option('--zone <zone>', 'time zone of --at, such as Europe/Berlin')

@@ -35,7 +35,6 @@ type InboxCommandOptions = z.infer<typeof schema>;
 /** `payrun inbox DIR`: pays what is dropped into a folder, and answers each file there. */
 export function inboxCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('inbox')
-    .description('take payout files from a drop folder, and answer each of them there')
     .argument(
       '<dir>',
       'the folder, with in/ claimed/ done/ refused/ reports/ below it; those that are missing are made',
