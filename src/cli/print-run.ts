@@ -6,6 +6,7 @@ import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
 import { print, printJson, safeText } from './print.ts';
+import { nextSteps } from './run/next-steps.ts';
 
 /** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
 export async function printRun(
@@ -39,7 +40,7 @@ function describeRun(app: DocumentDeps & { readonly place: string }, { document,
     ['ledger', app.place],
     ['capabilities', capabilityWords(document)],
   ]);
-  return `${facts}\n\n${outcomeTable(document)}`;
+  return [facts, outcomeTable(document), nextSteps(run).join('\n')].filter((part) => part !== '').join('\n\n');
 }
 
 function capabilityWords({ capabilities }: RunDocument): string {

@@ -29,6 +29,7 @@ import { openPayService } from '../serve/pay-service.ts';
 import { STOP_MS, unlessStopped } from '../stop.ts';
 import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
+import { handedInBefore, nextSteps } from './next-steps.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
@@ -103,6 +104,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
+    if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
     return stop.aborted ? EXIT.interrupted : code;
   });
@@ -164,7 +166,7 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
       [
         ...rehearsed,
         summaryText(summary),
-        ...(await heldText(app, run)),
+        ...nextSteps(run, await heldText(app, run)),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),
     );

@@ -5,6 +5,7 @@ import { describeProblems, problemsDocument } from '../../intake/problems/proble
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { Run } from '../../payout.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
 import { costPreviewOf, requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { tellOutages } from '../look/outages.ts';
@@ -13,6 +14,7 @@ import { parseOptions, personName } from '../options.ts';
 import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
+import { handedInBefore } from './next-steps.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
 const schema = submitSchema.extend({
@@ -68,9 +70,12 @@ async function submitFile(path: string, options: SubmitOptions, at: AtCrashPoint
     for (const remark of remarksOn(submitted, options)) say(remark);
     if (!isNew) say(`This file is run ${run.id} already; it was not recorded again.`);
     await printRun(app, run, { json });
-    say(
-      `"payrun watch ${run.id}" shows how far it is; workers pay it: payrun worker${options.sandbox ? ' --sandbox' : ''}`,
-    );
+    if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
+    else {
+      say(
+        `"payrun watch ${run.id}" shows how far it is; workers pay it: payrun worker${options.sandbox ? ' --sandbox' : ''}`,
+      );
+    }
     return exitCodeOfSubmitted(run);
   });
 }
