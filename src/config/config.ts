@@ -6,7 +6,7 @@ import { readSettingFile } from '../secret-file.ts';
 import { withoutTrailing } from '../trailing.ts';
 import { loadEnvFile } from './env-file.ts';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './file.ts';
-import { refuseSettings } from './problems.ts';
+import { noSuchSetting, refuseSettings } from './problems.ts';
 import { type SettingSource, sourcesOf } from './setting-sources.ts';
 import {
   breaker,
@@ -258,7 +258,7 @@ function collectSettings(environment: EnvironmentVariables, problems: string[]):
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && name.startsWith('PAYRUN_') && !isSettingName(name))
-      problems.push(`${name}: no such setting`);
+      problems.push(noSuchSetting(name, SETTING_NAMES));
   }
   for (const name of SETTING_NAMES) {
     const read = settingOf(environment, name, problems);

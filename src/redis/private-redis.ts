@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import type { Clock } from '../clock.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
@@ -112,15 +113,38 @@ async function takeSeat(opening: Opening): Promise<Seat> {
     if (typeof answer === 'object') return answer;
     if (answer === 'absent' && launch?.state() !== 'running') {
       server ??= await findRedisServer(options.cacheDir, options.report);
-      if (launch?.state() === 'failed') throw refuseLaunch(place, launch, server);
+      if (launch?.state() === 'failed') throw refuseHidden(place) ?? refuseLaunch(place, launch, server);
       launch = await launchServer(place, server);
     }
     if (clock.monotonic() - began > (answer === 'loading' ? LOADING_MS_MAX : START_MS_MAX)) {
-      throw refuseStart(place, `does not answer on ${place.socket}`);
+      throw refuseHidden(place) ?? refuseStart(place, `does not answer on ${place.socket}`);
     }
     await clock.sleep(pauseMs);
   }
   throw new Error('the private Redis was closed while it was being started');
+}
+
+/** The process of the server that the place's file names, while it lives. */
+function livingServer(place: PrivatePlace): number | undefined {
+  const pid = Number.parseInt(readPid(place) ?? '', 10);
+  try {
+    return pid > 0 && process.kill(pid, 0) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What to do about a server that runs and that nobody can reach any more; undefined where none does. */
+function refuseHidden(place: PrivatePlace): Refusal | undefined {
+  const pid = existsSync(place.socket) ? undefined : livingServer(place);
+  if (pid === undefined) return undefined;
+  return new Refusal(
+    `The private Redis of ${place.dataDir} runs as process ${pid}, and its socket ${place.socket} is gone.`,
+    {
+      exitCode: EXIT.unavailable,
+      remedy: `End it, then start the same command again: kill ${pid}. It writes its data before it ends.`,
+    },
+  );
 }
 
 function refuseLaunch(place: PrivatePlace, launch: Launch, server: RedisServer): Refusal {

@@ -42,10 +42,11 @@ export async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
 
 function describeFindings(findings: readonly Finding[]): string {
   return columns(
-    findings.flatMap(({ check, ok, found, remedy }) => {
+    findings.flatMap((finding) => {
+      const { check, found, remedy } = finding;
       const [first = '', ...more] = found.split('\n');
       return [
-        [statusOf(ok, remedy), check, first],
+        [statusOf(finding), check, first],
         ...more.map((line) => ['', '', line]),
         ...(remedy === null ? [] : remedy.split('\n').map((line) => ['', '', `-> ${line}`])),
       ];
@@ -53,10 +54,15 @@ function describeFindings(findings: readonly Finding[]): string {
   );
 }
 
-function statusOf(ok: boolean, remedy: string | null): string {
-  if (!ok) return 'NOT OK';
+/** In the four words that doctor has. */
+function statusOf({ ok, remedy, isLookedAt }: Finding): string {
+  if (!isLookedAt) return 'not looked at';
+  if (!ok) return 'FAIL';
   return remedy === null ? 'ok' : 'warning';
 }
+
+const FIXED =
+  'what is sent and what an answer proves rest on it, so a switch would make payments unsafe; tell us where it is wrong';
 
 function listAssumptions({ json }: { json: boolean }): ExitCode {
   if (json) printJson(ASSUMPTIONS);
@@ -64,7 +70,7 @@ function listAssumptions({ json }: { json: boolean }): ExitCode {
     const cells = ASSUMPTIONS.flatMap(({ name, assumed, source, changedBy }) => [
       [name, assumed],
       ['', `why: ${source}`],
-      ['', `changed by: ${changedBy ?? 'nothing'}`],
+      ['', `changed by: ${changedBy ?? `nothing: ${FIXED}`}`],
     ]);
     print(columns(cells));
   }
