@@ -113,11 +113,11 @@ async function takeSeat(opening: Opening): Promise<Seat> {
     if (typeof answer === 'object') return answer;
     if (answer === 'absent' && launch?.state() !== 'running') {
       server ??= await findRedisServer(options.cacheDir, options.report);
-      if (launch?.state() === 'failed') throw refuseHidden(place) ?? refuseLaunch(place, launch, server);
+      if (launch?.state() === 'failed') throw refuseLaunch(place, launch, server);
       launch = await launchServer(place, server);
     }
     if (clock.monotonic() - began > (answer === 'loading' ? LOADING_MS_MAX : START_MS_MAX)) {
-      throw refuseHidden(place) ?? refuseStart(place, `does not answer on ${place.socket}`);
+      throw refuseSilent(place);
     }
     await clock.sleep(pauseMs);
   }
@@ -147,7 +147,13 @@ function refuseHidden(place: PrivatePlace): Refusal | undefined {
   );
 }
 
+function refuseSilent(place: PrivatePlace): Refusal {
+  return refuseHidden(place) ?? refuseStart(place, `does not answer on ${place.socket}`);
+}
+
 function refuseLaunch(place: PrivatePlace, launch: Launch, server: RedisServer): Refusal {
+  const hidden = refuseHidden(place);
+  if (hidden !== undefined) return hidden;
   if (refusesData(launch.logged())) return refuseStart(place, 'refuses its data: they are damaged', server);
   return refuseStart(place, 'does not start');
 }

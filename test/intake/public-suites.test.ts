@@ -168,7 +168,7 @@ function isPlaceholder(text: string): boolean {
 
 /** The same, or a number with an exponent (bad-input case 51). */
 function isMangled(text: string): boolean {
-  return isPlaceholder(text) || /^[0-9]\.[0-9]+e[+-][0-9]+$/i.test(text);
+  return isPlaceholder(text) || /^[0-9](?:[.,][0-9]+e[+-]|e\+)[0-9]+$/i.test(text);
 }
 
 /** A cell of the report that shows a text to people: nothing runs as a formula, and nothing is unseen (docs: the report). */
