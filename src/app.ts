@@ -37,7 +37,7 @@ import { openSeason } from './runs/safety/season.ts';
 import { type Answering, openAnswering } from './service/answering.ts';
 import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
-import { type ObserveCall, openService, type Service } from './service/client.ts';
+import type { ObserveCall, Service } from './service/client.ts';
 import type { TraceJob } from './tracing.ts';
 import { VERSION } from './version.ts';
 
@@ -173,7 +173,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
       await requireSafety();
       ledger.payouts.sawCounter(await highestCounter(config.dataDir));
-      return openPayDeps(app, { redis, service, closing });
+      return await openPayDeps(app, { redis, service, closing });
     };
     const asker = askerOf(app, { redis, closing });
     return {
@@ -309,20 +309,20 @@ type ClientBase = Base & Pick<App, 'observe' | 'answering'>;
 function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: Release[] }): Asker | undefined {
   const { service: settings } = app.config;
   if (settings === undefined) return undefined;
-  let client: Service | undefined;
-  const opened = (): Service => {
+  let client: Promise<Service> | undefined;
+  const opened = async (): Promise<Service> => {
     client ??= openClient(app, {
       redis,
       service: { settings, isSandbox: false },
       closing,
       brake: openSharedBrake(app.ledger.state, app),
     });
-    return client;
+    return await client;
   };
   return {
-    listIdentities: (type) => opened().listIdentities(type),
-    quote: (body) => opened().quote(body),
-    testToken: () => opened().testToken(),
+    listIdentities: async (type) => await (await opened()).listIdentities(type),
+    quote: async (body) => await (await opened()).quote(body),
+    testToken: async () => await (await opened()).testToken(),
   };
 }
 
@@ -332,16 +332,16 @@ interface PayParts {
   readonly closing: Release[];
 }
 
-function openPayDeps(
+async function openPayDeps(
   app: Omit<
     App,
     'jobs' | 'wake' | 'requireSafety' | 'openPay' | 'asker' | 'identities' | 'notifier' | 'onClose' | 'close'
   >,
   { redis, service, closing }: PayParts,
-): PayDeps {
+): Promise<PayDeps> {
   const { config, clock, random, log, at, ledger } = app;
   const brake = openSharedBrake(ledger.state, { clock, log });
-  const client = openClient(app, { redis, service, closing, brake });
+  const client = await openClient(app, { redis, service, closing, brake });
   const intents = openIntentLog(config.dataDir, { clock, random });
   closing.push(() => intents.close());
   return {
@@ -379,10 +379,12 @@ function openPayDeps(
   };
 }
 
-function openClient(
+/** Loaded by then: who only looks or steers needs nothing of it. */
+async function openClient(
   { config, clock, random, log, observe, answering }: Omit<ClientBase, 'ledger'>,
   { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
-): Service {
+): Promise<Service> {
+  const { openService } = await import('./service/client.ts');
   const keys = ledgerKeys(config.prefix);
   const client = openService({
     settings: service.settings,

@@ -499,12 +499,17 @@ describe('NAME_FILE', () => {
 });
 
 describe('an unknown name is a problem', () => {
-  test.each(['PAYRUN_RATES', 'PAYRUN_', 'PAYRUN_FILE', 'PAYRUN_rate', 'PAYRUN_RATE_FILE_FILE', 'PAYRUN_REDIS_URL'])(
-    '%s',
-    (name) => {
-      expect(problemsOf({ [name]: '1' })).toEqual([`${name}: no such setting`]);
-    },
-  );
+  test.each(['PAYRUN_', 'PAYRUN_FILE', 'PAYRUN_rate', 'PAYRUN_RATE_FILE_FILE', 'PAYRUN_REDIS_URL'])('%s', (name) => {
+    expect(problemsOf({ [name]: '1' })).toEqual([`${name}: no such setting`]);
+  });
+
+  test.each([
+    ['PAYRUN_RATES', 'PAYRUN_RATE'],
+    ['PAYRUN_CLIENT_SECERT', 'PAYRUN_CLIENT_SECRET'],
+    ['PAYRUN_SERVICE_URI_FILE', 'PAYRUN_SERVICE_URL_FILE'],
+  ])('%s, close to another, which is named', (name, meant) => {
+    expect(problemsOf({ [name]: '1' })).toEqual([`${name}: no such setting; did you mean ${meant}?`]);
+  });
 });
 
 describe('all problems are told together', () => {

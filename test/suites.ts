@@ -15,6 +15,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/cli/progress.test.ts', 'quick'],
   ['test/cli/patience.test.ts', 'quick'],
   ['test/cli/held-rows.test.ts', 'quick'],
+  ['test/cli/next-steps.test.ts', 'quick'],
   ['test/crash/kill.test.ts', 'quick'],
   ['test/browser/whole-way.test.ts', 'quick'],
   ['test/browser/', 'system'],

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import type { ExitCode } from '../refusal.ts';
-import { explain } from './explain.ts';
 import { say } from './print.ts';
-import { openProgram } from './program.ts';
+import { openProgram, wantedCommand } from './program.ts';
 import { keepMemoryFlat } from './run/memory.ts';
 
 keepMemoryFlat();
@@ -26,9 +25,10 @@ async function isWritten(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 try {
-  const program = await openProgram({ end }, process.argv[2]);
+  const program = await openProgram({ end }, wantedCommand(process.argv.slice(2)));
   await program.parseAsync();
 } catch (error) {
+  const { explain } = await import('./explain.ts');
   const { text, exitCode } = explain(error);
   if (text !== null) say(text);
   process.exitCode = exitCode;

@@ -1,53 +1,12 @@
-import { Command } from 'commander';
+import { Command, type HelpConfiguration } from 'commander';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
 import type { ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
+import { COMMANDS } from './commands.ts';
+import { helpCommand } from './help.ts';
 
-type MakeCommand = (end: (code: ExitCode) => void, at: AtCrashPoint) => Command;
-
-/** In the order of a run's life. Each is loaded when it is called for: most need neither the queue nor the web app. */
-const COMMANDS: Readonly<Record<string, () => Promise<MakeCommand>>> = {
-  validate: async () => (await import('./run/validate.ts')).validateCommand,
-  preview: async () => (await import('./run/preview.ts')).previewCommand,
-  template: async () => (await import('./operate/template.ts')).templateCommand,
-  run: async () => (await import('./run/run.ts')).runCommand,
-  submit: async () => (await import('./run/submit.ts')).submitCommand,
-  worker: async () => (await import('./serve/worker.ts')).workerCommand,
-  serve: async () => (await import('./serve/serve.ts')).serveCommand,
-  inbox: async () => (await import('./serve/inbox.ts')).inboxCommand,
-  list: async () => (await import('./look/list.ts')).listCommand,
-  status: async () => (await import('./look/status.ts')).statusCommand,
-  watch: async () => (await import('./look/watch.ts')).watchCommand,
-  show: async () => (await import('./look/show.ts')).showCommand,
-  report: async () => (await import('./look/report.ts')).reportCommand,
-  reconcile: async () => (await import('./look/reconcile.ts')).reconcileCommand,
-  verify: async () => (await import('./look/verify.ts')).verifyCommand,
-  'retry-file': async () => (await import('./run/retry-file.ts')).retryFileCommand,
-  approve: async () => (await import('./decide/approve.ts')).approveCommand,
-  pause: async () => (await import('./decide/control.ts')).pauseCommand,
-  resume: async () => (await import('./decide/control.ts')).resumeCommand,
-  cancel: async () => (await import('./decide/control.ts')).cancelCommand,
-  allow: async () => (await import('./decide/decide.ts')).allowCommand,
-  drop: async () => (await import('./decide/decide.ts')).dropCommand,
-  resolve: async () => (await import('./decide/decide.ts')).resolveCommand,
-  block: async () => (await import('./decide/approve.ts')).blockCommand,
-  unblock: async () => (await import('./decide/approve.ts')).unblockCommand,
-  schedule: async () => (await import('./operate/schedule.ts')).scheduleCommand,
-  notifications: async () => (await import('./operate/notify.ts')).notificationsCommand,
-  user: async () => (await import('./operate/user.ts')).userCommand,
-  key: async () => (await import('./operate/key.ts')).keyCommand,
-  halt: async () => (await import('./decide/halt.ts')).haltCommand,
-  release: async () => (await import('./decide/halt.ts')).releaseCommand,
-  'write-off': async () => (await import('./operate/recovery.ts')).writeOffCommand,
-  'adopt-ledger': async () => (await import('./operate/recovery.ts')).adoptLedgerCommand,
-  audit: async () => (await import('./look/audit.ts')).auditCommand,
-  backup: async () => (await import('./operate/backup.ts')).backupCommand,
-  purge: async () => (await import('./operate/purge.ts')).purgeCommand,
-  doctor: async () => (await import('./operate/doctor.ts')).doctorCommand,
-  probe: async () => (await import('./operate/probe.ts')).probeCommand,
-  settings: async () => (await import('./operate/settings.ts')).settingsCommand,
-  sandbox: async () => (await import('./serve/sandbox.ts')).sandboxCommand,
-};
+const ENV_FILE = '--env-file';
+const WITHOUT_SETTINGS: ReadonlySet<string> = new Set(['init', 'help', 'completion']);
 
 /** What becomes of a command: `end` is given its exit code, `at` is called at each crash point. */
 export interface ProgramHooks {
@@ -55,21 +14,46 @@ export interface ProgramHooks {
   readonly at?: AtCrashPoint;
 }
 
-/** The program with the command that is wanted, or with all of them where it is none of those. */
+/** The command that a command line calls for, or asks help of; '' for none, undefined for one that needs all others. */
+export function wantedCommand(words: readonly string[]): string | undefined {
+  const names = words.filter((word, index) => !word.startsWith('-') && words[index - 1] !== ENV_FILE);
+  if (names[0] === 'completion') return undefined;
+  return (names[0] === 'help' ? names[1] : names[0]) ?? '';
+}
+
+/**
+ * The program with the command that is wanted; of the others it has the name and what they are for, which is all that help
+ * needs. Without `wanted` it has all of them.
+ */
 export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: string): Promise<Command> {
   const program = new Command('payrun')
     .description('Pays a CSV file of payouts through a cross-border payments service, once each, and proves it.')
     .version(VERSION)
+    .option(`${ENV_FILE} <file>`, 'a file with settings (default: payrun.env in this folder, when it is there)')
+    .configureHelp(ONE_WORD_EACH)
+    .helpCommand(false)
     .addHelpText(
       'after',
-      '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n\n"payrun COMMAND --help" explains each.',
+      '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n' +
+        '\n"payrun COMMAND --help" tells more of each; so do "payrun help settings" and "payrun help exit-codes".',
     );
-  const one = wanted !== undefined && Object.hasOwn(COMMANDS, wanted) ? COMMANDS[wanted] : undefined;
-  const makers = await Promise.all((one === undefined ? Object.values(COMMANDS) : [one]).map((load) => load()));
-  for (const make of makers) program.addCommand(make(end, at));
+  for (const [name, { group, about, load }] of Object.entries(COMMANDS)) {
+    const isWanted = wanted === undefined || wanted === name;
+    const command = isWanted ? (await load())(end, at) : new Command(name);
+    program.addCommand(command.description(about).helpGroup(`${group}:`));
+  }
+  program.addCommand(helpCommand(program), { hidden: true });
+  program.hook('preAction', async (_program, command) => {
+    if (WITHOUT_SETTINGS.has(command.name())) return;
+    const { loadSettings } = await import('../config/config.ts');
+    loadSettings(program.opts<{ envFile?: string }>().envFile);
+  });
   throwInstead(program, 'payrun');
   return program;
 }
+
+/** Of a command that is not loaded, options and arguments are not known. */
+const ONE_WORD_EACH: HelpConfiguration = { subcommandTerm: (command) => command.name() };
 
 /** Lets main.ts choose the exit code of what commander ends by itself, in nested commands too. */
 function throwInstead(command: Command, path: string): void {

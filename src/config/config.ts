@@ -1,9 +1,11 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import type { IntakeLimits } from '../intake/limits.ts';
-import { EXIT, Refusal } from '../refusal.ts';
 import { readSettingFile } from '../secret-file.ts';
 import { withoutTrailing } from '../trailing.ts';
+import { loadEnvFile } from './env-file.ts';
 import { type ConfigFile, NO_CONFIG_FILE, readConfigFile, readFilesPart } from './file.ts';
+import { noSuchSetting, refuseSettings } from './problems.ts';
+import { type SettingSource, sourcesOf } from './setting-sources.ts';
 import { type Capability, type Settings, settingsSchema } from './settings.ts';
 import { readSigningKey } from './signing-key.ts';
 import { openRedisProblems } from './values.ts';
@@ -135,6 +137,16 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
   return Object.freeze({ ...read, ...file, signingKey: ownKey });
 }
 
+/** Adds the settings of a file to what this process reads (`loadEnvFile`). */
+export function loadSettings(envFile: string | undefined): void {
+  loadEnvFile(envFile, process.env);
+}
+
+/** Where this process has each setting from (`sourcesOf`). */
+export function settingSources(envFile: string | undefined): readonly SettingSource[] {
+  return sourcesOf(envFile, process.env);
+}
+
 function readParts(settings: Settings, problems: string[]): ConfigFile {
   if (settings.PAYRUN_CONFIG === undefined) return NO_CONFIG_FILE;
   const httpHost = settings.PAYRUN_ENVIRONMENT === 'prod' ? undefined : settings.PAYRUN_HTTP_HOST;
@@ -159,22 +171,12 @@ export function readFileLimits(environment: EnvironmentVariables = process.env):
   throw refuseSettings(limits.map((problem) => `${name}: ${problem}`));
 }
 
-function refuseSettings(problems: readonly string[]): Refusal {
-  return new Refusal(
-    `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
-    {
-      exitCode: EXIT.usage,
-      remedy: 'Correct the settings named above. docs/settings.md lists all settings.',
-    },
-  );
-}
-
 /** NAME and NAME_FILE (whose file holds the value) as one value a name; both set, or an unknown PAYRUN_ name, is a problem. */
 function collectSettings(environment: EnvironmentVariables, problems: string[]): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && name.startsWith('PAYRUN_') && !isSettingName(name))
-      problems.push(`${name}: no such setting`);
+      problems.push(noSuchSetting(name, SETTING_NAMES));
   }
   for (const name of SETTING_NAMES) {
     const read = settingOf(environment, name, problems);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXIT, Refusal } from '../refusal.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -75,4 +76,40 @@ function placeOf(path: readonly PropertyKey[]): string {
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')
     .replace(/^\./, '');
+}
+
+/** All that is wrong with the settings, as one Refusal (exit 2). */
+export function refuseSettings(problems: readonly string[]): Refusal {
+  return new Refusal(
+    `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
+    {
+      exitCode: EXIT.usage,
+      remedy: 'Correct the settings named above. docs/settings.md lists all settings.',
+    },
+  );
+}
+
+const EDITS_MAX = 2;
+
+/** That there is no setting of that name, and which one it is close to. */
+export function noSuchSetting(name: string, known: readonly string[]): string {
+  const [nearest] = [...known, ...known.map((one) => `${one}_FILE`)]
+    .map((one) => ({ one, edits: editsBetween(name, one) }))
+    .filter(({ edits }) => edits <= EDITS_MAX)
+    .toSorted((one, other) => one.edits - other.edits);
+  return `${name}: no such setting${nearest === undefined ? '' : `; did you mean ${nearest.one}?`}`;
+}
+
+/** How many letters have to be changed, put in or left out to make the one of the other (Levenshtein). */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [line, letter] of Array.from(one).entries()) {
+    const next = [line + 1];
+    for (const [index, wanted] of Array.from(other).entries()) {
+      const kept = (row[index] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(kept, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '../clock.ts';
 import type { Run } from '../payout.ts';
-import { jsonText } from '../report/json.ts';
+import { jsonText } from '../report/json-text.ts';
 import { readRun } from '../runs/hand-in/submit.ts';
 import type { ReportDeps } from '../runs/report.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';

@@ -1,5 +1,4 @@
 import { rootCertificates } from 'node:tls';
-import { createTransport } from 'nodemailer';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { codeOf } from '../refusal.ts';
@@ -27,6 +26,8 @@ export interface MailDeps {
 export async function mailNotification(endpoint: MailEndpoint, body: string, deps: MailDeps): Promise<Sent> {
   const { name, from, to } = endpoint;
   const notification = readNotification(body);
+  // Most processes send no mail, and need not load what it takes.
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport(transportOptions(endpoint, deps.certificates));
   const mail = {
     ...mailOf(notification),

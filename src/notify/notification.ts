@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
 import { OUTCOMES, RUN_STATES, type Run } from '../payout.ts';
 import { runDocument } from '../report/document.ts';
-import { jsonText } from '../report/json.ts';
+import { jsonText } from '../report/json-text.ts';
 
 /** What is told, in the words in which settings and receivers name it. */
 export const EVENTS = [

@@ -50,7 +50,7 @@ export async function requireDurability(redis: Redis, mode: 'required' | 'overri
   const remedies = new Set(findings.map(({ remedy }) => remedy));
   throw new Refusal(`Redis may lose what it acknowledged:\n  ${lines.join('\n  ')}`, {
     exitCode: EXIT.usage,
-    remedy: `${[...remedies].join(' ')} PAYRUN_REDIS_DURABILITY=overridden accepts the risk, and every report will say so.`,
+    remedy: `${[...remedies].join('\n')}\nPAYRUN_REDIS_DURABILITY=overridden accepts the risk, and every report will say so.`,
   });
 }
 

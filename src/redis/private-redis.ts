@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import type { Clock } from '../clock.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
@@ -116,14 +117,43 @@ async function takeSeat(opening: Opening): Promise<Seat> {
       launch = await launchServer(place, server);
     }
     if (clock.monotonic() - began > (answer === 'loading' ? LOADING_MS_MAX : START_MS_MAX)) {
-      throw refuseStart(place, `does not answer on ${place.socket}`);
+      throw refuseSilent(place);
     }
     await clock.sleep(pauseMs);
   }
   throw new Error('the private Redis was closed while it was being started');
 }
 
+/** The process of the server that the place's file names, while it lives. */
+function livingServer(place: PrivatePlace): number | undefined {
+  const pid = Number.parseInt(readPid(place) ?? '', 10);
+  try {
+    return pid > 0 && process.kill(pid, 0) ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What to do about a server that runs and that nobody can reach any more; undefined where none does. */
+function refuseHidden(place: PrivatePlace): Refusal | undefined {
+  const pid = existsSync(place.socket) ? undefined : livingServer(place);
+  if (pid === undefined) return undefined;
+  return new Refusal(
+    `The private Redis of ${place.dataDir} runs as process ${pid}, and its socket ${place.socket} is gone.`,
+    {
+      exitCode: EXIT.unavailable,
+      remedy: `End it, then start the same command again: kill ${pid}. It writes its data before it ends.`,
+    },
+  );
+}
+
+function refuseSilent(place: PrivatePlace): Refusal {
+  return refuseHidden(place) ?? refuseStart(place, `does not answer on ${place.socket}`);
+}
+
 function refuseLaunch(place: PrivatePlace, launch: Launch, server: RedisServer): Refusal {
+  const hidden = refuseHidden(place);
+  if (hidden !== undefined) return hidden;
   if (refusesData(launch.logged())) return refuseStart(place, 'refuses its data: they are damaged', server);
   return refuseStart(place, 'does not start');
 }

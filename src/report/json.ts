@@ -1,15 +1,10 @@
-import { escapeControls } from '../intake/spreadsheet-cell.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
 import { countsDocument, factsDocument } from './document.ts';
+import { jsonText } from './json-text.ts';
 import { reportRow } from './row.ts';
 import type { ReportFacts, ReportSource } from './source.ts';
 import { concludeSummary, type ReportSummary } from './summary.ts';
 import { openTally } from './tally.ts';
-
-/** JSON text that a terminal shows as it is: control and bidirectional characters are escaped, which changes no value. */
-export function jsonText(value: unknown): string {
-  return escapeControls(JSON.stringify(value));
-}
 
 /** The report's JSON up to its first row. */
 export function jsonHead(facts: ReportFacts): string {

@@ -71,9 +71,9 @@ async function submitTwo(): Promise<string> {
 const ALL = await openProgram({ end: () => {} });
 
 describe('help', () => {
-  test('names the commands in the order of a run’s life', () => {
+  test('names the commands group by group', () => {
     expect(ALL.commands.map((command) => command.name())).toEqual(
-      'validate preview template run submit worker serve inbox list status watch show report retry-file approve pause resume cancel allow drop resolve block unblock schedule notifications user key halt release write-off adopt-ledger audit backup purge doctor probe settings sandbox'.split(
+      'validate preview run submit retry-file list status watch show report audit approve allow drop resolve block unblock halt release pause resume cancel write-off adopt-ledger worker serve inbox schedule sandbox init settings doctor probe template notifications user key backup purge completion help'.split(
         ' ',
       ),
     );
@@ -358,9 +358,12 @@ describe('doctor', () => {
       payrun.run(['doctor', '--json'], service),
       payrun.run(['doctor', '--json'], { ...service, PAYRUN_CLIENT_SECRET: 'wrong' }),
     ]);
-    expect(notOk(fine)).toEqual(['capabilities']);
-    expect(notOk(wrong)).toEqual(['access token', 'capabilities']);
-    expect([fine.code, wrong.code]).toEqual([2, 2]);
+    // Nobody has asked yet what the service keeps to: in test that is a warning.
+    expect(notOk(fine)).toEqual([]);
+    const found = parsed(doctorSchema, fine.stdout).find(({ check }) => check === 'capabilities');
+    expect(found?.remedy).toContain('payrun probe');
+    expect(notOk(wrong)).toEqual(['access token']);
+    expect([fine.code, wrong.code]).toEqual([0, 2]);
     expect(wrong.stdout).not.toContain(clientSecret);
   });
 

@@ -21,6 +21,12 @@ describe('payrun validate', () => {
     expect(JSON.parse(stdout)).toMatchObject({ rows: 4, valid: 4, problems: [{ code: 'E_TOTALS', line: null }] });
   });
 
+  test('takes a template by its name in "payrun template list"', async () => {
+    const ended = await payrun.run(['validate', join(samples, 'semicolon.csv'), '--template', 'semicolon', '--json']);
+    expect(ended.code).toBe(EXIT.ok);
+    expect(JSON.parse(ended.stdout)).toMatchObject({ rows: 4, valid: 4 });
+  });
+
   test.each([
     ['a number of rows that is none', ['--expect-rows', '1e3'], '--expect-rows must be'],
     ['a total without a currency', ['--expect-total', '1234.56'], '--expect-total.0 must be'],

@@ -145,7 +145,8 @@ describe('#101 csv-spectrum', async () => {
 
 /** By design 11, whether a column takes a string of the list; null where its rule is free text. */
 const TAKES: Readonly<Record<Column, ((text: string) => boolean) | null>> = {
-  reference: (text) => /^[A-Za-z0-9](?:[A-Za-z0-9 ._/#-]{0,34}[A-Za-z0-9._/#-])?$/.test(text) && !isMangled(text),
+  reference: (text) =>
+    /^[A-Za-z0-9](?:[A-Za-z0-9 ._/#+:(),'-]{0,34}[A-Za-z0-9._/#+:(),'-])?$/.test(text) && !isMangled(text),
   beneficiaryIdentityId: () => false,
   originatorIdentityId: (text) => text === '',
   amount: (text) => /^[1-9][0-9]{0,7}(?:\.[0-9]{1,2})?$/.test(text),
@@ -167,7 +168,7 @@ function isPlaceholder(text: string): boolean {
 
 /** The same, or a number with an exponent (bad-input case 51). */
 function isMangled(text: string): boolean {
-  return isPlaceholder(text) || /^[0-9]\.[0-9]+e[+-][0-9]+$/i.test(text);
+  return isPlaceholder(text) || /^[0-9](?:[.,][0-9]+e[+-]|e\+)[0-9]+$/i.test(text);
 }
 
 /** A cell of the report that shows a text to people: nothing runs as a formula, and nothing is unseen (docs: the report). */

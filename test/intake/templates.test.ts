@@ -63,6 +63,18 @@ describe('the sample templates', () => {
     );
   });
 
+  test.each([
+    ['excel-de', '1.234,56'],
+    ['excel-fr', '1 234,56'],
+  ])('%s reads what its Excel saves', async (name, amount) => {
+    const text = [HEADER, line({ reference: 'INV-1', amount: 'AMOUNT' }), '']
+      .join('\n')
+      .replaceAll(',', ';')
+      .replace('AMOUNT', amount);
+    const checked = await check(text, { template: await readTemplate(join(folder, `templates/${name}.json`)) });
+    expect(checked).toMatchObject({ valid: 1, problems: [], totals: [{ minor: 123_456n }] });
+  });
+
   test.each(['semicolon.csv', 'erp-export.csv', 'payment-message.xml'])(
     '%s is refused without its template',
     async (file) => {

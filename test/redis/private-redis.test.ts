@@ -304,6 +304,19 @@ describe('the private Redis', () => {
     });
   });
 
+  test('names the process whose socket is gone, and the command that ends it', async () => {
+    const { socket } = await open();
+    const pid = await pidOf(socket);
+    rmSync(socket);
+    const hurried = { ...systemClock, monotonic: () => 50 * systemClock.monotonic() };
+    await expect(openPrivateRedis(dir, { report: () => {}, clock: hurried })).rejects.toMatchObject({
+      exitCode: EXIT.unavailable,
+      message: expect.stringMatching(new RegExp(`as process ${pid}, and its socket .* is gone`)),
+      remedy: expect.stringContaining(`kill ${pid}`),
+    });
+    process.kill(pid);
+  });
+
   test('gives up on a lock whose holder never answers', async ({ skip }) => {
     const flock = await findOnPath(['flock']);
     if (flock === undefined) skip();

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { printRun } from '../../src/cli/print.ts';
+import { printRun } from '../../src/cli/print-run.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Run } from '../../src/payout.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { sandboxCommand } from '../../src/cli/serve/sandbox.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { BENEFICIARY, openDesk, openSandbox, QUOTE, send, temporaryFolder, tokenBody } from './desk.ts';
 
@@ -41,6 +43,28 @@ test('credential create without --json prints the same for people', async () => 
   const folder = join(await temporaryFolder(), 'made-by-the-command');
   await payrunSandbox('credential', 'create', 'demo', '--folder', folder, '--environment', 'prod');
   expect(printed.map((line) => line.replace(/\s.*$/, ''))).toEqual(['client', 'client', 'tenant']);
+});
+
+test('credential create --env prints the settings by which payrun pays through this sandbox', async () => {
+  const folder = await temporaryFolder();
+  const sandbox = await openSandbox({ folder });
+  const written: string[] = [];
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    const { port } = new URL(sandbox.url('test'));
+    await payrunSandbox('--port', port, 'credential', 'create', 'demo', '--folder', folder, '--env');
+  } finally {
+    stdout.mockRestore();
+  }
+  const { service, dataDir } = readConfig(parseEnv(written.join('')));
+  expect(service).toMatchObject({ url: sandbox.url('test'), environment: 'test', tenantId: sandbox.tenantId });
+  expect(dataDir).toBe(`${folder}-payer`);
+  const body = tokenBody({
+    clientId: service?.clientId ?? '',
+    clientSecret: service?.clientSecret ?? '',
+    tenantId: sandbox.tenantId,
+  });
+  expect((await send(`${sandbox.url('test')}/v2/oauth/token`, { method: 'POST', body })).status).toBe(200);
 });
 
 test('identity add registers identities for a running sandbox', async () => {

@@ -78,6 +78,16 @@ describe("a folder's switches", () => {
     expect(again.switches.get()).toEqual({ ...SWITCH_DEFAULTS, quoteLifeMs: 7000, emptyQuotes: true });
   });
 
+  test('what a running sandbox was started with stays when all others go back to their defaults', async () => {
+    const folder = await temporaryFolder();
+    const sandbox = await openSandbox({ folder, switches: { acceptsAnyIdentity: true } });
+    const other = await openSwitches(folder, systemClock);
+    await other.write({ set: ['quoteFails=1'], fromDefaults: false });
+    await other.write({ set: [], fromDefaults: true });
+    await other.close();
+    expect(sandbox.switches.get()).toEqual({ ...SWITCH_DEFAULTS, acceptsAnyIdentity: true });
+  });
+
   test('a wrong one is refused and nothing is written', async () => {
     const folder = await temporaryFolder();
     const switches = await openSwitches(folder, systemClock);

@@ -34,7 +34,7 @@ const operation = z.looseObject({ responses: z.record(z.string(), z.looseObject(
 const openApi = z.looseObject({
   openapi: z.literal('3.1.0'),
   paths: z.record(z.string(), z.record(z.string(), operation)),
-  components: z.object({ schemas: z.record(z.string(), z.looseObject({})) }),
+  components: z.looseObject({ schemas: z.record(z.string(), z.looseObject({})) }),
 });
 export type OpenApi = z.infer<typeof openApi>;
 

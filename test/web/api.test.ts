@@ -494,3 +494,26 @@ test('docs/openapi.json is the document that is served', async () => {
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(path, JSON.stringify(document, null, 2));
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(document);
 });
+
+const OPERATION = z.object({
+  operationId: z.string().regex(/^[a-z][A-Za-z0-9]+$/),
+  tags: z.array(z.string().min(1)).length(1),
+  responses: z.record(z.string(), z.unknown()),
+});
+
+test('the document tells how to come in, and names each operation, where it belongs and what refuses it', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8');
+  const document = z.looseObject({ paths: z.unknown() }).parse(JSON.parse(text));
+  expect(document).toMatchObject({
+    security: [{ key: [] }],
+    components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+  });
+  const operations = Object.values(z.record(z.string(), z.record(z.string(), OPERATION)).parse(document.paths)).flatMap(
+    (methods) => Object.values(methods),
+  );
+  expect(operations.length).toBeGreaterThan(35);
+  expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  expect(operations.map(({ operationId }) => operationId)).toContain('getRunsRunPayoutsLine');
+  for (const { responses } of operations)
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '429']));
+});

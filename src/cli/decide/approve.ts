@@ -8,7 +8,8 @@ import { approveRun } from '../../runs/decide/approve.ts';
 import { columns } from '../columns.ts';
 import { type AppCommand, actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName, reasonText, sandboxOption } from '../options.ts';
-import { print, printJson, printRun, say } from '../print.ts';
+import { print, printJson, say } from '../print.ts';
+import { printRun } from '../print-run.ts';
 
 const approveSchema = z.object({
   as: personName,
@@ -19,7 +20,6 @@ const approveSchema = z.object({
 /** `payrun approve`: lets a run be paid that waits for a second person. */
 export function approveCommand(end: (code: ExitCode) => void): Command {
   return new Command('approve')
-    .description('approve a run that waits for it: this file, these rows and totals; whoever handed it in cannot')
     .argument('<run>', 'the run')
     .requiredOption('--as <name>', 'who approves')
     .requiredOption('--sha256 <digits>', 'of the file that you looked at, or at least its first 8 digits')
@@ -50,7 +50,6 @@ const unblockSchema = z.object({ as: personName, id: identity });
 /** `payrun block`: stops all payouts to a beneficiary, or shows who is blocked. */
 export function blockCommand(end: (code: ExitCode) => void): Command {
   return new Command('block')
-    .description('stop all payouts to a beneficiary before they are sent; without one, show who is blocked')
     .argument('[id]', 'identity id of the beneficiary')
     .option('--reason <text>', 'why')
     .option('--as <name>', 'who does it')
@@ -88,7 +87,6 @@ async function list(app: App, json: boolean): Promise<ExitCode> {
 /** `payrun unblock`: lets payouts to a beneficiary go again, by two people. */
 export function unblockCommand(end: (code: ExitCode) => void): Command {
   return new Command('unblock')
-    .description('end a block: one person proposes it, another one does the same')
     .argument('<id>', 'identity id of the beneficiary')
     .requiredOption('--as <name>', 'who does it')
     .addHelpText('after', '\nExample:\n  payrun unblock 7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f --as bob')

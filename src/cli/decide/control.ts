@@ -7,13 +7,14 @@ import { type Control, cancelPayout, cancelRun, findPayout, pauseRun, resumeRun 
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { type AppCommand, actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName, reasonText } from '../options.ts';
-import { printRun, say } from '../print.ts';
+import { say } from '../print.ts';
+import { printRun } from '../print-run.ts';
 
 const schema = z.object({ reason: reasonText, as: personName.optional(), json: z.boolean() });
 
 /** `payrun pause`: stops one run. */
 export function pauseCommand(end: (code: ExitCode) => void): Command {
-  return controlCommand('pause', 'stop a run from sending anything more')
+  return controlCommand('pause')
     .requiredOption('--reason <text>', 'why, for the history of the run')
     .addHelpText(
       'after',
@@ -27,7 +28,7 @@ export function pauseCommand(end: (code: ExitCode) => void): Command {
 
 /** `payrun resume`: lets a paused run go on. */
 export function resumeCommand(end: (code: ExitCode) => void): Command {
-  return controlCommand('resume', 'let a paused run go on')
+  return controlCommand('resume')
     .option('--reason <text>', 'why, for the history of the run', 'resumed')
     .addHelpText('after', '\nExample:\n  payrun resume 20260131-k3f9xq --as anna')
     .action(async (runId: string, raw: unknown) => {
@@ -37,7 +38,7 @@ export function resumeCommand(end: (code: ExitCode) => void): Command {
 
 /** `payrun cancel`: gives up a run, or one payout of it that was never sent. */
 export function cancelCommand(end: (code: ExitCode) => void): Command {
-  return controlCommand('cancel', 'give up a run, or one payout of it that was never sent')
+  return controlCommand('cancel')
     .argument('[reference]', 'one payout of it')
     .option('--reason <text>', 'why, for the history', 'cancelled')
     .addHelpText(
@@ -51,9 +52,8 @@ export function cancelCommand(end: (code: ExitCode) => void): Command {
     });
 }
 
-function controlCommand(name: string, description: string): Command {
+function controlCommand(name: string): Command {
   return new Command(name)
-    .description(description)
     .argument('<run>', 'the run')
     .option('--as <name>', 'who does it')
     .option('--json', 'print the run as JSON', false);

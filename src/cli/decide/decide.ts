@@ -30,7 +30,7 @@ const BY_TWO = '\nOne person proposes it, another one confirms it by the same co
 
 /** `payrun allow`: lets a held payout that was never sent go, by two people. */
 export function allowCommand(end: (code: ExitCode) => void): Command {
-  return decideCommand('allow', 'let a held payout that was never sent go')
+  return decideCommand('allow')
     .addHelpText(
       'after',
       `${BY_TWO}\n\nExamples:\n  payrun allow 20260131-k3f9xq INV-7 --reason "not a duplicate" --as anna` +
@@ -44,7 +44,7 @@ export function allowCommand(end: (code: ExitCode) => void): Command {
 
 /** `payrun drop`: gives up a held payout that was never sent, by two people. */
 export function dropCommand(end: (code: ExitCode) => void): Command {
-  return decideCommand('drop', 'give up a held payout that was never sent')
+  return decideCommand('drop')
     .addHelpText(
       'after',
       `${BY_TWO}\n\nExample:\n  payrun drop 20260131-k3f9xq INV-7 --reason "sent by hand" --as anna`,
@@ -57,7 +57,7 @@ export function dropCommand(end: (code: ExitCode) => void): Command {
 
 /** `payrun resolve`: settles what only people can, by two of them. */
 export function resolveCommand(end: (code: ExitCode) => void): Command {
-  return decideCommand('resolve', 'settle a payout of which nobody knows whether it was paid')
+  return decideCommand('resolve')
     .option('--paid <payment>', 'it was paid, by this payment')
     .option('--not-paid', 'it was not paid; only after the end of its quote', false)
     .addHelpText(
@@ -79,9 +79,8 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
     });
 }
 
-function decideCommand(name: string, description: string): Command {
+function decideCommand(name: string): Command {
   return new Command(name)
-    .description(`${description}; two people`)
     .argument('<run>', 'the run')
     .argument('[reference]', "the payout's reference in the payout file")
     .option('--reason-code <code>', 'all held payouts of the run that have this code, such as E_LIMIT, in place of one')

@@ -14,7 +14,6 @@ const releaseSchema = z.object({ as: personName, json: z.boolean() });
 /** `payrun halt`: stops everything at once. */
 export function haltCommand(end: (code: ExitCode) => void): Command {
   return new Command('halt')
-    .description('stop everything: nothing is sent for any run until two people release it')
     .requiredOption('--reason <text>', 'why')
     .option('--as <name>', 'who does it')
     .addOption(sandboxOption())
@@ -34,7 +33,6 @@ export function haltCommand(end: (code: ExitCode) => void): Command {
 /** `payrun release`: ends a halt, by two people. */
 export function releaseCommand(end: (code: ExitCode) => void): Command {
   return new Command('release')
-    .description('end a halt: one person proposes it, another one does the same')
     .requiredOption('--as <name>', 'who does it')
     .option('--json', 'print the halt as JSON', false)
     .addHelpText('after', '\nExample:\n  payrun release --as anna\n  payrun release --as bob')

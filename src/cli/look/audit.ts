@@ -5,7 +5,7 @@ import { type AuditRecord, headText, readEntry } from '../../audit/entry.ts';
 import { type AuditVerdict, parseHead, verifyAudit } from '../../audit/verify.ts';
 import { rfc3339 } from '../../clock.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
-import { jsonText } from '../../report/json.ts';
+import { jsonText } from '../../report/json-text.ts';
 import { exportAudit } from '../../runs/audit-export.ts';
 import { columnsLine } from '../columns.ts';
 import { withLedger } from '../open.ts';
@@ -31,7 +31,6 @@ const WIDTHS = [5, 24, 16, 24, 24, 0];
 /** `payrun audit`: the log of what people did. */
 export function auditCommand(end: (code: ExitCode) => void): Command {
   return new Command('audit')
-    .description('the log of what people did, a chain of hashes: prove it, or list it')
     .addHelpText(
       'after',
       '\nExamples:\n  payrun audit verify\n  payrun audit list --run 20260131-k3f9xq\n  payrun audit export 20260131-k3f9xq',

@@ -5,7 +5,7 @@ import { rfc3339 } from '../../clock.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import type { RunDocument } from '../../report/document.ts';
-import { jsonText } from '../../report/json.ts';
+import { jsonText } from '../../report/json-text.ts';
 import { type ReportRow, reportRow } from '../../report/row.ts';
 import { documentOf } from '../../runs/document.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
@@ -25,7 +25,6 @@ const ROW_WIDTHS = [7, 36, 14, 3, 9, 12, 36, 0];
 /** `payrun list`: the runs, or the rows of one. */
 export function listCommand(end: (code: ExitCode) => void): Command {
   return new Command('list')
-    .description('list the runs, the newest first, or the rows of one run')
     .argument('[run]', 'a run, to list its rows')
     .addOption(new Option('--outcome <outcome>', 'only the rows with this outcome').choices(OUTCOMES))
     .option('--json', 'print an array as JSON', false)

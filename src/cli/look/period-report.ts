@@ -4,7 +4,7 @@ import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
-import { jsonText } from '../../report/json.ts';
+import { jsonText } from '../../report/json-text.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period.ts';
 import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';

@@ -1,7 +1,7 @@
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
-import { jsonText } from '../../report/json.ts';
+import { jsonText } from '../../report/json-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { type Difference, readBack } from '../../runs/read-back.ts';

@@ -40,7 +40,6 @@ type Options = z.infer<typeof schema>;
 /** `payrun reconcile`: the payments of runs against a statement of the account that paid them. */
 export function reconcileCommand(end: (code: ExitCode) => void): Command {
   return new Command('reconcile')
-    .description('match the payments of runs with a statement of the account that paid them')
     .argument('<runs...>', 'the runs')
     .requiredOption('--statement <file>', 'the statement: camt.053 or camt.054 (.xml), or CSV')
     .option('--template <file>', 'how a CSV statement looks (docs/reconcile.md)')

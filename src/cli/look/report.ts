@@ -5,7 +5,8 @@ import { nameOf } from '../../config/config.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { marked, reportCsv } from '../../report/csv.ts';
 import { summaryJson } from '../../report/document.ts';
-import { jsonText, reportJson } from '../../report/json.ts';
+import { reportJson } from '../../report/json.ts';
+import { jsonText } from '../../report/json-text.ts';
 import { openNotedStatuses } from '../../report/pain002/noted-statuses.ts';
 import { NOT_PROVIDED, originalOf } from '../../report/pain002/original.ts';
 import { reportPain002 } from '../../report/pain002/report-pain002.ts';
@@ -40,7 +41,6 @@ type ReportOptions = z.infer<typeof schema>;
 /** `payrun report`: the report of a run as it stands in the ledger now. */
 export function reportCommand(end: (code: ExitCode) => void): Command {
   return new Command('report')
-    .description('write the report of a run, as it stands now')
     .argument('[run]', 'the run')
     .option(
       '--from <day>',

@@ -17,7 +17,6 @@ const schema = z.object({ json: z.boolean() });
 /** `payrun show`: one payout's whole story. */
 export function showCommand(end: (code: ExitCode) => void): Command {
   return new Command('show')
-    .description("show one payout's whole story with its evidence")
     .argument('<run>', 'the run')
     .argument('<reference>', "the payout's reference in the payout file")
     .option('--json', 'print it as JSON', false)

@@ -6,14 +6,14 @@ import { readRun } from '../../runs/hand-in/submit.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
-import { printRun, say } from '../print.ts';
+import { say } from '../print.ts';
+import { printRun } from '../print-run.ts';
 
 const schema = z.object({ json: z.boolean() });
 
 /** `payrun status`: how far a run is. */
 export function statusCommand(end: (code: ExitCode) => void): Command {
   return new Command('status')
-    .description('show how far a run is')
     .argument('<run>', 'the run')
     .option('--json', 'print the run as JSON', false)
     .addHelpText('after', '\nExamples:\n  payrun status 20260131-k3f9xq\n  payrun status 20260131-k3f9xq --json')

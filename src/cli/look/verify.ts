@@ -15,7 +15,6 @@ const schema = z.object({ key: z.array(z.string().min(1, 'must name a file')), j
 /** `payrun verify`: signed reports on any machine. Reads the files and the public keys: no settings, no Redis, no service. */
 export function verifyCommand(end: (code: ExitCode) => void): Command {
   return new Command('verify')
-    .description('check signed reports and audit exports on any machine, with the public key alone')
     .argument('<path>', 'a folder, or one file with its signature beside it')
     .requiredOption('--key <file...>', 'public keys of who signed, as "payrun key sign-show" prints them')
     .option('--json', 'print the verdict as JSON', false)

@@ -28,7 +28,6 @@ const schema = z.object({ json: z.boolean() });
 /** `payrun watch`: a line for each change of a run until it is over or stopped. */
 export function watchCommand(end: (code: ExitCode) => void): Command {
   return new Command('watch')
-    .description('print a line each time something changes, until the run is over or stopped')
     .argument('<run>', 'the run')
     .option('--json', 'print the run as one JSON document a line', false)
     .addHelpText('after', '\nExamples:\n  payrun watch 20260131-k3f9xq\n  payrun watch 20260131-k3f9xq --json')

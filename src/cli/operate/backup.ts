@@ -32,7 +32,6 @@ interface Desk {
 /** `payrun backup`: copies Redis and the data directory while payrun runs. */
 export function backupCommand(end: (code: ExitCode) => void): Command {
   return new Command('backup')
-    .description('copy the ledger and this data directory while payrun runs; without --to, show what to copy')
     .option('--to <folder>', 'a folder that does not exist yet, on another disk')
     .option('--json', 'print what was copied as JSON', false)
     .addHelpText(

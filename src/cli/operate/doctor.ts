@@ -13,7 +13,6 @@ const schema = z.object({ assumptions: z.boolean(), json: z.boolean() });
 /** `payrun doctor`: checks everything that paying needs, with remedies. */
 export function doctorCommand(end: (code: ExitCode) => void): Command {
   return new Command('doctor')
-    .description('check everything that paying needs, and say how to fix it')
     .option('--assumptions', "list what payrun assumes where the service's interface says nothing", false)
     .option('--json', 'print an array as JSON', false)
     .addHelpText(
@@ -28,7 +27,8 @@ export function doctorCommand(end: (code: ExitCode) => void): Command {
     });
 }
 
-async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
+/** Prints what doctor finds, and gives its exit code. */
+export async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
   const findings = await examine();
   if (json) printJson(findings.map(({ check, ok, found, remedy }) => ({ check, ok, found, remedy })));
   else print(describeFindings(findings));
@@ -38,10 +38,11 @@ async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
 
 function describeFindings(findings: readonly Finding[]): string {
   return columns(
-    findings.flatMap(({ check, ok, found, remedy }) => {
+    findings.flatMap((finding) => {
+      const { check, found, remedy } = finding;
       const [first = '', ...more] = found.split('\n');
       return [
-        [statusOf(ok, remedy), check, first],
+        [statusOf(finding), check, first],
         ...more.map((line) => ['', '', line]),
         ...(remedy === null ? [] : remedy.split('\n').map((line) => ['', '', `-> ${line}`])),
       ];
@@ -49,10 +50,15 @@ function describeFindings(findings: readonly Finding[]): string {
   );
 }
 
-function statusOf(ok: boolean, remedy: string | null): string {
-  if (!ok) return 'NOT OK';
+/** In the four words that doctor has. */
+function statusOf({ ok, remedy, isLookedAt }: Finding): string {
+  if (!isLookedAt) return 'not looked at';
+  if (!ok) return 'FAIL';
   return remedy === null ? 'ok' : 'warning';
 }
+
+const FIXED =
+  'what is sent and what an answer proves rest on it, so a switch would make payments unsafe; tell us where it is wrong';
 
 function listAssumptions({ json }: { json: boolean }): ExitCode {
   if (json) printJson(ASSUMPTIONS);
@@ -60,7 +66,7 @@ function listAssumptions({ json }: { json: boolean }): ExitCode {
     const cells = ASSUMPTIONS.flatMap(({ name, assumed, source, changedBy }) => [
       [name, assumed],
       ['', `why: ${source}`],
-      ['', `changed by: ${changedBy ?? 'nothing'}`],
+      ['', `changed by: ${changedBy ?? `nothing: ${FIXED}`}`],
     ]);
     print(columns(cells));
   }

@@ -26,7 +26,6 @@ const revokeSchema = z.object({ as: personName.optional() });
 /** `payrun key`: keys by which programs use the web app's interface, and the one that signs reports. */
 export function keyCommand(end: (code: ExitCode) => void): Command {
   return new Command('key')
-    .description('keys for programs that use the API of the web app, and the key that signs reports')
     .addHelpText(
       'after',
       '\nExamples:\n  payrun key create accounting --role maker --as anna\n  payrun key list\n  payrun key sign-init > payrun.pub',

@@ -16,7 +16,6 @@ const retrySchema = actSchema.extend({ all: z.boolean() });
 /** `payrun notifications`: what waits to be told, what was given up, and what to do about it. */
 export function notificationsCommand(end: (code: ExitCode) => void): Command {
   const command = new Command('notifications')
-    .description('show the endpoints of notifications, what waits for them and what was given up')
     .option('--json', 'print an array as JSON', false)
     .addHelpText('after', '\nExamples:\n  payrun notifications\n  payrun notifications retry --all')
     .action(async (_raw: unknown, self: Command) => {

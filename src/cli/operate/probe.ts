@@ -47,7 +47,6 @@ type Options = z.output<typeof schema>;
 /** `payrun probe`: finds out in the test environment which capabilities the service has. */
 export function probeCommand(end: (code: ExitCode) => void): Command {
   return new Command('probe')
-    .description('ask the service’s test environment, with payments of amount 1, what payrun may rely on')
     .option('--beneficiary <id>', 'identity that is paid; the first that the service lists when left out')
     .option('--other-beneficiary <id>', 'a second one, to see what the same quote does for it')
     .option('--failing-beneficiary <id>', 'one whose payments fail, to see what happens after a failure')

@@ -18,7 +18,6 @@ const schema = z.object({
 /** `payrun purge`: removes the rows of runs that are final and ended long ago. */
 export function purgeCommand(end: (code: ExitCode) => void): Command {
   return new Command('purge')
-    .description('delete the rows and report files of runs that ended long ago; totals and hashes stay')
     .option('--older-than <duration>', 'how long ago a run must have ended (default: PAYRUN_RETENTION)')
     .option('--as <name>', 'who does it')
     .option('--json', 'print what was done as JSON', false)

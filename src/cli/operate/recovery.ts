@@ -22,7 +22,6 @@ const AFTER_ADOPTION =
 /** `payrun adopt-ledger`: goes on after a Redis was lost, by two people. */
 export function adoptLedgerCommand(end: (code: ExitCode) => void): Command {
   return new Command('adopt-ledger')
-    .description('make a ledger on an empty Redis for data directories whose own Redis is gone; two people')
     .requiredOption('--reason <text>', 'why, for the audit log')
     .requiredOption('--as <name>', 'who says so')
     .option('--json', 'print the answer as JSON', false)
@@ -38,7 +37,6 @@ export function adoptLedgerCommand(end: (code: ExitCode) => void): Command {
 /** `payrun write-off`: gives up a data directory that does not come back, by two people. */
 export function writeOffCommand(end: (code: ExitCode) => void): Command {
   return new Command('write-off')
-    .description('give up a data directory that does not come back after Redis was restarted or replaced; two people')
     .argument('<directory>', 'its id, as "payrun doctor" and a waiting worker name it')
     .requiredOption('--reason <text>', 'why, for the audit log')
     .requiredOption('--as <name>', 'who says so')

@@ -28,7 +28,6 @@ const setSchema = removeSchema.extend({
 /** `payrun schedule`: what payrun does by the clock. */
 export function scheduleCommand(end: (code: ExitCode) => void): Command {
   return new Command('schedule')
-    .description('what payrun does by the clock: read an inbox, start runs, look unknown payouts up, purge')
     .addHelpText(
       'after',
       '\nWorkers do it. If none runs at the time, it is done later, while its window is open.' +

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../../app.ts';
+import { readConfig, settingSources } from '../../config/config.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { type Adopted, adoptSettings, settingsIn } from '../../runs/safety/adopt-settings.ts';
 import { columns } from '../columns.ts';
@@ -13,12 +14,24 @@ const schema = z.object({ json: z.boolean() });
 /** `payrun settings`: what the safety rule depends on, and how to change it for a ledger. */
 export function settingsCommand(end: (code: ExitCode) => void): Command {
   const command = new Command('settings')
-    .description("show the ledger's safety settings and those of this process")
     .option('--json', 'print them as JSON', false)
-    .addHelpText('after', '\nExamples:\n  payrun settings\n  PAYRUN_QUOTE_GRACE=10m payrun settings adopt')
+    .addHelpText(
+      'after',
+      '\nWithout a word after it, it compares what the safety of the ledger depends on with this process.' +
+        '\n\nExamples:\n  payrun settings\n  payrun settings show\n  PAYRUN_QUOTE_GRACE=10m payrun settings adopt',
+    )
     .action(async (_raw: unknown, self: Command) => {
       const { json } = parseOptions(schema, self.opts());
       end(await withLedger((app) => showSettings(app, { json })));
+    });
+  command
+    .command('show')
+    .description('tell what each setting is and where it comes from; of secrets a fingerprint')
+    .addHelpText('after', '\nExample:\n  payrun settings show --json')
+    .action((_raw: unknown, self: Command) => {
+      const { json, envFile } = parseOptions(schema.extend({ envFile: z.string().optional() }), self.optsWithGlobals());
+      showSources(envFile, { json });
+      end(EXIT.ok);
     });
   command
     .command('adopt')
@@ -38,6 +51,14 @@ export function settingsCommand(end: (code: ExitCode) => void): Command {
       );
     });
   return command;
+}
+
+/** Throws a Refusal (exit 2) for settings that are wrong, once they are shown. */
+function showSources(envFile: string | undefined, { json }: { json: boolean }): void {
+  const settings = settingSources(envFile);
+  if (json) printJson(settings);
+  else print(columns(settings.map(({ name, value, from }) => [name, value, from])));
+  readConfig();
 }
 
 async function showSettings(app: App, { json }: { json: boolean }): Promise<ExitCode> {

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { COLUMNS } from '../../intake/template/columns.ts';
@@ -9,15 +9,17 @@ import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
 import { parseOptions } from '../options.ts';
 import { print, printJson, safeText } from '../print.ts';
+import { samplesFolder } from '../run/named-template.ts';
 
 const schema = z.object({ json: z.boolean() });
 const SCHEMA_FILE = 'template.schema.json';
 
 /** `payrun template`: what a template says, and which templates lie in a folder. Touches nothing. */
 export function templateCommand(end: (code: ExitCode) => void): Command {
-  const command = new Command('template')
-    .description('check the templates that describe payout files')
-    .addHelpText('after', '\nExamples:\n  payrun template check semicolon.json\n  payrun template list');
+  const command = new Command('template').addHelpText(
+    'after',
+    '\nExamples:\n  payrun template check semicolon.json\n  payrun template list',
+  );
   command
     .command('check')
     .description('show everything that is wrong with a template, or what it says')
@@ -91,21 +93,4 @@ async function namesIn(folder: string): Promise<string[]> {
       cause,
     });
   }
-}
-
-/** The sources lie three folders below the package's own, what is built from them four. */
-async function samplesFolder(): Promise<string> {
-  for (const up of ['../../..', '../../../..']) {
-    const folder = resolve(import.meta.dirname, up, 'samples/templates');
-    if (
-      await readdir(folder)
-        .then(() => true)
-        .catch(() => false)
-    )
-      return folder;
-  }
-  throw new Refusal('The samples that come with payrun are missing.', {
-    exitCode: EXIT.usage,
-    remedy: 'Name the folder with your templates.',
-  });
 }

@@ -35,7 +35,6 @@ const BY_TWO = '\nOnce there is another admin, one proposes it and another confi
 /** `payrun user`: who may sign in to the web app, and as what. */
 export function userCommand(end: (code: ExitCode) => void): Command {
   return new Command('user')
-    .description(`who may sign in to the web app, and in which role: ${ROLES.join(', ')}`)
     .addHelpText('after', `${BY_TWO}\n\nExamples:\n  payrun user add anna --role admin --as anna\n  payrun user list`)
     .addCommand(addOne(end))
     .addCommand(listAll(end))

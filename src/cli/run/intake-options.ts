@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import type { IntakeOptions } from '../../intake/check-file.ts';
 import type { ControlTotals } from '../../intake/control-totals.ts';
-import { readTemplate } from '../../intake/template/file.ts';
 import { type Money, moneyOfDecimal } from '../../money.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
+import { namedTemplate } from './named-template.ts';
 
 /** What each command takes that is given a payout file. */
 export const intakeSchema = z.object({
@@ -22,7 +22,10 @@ export const intakeSchema = z.object({
 /** Adds the options of `intakeSchema` to a command. */
 export function addIntakeOptions(command: Command): Command {
   return command
-    .option('--template <file>', 'a description of the file, if it is not a plain payout file')
+    .option(
+      '--template <file>',
+      'a description of the file, if it is not a plain payout file: a file, or a name of "payrun template list"',
+    )
     .option('--expect-rows <number>', 'refuse the file unless it has this many rows')
     .option(
       '--expect-total <currency=amount>',
@@ -39,7 +42,7 @@ function collect(value: string, earlier: readonly string[] = []): string[] {
 export async function intakeOptionsOf(options: z.infer<typeof intakeSchema>): Promise<IntakeOptions> {
   const expected = expectedOf(options);
   return {
-    ...(options.template === undefined ? {} : { template: await readTemplate(options.template) }),
+    ...(options.template === undefined ? {} : { template: await namedTemplate(options.template) }),
     ...(expected === undefined ? {} : { expected }),
   };
 }

@@ -29,7 +29,6 @@ const schema = intakeSchema.extend({
 /** `payrun preview`: what a payout file would come to now, from quotes that are never armed. */
 export function previewCommand(end: (code: ExitCode) => void): Command {
   return addIntakeOptions(new Command('preview'))
-    .description('show what paying a file would cost, from live quotes that are never used; records and pays nothing')
     .argument('<file>', 'the payout file: CSV, a workbook (.xlsx) or a payment message (.xml)')
     .option('--sandbox', 'ask the simulated service, when no service is configured', false)
     .option(

@@ -21,7 +21,6 @@ type RetryOptions = z.infer<typeof schema>;
 /** `payrun retry-file`: the rows of a run that may be sent again, as a new payout file. */
 export function retryFileCommand(end: (code: ExitCode) => void): Command {
   return new Command('retry-file')
-    .description('write the rows of a run that may be sent again as a new payout file')
     .argument('<run>', 'the run')
     .addOption(new Option('--format <format>', 'csv, or xlsx: a workbook').choices(FORMATS).default('csv'))
     .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)

@@ -29,6 +29,7 @@ import { openPayService } from '../serve/pay-service.ts';
 import { STOP_MS, unlessStopped } from '../stop.ts';
 import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
+import { handedInBefore, nextSteps } from './next-steps.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
@@ -57,7 +58,6 @@ type RunOptions = z.infer<typeof schema>;
 /** `payrun run FILE`: submit, pay, track and report in one process. */
 export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return addSubmitOptions(new Command('run'))
-    .description('pay a payout file and write its report; the same file again carries on and pays nothing twice')
     .argument('[file]', 'the payout file')
     .option('--report-dir <dir>', 'where the report is written')
     .option('--wait <duration>', 'how long to wait for unknown payouts', '15m')
@@ -104,6 +104,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
     const code = await concludeRun(app, run.id, options);
+    if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
     return stop.aborted ? EXIT.interrupted : code;
   });
@@ -165,7 +166,7 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
       [
         ...rehearsed,
         summaryText(summary),
-        ...(await heldText(app, run)),
+        ...nextSteps(run, await heldText(app, run)),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),
     );

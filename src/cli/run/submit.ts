@@ -5,13 +5,16 @@ import { describeProblems, problemsDocument } from '../../intake/problems/proble
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { Run } from '../../payout.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
 import { costPreviewOf, requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
-import { printJson, printRun, say } from '../print.ts';
+import { printJson, say } from '../print.ts';
+import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
+import { handedInBefore } from './next-steps.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
 const schema = submitSchema.extend({
@@ -26,7 +29,6 @@ type SubmitOptions = z.infer<typeof schema>;
 /** `payrun submit`: records a run for workers to pay, and returns. */
 export function submitCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return addSubmitOptions(new Command('submit'))
-    .description('record a payout file as a run, for workers to pay')
     .argument('<file>', 'the payout file')
     .option('--at <time>', 'when it is to start: an RFC 3339 time, HH:MM with --zone, or schedule (default: at once)')
     .option('--zone <zone>', 'time zone of --at, such as Europe/Berlin')
@@ -68,9 +70,12 @@ async function submitFile(path: string, options: SubmitOptions, at: AtCrashPoint
     for (const remark of remarksOn(submitted, options)) say(remark);
     if (!isNew) say(`This file is run ${run.id} already; it was not recorded again.`);
     await printRun(app, run, { json });
-    say(
-      `"payrun watch ${run.id}" shows how far it is; workers pay it: payrun worker${options.sandbox ? ' --sandbox' : ''}`,
-    );
+    if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
+    else {
+      say(
+        `"payrun watch ${run.id}" shows how far it is; workers pay it: payrun worker${options.sandbox ? ' --sandbox' : ''}`,
+      );
+    }
     return exitCodeOfSubmitted(run);
   });
 }

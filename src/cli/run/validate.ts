@@ -23,7 +23,6 @@ const schema = intakeSchema.extend({ json: z.boolean(), markedUp: path, problems
 /** `payrun validate`: everything wrong with a payout file. Touches neither Redis nor the service; of the settings it reads the limits of files. */
 export function validateCommand(end: (code: ExitCode) => void): Command {
   return addIntakeOptions(new Command('validate'))
-    .description('show everything that is wrong with a payout file; touches nothing')
     .argument('<file>', 'the payout file: CSV, a workbook (.xlsx) or a payment message (.xml)')
     .option(
       '--marked-up <path>',

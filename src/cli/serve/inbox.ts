@@ -8,7 +8,6 @@ import { removeOldCopies } from '../../inbox/copy.ts';
 import { openInbox } from '../../inbox/inbox.ts';
 import { openSource } from '../../inbox/open-source.ts';
 import type { InboxSource } from '../../inbox/source.ts';
-import { readTemplate } from '../../intake/template/file.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { requireReportFolder } from '../../runs/report.ts';
@@ -16,12 +15,15 @@ import { explain } from '../explain.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
 import { safeText, say } from '../print.ts';
+import { namedTemplate } from '../run/named-template.ts';
+import { refuseRoot } from './as-root.ts';
 import { lookUntilDone, lookUntilStopped } from './inbox-looking.ts';
 import { openOutcome } from './inbox-outcome.ts';
 import { endAtLast, payUntil } from './worker.ts';
 
 const schema = z.object({
   withWorker: z.boolean(),
+  allowRoot: z.boolean(),
   once: z.boolean(),
   wait: duration,
   sandbox: z.boolean(),
@@ -35,12 +37,12 @@ type InboxCommandOptions = z.infer<typeof schema>;
 /** `payrun inbox DIR`: pays what is dropped into a folder, and answers each file there. */
 export function inboxCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('inbox')
-    .description('take payout files from a drop folder, and answer each of them there')
     .argument(
       '<dir>',
       'the folder, with in/ claimed/ done/ refused/ reports/ below it; those that are missing are made',
     )
     .option('--with-worker', 'pay in this process too', false)
+    .option('--allow-root', 'with --with-worker: run as root', false)
     .option('--once', 'end when the inbox is empty and its runs have come to their end', false)
     .option('--wait <duration>', 'with --once: how long to wait for unknown payouts', '15m')
     .option('--template <file>', 'how all files in it look, where they are not plain payout files')
@@ -67,6 +69,7 @@ Examples:
   payrun inbox /srv/payouts --once --with-worker --sandbox`;
 
 async function watchInbox(dir: string, options: InboxCommandOptions, at: AtCrashPoint): Promise<ExitCode> {
+  if (options.withWorker) refuseRoot(options);
   requireService(readConfig(), options);
   const logLevel = options.once ? 'error' : 'info';
   return await withApp({ logLevel, at, endsItself: true }, async (app, stop) => {
@@ -91,7 +94,7 @@ async function watchUntil(app: App<JobQueues>, { source, options, stop }: Watch)
   const ended = new AbortController();
   const stopping = AbortSignal.any([stop, ended.signal]);
   const outcome = openOutcome(app, options);
-  const template = options.template === undefined ? undefined : await readTemplate(options.template);
+  const template = options.template === undefined ? undefined : await namedTemplate(options.template);
   const inbox = openInbox(app, source, {
     actor: actorOf(options.as),
     dropper: options.as,

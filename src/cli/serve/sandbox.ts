@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { type Clock, type Random, systemClock, systemRandom } from '../../clock.ts';
+import { envFileText } from '../../config/env-file.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { openSwitches } from '../../sandbox/faults/switch-journal.ts';
 import { listSwitches, switchesOfText } from '../../sandbox/faults/switch-text.ts';
@@ -37,7 +38,15 @@ const serveOptions = z.object({
   set: z.array(z.string()),
   anyIdentity: z.boolean(),
 });
-const credentialOptions = z.object({ folder, environment, json: z.boolean() });
+const credentialOptions = z.object({
+  folder,
+  environment,
+  host: z.string(),
+  port,
+  prodPort: port.optional(),
+  json: z.boolean(),
+  env: z.boolean(),
+});
 const setOptions = z.object({ folder, defaults: z.boolean() });
 const revokeOptions = z.object({ folder });
 const identityOptions = z.object({ folder, environment, type: z.enum(IDENTITY_TYPES) });
@@ -46,7 +55,6 @@ const identityIds = z.array(z.guid('must be UUIDs'));
 /** `payrun sandbox`: the simulated payments service, its credentials and its identities. */
 export function sandboxCommand(): Command {
   const command = new Command('sandbox')
-    .description('run a simulated payments service')
     .option('--port <number>', 'port of the test environment, 0 for any', PORT_DEFAULT)
     .option('--prod-port <number>', 'port of the prod environment; not served without')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
@@ -90,6 +98,11 @@ function credentialCommand(): Command {
     .description('create a credential; its secret is shown this once')
     .option('--environment <environment>', 'test or prod', 'test')
     .option('--json', 'print JSON', false)
+    .option('--env', 'print lines of settings, for payrun.env', false)
+    .addHelpText(
+      'after',
+      '\nExample:\n  (umask 077; payrun sandbox --port 4010 credential create demo --env > payrun.env)',
+    )
     .action(async (name: string, _options: unknown, self: Command) =>
       createCredential(name, parse(credentialOptions, self.optsWithGlobals())),
     );
@@ -170,10 +183,29 @@ async function createCredential(name: string, options: z.output<typeof credentia
     console.log(JSON.stringify({ tenantId, environment: options.environment, ...created }));
     return;
   }
+  if (options.env) {
+    process.stdout.write(envFileText(settingsOf({ ...created, tenantId }, options)));
+    return;
+  }
   console.log(`client id        ${created.clientId}`);
   console.log(`client secret    ${created.clientSecret}`);
   console.log(`tenant           ${tenantId}`);
   console.error('The secret is shown this once and cannot be had again.');
+}
+
+/** What payrun needs to pay through this sandbox, at the address that its options give it. */
+function settingsOf(
+  { tenantId, clientId, clientSecret }: { tenantId: string; clientId: string; clientSecret: string },
+  { folder: path, environment: of, host, ...ports }: z.output<typeof credentialOptions>,
+): Readonly<Record<string, string>> {
+  return {
+    PAYRUN_SERVICE_URL: `http://${host}:${(of === 'prod' ? ports.prodPort : undefined) ?? ports.port}`,
+    PAYRUN_ENVIRONMENT: of,
+    PAYRUN_TENANT_ID: tenantId,
+    PAYRUN_CLIENT_ID: clientId,
+    PAYRUN_CLIENT_SECRET: clientSecret,
+    PAYRUN_DATA_DIR: `${path}-payer`,
+  };
 }
 
 async function revokeCredential(clientId: string, options: z.output<typeof revokeOptions>): Promise<void> {

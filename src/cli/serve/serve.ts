@@ -35,7 +35,6 @@ type ServeOptions = z.infer<typeof schema>;
 /** `payrun serve`: the web app and its API. */
 export function serveCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('serve')
-    .description('serve the web app and its API until SIGTERM or SIGINT')
     .option('--with-worker', 'pay in this process too', false)
     .option('--sandbox', 'for the simulated service, when no service is configured', false)
     .option(

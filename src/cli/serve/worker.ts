@@ -26,7 +26,6 @@ const schema = z.object({ sandbox: z.boolean(), allowRoot: z.boolean() });
 /** `payrun worker`: works on all runs until it is told to stop. */
 export function workerCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('worker')
-    .description('work on all runs until SIGTERM or SIGINT')
     .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
     .option('--allow-root', 'run as root all the same', false)
     .addHelpText(

@@ -207,7 +207,7 @@ const KINDS = {
   E_REFERENCE: {
     verdict: 'row',
     message: 'The reference {found}.',
-    remedy: 'Use 1 to 36 of A-Z, a-z, 0-9, blank and . _ / # - and begin with a letter or digit.',
+    remedy: "Use 1 to 36 of A-Z, a-z, 0-9, blank and . _ / # - + : ( ) , ' and begin with a letter or digit.",
   },
   E_DUP_REF: {
     verdict: 'row',

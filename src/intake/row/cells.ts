@@ -24,7 +24,7 @@ interface CellRule {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const REFERENCE = /^[A-Za-z0-9](?:[A-Za-z0-9 ._/#-]{0,34}[A-Za-z0-9._/#-])?$/;
+const REFERENCE = /^[A-Za-z0-9](?:[A-Za-z0-9 ._/#+:(),'-]{0,34}[A-Za-z0-9._/#+:(),'-])?$/;
 const REFERENCE_CHARACTERS_MAX = 36;
 /** Letters of any script, digits, punctuation, symbols and plain blanks. */
 const CATEGORY = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]{1,128}$/u;

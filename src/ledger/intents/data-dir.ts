@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../../clock.ts';
 import { codeOf, EXIT, Refusal } from '../../refusal.ts';
@@ -32,6 +33,22 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x858458f6, 'ramfs'],
 ]);
 
+/** On a disk that can only be read, Node says of a folder with those above it that it is not there; of one alone it says the truth. */
+async function trueFault(path: string, fault: unknown): Promise<unknown> {
+  if (codeOf(fault) !== 'ENOENT') return fault;
+  let missing = resolve(path);
+  while (!existsSync(dirname(missing))) missing = dirname(missing);
+  return await mkdir(missing).then(
+    () => fault,
+    (found: unknown) => found,
+  );
+}
+
+function faultWords(fault: unknown): string {
+  const code = codeOf(fault) ?? 'error';
+  return code === 'EROFS' ? `${code}: its disk can only be read` : code;
+}
+
 /**
  * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
  * logs that a power cut takes away prove nothing.
@@ -42,8 +59,9 @@ export async function openDataDir(
 ): Promise<DataDir> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new Refusal(`The data directory ${path} cannot be made (${codeOf(cause) ?? 'error'}).`, {
+  } catch (error) {
+    const cause = await trueFault(path, error);
+    throw new Refusal(`The data directory ${path} cannot be made (${faultWords(cause)}).`, {
       exitCode: EXIT.usage,
       remedy: 'Set PAYRUN_DATA_DIR to a directory that this user may write.',
       cause,

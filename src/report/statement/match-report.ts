@@ -1,7 +1,7 @@
 import type { Movement } from '../../intake/statement/movement.ts';
 import { formatAmount } from '../../money.ts';
 import { outcomeOf, type Payout } from '../../payout.ts';
-import { jsonText } from '../json.ts';
+import { jsonText } from '../json-text.ts';
 import { type TableCell, tableCsv } from '../table-csv.ts';
 import { isDebited, MATCH_STATUSES, type Match, type MatchStatus } from './match.ts';
 

@@ -16,6 +16,14 @@ const PROBLEM = {
   description: 'What cannot be done, why, and what to do about it',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
+const REFUSALS = {
+  401: { ...PROBLEM, description: 'No key, or one that does not hold' },
+  403: { ...PROBLEM, description: 'Not for this role' },
+  429: { ...PROBLEM, description: 'Too many requests; Retry-After says when to come again' },
+};
+const SECURITY = {
+  key: { type: 'http' as const, scheme: 'bearer', description: 'A key that payrun made: "payrun key create"' },
+};
 const FILE = { type: 'string', contentMediaType: 'application/octet-stream' };
 
 /** Describes the routes that are added after it, and serves the description (OpenAPI 3.1) at /openapi.json. */
@@ -26,15 +34,16 @@ export async function describeApi(api: Web): Promise<void> {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'payrun', version: VERSION, description: DESCRIPTION },
-      components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+      components: { securitySchemes: SECURITY },
       security: [{ key: [] }],
     },
     transform(route) {
       const { schema, url } = base(route);
       const { act = 'public', takesFile = false } = route.route.config ?? {};
-      const response = { ...repliesOf(schema), default: PROBLEM };
+      const response = { ...repliesOf(schema), ...(act === 'public' ? {} : REFUSALS), default: PROBLEM };
+      const place = placeOf(String(route.route.method), url);
       const file = takesFile ? { body: FILE, consumes: [...Object.keys(FILE_TYPES), 'multipart/form-data'] } : {};
-      return { schema: { ...schema, ...file, response, description: whoMay(act) }, url };
+      return { schema: { ...schema, ...place, ...file, response, description: whoMay(act) }, url };
     },
     transformObject(document) {
       const all = named(document);
@@ -43,6 +52,16 @@ export async function describeApi(api: Web): Promise<void> {
     },
   });
   api.get('/openapi.json', { config: { act: 'read' }, schema: { hide: true } }, async () => api.swagger());
+}
+
+const BASE = /^\/api\/v1\//;
+
+/** How generated clients name an operation, and with which others it stands: by its path. */
+function placeOf(method: string, url: string): { readonly operationId: string; readonly tags: readonly string[] } {
+  const parts = url.replace(BASE, '').split('/');
+  const words = parts.flatMap((part) => part.split(/[^A-Za-z0-9]+/)).filter((word) => word !== '');
+  const capitals = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return { operationId: `${method.toLowerCase()}${capitals.join('')}`, tags: [parts[0] ?? ''] };
 }
 
 const replies = z.looseObject({ response: z.record(z.string(), z.looseObject({})) });

@@ -35,6 +35,8 @@ export interface Finding {
    * `ok` all the same, it is a warning.
    */
   readonly remedy: string | null;
+  /** False where something before it has to be mended first. */
+  readonly isLookedAt: boolean;
   /** Redis or the service cannot be reached. */
   readonly unreachable: boolean;
 }
@@ -60,7 +62,14 @@ export function openChecks(): { readonly check: Check; readonly findings: () => 
       try {
         const { found, remedy, advice, value } = await look();
         const ok = remedy === undefined;
-        findings.set(name, { check: name, ok, found, remedy: remedy ?? advice ?? null, unreachable: false });
+        findings.set(name, {
+          check: name,
+          ok,
+          found,
+          remedy: remedy ?? advice ?? null,
+          isLookedAt: true,
+          unreachable: false,
+        });
         return value;
       } catch (error) {
         findings.set(name, findingOf(name, error));
@@ -74,18 +83,20 @@ export function openChecks(): { readonly check: Check; readonly findings: () => 
 function findingOf(check: CheckName, error: unknown): Finding {
   const { text, exitCode } = explain(error);
   const unreachable = exitCode === EXIT.unavailable;
-  if (error instanceof Refusal) return { check, ok: false, found: error.message, remedy: error.remedy, unreachable };
+  if (error instanceof Refusal)
+    return { check, ok: false, found: error.message, remedy: error.remedy, isLookedAt: true, unreachable };
   return {
     check,
     ok: false,
     found: text ?? String(error),
     remedy: 'Fix what is named, then run the check again.',
+    isLookedAt: true,
     unreachable,
   };
 }
 
 function notLookedAt(check: CheckName): Finding {
-  return { check, ok: false, found: 'not checked', remedy: null, unreachable: false };
+  return { check, ok: false, found: 'not checked', remedy: null, isLookedAt: false, unreachable: false };
 }
 
 /** Whether a version like `7.0.15` is at least the given major and minor one. */

@@ -26,7 +26,7 @@ export async function examine(): Promise<Finding[]> {
 async function examineConfig(config: Config, check: Check): Promise<void> {
   const capabilities = await check('capabilities', async () => {
     const value = await readCapabilities(config);
-    return { ...describeCapabilities(value, []), value };
+    return { ...describeCapabilities(value, { disproved: [], environment: config.service?.environment }), value };
   });
   const folder = await check('data directory', () => checkDataDir(config));
   if (folder !== undefined) {

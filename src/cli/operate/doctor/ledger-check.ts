@@ -22,7 +22,12 @@ export async function examineLedger(ledger: Ledger, place: LedgerPlace): Promise
   await check('halt', async () => describeHalt(facts));
   await check('clock', async () => describeClock(facts, systemClock.now()));
   if (capabilities !== undefined) {
-    await check('capabilities', async () => describeCapabilities(capabilities, facts.disproved));
+    await check('capabilities', async () =>
+      describeCapabilities(capabilities, {
+        disproved: facts.disproved,
+        environment: place.config.service?.environment,
+      }),
+    );
   }
 }
 

@@ -65,7 +65,7 @@ async function askToken(service: Service, setback: Promise<never>): Promise<stri
     throw new Refusal(`The payments service cannot be reached: ${error.message}`, {
       exitCode: EXIT.unavailable,
       remedy: error.certificate
-        ? 'Trust its certificate (NODE_EXTRA_CA_CERTS), or correct PAYRUN_SERVICE_URL.'
+        ? 'Trust its certificate (PAYRUN_CA_FILE names a file with it in PEM form), or correct PAYRUN_SERVICE_URL.'
         : 'Check PAYRUN_SERVICE_URL, the network, and whether the service is up.',
       cause: error,
     });

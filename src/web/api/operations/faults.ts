@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { jsonText } from '../../../report/json.ts';
+import { jsonText } from '../../../report/json-text.ts';
 import { noteMethods } from '../../methods.ts';
 import { Problem, problemDocument, problemOf } from '../../problem.ts';
 import type { Web, WebDeps } from '../../web.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Payout, RefusedRow } from '../../../payout.ts';
-import { jsonText } from '../../../report/json.ts';
+import { jsonText } from '../../../report/json-text.ts';
 import { reportRow } from '../../../report/row.ts';
 
 type Batches = AsyncIterable<readonly (Payout | RefusedRow)[]> | Iterable<readonly (Payout | RefusedRow)[]>;

@@ -1,0 +1,109 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Command } from 'commander';
+import { loadSettings, readConfig } from '../../config/config.ts';
+import { ENV_FILE_DEFAULT, envFileText } from '../../config/env-file.ts';
+import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { say } from '../print.ts';
+import { diagnose } from './doctor.ts';
+
+const MODE = 0o600;
+const DATA_DIR_DEFAULT = 'payrun-data';
+
+interface Question {
+  readonly name: string;
+  readonly words: string;
+  readonly usual?: string;
+  readonly isSecret?: boolean;
+}
+
+const QUESTIONS: readonly Question[] = [
+  { name: 'PAYRUN_SERVICE_URL', words: 'Address of the payments service' },
+  { name: 'PAYRUN_ENVIRONMENT', words: 'Environment, test or prod', usual: 'test' },
+  { name: 'PAYRUN_TENANT_ID', words: 'Tenant' },
+  { name: 'PAYRUN_CLIENT_ID', words: 'Client id' },
+  { name: 'PAYRUN_CLIENT_SECRET', words: 'Client secret (not shown)', isSecret: true },
+  { name: 'PAYRUN_DATA_DIR', words: 'Data directory, on a disk that stays', usual: resolve(DATA_DIR_DEFAULT) },
+];
+const CONFIRM_PROD: Question = {
+  name: 'PAYRUN_CONFIRM_PROD',
+  words: 'This will pay real money. The tenant again, to confirm it',
+};
+
+/** `payrun init`: asks for the settings of the service, writes them into a file of mode 600, and runs doctor on them. */
+export function initCommand(end: (code: ExitCode) => void): Command {
+  return new Command('init')
+    .argument('[file]', 'the file, which is not there yet', ENV_FILE_DEFAULT)
+    .addHelpText(
+      'after',
+      '\nIt asks on a terminal, or reads one answer a line.' +
+        '\n\nExamples:\n  payrun init\n  payrun init /etc/payrun/payrun.env',
+    )
+    .action(async (envFile: string) => {
+      await writeEnvFile(envFile);
+      loadSettings(envFile);
+      end(await diagnose({ json: false }));
+    });
+}
+
+async function writeEnvFile(path: string): Promise<void> {
+  if (existsSync(path)) {
+    throw new Refusal(`${path} is there already; it stays as it is.`, {
+      exitCode: EXIT.usage,
+      remedy: 'Edit it, remove it, or name another file: payrun init FILE.',
+    });
+  }
+  const answers = await askAll();
+  readConfig(answers);
+  writeFileSync(path, envFileText(answers), { mode: MODE, flag: 'wx' });
+  say(`Written: ${path}, for you alone to read.`);
+}
+
+async function askAll(): Promise<Record<string, string>> {
+  const desk = openDesk();
+  try {
+    const answers: Record<string, string> = {};
+    for (const question of QUESTIONS) answers[question.name] = await desk.ask(question);
+    if (answers['PAYRUN_ENVIRONMENT'] === 'prod') answers[CONFIRM_PROD.name] = await desk.ask(CONFIRM_PROD);
+    return answers;
+  } finally {
+    desk.close();
+  }
+}
+
+/** Asks on standard error and reads from standard input; a secret is not echoed on a terminal. */
+function openDesk(): { ask(question: Question): Promise<string>; close(): void } {
+  let isHidden = false;
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, written) {
+      if (!isHidden) process.stderr.write(chunk);
+      written();
+    },
+  });
+  const terminal = process.stdin.isTTY;
+  const desk = createInterface({ input: process.stdin, output, terminal });
+  desk.on('SIGINT', () => desk.close());
+  const lines = desk[Symbol.asyncIterator]();
+  return {
+    async ask({ words, usual, isSecret = false }) {
+      process.stderr.write(`${words}${usual === undefined ? '' : ` [${usual}]`}: `);
+      isHidden = isSecret;
+      const line = await lines.next();
+      if (isHidden || !terminal) process.stderr.write('\n');
+      isHidden = false;
+      if (line.done === true) throw refuseEnd();
+      const answer = line.value.trim();
+      return answer === '' ? (usual ?? '') : answer;
+    },
+    close: () => desk.close(),
+  };
+}
+
+function refuseEnd(): Refusal {
+  return new Refusal('The answers ended early; nothing was written.', {
+    exitCode: EXIT.interrupted,
+    remedy: 'Start "payrun init" again.',
+  });
+}

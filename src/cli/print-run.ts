@@ -1,0 +1,69 @@
+import { rfc3339 } from '../clock.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { OUTCOMES, type Run } from '../payout.ts';
+import type { RunDocument } from '../report/document.ts';
+import { type DocumentDeps, documentOf } from '../runs/document.ts';
+import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
+import { columns } from './columns.ts';
+import { print, printJson, safeText } from './print.ts';
+import { nextSteps } from './run/next-steps.ts';
+
+/** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
+export async function printRun(
+  app: DocumentDeps & { readonly ledger: Pick<Ledger, 'audit'>; readonly place: string },
+  run: Run,
+  { json }: { json: boolean },
+): Promise<void> {
+  const document = await documentOf(app, run);
+  if (json) printJson(document);
+  else print(safeText(describeRun(app, { document, run, changes: await scheduleChangesOf(app.ledger, run) })));
+}
+
+interface Described {
+  readonly document: RunDocument;
+  readonly run: Run;
+  readonly changes: readonly ScheduleChange[];
+}
+
+function describeRun(app: DocumentDeps & { readonly place: string }, { document, run, changes }: Described): string {
+  const facts = columns([
+    ['run', document.runId],
+    ['state', stateText(run)],
+    ['file', `${document.file.name}, ${document.file.rows} rows`],
+    ['sha256', document.file.sha256],
+    ['submitted', `${rfc3339(run.createdAt)} by ${run.createdBy}`],
+    ...(run.dropper === null ? [] : [['dropped', run.dropper === '' ? 'by nobody who is named' : `by ${run.dropper}`]]),
+    ...changes.map((change) => ['way changed', `${rfc3339(change.at)}: ${scheduleChangeWords(change)}`]),
+    ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
+    ...document.reports.map((path) => ['report', path]),
+    ['service', document.sandbox ? 'sandbox: no money moved' : app.serviceName],
+    ['ledger', app.place],
+    ['capabilities', capabilityWords(document)],
+  ]);
+  return [facts, outcomeTable(document), nextSteps(run).join('\n')].filter((part) => part !== '').join('\n\n');
+}
+
+function capabilityWords({ capabilities }: RunDocument): string {
+  const unknown = Object.entries(capabilities).flatMap(([name, holds]) => (holds ? [] : [name]));
+  return unknown.length === 0
+    ? 'all four hold'
+    : `not known to hold, so no quote is proven dead: ${unknown.join(', ')}`;
+}
+
+/** A run's state, and why it is paused. */
+function stateText({ state, pauseReason }: Run): string {
+  return pauseReason === null ? state : `${state}: ${pauseReason}`;
+}
+
+/** A line for the rows and one for each currency, with a column for each outcome that occurs. */
+function outcomeTable({ file, outcomes, totals }: RunDocument): string {
+  const shown = OUTCOMES.filter((outcome) => outcomes[outcome] > 0);
+  return columns(
+    [
+      ['', 'in the file', ...shown],
+      ['rows', String(file.rows), ...shown.map((outcome) => String(outcomes[outcome]))],
+      ...totals.map((total) => [total.currency, total.file, ...shown.map((outcome) => total[outcome])]),
+    ],
+    { rightFrom: 1 },
+  );
+}

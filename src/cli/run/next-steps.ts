@@ -1,0 +1,36 @@
+import { rfc3339 } from '../../clock.ts';
+import type { Run } from '../../payout.ts';
+import { outcomeCounts } from '../../report/totals.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
+
+/** What waits in a run, each as a line that ends with the command for it; of held rows `held` tells more, where it is known. */
+export function nextSteps(run: Run, held: readonly string[] = []): string[] {
+  const { id, state, fileSha256 } = run;
+  const outcomes = outcomeCounts((of) => run.counts[of]);
+  const unpaid = outcomes.rejected + outcomes.failed + outcomes.returned + outcomes.cancelled;
+  const steps: (readonly [isWanted: boolean, what: string, command: string])[] = [
+    [state === 'awaiting-approval', 'waits for approval', `payrun approve ${id} --sha256 ${fileSha256} --as NAME`],
+    [state === 'paused', 'paused', `payrun resume ${id} --as NAME`],
+    [outcomes.held > 0 && held.length === 0, `${outcomes.held} held`, `payrun list ${id} --outcome held`],
+    [outcomes.unknown > 0, `${outcomes.unknown} unknown, looked up until it is known`, `payrun watch ${id}`],
+    [state === 'paying' && outcomes.waiting > 0, `${outcomes.waiting} wait to be sent`, `payrun watch ${id}`],
+    [outcomes.pending > 0, `${outcomes.pending} under way at the service`, `payrun status ${id}`],
+    [hasEnded(run) && unpaid > 0, `${unpaid} not paid`, `payrun retry-file ${id} --output again.csv`],
+    [outcomes.refused > 0, `${outcomes.refused} refused when the file was read`, `payrun list ${id} --outcome refused`],
+  ];
+  return [...held, ...steps.flatMap(([isWanted, what, command]) => (isWanted ? [`${what} -> ${command}`] : []))];
+}
+
+/** Said at the end for a file whose run was over before it was handed in now: nothing is left to be sent of it. */
+export function handedInBefore(run: Pick<Run, 'id' | 'state' | 'finishedAt'>, now: number): string {
+  const verb = run.state === 'cancelled' ? 'cancelled' : 'finished';
+  const when = run.finishedAt === null ? '' : `, ${verb} ${timeOfDay(run.finishedAt, now)}`;
+  return `Handed in before as run ${run.id}${when}. Nothing was paid now.`;
+}
+
+/** The time alone on its own day, both in UTC. */
+function timeOfDay(at: number, now: number): string {
+  const [day = '', time = ''] = rfc3339(at).split('T');
+  const isToday = rfc3339(now).startsWith(day);
+  return `${isToday ? '' : `${day} `}${time.slice(0, 'HH:MM'.length)} UTC`;
+}

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import type { EnvironmentVariables } from './config.ts';
+import { ENV_FILE_DEFAULT, readEnvFile } from './env-file.ts';
+import { SETTINGS_HELP } from './settings-help.ts';
+
+const FINGERPRINT_DIGITS = 12;
+const SECRETS: ReadonlySet<string> = new Set(['PAYRUN_CLIENT_SECRET', 'PAYRUN_SFTP_KEY']);
+/** Addresses that may hold a password. */
+const ADDRESSES: ReadonlySet<string> = new Set(['REDIS_URL', 'PAYRUN_PROXY', 'PAYRUN_SERVICE_URL']);
+
+export interface SettingSource {
+  readonly name: string;
+  /** As it was set, or what holds without; of a secret its fingerprint. */
+  readonly value: string;
+  /** Where it comes from: `environment`, `default`, or the path of a file of settings. */
+  readonly from: string;
+}
+
+/** Each setting with its value and where this process has it from, once `loadEnvFile` has read the file at `envFile`. */
+export function sourcesOf(envFile: string | undefined, environment: EnvironmentVariables): readonly SettingSource[] {
+  const inFile = readEnvFile(envFile);
+  return SETTINGS_HELP.map(({ name: setting, usual }) => {
+    const name = [setting, `${setting}_FILE`].find((one) => environment[one] !== undefined);
+    const value = name === undefined ? undefined : environment[name];
+    if (name === undefined || value === undefined) return { name: setting, value: usual, from: 'default' };
+    const from = inFile[name] === value ? (envFile ?? ENV_FILE_DEFAULT) : 'environment';
+    return { name, value: shownValue(name, value), from };
+  });
+}
+
+/** The same secret has the same fingerprint, and nobody learns it from there. */
+function shownValue(name: string, value: string): string {
+  if (SECRETS.has(name)) return fingerprintOf(value);
+  if (!ADDRESSES.has(name)) return value;
+  return value.replace(/(\/\/[^/@]*:)([^/]*)@/, (_all, before: string, password: string) => {
+    return `${before}(${fingerprintOf(password)})@`;
+  });
+}
+
+function fingerprintOf(secret: string): string {
+  return `sha256 ${createHash('sha256').update(secret).digest('hex').slice(0, FINGERPRINT_DIGITS)}`;
+}

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { SETTING_NAMES } from '../../src/config/config.ts';
+import { SETTINGS_HELP } from '../../src/config/settings-help.ts';
+import { EXIT } from '../../src/refusal.ts';
+import { buildPayrun, type Payrun } from './payrun.ts';
+
+let payrun: Payrun;
+beforeAll(() => {
+  payrun = buildPayrun();
+});
+afterAll(() => payrun.remove());
+
+async function printed(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await payrun.run(words);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+describe('help', () => {
+  test('names every command under its group, without loading any', async () => {
+    const help = await printed('--help');
+    const headings = [...help.matchAll(/^([A-Z][a-z]+):$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(['Options', 'Pay', 'Look', 'Decide', 'Emergency', 'Serve', 'Maintain', 'Examples']);
+    for (const name of Object.keys(COMMANDS)) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'));
+  });
+
+  test('tells each exit code', async () => {
+    const codes = [...(await printed('help', 'exit-codes')).matchAll(/^[0-9]+/gm)].map(([code]) => code);
+    expect(codes).toEqual(Object.values(EXIT).map(String));
+  });
+
+  test('tells each setting with its default', async () => {
+    const text = await printed('help', 'settings');
+    expect(SETTINGS_HELP.map(({ name }) => name).toSorted()).toEqual(SETTING_NAMES.toSorted());
+    expect(text).toMatch(/^PAYRUN_ARM_DEADLINE +2s +from arming to the first byte$/m);
+  });
+
+  test.each([
+    ['report', 'Usage: payrun report'],
+    ['sandbox credential create', 'Usage: payrun sandbox credential create'],
+  ])('of %s is that of the command with --help', async (words, usage) => {
+    const [help, own] = await Promise.all([
+      printed('help', ...words.split(' ')),
+      printed(...words.split(' '), '--help'),
+    ]);
+    expect(help).toBe(own);
+    expect(help).toContain(usage);
+  });
+
+  test('of what there is not is refused', async () => {
+    expect(await payrun.run(['help', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
+  });
+});
+
+describe('completion', () => {
+  test.each([
+    [['payrun', 'va'], ['validate']],
+    [
+      ['payrun', 'sandbox', 'credential', ''],
+      ['create', 'revoke', '--help'],
+    ],
+    [['payrun', 'run', 'file.csv', '--reh'], ['--rehearse']],
+    [['payrun', 'user', 'a'], ['add']],
+  ])('in bash, %j goes on with %j', async (words, offered) => {
+    const script = await printed('completion', 'bash');
+    const quoted = words.map((word) => `'${word}'`).join(' ');
+    const ask = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _payrun; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const text = execFileSync('bash', ['-c', `${script}\n${ask}`], { encoding: 'utf8' });
+    expect(text.trim().split('\n')).toEqual(offered);
+  });
+
+  test('fish and zsh have scripts of their own, and no other shell has one', async () => {
+    expect(await printed('completion', 'fish')).toContain(
+      "complete -c payrun -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from credential' -f -a create",
+    );
+    expect(await printed('completion', 'zsh')).toMatch(/^#compdef payrun\n/);
+    expect(await payrun.run(['completion', 'tcsh'])).toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,20 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemRandom } from '../../src/clock.ts';
+import { openDataDir } from '../../src/ledger/intents/data-dir.ts';
+
+test('a data directory on a disk that can only be read is refused for that', async ({ skip }) => {
+  if (process.getuid?.() !== 0) skip('needs root, to mount');
+  const disk = mkdtempSync(join(tmpdir(), 'payrun-read-only-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', disk]);
+  try {
+    const opening = openDataDir(join(disk, 'payrun/data'), { random: systemRandom, requirePersistentDisk: false });
+    await expect(opening).rejects.toThrow(/cannot be made \(EROFS: its disk can only be read\)/);
+  } finally {
+    execFileSync('umount', [disk]);
+    rmSync(disk, { recursive: true });
+  }
+});
