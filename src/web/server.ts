@@ -112,6 +112,7 @@ async function addPlugins(web: Web, isHttps: boolean): Promise<void> {
         defaultSrc: ["'none'"],
         scriptSrc: ["'self'"],
         styleSrc: ["'self'"],
+        fontSrc: ["'self'"],
         imgSrc: ["'self'"],
         connectSrc: ["'self'"],
         formAction: ["'self'"],

@@ -27,7 +27,7 @@ export function FactorPage({ factor, offer }: FactorProps) {
       )}
       {offer === undefined ? (
         <Form action="/second-factor/begin">
-          <button type="submit" class="main">
+          <button type="submit" class="btn btn-primary">
             {factor === undefined ? 'Set up an authenticator app' : 'Set up another app in its place'}
           </button>
         </Form>
@@ -46,11 +46,15 @@ function Present({ since, recoveryCodesLeft }: OwnFactor) {
         used. Lost both? Two admins can take it away.
       </p>
       <Form action="/second-factor/recovery">
-        <button type="submit">Make ten new recovery codes</button>
+        <button type="submit" class="btn">
+          Make ten new recovery codes
+        </button>
       </Form>
       <Form action="/second-factor/prove">
         <Field label="Code" name="typed" secret {...CODE} hint="Good for five minutes, for all that asks for a code." />
-        <button type="submit">Give a code now</button>
+        <button type="submit" class="btn">
+          Give a code now
+        </button>
       </Form>
     </>
   );
@@ -65,7 +69,7 @@ function Offer({ offer: { secret, uri } }: { offer: FactorOffer }) {
         never again after that.
       </p>
       <QrCode text={uri} />
-      <dl class="facts secret">
+      <dl class="card card-body facts secret">
         <dt>Secret</dt>
         <dd>
           <code>{secret.match(/.{1,4}/g)?.join(' ')}</code>
@@ -73,7 +77,7 @@ function Offer({ offer: { secret, uri } }: { offer: FactorOffer }) {
       </dl>
       <Form action="/second-factor">
         <Field label="Code that the app shows now" name="typed" secret {...CODE} inputMode="numeric" />
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Use this app
         </button>
       </Form>
@@ -122,7 +126,7 @@ export function AwaitedFactorPage({ next }: { next: string }) {
       <Form action="/sign-in/second-factor">
         <input type="hidden" name="next" value={next} />
         <Field label="Code of your authenticator app, or a recovery code" name="typed" secret {...CODE} />
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Sign in
         </button>
       </Form>

@@ -21,7 +21,7 @@ export function AuditPage({ lines, older, wanted, head, isFirst }: AuditProps) {
         Each entry holds the hash of the one before. Who keeps the head elsewhere, as reports do, can prove later that
         nothing up to it was changed.
       </p>
-      <dl class="facts">
+      <dl class="card card-body facts">
         <dt>Head</dt>
         <dd>
           <code>{head ?? 'none yet'}</code>
@@ -65,7 +65,9 @@ function VerifyForm() {
         maxLength={100}
         hint="NUMBER:HASH, as a report prints it: it has to be in the log."
       />
-      <button type="submit">Verify now</button>
+      <button type="submit" class="btn">
+        Verify now
+      </button>
     </Form>
   );
 }
@@ -75,11 +77,22 @@ function SearchForm({ wanted }: { wanted: AuditWanted }) {
     <form method="get" action="/audit" class="audit-search">
       {WANTED.map(({ name, label }) => (
         <p key={name} class="field">
-          <label htmlFor={`wanted-${name}`}>{label}</label>
-          <input type="search" id={`wanted-${name}`} name={name} value={wanted[name]} maxLength={200} />
+          <label class="form-label" htmlFor={`wanted-${name}`}>
+            {label}
+          </label>
+          <input
+            type="search"
+            class="form-control"
+            id={`wanted-${name}`}
+            name={name}
+            value={wanted[name]}
+            maxLength={200}
+          />
         </p>
       ))}
-      <button type="submit">Search</button>
+      <button type="submit" class="btn">
+        Search
+      </button>
     </form>
   );
 }

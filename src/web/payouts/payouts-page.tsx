@@ -45,8 +45,10 @@ function SearchForm({ run, search }: PayoutsProps) {
   return (
     <form method="get" action={`/runs/${run.id}/payouts`} class="payouts-search">
       <p class="field">
-        <label htmlFor="search-outcome">Outcome</label>
-        <select id="search-outcome" name="outcome">
+        <label class="form-label" htmlFor="search-outcome">
+          Outcome
+        </label>
+        <select class="form-select" id="search-outcome" name="outcome">
           <option value="">any</option>
           {OUTCOMES.map((outcome) => (
             <option key={outcome} value={outcome} selected={outcome === search.outcome}>
@@ -56,7 +58,9 @@ function SearchForm({ run, search }: PayoutsProps) {
         </select>
       </p>
       <p class="field">
-        <label htmlFor="search-text">Reference</label>
+        <label class="form-label" htmlFor="search-text">
+          Reference
+        </label>
         <input
           id="search-text"
           type="search"
@@ -70,7 +74,9 @@ function SearchForm({ run, search }: PayoutsProps) {
         </small>
       </p>
       <p>
-        <button type="submit">Search</button>
+        <button type="submit" class="btn">
+          Search
+        </button>
       </p>
     </form>
   );

@@ -64,7 +64,7 @@ export function ApprovalPage(props: ApprovalProps) {
 function Facts({ run, standing, approval, limits }: ApprovalProps) {
   const { refused, held } = run.counts;
   return (
-    <dl class="facts">
+    <dl class="card card-body facts">
       <dt>File</dt>
       <dd>{run.fileName}</dd>
       <dt>SHA-256 of the file</dt>
@@ -238,7 +238,7 @@ function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing
       <input type="hidden" name="sha256" value={run.fileSha256} />
       <input type="hidden" name="digest" value={standing.digest} />
       <p>You approve exactly this: the file with the SHA-256 above, its rows and totals, under these limits.</p>
-      <button type="submit" class="main">
+      <button type="submit" class="btn btn-primary">
         Approve run {run.id}
       </button>
     </Form>

@@ -47,7 +47,9 @@ function ReasonForm({ id, act, words }: { id: string; act: 'pause' | 'resume'; w
         required
         maxLength={200}
       />
-      <button type="submit">{words}</button>
+      <button type="submit" class="btn">
+        {words}
+      </button>
     </Form>
   );
 }
@@ -87,7 +89,7 @@ export function CancelPage({ run }: { run: Run }) {
       )}
       <Form action={`/runs/${run.id}/cancel`} class="run-action">
         <Field label="Reason to cancel" name="reason" required maxLength={200} />
-        <button type="submit" class="danger">
+        <button type="submit" class="btn btn-outline-danger">
           Cancel run {run.id}
         </button>
       </Form>

@@ -48,7 +48,7 @@ export function RunPage({ progress, who, events }: RunProps) {
 
 function RunFacts({ run }: { run: Run }) {
   return (
-    <dl class="facts">
+    <dl class="card card-body facts">
       <dt>Name</dt>
       <dd>{run.fileName}</dd>
       <dt>SHA-256</dt>

@@ -61,8 +61,10 @@ function SearchForm({ wanted }: { wanted: RunsWanted }) {
   return (
     <form method="get" action="/runs" class="runs-search">
       <p class="field">
-        <label htmlFor="field-state">State</label>
-        <select id="field-state" name="state">
+        <label class="form-label" htmlFor="field-state">
+          State
+        </label>
+        <select class="form-select" id="field-state" name="state">
           <option value="">any</option>
           {RUN_STATES.map((state) => (
             <option key={state} value={state} selected={state === wanted.state}>
@@ -72,10 +74,14 @@ function SearchForm({ wanted }: { wanted: RunsWanted }) {
         </select>
       </p>
       <p class="field">
-        <label htmlFor="field-text">Run, file name, submitter or SHA-256</label>
-        <input type="search" id="field-text" name="text" value={wanted.text} maxLength={200} />
+        <label class="form-label" htmlFor="field-text">
+          Run, file name, submitter or SHA-256
+        </label>
+        <input type="search" class="form-control" id="field-text" name="text" value={wanted.text} maxLength={200} />
       </p>
-      <button type="submit">Search</button>
+      <button type="submit" class="btn">
+        Search
+      </button>
     </form>
   );
 }

@@ -69,7 +69,7 @@ function refusedText({ rows, valid }: Review): string {
 function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | 'review' | 'approvals'>) {
   const { options } = upload;
   return (
-    <dl class="facts">
+    <dl class="card card-body facts">
       <dt>File</dt>
       <dd>
         {upload.name}, {shownCount(upload.bytes)} bytes
@@ -147,7 +147,7 @@ function Buttons({ upload, isPayable, isOwn }: Pick<ReviewPageProps, 'upload' | 
     <div class="buttons">
       {isPayable && isOwn ? (
         <Form action={`/uploads/${upload.id}/hand-in`}>
-          <button type="submit" class="main">
+          <button type="submit" class="btn btn-primary">
             Hand in
           </button>
         </Form>
