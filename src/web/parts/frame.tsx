@@ -4,7 +4,9 @@ import { renderToString } from 'preact-render-to-string';
 import { SANDBOX_NAME } from '../../config/config.ts';
 import type { Act } from '../../people/roles.ts';
 import { outagesNoted } from '../../runs/outages.ts';
+import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
+import { shownCount } from './figures.ts';
 import { Icon } from './icon.tsx';
 import { RefusalPart } from './refusal-part.tsx';
 import { CsrfContext, RefusedContext } from './refused-context.ts';
@@ -16,6 +18,8 @@ interface Place {
   readonly halt: string | null;
   /** What workers wait for, each in a sentence. */
   readonly outages: readonly string[];
+  /** How many wait behind a link of the menu. */
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 interface PageContent {
@@ -33,9 +37,13 @@ interface Link {
   readonly act: Act;
 }
 
+const APPROVE = '/runs?state=awaiting-approval';
+const SETTLE = '/to-settle';
 const LINKS: readonly Link[] = [
+  { href: '/', words: 'Today', act: 'read' },
   { href: '/runs', words: 'Runs', act: 'read' },
-  { href: '/to-settle', words: 'To settle', act: 'read' },
+  { href: APPROVE, words: 'Approve', act: 'approve' },
+  { href: SETTLE, words: 'To settle', act: 'read' },
   { href: '/schedules', words: 'Schedules', act: 'read' },
   { href: '/inbox', words: 'Inbox', act: 'read' },
 ];
@@ -54,14 +62,21 @@ const OWN_LINKS: readonly Link[] = [
 /** Answers with a page in the frame that all pages share. */
 export async function sendPage(reply: FastifyReply, deps: WebDeps, content: PageContent): Promise<FastifyReply> {
   // Why everything is halted, or waits, is for those who have signed in.
-  if (reply.request.who === null) return sendPageAlone(reply, deps, content);
-  const [{ halt }, outages] = await Promise.all([deps.app.ledger.state.read(), outagesNoted(deps.app)]);
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages } });
+  const { who } = reply.request;
+  if (who === null) return sendPageAlone(reply, deps, content);
+  const [{ halt }, outages, runs] = await Promise.all([
+    deps.app.ledger.state.read(),
+    outagesNoted(deps.app),
+    deps.recentRuns(),
+  ]);
+  const { approve, held } = waitingFor(deps.app, who, runs);
+  const counts = { [APPROVE]: approve.length, [SETTLE]: held };
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
 }
 
 /** The same without a look at the ledger, which may be what has failed. */
 export function sendPageAlone(reply: FastifyReply, deps: WebDeps, content: PageContent): FastifyReply {
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null, outages: [] } });
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null, outages: [], counts: {} } });
 }
 
 function sendFramed(reply: FastifyReply, content: PageContent & { place: Place }): FastifyReply {
@@ -108,7 +123,7 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         </a>
         <header class="top">
           <p class="place">{place.words}</p>
-          {who === null ? null : <Menu who={who} path={path} />}
+          {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
         </header>
         {place.halt === null ? null : (
           <p class="halt" role="alert">
@@ -148,8 +163,14 @@ function refusalWords(refused: RefusedForm | null): string {
   return refused.mayBeDone ? 'Perhaps not done: ' : 'Not done: ';
 }
 
-function Menu({ who, path }: { who: Person; path: string }) {
-  const part = { who, path };
+interface MenuProps {
+  readonly who: Person;
+  readonly path: string;
+  readonly counts: Place['counts'];
+}
+
+function Menu({ who, path, counts }: MenuProps) {
+  const part = { who, path, counts };
   return (
     <nav aria-label="Main" class="main-nav container-xl">
       <a class="brand" href="/">
@@ -193,14 +214,26 @@ function Menu({ who, path }: { who: Person; path: string }) {
   );
 }
 
-function Links({ links, who, path }: { links: readonly Link[]; who: Person; path: string }) {
+function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[] }) {
   return links
     .filter(({ act }) => who.may(act))
-    .map(({ href, words }) => (
-      <li key={href}>
-        <a href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
-          {words}
-        </a>
-      </li>
-    ));
+    .map(({ href, words }) => {
+      const count = counts[href] ?? 0;
+      return (
+        <li key={href}>
+          <a
+            href={href}
+            aria-current={path === href || (href !== '/' && path.startsWith(`${href}/`)) ? 'page' : undefined}
+          >
+            {words}
+            {count === 0 ? null : (
+              <span class="badge tone-wait">
+                {shownCount(count)}
+                <span class="heard"> {count === 1 ? 'waits' : 'wait'} for you</span>
+              </span>
+            )}
+          </a>
+        </li>
+      );
+    });
 }

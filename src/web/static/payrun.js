@@ -82,7 +82,11 @@ function showProgress(place, html) {
   const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
   const before = [...place.querySelectorAll('.scroll')];
   const [held, lefts] = [before.indexOf(document.activeElement), before.map(({ scrollLeft }) => scrollLeft)];
+  const folds = [...place.querySelectorAll('details')].map(({ open }) => open);
   place.innerHTML = html;
+  [...place.querySelectorAll('details')].forEach((fold, index) => {
+    fold.open = folds[index] ?? false;
+  });
   letKeysScroll();
   const after = [...place.querySelectorAll('.scroll')];
   after.forEach((table, index) => {
