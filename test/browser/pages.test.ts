@@ -259,6 +259,18 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     expect(strays.filter((stray) => !stray.includes('status of 422'))).toEqual([]);
   });
 
+  test('show moments in the zone of the reader, with UTC in their titles', async () => {
+    const { page } = await openVisitor(browser, site.base, { timezoneId: 'Asia/Tokyo' });
+    await signIn(page, 'root');
+    await seeTitle(page, 'Today');
+    await page.goto('/runs');
+    const time = page.locator('main time').first();
+    const at = new Date((await time.getAttribute('datetime')) ?? '');
+    const inTokyo = new Date(at.getTime() + 9 * 60 * 60_000).toISOString();
+    expect(await time.textContent()).toBe(`${inTokyo.slice(0, 10)} ${inTokyo.slice(11, 16)}`);
+    expect(await time.getAttribute('title')).toBe(`${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`);
+  });
+
   test('take a file that is dropped on them', async () => {
     const { page } = root;
     await page.goto('/upload');

@@ -1,3 +1,4 @@
+import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
@@ -142,11 +143,16 @@ function AuditRow({ line: { place, record } }: { line: AuditLine }) {
       <td>{escapeUnseen(target)}</td>
       <td class="audit-details">
         {Object.entries(details).map(([name, value]) => (
-          <span key={name}>{escapeUnseen(`${name}: ${value}`)}</span>
+          <span key={name}>{escapeUnseen(`${name}: ${shownValue(name, String(value))}`)}</span>
         ))}
       </td>
     </tr>
   );
+}
+
+/** A moment is noted in milliseconds since 1970, which nobody reads. */
+function shownValue(name: string, value: string): string {
+  return name.endsWith('At') && /^[0-9]{12,14}$/.test(value) ? rfc3339(Number(value)) : value;
 }
 
 function queryOf({ actor, action, target }: AuditWanted): string {

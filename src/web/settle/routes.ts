@@ -59,7 +59,8 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
     const from = run === undefined ? null : { runId: run, line };
     const page = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
     const proposed = from === null ? await readProposed() : [];
-    const body = ToSettlePage({ ...page, proposed, rules: rules(), isFirst: from === null });
+    const maySettle = request.who?.may('settle') === true;
+    const body = ToSettlePage({ ...page, proposed, rules: { ...rules(), maySettle }, isFirst: from === null });
     return await sendPage(reply, deps, { title: 'To settle', body });
   });
 

@@ -11,7 +11,12 @@ import { Indications } from './decide-part.tsx';
 import { proposalWords } from './decisions.ts';
 
 interface ToSettleProps extends SettlePage {
-  readonly rules: { readonly now: number; readonly quoteGraceMs: number };
+  readonly rules: {
+    readonly now: number;
+    readonly quoteGraceMs: number;
+    /** Whether who looks may propose and confirm. */
+    readonly maySettle: boolean;
+  };
   readonly isFirst: boolean;
   /** Those of other states for which somebody has proposed something. */
   readonly proposed: readonly Payout[];
@@ -116,8 +121,8 @@ function DecisionCell({ payout, rules }: { payout: Payout; rules: ToSettleProps[
           {escapeUnseen(proposal.reason)}
         </p>
       )}
-      {possible.length === 0 ? (
-        'Nothing yet'
+      {possible.length === 0 || !rules.maySettle ? (
+        <NoDecision isPossible={possible.length > 0} href={href} />
       ) : (
         <a href={href}>
           {proposal === null ? `Propose (${possible.map(({ decision }) => decision).join(', ')})` : 'Look and decide'}
@@ -125,4 +130,8 @@ function DecisionCell({ payout, rules }: { payout: Payout; rules: ToSettleProps[
       )}
     </>
   );
+}
+
+function NoDecision({ isPossible, href }: { isPossible: boolean; href: string }) {
+  return isPossible ? <a href={href}>Look</a> : <>Nothing yet</>;
 }

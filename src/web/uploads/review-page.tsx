@@ -105,8 +105,12 @@ function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | '
           <dd>Its rows are paid anew if none of them was paid before</dd>
         </>
       ) : null}
-      <dt>Approval</dt>
-      <dd>{approvalText(approvals)}</dd>
+      {review.isPayable ? (
+        <>
+          <dt>Approval</dt>
+          <dd>{approvalText(approvals)}</dd>
+        </>
+      ) : null}
     </dl>
   );
 }
@@ -171,7 +175,8 @@ function Problems({ id, review }: { id: string; review: Review }) {
     <section aria-labelledby="problems">
       <h2 id="problems">Problems</h2>
       <p>
-        {shownCount(problemsTotal)} problems{shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>{' '}
+        {shownCount(problemsTotal)} {problemsTotal === 1 ? 'problem' : 'problems'}
+        {shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>{' '}
         {hasMarkedUpCopy ? (
           <a href={`/uploads/${id}/marked-up.csv`}>The file with its problems in two more columns</a>
         ) : null}
