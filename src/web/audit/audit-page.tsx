@@ -143,7 +143,7 @@ function AuditRow({ line: { place, record } }: { line: AuditLine }) {
       <td>{escapeUnseen(target)}</td>
       <td class="audit-details">
         {Object.entries(details).map(([name, value]) => (
-          <span key={name}>{escapeUnseen(`${name}: ${shownValue(name, String(value))}`)}</span>
+          <span key={name}>{escapeUnseen(`${name}: ${shownValue(name, value)}`)}</span>
         ))}
       </td>
     </tr>

@@ -2,6 +2,8 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import { choicesOf } from '../../runs/decide/choices.ts';
 import type { SettlePage, SettlePlace } from '../../runs/decide/to-settle.ts';
+import { Badge } from '../parts/badge.tsx';
+import { shownAmountsIn } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
@@ -73,7 +75,7 @@ function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' 
     <Table
       caption={caption}
       columns={['Reference', 'Run', { number: 'Amount' }, 'State', 'Evidence', 'Decision']}
-      class="to-settle"
+      class="to-settle stacked"
     >
       {payouts.map((payout) => (
         <SettleLine key={`${payout.runId}-${payout.line}`} payout={payout} rules={rules} />
@@ -97,7 +99,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
         <Amount money={row.amount} />
       </td>
       <td>
-        <span class={`outcome ${payout.state}`}>{payout.state}</span> {escapeUnseen(reason)}
+        <Badge tone="wait">{payout.state}</Badge> {escapeUnseen(shownAmountsIn(reason))}
       </td>
       <td>
         <Indications payout={payout} />
