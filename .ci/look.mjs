@@ -19,7 +19,6 @@ export function makeLook() {
   keep('inter.woff2', readFileSync(join(LIBRARIES, FONT)));
   keep('icons.svg', sprite(iconNames()));
   keep('chevron.svg', picture('chevron-down', MARK_COLOUR));
-  keep('check.svg', picture('check', '#fff'));
 }
 
 /** Written aside first: tests of several processes may begin at once. */

@@ -26,7 +26,6 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /static/look/inter.woff2': 'public',
   'GET /static/look/icons.svg': 'public',
   'GET /static/look/chevron.svg': 'public',
-  'GET /static/look/check.svg': 'public',
   'GET /sign-in': 'public',
   'POST /sign-in': 'public',
   'GET /sign-in/provider': 'public',

@@ -161,7 +161,7 @@ export function Tick({ label, ...named }: Named & { readonly label: string }) {
   const { typed, problem, control } = useField(named);
   return (
     <p class="tick">
-      <input type="checkbox" class="form-check-input" value="yes" checked={typed === 'yes'} {...control} />{' '}
+      <input type="checkbox" value="yes" checked={typed === 'yes'} {...control} />{' '}
       <label for={control.id}>{label}</label> <Wrong id={control.id} words={problem} />{' '}
       <Hint id={control.id} words={named.hint} />
     </p>

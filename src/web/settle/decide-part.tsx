@@ -115,7 +115,6 @@ function Choices({ choices }: { choices: readonly Choice[] }) {
           <label>
             <input
               type="radio"
-              class="form-check-input"
               name={name}
               value={decision}
               required
