@@ -12,7 +12,7 @@ RUN npm ci --omit=dev --ignore-scripts --cache /tmp/npm \
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json tsconfig.json tsconfig.build.json ./
-COPY .ci/build.mjs .ci/build.mjs
+COPY .ci/build.mjs .ci/look.mjs .ci/
 COPY src src
 COPY jobs jobs
 # In one step, which leaves nothing but what was built.

@@ -15,6 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { makeLook } from './look.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -51,6 +52,7 @@ function canBuild() {
 function build() {
   const [fresh, old] = ['new', 'old'].map((what) => join(ROOT, `.tmp-build-${process.pid}-${what}`));
   try {
+    makeLook();
     const compiled = spawnSync(process.execPath, [TYPESCRIPT, '-p', 'tsconfig.build.json', '--outDir', fresh], {
       cwd: ROOT,
       stdio: 'inherit',

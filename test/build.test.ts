@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..');
-const NEEDED = ['.ci/build.mjs', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'jobs'];
+const NEEDED = ['.ci/build.mjs', '.ci/look.mjs', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'jobs'];
 
 let folder: string;
 const program = () => join(folder, 'dist/src/cli/main.js');

@@ -181,6 +181,8 @@ describe('each third-party client lives behind one door', () => {
     '@bull-board/fastify': ['src/web'],
     'openid-client': ['src/web'],
     uqr: ['src/web'],
+    'd3-scale': ['src/web'],
+    'd3-shape': ['src/web'],
     preact: ['src/web'],
     'preact-render-to-string': ['src/web'],
     'prom-client': ['src/metrics.ts'],

@@ -60,7 +60,7 @@ export function openPasswords(random: Random, cost: Cost = COST): Passwords {
 export function passwordProblem(password: string, userName: string, common: ReadonlySet<string>): string | undefined {
   const characters = Array.from(password);
   if (characters.length < CHARACTERS_MIN) {
-    return `The password has fewer than ${CHARACTERS_MIN} characters. ${PASSWORD_ADVICE}`;
+    return `The password has fewer than ${CHARACTERS_MIN} characters. Take at least ${CHARACTERS_MIN}; ${CHARACTERS_ADVISED} or more are better.`;
   }
   if (characters.length > CHARACTERS_MAX) {
     return `The password has more than ${CHARACTERS_MAX} characters. Take a shorter one.`;

@@ -2,8 +2,14 @@ import type { Run } from '../payout.ts';
 import { fileTotals, sumOutcomes } from '../report/totals.ts';
 import { hasEnded } from './decide/control.ts';
 
-/** Rows for which the service made a payment, or that will not be paid; none that is still to be recorded. */
+/** Rows of which it is known what became of them: paid, or not. One that is under way or waits for a person is not done. */
 export function rowsDone({ counts }: Pick<Run, 'counts'>): number {
+  const { completed, failed, returned, rejected, cancelled, refused } = counts;
+  return completed + failed + returned + rejected + cancelled + refused;
+}
+
+/** Rows that workers have nothing more to send for: what the rate and the time left of a run are about. */
+export function rowsTaken({ counts }: Pick<Run, 'counts'>): number {
   const { ready, armed, quoted, unknown } = counts;
   return rowsCounted({ counts }) - ready - armed - quoted - unknown;
 }
@@ -24,7 +30,7 @@ export function isStill(run: Run): boolean {
   return hasEnded(run) && run.counts.accepted === 0 && run.reportedChanges === run.changes;
 }
 
-/** How many rows of a run were done at a time of the monotonic clock. */
+/** How many rows of a run were taken at a time of the monotonic clock. */
 export interface Sample {
   readonly atMs: number;
   readonly done: number;

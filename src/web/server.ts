@@ -25,6 +25,7 @@ import { addOperations } from './operations/routes.ts';
 import { addPayoutPages } from './payouts/routes.ts';
 import { addPeoplePages } from './people/routes.ts';
 import { Problem } from './problem.ts';
+import { openRecentRuns } from './recent-runs.ts';
 import { ofRun } from './runs/find-run.ts';
 import { addRunPages } from './runs/routes.ts';
 import { addSchedulePages } from './schedules/routes.ts';
@@ -32,8 +33,9 @@ import { addSettingsPages } from './settings/routes.ts';
 import { addBlockListPages } from './settle/block-routes.ts';
 import { addBulkPages } from './settle/bulk-routes.ts';
 import { addSettlePages } from './settle/routes.ts';
+import { addTodayPage } from './today/routes.tsx';
 import { addUploadPages } from './uploads/routes.ts';
-import type { Web, WebDeps } from './web.ts';
+import type { Web, WebDeps, WebParts } from './web.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 const REQUEST_MS_MAX = 15 * 60_000;
@@ -48,8 +50,9 @@ const HSTS_S = 365 * 24 * 3600;
 /**
  * The web app, not listening yet. Whoever closes it has all requests answered first; streams of live progress end at once.
  */
-export async function openWeb(deps: WebDeps): Promise<Web> {
-  const { app, settings } = deps;
+export async function openWeb(parts: WebParts): Promise<Web> {
+  const { app, settings } = parts;
+  const deps: WebDeps = { ...parts, recentRuns: openRecentRuns(app.ledger.runs) };
   const limits = { ...WEB_LIMITS, ...deps.limits };
   const web: Web = fastify({
     logger: false,
@@ -83,6 +86,7 @@ export async function openWeb(deps: WebDeps): Promise<Web> {
     decorateReply: false,
     wildcard: false,
   });
+  addTodayPage(web, deps);
   addRunPages(web, deps);
   addPayoutPages(web, deps);
   addSettlePages(web, deps);
@@ -115,6 +119,7 @@ async function addPlugins(web: Web, isHttps: boolean): Promise<void> {
         defaultSrc: ["'none'"],
         scriptSrc: ["'self'"],
         styleSrc: ["'self'"],
+        fontSrc: ["'self'"],
         imgSrc: ["'self'"],
         connectSrc: ["'self'"],
         formAction: ["'self'"],

@@ -10,6 +10,7 @@ import type { Passwords } from '../people/password.ts';
 import type { Act, Role } from '../people/roles.ts';
 import type { WebLimits } from './limits/limits.ts';
 import type { Problem } from './problem.ts';
+import type { RecentRuns } from './recent-runs.ts';
 
 /** An inbox that this process watches. */
 export interface WatchedInbox {
@@ -32,7 +33,11 @@ export interface WebDeps {
   readonly limits?: Partial<WebLimits>;
   /** Inboxes that this process watches. */
   readonly inboxes?: readonly WatchedInbox[];
+  readonly recentRuns: RecentRuns;
 }
+
+/** What it is opened with. */
+export type WebParts = Omit<WebDeps, 'recentRuns'>;
 
 /** Who asks. */
 export interface Person {

@@ -49,7 +49,7 @@ async function signInByKeyboard(page: Page, name: string): Promise<void> {
   await page.keyboard.press('Tab');
   await page.keyboard.type(PASSWORD);
   await page.keyboard.press('Enter');
-  await seeTitle(page, 'Runs');
+  await seeTitle(page, 'Today');
 }
 
 /** The first Tab offers to leave the menu out, and the next one then leads into the content. */
@@ -148,6 +148,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
   function paths(): string[] {
     const { waiting, paused, refused } = runs;
     return [
+      '/',
       '/runs',
       ...[waiting, paused, refused].flatMap((id) => [`/runs/${id}`, `/runs/${id}/payouts`]),
       `/runs/${waiting}/cancel`,
@@ -203,7 +204,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       mimeType: 'text/csv',
       buffer: Buffer.from(payoutFile(2, 'KEY')),
     });
-    await tabTo(one.page, '.upload button.main');
+    await tabTo(one.page, '.upload button.btn-primary');
     await one.page.keyboard.press('Enter');
     await seeTitle(one.page, 'typed.csv');
     await tabTo(one.page, 'form[action$="/hand-in"] button');
@@ -212,7 +213,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     const path = new URL(one.page.url()).pathname;
 
     await signInByKeyboard(other.page, 'bob');
-    await other.page.waitForURL('**/runs');
+    await other.page.waitForURL(`${site.base}/`);
     for (const place of [`a[href="${path}"]`, `a[href="${path}/approve"]`, 'form[action$="/approve"] button']) {
       await tabTo(other.page, place);
       await other.page.keyboard.press('Enter');
@@ -224,7 +225,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
   test('give a form that is refused back with what was typed, and the keyboard where it is wrong', async () => {
     const { page, strays } = await openVisitor(browser, site.base);
     await signIn(page, 'root');
-    await seeTitle(page, 'Runs');
+    await seeTitle(page, 'Today');
     await page.goto('/block-list');
     await page.getByLabel('Identity id').fill('no identity');
     await page.getByLabel('Reason').fill(REASONS[1]);
@@ -256,6 +257,18 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     expect(await shownFaults(page, 'the upload, refused')).toEqual([]);
     // The browser itself notes the status of the answer.
     expect(strays.filter((stray) => !stray.includes('status of 422'))).toEqual([]);
+  });
+
+  test('show moments in the zone of the reader, with UTC in their titles', async () => {
+    const { page } = await openVisitor(browser, site.base, { timezoneId: 'Asia/Tokyo' });
+    await signIn(page, 'root');
+    await seeTitle(page, 'Today');
+    await page.goto('/runs');
+    const time = page.locator('main time').first();
+    const at = new Date((await time.getAttribute('datetime')) ?? '');
+    const inTokyo = new Date(at.getTime() + 9 * 60 * 60_000).toISOString();
+    expect(await time.textContent()).toBe(`${inTokyo.slice(0, 10)} ${inTokyo.slice(11, 16)}`);
+    expect(await time.getAttribute('title')).toBe(`${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`);
   });
 
   test('take a file that is dropped on them', async () => {

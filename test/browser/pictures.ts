@@ -10,7 +10,8 @@ import { approve, handIn, payoutFile, seeState, seeTitle, shownPaid, signInFirst
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 const FOLDER = join(ROOT, 'docs/pictures');
-const VIEW = { viewport: { width: 1120, height: 720 } };
+const DESK = { width: 1440, height: 900 };
+const PHONE = { width: 390, height: 844 };
 /** More would not belong into a repository. */
 const PICTURE_BYTES_MAX = 150_000;
 const tooLarge: string[] = [];
@@ -32,7 +33,7 @@ afterAll(async () => {
 
 async function person(name: string, role: 'maker' | 'checker'): Promise<Visitor> {
   const secret = await site.addUser(name, role);
-  const visitor = await openVisitor(browser, site.base, VIEW);
+  const visitor = await openVisitor(browser, site.base, { viewport: DESK });
   await signInFirst(visitor.page, name, secret);
   return visitor;
 }
@@ -52,6 +53,13 @@ async function keep(page: Page, name: string, selector = 'body'): Promise<void> 
   await page.evaluate(`document.querySelector('${selector}').scrollIntoView()`);
   const picture = await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
   if (picture.length > PICTURE_BYTES_MAX) tooLarge.push(name);
+}
+
+/** The same page on a phone. */
+async function keepOnPhone(page: Page, name: string): Promise<void> {
+  await page.setViewportSize(PHONE);
+  await keep(page, `${name}-phone`);
+  await page.setViewportSize(DESK);
 }
 
 async function pay(name: string, content: string | Buffer): Promise<string> {
@@ -94,15 +102,20 @@ test('the pictures of the main pages are made', async () => {
   const waiting = await handIn(anna.page);
   await bob.page.goto(`/runs/${waiting}/approve`);
   await keep(bob.page, 'approval');
+  await keepOnPhone(bob.page, 'approval');
 
   await site.misbehave('answerDelayMs.payments=50');
   await pay('payouts.csv', someCurrencies(sample('payouts.csv')));
   await waitFor(async () => (await shownPaid(bob.page)) > 150, true);
   await keep(bob.page, 'run');
+  await keepOnPhone(bob.page, 'run');
   await bob.page.emulateMedia({ colorScheme: 'dark' });
   await keep(bob.page, 'run-dark');
   await bob.page.emulateMedia({ colorScheme: 'light' });
   await bob.page.goto('/runs');
   await keep(bob.page, 'runs');
+  await bob.page.goto('/');
+  await keep(bob.page, 'today');
+  await keepOnPhone(bob.page, 'today');
   expect(tooLarge).toEqual([]);
 });

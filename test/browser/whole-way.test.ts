@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser())('the whole way of a payout file', () => {
   async function withoutScripts(name: string): Promise<Visitor> {
     const visitor = await openVisitor(browser, site.base, { javaScriptEnabled: false });
     await signIn(visitor.page, name);
-    await seeTitle(visitor.page, 'Runs');
+    await seeTitle(visitor.page, 'Today');
     return visitor;
   }
 

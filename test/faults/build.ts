@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { makeLook } from '../../.ci/look.mjs';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,6 +16,8 @@ let own: string | undefined;
 
 /** Compiles payrun once for all test files; FAULTS_BUILT names a folder that was compiled before, such as a changed copy. */
 export function setup({ provide }: TestProject): void {
+  // What runs from its source serves it too.
+  makeLook();
   const given = process.env['FAULTS_BUILT'];
   if (given !== undefined) return provide('built', resolve(given));
   // Inside the repository, so that `node_modules` is found.

@@ -25,7 +25,7 @@ describe('a password', () => {
   });
 
   test.each<[password: string, says: RegExp]>([
-    ['', /fewer than 8/],
+    ['', /fewer than 8 characters\. Take at least 8;/],
     ['seven77', /fewer than 8/],
     // Eight units of UTF-16, and four characters.
     ['🐢🐙🦊🐻', /fewer than 8/],

@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { headText, readEntry, writeEntry } from '../../src/audit/entry.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { createKey } from '../../src/people/keys.ts';
 import { readNewest } from '../../src/web/audit/newest.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
@@ -82,6 +83,14 @@ describe('the audit page', () => {
     expect((await anna.get('/audit?target=run-x')).text).toContain('text: &lt;b>&amp;');
     const all = parse<Record<string, string>>((await anna.get('/audit.csv')).text, { columns: true });
     expect(all.map(({ entry }) => Number(entry))).toEqual(all.map((_, index) => index + 1));
+  });
+
+  test('shows moments of its details as times that people read', async () => {
+    const { app, person } = await openWebRig(server.url);
+    await person('root', 'admin');
+    await createKey(app, { name: 'books', role: 'viewer', actor: 'root', lifeMs: 86_400_000 });
+    const { text } = await (await person('anna', 'viewer')).get('/audit');
+    expect(text).toMatch(/expiresAt: 20[0-9]{2}-[0-9]{2}-[0-9]{2}T/);
   });
 
   test('is not for programs, and wants what it understands', async () => {

@@ -19,6 +19,13 @@ describe('a page', () => {
     expect(answer.headers.get('location')).toBe('/sign-in?next=%2Fruns%3Fstate%3Dpaused');
   });
 
+  test('whose form nobody takes who is signed out leads to the sign-in', async () => {
+    const { visitor } = await openWebRig(server.url);
+    const answer = await visitor().post('/runs/r1/pause', { reason: 'x' });
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain('href="/sign-in"');
+  });
+
   test('is shown to whoever has signed in, and has the headers that keep others out', async () => {
     const { person } = await openWebRig(server.url);
     const anna = await person('anna', 'viewer');

@@ -94,7 +94,7 @@ describe('live progress', () => {
     expect(anna.response.headers.get('cache-control')).toBe('no-store');
     await expect.poll(() => anna.events.length, PATIENCE).toBeGreaterThan(0);
     expect(anna.events[0]?.data).toContain('0 of 3 rows done');
-    await movePayout(app.ledger, { runId: run, line: 2 }, 'held');
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'cancelled');
     await expect.poll(() => anna.events.at(-1)?.data, PATIENCE).toContain('1 of 3 rows done');
     expect(anna.events.at(-1)?.id).toBe(String((await app.ledger.runs.read(run))?.changes));
     anna.leave();
@@ -114,7 +114,7 @@ describe('live progress', () => {
     const other = await follow(`${base}/runs/${run}/live`, visitor, '1');
     await expect.poll(() => other.events.length, PATIENCE).toBe(1);
     expect(same.events).toEqual([]);
-    await movePayout(app.ledger, { runId: run, line: 2 }, 'held');
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'cancelled');
     await expect.poll(() => same.events.length, PATIENCE).toBe(1);
     expect(same.events[0]).toMatchObject({ id: await changes(), data: expect.stringContaining('1 of 3 rows done') });
     same.leave();
@@ -159,7 +159,7 @@ describe('live progress', () => {
     const counted = await countReads(app.config.prefix, run);
     const began = performance.now();
     for (const line of [2, 3, 4]) {
-      await movePayout(app.ledger, { runId: run, line }, 'held');
+      await movePayout(app.ledger, { runId: run, line }, 'cancelled');
       const shown = `${line - 1} of 3 rows done`;
       const areAllTold = (): boolean => streams.every(({ events }) => events.at(-1)?.data.includes(shown) === true);
       await expect.poll(areAllTold, PATIENCE).toBe(true);
@@ -230,7 +230,7 @@ describe('live progress', () => {
     expect((await anna.post('/sign-out')).status).toBe(303);
     await expect.poll(() => leaving.hasEnded, PATIENCE).toBe(true);
     expect(leaving.events.at(-1)).toMatchObject({ type: 'end', data: 'signed-out' });
-    await movePayout(app.ledger, { runId: run, line: 2 }, 'held');
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'cancelled');
     await expect.poll(() => staying.events.at(-1)?.data, PATIENCE).toContain('1 of 2 rows done');
     staying.leave();
   });
@@ -323,6 +323,7 @@ describe('the run that nobody looks at any more', () => {
     const clock = handClock();
     let reads = 0;
     const live = openLive({
+      endedOf: () => Promise.resolve(null),
       clock,
       log: silentLog,
       rates: openRates(clock),

@@ -367,7 +367,7 @@ describe('an answer of the provider', () => {
     alter(one, { next: '//evil.example/' });
     one.cookies.set(SESSION_COOKIE, 'A'.repeat(43));
     const answer = await one.get(`${back.pathname}${back.search}`);
-    expect(answer.headers.get('refresh')).toBe('0; url=/runs');
+    expect(answer.headers.get('refresh')).toBe('0; url=/');
     expect(one.cookies.get(SESSION_COOKIE)).not.toBe('A'.repeat(43));
   });
 

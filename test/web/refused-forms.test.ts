@@ -483,7 +483,7 @@ describe('what is typed into a form', () => {
     const { ada } = await openSite();
     await ada.get('/runs/over');
     const { status, text } = await ada.post('/runs/over/pause', { reason: 'too late' });
-    expect([status, headingOf(text)]).toEqual([409, 'Run over']);
+    expect([status, headingOf(text)]).toEqual([409, 'over.csv']);
     expect(text).toMatch(/class="problem refusal" role="alert"/);
     expect(formsOf(text).map(({ action }) => action)).toEqual(['/sign-out']);
   });

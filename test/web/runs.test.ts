@@ -44,7 +44,7 @@ async function claimRuns(app: App, ...claims: Partial<RunClaim>[]): Promise<void
 
 /** The runs that a page lists, in its order. */
 function listed(text: string): string[] {
-  return [...text.matchAll(/<th scope="row"><a href="\/runs\/([^"]+)"/g)].map(([, id]) => id ?? '');
+  return [...text.matchAll(/<th scope="row" class="run-file"><a href="\/runs\/([^"]+)"/g)].map(([, id]) => id ?? '');
 }
 
 async function audited(app: App, action: string): Promise<object[]> {
@@ -62,10 +62,11 @@ describe('the list of runs', () => {
     const run = await recordRun(app.ledger, { lines: [2, 3, 4] });
     await movePayout(app.ledger, { runId: run, line: 2 }, 'held');
     const { text } = await (await person('anna', 'viewer')).get('/runs');
-    expect(text).toContain('1 of 3 rows');
-    expect(text).toContain('301.50 USD');
-    expect(text).toContain('0.00 USD');
-    expect(text).toContain('<td>test</td>');
+    expect(text).toContain('Paying: 1 needs you');
+    expect(text).toContain('0 of 3 paid');
+    expect(text).toContain('301.50 <abbr>USD</abbr>');
+    expect(text).toContain('0.00 <abbr>USD</abbr></span> paid or on the way');
+    expect(text).toContain('by test');
     expect(text).toMatch(/<time datetime="20/i);
   });
 
@@ -80,7 +81,7 @@ describe('the list of runs', () => {
     );
     await app.ledger.runs.move('r-ten', { to: 'cancelled', actor: 'test', reason: 'test' });
     const anna = await person('anna', 'viewer');
-    expect((await anna.get('/runs?text=r-one')).text).toContain('0 of 2 rows');
+    expect((await anna.get('/runs?text=r-one')).text).toContain('2 rows');
     const found = async (query: string): Promise<string[]> => listed((await anna.get(`/runs?${query}`)).text);
     expect(await found('')).toEqual(['r-two', 'r-ten', 'r-one']);
     expect(await found('state=cancelled&text=')).toEqual(['r-ten']);
@@ -159,7 +160,7 @@ describe('the page of a run', () => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2, 3], refused: [4] });
     const anna = await person('anna', 'viewer');
-    expect((await anna.get(`/runs/${run}`)).text).toContain('The file against the ledger: it ties');
+    expect((await anna.get(`/runs/${run}`)).text).toContain('It ties: every row and all money is accounted for.');
     await server.redis.hincrby(`${app.config.prefix}:run:${run}`, 'm:USD:waiting', -1);
     const { text } = await anna.get(`/runs/${run}`);
     expect(text).toContain('IT DOES NOT TIE');

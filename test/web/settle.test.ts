@@ -378,6 +378,14 @@ describe('what is to settle', () => {
     expect(text).toContain('there is nothing for people to settle');
   });
 
+  test('offers nothing to propose to a viewer', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const runId = await recordRun(app.ledger, { lines: [2] });
+    await movePayout(app.ledger, { runId, line: 2 }, 'held');
+    expect((await (await person('anna', 'viewer')).get('/to-settle')).text).not.toContain('Propose');
+    expect((await (await person('mia', 'maker')).get('/to-settle')).text).toContain('Propose');
+  });
+
   test('shows who proposed what, and when', async () => {
     const { app, person } = await openWebRig(server.url);
     const runId = await recordRun(app.ledger, { lines: [2] });

@@ -69,22 +69,22 @@ describe('signing in', () => {
     expect((await enter(one, 'anna', { next: '/runs?state=paused' })).headers.get('location')).toBe(
       '/runs?state=paused',
     );
-    expect((await enter(visitor(), 'anna', { next: '//evil.example/' })).headers.get('location')).toBe('/runs');
-    expect((await one.get('/sign-in?next=https%3A%2F%2Fevil.example')).headers.get('location')).toBe('/runs');
+    expect((await enter(visitor(), 'anna', { next: '//evil.example/' })).headers.get('location')).toBe('/');
+    expect((await one.get('/sign-in?next=https%3A%2F%2Fevil.example')).headers.get('location')).toBe('/');
   });
 
   test.each([
     ['/runs', '/runs'],
     ['/runs/x?page=2', '/runs/x?page=2'],
-    ['//evil.example', '/runs'],
-    ['/\\evil.example', '/runs'],
-    ['/\t/evil.example', '/runs'],
-    ['/.//evil.example', '/runs'],
-    ['/x/..//evil.example', '/runs'],
-    ['https://evil.example', '/runs'],
-    ['javascript:alert(1)', '/runs'],
-    ['runs', '/runs'],
-    ['', '/runs'],
+    ['//evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['/\t/evil.example', '/'],
+    ['/.//evil.example', '/'],
+    ['/x/..//evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['javascript:alert(1)', '/'],
+    ['runs', '/'],
+    ['', '/'],
     ['/runs\r\nset-cookie: x=y', '/runsset-cookie:%20x=y'],
   ])('after which %j is the path %j', (text, path) => {
     expect(ownPath(text)).toBe(path);

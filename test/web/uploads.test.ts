@@ -191,6 +191,25 @@ describe('an uploaded file', () => {
     expect(nonsense.text).toContain('Write one total in each line');
   });
 
+  test('is compared with totals that have their thousands apart, as pages show them', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const large = `${HEADER}\nA,${BENEFICIARY},1250.00,USD,MXN\n`;
+    const fits = await upload(anna, formOf(large, { expectTotals: 'USD 1,250.00' }));
+    expect((await anna.get(fits)).text).toContain('can be handed in');
+    const differs = await upload(anna, formOf(large, { expectTotals: 'USD 1,251.00' }));
+    expect((await anna.get(differs)).text).toContain('where 1251.00 USD was expected');
+    expect((await anna.upload('/upload', formOf(large, { expectTotals: 'USD 1,25.00' }))).status).toBe(422);
+  });
+
+  test('that is refused says nothing of its approval, and counts one problem as one', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const { text } = await anna.get(await upload(anna, formOf(`${HEADER}\nA,${BENEFICIARY},twelve,USD,MXN\n`)));
+    expect(text).not.toContain('to approve it');
+    expect(text).toContain('1 problem.');
+  });
+
   test('that the service speaks against has no marked-up copy, which would look sound', async () => {
     const { app } = await openWebRig(server.url);
     const found = problemOf('E_BENEFICIARY', { line: 2, facts: { found: 'is that of an originator' } });

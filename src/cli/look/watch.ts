@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from '../../refusal.ts';
 import { documentOf } from '../../runs/document.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { outageWords, watchOutages } from '../../runs/outages.ts';
-import { rowsDone } from '../../runs/progress.ts';
+import { rowsTaken } from '../../runs/progress.ts';
 import { columnsLine } from '../columns.ts';
 import { exitCodeOf } from '../exit-code.ts';
 import { withLedger } from '../open.ts';
@@ -74,7 +74,7 @@ function openOutageTelling(app: App): () => Promise<void> {
 
 async function printChange(app: App, run: Run, { json }: { json: boolean }): Promise<void> {
   if (json) return printJson(await documentOf(app, run));
-  const progress = progressLine(run, { done: rowsDone(run), perSecond: 0 });
+  const progress = progressLine(run, { done: rowsTaken(run), perSecond: 0 });
   print(columnsLine([rfc3339(app.clock.now()), progress, run.pauseReason ?? ''], { widths: [] }));
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { perSecondOf, rowsDone, type Sample, withSample } from '../../runs/progress.ts';
+import { perSecondOf, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
 import { SETTLING_MS } from './wait-limit.ts';
 
 const PLAIN_EVERY_MS = 5000;
@@ -45,7 +45,7 @@ export function openProgress(
     },
     show(run) {
       last = run;
-      const done = rowsDone(run);
+      const done = rowsTaken(run);
       samples = withSample(samples, { atMs: clock.monotonic(), done });
       const isTold = clock.monotonic() - startedAt >= RATE_SPAN_MS_MIN;
       const rate = { done, perSecond: isTold ? (perSecondOf(samples) ?? 0) : 0 };

@@ -10,7 +10,7 @@ import type { Web, WebDeps } from '../web.ts';
 import { AwaitedFactorPage } from './factor-page.tsx';
 import { originOf, waitForCode, wrongCode } from './step-up.ts';
 
-const next = z.string().max(4000).catch('/runs').default('/runs').transform(ownPath);
+const next = z.string().max(4000).catch('/').default('/').transform(ownPath);
 const asked = { querystring: z.strictObject({ next }) };
 const fields = { body: z.record(z.string().max(64), z.string().max(4000)) };
 const form = z.strictObject({

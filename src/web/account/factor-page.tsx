@@ -27,7 +27,7 @@ export function FactorPage({ factor, offer }: FactorProps) {
       )}
       {offer === undefined ? (
         <Form action="/second-factor/begin">
-          <button type="submit" class="main">
+          <button type="submit" class="btn btn-primary">
             {factor?.hasApp === true ? 'Set up another app in its place' : 'Set up an authenticator app'}
           </button>
         </Form>
@@ -52,7 +52,9 @@ function Present({ since, hasApp, passkeys, recoveryCodesLeft }: OwnFactor) {
         of them? Two admins can take them away.
       </p>
       <Form action="/second-factor/recovery">
-        <button type="submit">Make ten new recovery codes</button>
+        <button type="submit" class="btn">
+          Make ten new recovery codes
+        </button>
       </Form>
       <Form action="/second-factor/prove">
         <Field
@@ -63,7 +65,9 @@ function Present({ since, hasApp, passkeys, recoveryCodesLeft }: OwnFactor) {
           data-passkey
           hint="Good for five minutes, for all that asks for a code."
         />
-        <button type="submit">Give a code now</button>
+        <button type="submit" class="btn">
+          Give a code now
+        </button>
       </Form>
     </>
   );
@@ -78,7 +82,7 @@ function Offer({ offer: { secret, uri } }: { offer: FactorOffer }) {
         never again after that.
       </p>
       <QrCode text={uri} />
-      <dl class="facts secret">
+      <dl class="card card-body facts secret">
         <dt>Secret</dt>
         <dd>
           <code>{secret.match(/.{1,4}/g)?.join(' ')}</code>
@@ -86,7 +90,7 @@ function Offer({ offer: { secret, uri } }: { offer: FactorOffer }) {
       </dl>
       <Form action="/second-factor">
         <Field label="Code that the app shows now" name="typed" secret {...CODE} inputMode="numeric" />
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Use this app
         </button>
       </Form>
@@ -135,7 +139,7 @@ export function AwaitedFactorPage({ next }: { next: string }) {
       <Form action="/sign-in/second-factor">
         <input type="hidden" name="next" value={next} />
         <Field label="Code of your authenticator app, or a recovery code" name="typed" secret {...CODE} data-passkey />
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Sign in
         </button>
       </Form>

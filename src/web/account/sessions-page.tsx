@@ -42,7 +42,7 @@ function End({ label, browser, ip }: OwnSession) {
   return (
     <Form action="/sessions/end" name={label}>
       <input type="hidden" name="session" value={label} />
-      <button type="submit" aria-label={`End ${browser} at ${ip}`}>
+      <button type="submit" class="btn" aria-label={`End ${browser} at ${ip}`}>
         End
       </button>
     </Form>

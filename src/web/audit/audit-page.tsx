@@ -1,3 +1,4 @@
+import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
@@ -21,7 +22,7 @@ export function AuditPage({ lines, older, wanted, head, isFirst }: AuditProps) {
         Each entry holds the hash of the one before. Who keeps the head elsewhere, as reports do, can prove later that
         nothing up to it was changed.
       </p>
-      <dl class="facts">
+      <dl class="card card-body facts">
         <dt>Head</dt>
         <dd>
           <code>{head ?? 'none yet'}</code>
@@ -65,7 +66,9 @@ function VerifyForm() {
         maxLength={100}
         hint="NUMBER:HASH, as a report prints it: it has to be in the log."
       />
-      <button type="submit">Verify now</button>
+      <button type="submit" class="btn">
+        Verify now
+      </button>
     </Form>
   );
 }
@@ -75,11 +78,22 @@ function SearchForm({ wanted }: { wanted: AuditWanted }) {
     <form method="get" action="/audit" class="audit-search">
       {WANTED.map(({ name, label }) => (
         <p key={name} class="field">
-          <label htmlFor={`wanted-${name}`}>{label}</label>
-          <input type="search" id={`wanted-${name}`} name={name} value={wanted[name]} maxLength={200} />
+          <label class="form-label" htmlFor={`wanted-${name}`}>
+            {label}
+          </label>
+          <input
+            type="search"
+            class="form-control"
+            id={`wanted-${name}`}
+            name={name}
+            value={wanted[name]}
+            maxLength={200}
+          />
         </p>
       ))}
-      <button type="submit">Search</button>
+      <button type="submit" class="btn">
+        Search
+      </button>
     </form>
   );
 }
@@ -129,11 +143,16 @@ function AuditRow({ line: { place, record } }: { line: AuditLine }) {
       <td>{escapeUnseen(target)}</td>
       <td class="audit-details">
         {Object.entries(details).map(([name, value]) => (
-          <span key={name}>{escapeUnseen(`${name}: ${value}`)}</span>
+          <span key={name}>{escapeUnseen(`${name}: ${shownValue(name, value)}`)}</span>
         ))}
       </td>
     </tr>
   );
+}
+
+/** A moment is noted in milliseconds since 1970, which nobody reads. */
+function shownValue(name: string, value: string): string {
+  return name.endsWith('At') && /^[0-9]{12,14}$/.test(value) ? rfc3339(Number(value)) : value;
 }
 
 function queryOf({ actor, action, target }: AuditWanted): string {

@@ -23,7 +23,7 @@ export function VerdictPage({ verdict: { entries, head, findings, uncopied } }: 
           </p>
         )}
       </section>
-      <dl class="facts">
+      <dl class="card card-body facts">
         <dt>Entries</dt>
         <dd>{shownCount(entries)}</dd>
         <dt>Proven up to</dt>

@@ -20,7 +20,7 @@ const text = z.string().min(1).max(4000);
 const begunSchema = z.strictObject({ state: text, nonce: text, verifier: text, next: z.string().max(4000) });
 
 const asked = {
-  querystring: z.strictObject({ next: z.string().max(4000).catch('/runs').default('/runs').transform(ownPath) }),
+  querystring: z.strictObject({ next: z.string().max(4000).catch('/').default('/').transform(ownPath) }),
 };
 const returned = { querystring: z.record(z.string().max(64), z.union([z.string(), z.array(z.string())])) };
 

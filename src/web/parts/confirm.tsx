@@ -24,7 +24,7 @@ export function Confirm({ action, name, words, whom, question, children }: Confi
       <Form action={action} name={name}>
         {children}
         <p>{question}</p>
-        <button type="submit" class="danger" {...label}>
+        <button type="submit" class="btn btn-outline-danger" {...label}>
           {words}
         </button>
       </Form>

@@ -68,7 +68,9 @@ function Labelled({ label, children, ...named }: LabelledProps) {
   const { problem, control } = useField(named);
   return (
     <p class="field">
-      <label for={control.id}>{label}</label>
+      <label class="form-label" for={control.id}>
+        {label}
+      </label>
       <Wrong id={control.id} words={problem} />
       {children}
       <Hint id={control.id} words={named.hint} />
@@ -102,9 +104,9 @@ export function Field(props: FieldProps) {
   const shared = { maxLength: 1000, ...others, ...control, value: shown, autoComplete: autocomplete };
   return (
     <Labelled label={label} name={name} id={id} hint={hint}>
-      {secret ? <input type="password" {...shared} /> : null}
-      {isTime ? <input type="datetime-local" {...shared} /> : null}
-      {secret || isTime ? null : <input type="text" {...shared} />}
+      {secret ? <input type="password" class="form-control" {...shared} /> : null}
+      {isTime ? <input type="datetime-local" class="form-control" {...shared} /> : null}
+      {secret || isTime ? null : <input type="text" class="form-control" {...shared} />}
     </Labelled>
   );
 }
@@ -114,7 +116,7 @@ export function LongField({ label, rows, ...named }: Named & { readonly label: s
   const { typed = '', control } = useField(named);
   return (
     <Labelled label={label} {...named}>
-      <textarea rows={rows} {...control}>
+      <textarea class="form-control" rows={rows} {...control}>
         {typed}
       </textarea>
     </Labelled>
@@ -134,7 +136,7 @@ export function Choice({ label, ariaLabel, options, value, ...named }: ChoicePro
   const { typed, problem, control } = useField(named);
   const chosen = typed ?? value;
   const select = (
-    <select {...control} {...(ariaLabel === undefined ? {} : { 'aria-label': ariaLabel })}>
+    <select class="form-select" {...control} {...(ariaLabel === undefined ? {} : { 'aria-label': ariaLabel })}>
       {options.map(([one, words]) => (
         <option key={one} value={one} selected={one === chosen}>
           {words}

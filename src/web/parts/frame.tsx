@@ -1,10 +1,13 @@
 import type { FastifyReply } from 'fastify';
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { SANDBOX_NAME } from '../../config/config.ts';
 import type { Act } from '../../people/roles.ts';
 import { outagesNoted } from '../../runs/outages.ts';
+import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
+import { shownCount } from './figures.ts';
+import { Icon } from './icon.tsx';
 import { RefusalPart } from './refusal-part.tsx';
 import { CsrfContext, RefusedContext } from './refused-context.ts';
 
@@ -15,46 +18,73 @@ interface Place {
   readonly halt: string | null;
   /** What workers wait for, each in a sentence. */
   readonly outages: readonly string[];
+  /** How many wait behind a link of the menu. */
+  readonly counts: Readonly<Record<string, number>>;
 }
 
 interface PageContent {
   readonly title: string;
   readonly body: JSX.Element;
+  /** Stands small above the title, below it, and at its right. */
+  readonly above?: JSX.Element;
+  readonly below?: JSX.Element;
+  readonly actions?: JSX.Element;
 }
 
-const LINKS: readonly { readonly href: string; readonly words: string; readonly act: Act }[] = [
+interface Link {
+  readonly href: string;
+  readonly words: string;
+  readonly act: Act;
+}
+
+const APPROVE = '/runs?state=awaiting-approval';
+const SETTLE = '/to-settle';
+const LINKS: readonly Link[] = [
+  { href: '/', words: 'Today', act: 'read' },
   { href: '/runs', words: 'Runs', act: 'read' },
-  { href: '/upload', words: 'Upload', act: 'submit' },
-  { href: '/to-settle', words: 'To settle', act: 'read' },
-  { href: '/block-list', words: 'Blocked', act: 'read' },
+  { href: APPROVE, words: 'Approve', act: 'approve' },
+  { href: SETTLE, words: 'To settle', act: 'read' },
   { href: '/schedules', words: 'Schedules', act: 'read' },
   { href: '/inbox', words: 'Inbox', act: 'read' },
+];
+const MORE_LINKS: readonly Link[] = [
+  { href: '/block-list', words: 'Blocked', act: 'read' },
   { href: '/settings', words: 'Settings', act: 'read' },
   { href: '/users', words: 'Users', act: 'users' },
   { href: '/audit', words: 'Audit', act: 'audit' },
+];
+const OWN_LINKS: readonly Link[] = [
+  { href: '/password', words: 'Password', act: 'read' },
+  { href: '/second-factor', words: 'Second factor', act: 'read' },
+  { href: '/sessions', words: 'Sessions', act: 'read' },
 ];
 
 /** Answers with a page in the frame that all pages share. */
 export async function sendPage(reply: FastifyReply, deps: WebDeps, content: PageContent): Promise<FastifyReply> {
   // Why everything is halted, or waits, is for those who have signed in.
-  if (reply.request.who === null) return sendPageAlone(reply, deps, content);
-  const [{ halt }, outages] = await Promise.all([deps.app.ledger.state.read(), outagesNoted(deps.app)]);
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages } });
+  const { who } = reply.request;
+  if (who === null) return sendPageAlone(reply, deps, content);
+  const [{ halt }, outages, runs] = await Promise.all([
+    deps.app.ledger.state.read(),
+    outagesNoted(deps.app),
+    deps.recentRuns(),
+  ]);
+  const { approve, held } = waitingFor(deps.app, who, runs);
+  const counts = { [APPROVE]: approve.length, [SETTLE]: held };
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
 }
 
 /** The same without a look at the ledger, which may be what has failed. */
 export function sendPageAlone(reply: FastifyReply, deps: WebDeps, content: PageContent): FastifyReply {
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null, outages: [] } });
+  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null, outages: [], counts: {} } });
 }
 
-function sendFramed(reply: FastifyReply, { title, body, place }: PageContent & { place: Place }): FastifyReply {
+function sendFramed(reply: FastifyReply, content: PageContent & { place: Place }): FastifyReply {
   const { who, url, refused } = reply.request;
   const page = (
     <CsrfContext.Provider value={who?.csrf ?? ''}>
       <RefusedContext.Provider value={refused}>
-        <Frame title={title} who={who} place={place} path={refused?.page ?? url} refused={refused}>
-          {body}
-        </Frame>
+        <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
       </RefusedContext.Provider>
     </CsrfContext.Provider>
   );
@@ -67,23 +97,22 @@ function placeOf({ app }: WebDeps): Pick<Place, 'colour' | 'words'> {
   return { colour: environment, words: environment === 'prod' ? 'Production: real money' : 'Test environment' };
 }
 
-interface FrameProps {
-  readonly title: string;
+interface FrameProps extends PageContent {
   readonly who: Person | null;
   readonly place: Place;
   readonly path: string;
   readonly refused: RefusedForm | null;
-  readonly children: ComponentChildren;
 }
 
-function Frame({ title, who, place, path, refused, children }: FrameProps) {
+function Frame({ who, place, path, refused, ...content }: FrameProps) {
   return (
     <html lang="en" class={place.colour}>
       <head>
         <meta charset="utf-8" />
-        <title>{`${refusalWords(refused)}${title} · payrun`}</title>
+        <title>{`${refusalWords(refused)}${content.title} · payrun`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
+        <link rel="stylesheet" href="/static/look/tabler.css" />
         <link rel="stylesheet" href="/static/payrun.css" />
         <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
         <script src="/static/payrun.js" defer />
@@ -94,7 +123,7 @@ function Frame({ title, who, place, path, refused, children }: FrameProps) {
         </a>
         <header class="top">
           <p class="place">{place.words}</p>
-          {who === null ? null : <Menu who={who} path={path} />}
+          {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
         </header>
         {place.halt === null ? null : (
           <p class="halt" role="alert">
@@ -106,13 +135,26 @@ function Frame({ title, who, place, path, refused, children }: FrameProps) {
             {words}
           </p>
         ))}
-        <main id="content">
-          <h1>{title}</h1>
+        <main id="content" class="container-xl">
+          <Head {...content} />
           {refused === null ? null : <RefusalPart refused={refused} />}
-          {children}
+          {content.body}
         </main>
       </body>
     </html>
+  );
+}
+
+function Head({ title, above, below, actions }: PageContent) {
+  return (
+    <div class="head">
+      <div>
+        {above === undefined ? null : <p class="small">{above}</p>}
+        <h1>{title}</h1>
+        {below}
+      </div>
+      {actions}
+    </div>
   );
 }
 
@@ -121,28 +163,77 @@ function refusalWords(refused: RefusedForm | null): string {
   return refused.mayBeDone ? 'Perhaps not done: ' : 'Not done: ';
 }
 
-function Menu({ who, path }: { who: Person; path: string }) {
+interface MenuProps {
+  readonly who: Person;
+  readonly path: string;
+  readonly counts: Place['counts'];
+}
+
+function Menu({ who, path, counts }: MenuProps) {
+  const part = { who, path, counts };
   return (
-    <nav aria-label="Main">
+    <nav aria-label="Main" class="main-nav container-xl">
+      <a class="brand" href="/">
+        <Icon name="cash-banknote" /> payrun
+      </a>
       <ul>
-        {LINKS.filter(({ act }) => who.may(act)).map(({ href, words }) => (
-          <li key={href}>
-            <a href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
-              {words}
-            </a>
-          </li>
-        ))}
+        <Links links={LINKS} {...part} />
+        <li>
+          <details class="menu">
+            <summary>
+              More <Icon name="chevron-down" />
+            </summary>
+            <ul>
+              <Links links={MORE_LINKS} {...part} />
+            </ul>
+          </details>
+        </li>
       </ul>
-      <form method="post" action="/sign-out" class="who">
-        <input type="hidden" name="csrf" value={who.csrf ?? ''} />
-        <span>
-          {who.name} ({who.role})
-        </span>
-        <a href="/password">Password</a>
-        <a href="/second-factor">Second factor</a>
-        <a href="/sessions">Sessions</a>
-        <button type="submit">Sign out</button>
-      </form>
+      {who.may('submit') ? (
+        <a class="btn" href="/upload">
+          <Icon name="upload" /> Upload
+        </a>
+      ) : null}
+      <details class="menu own">
+        <summary>
+          <Icon name="user" /> {who.name} ({who.role})
+        </summary>
+        <ul>
+          <Links links={OWN_LINKS} {...part} />
+          <li>
+            <form method="post" action="/sign-out">
+              <input type="hidden" name="csrf" value={who.csrf ?? ''} />
+              <button type="submit" class="btn w-100">
+                Sign out
+              </button>
+            </form>
+          </li>
+        </ul>
+      </details>
     </nav>
   );
+}
+
+function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[] }) {
+  return links
+    .filter(({ act }) => who.may(act))
+    .map(({ href, words }) => {
+      const count = counts[href] ?? 0;
+      return (
+        <li key={href}>
+          <a
+            href={href}
+            aria-current={path === href || (href !== '/' && path.startsWith(`${href}/`)) ? 'page' : undefined}
+          >
+            {words}
+            {count === 0 ? null : (
+              <span class="badge tone-wait">
+                {shownCount(count)}
+                <span class="heard"> {count === 1 ? 'waits' : 'wait'} for you</span>
+              </span>
+            )}
+          </a>
+        </li>
+      );
+    });
 }

@@ -1,5 +1,20 @@
-import { OUTCOMES, type Outcome } from '../../payout.ts';
+import type { Outcome } from '../../payout.ts';
 import { shownCount } from './figures.ts';
+import { OUTCOME_WORDS } from './outcome-words.ts';
+
+/** What is done well comes first, what went wrong last. */
+const ORDER: readonly Outcome[] = [
+  'paid',
+  'pending',
+  'unknown',
+  'waiting',
+  'held',
+  'returned',
+  'failed',
+  'rejected',
+  'refused',
+  'cancelled',
+];
 
 interface BarProps {
   readonly outcomes: Readonly<Record<Outcome, number>>;
@@ -9,19 +24,15 @@ interface BarProps {
 
 /** Outcomes as a bar with one part each, and as a list of links with their counts. */
 export function OutcomeBar({ outcomes, hrefOf }: BarProps) {
-  const shown = OUTCOMES.filter((outcome) => outcomes[outcome] > 0);
+  const shown = ORDER.filter((outcome) => outcomes[outcome] > 0);
   return (
     <div class="outcomes">
-      <svg class="bar" viewBox="0 0 1000 20" preserveAspectRatio="none" aria-hidden="true">
-        {barParts(outcomes).map(({ outcome, x, width }) => (
-          <rect key={outcome} class={outcome} x={x} y="0" width={width} height="20" />
-        ))}
-      </svg>
+      <Bar outcomes={outcomes} />
       <ul>
         {shown.map((outcome) => (
           <li key={outcome} class={outcome}>
             <a href={hrefOf(outcome)}>
-              <b>{shownCount(outcomes[outcome])}</b> {outcome}
+              <b>{shownCount(outcomes[outcome])}</b> {OUTCOME_WORDS[outcome]}
             </a>
           </li>
         ))}
@@ -30,12 +41,31 @@ export function OutcomeBar({ outcomes, hrefOf }: BarProps) {
   );
 }
 
+/** The bar alone; who listens hears the counts. */
+export function Bar({ outcomes }: Pick<BarProps, 'outcomes'>) {
+  const parts = barParts(outcomes);
+  const words = parts.map(({ outcome }) => `${shownCount(outcomes[outcome])} ${OUTCOME_WORDS[outcome]}`).join(', ');
+  return (
+    <svg
+      class="bar"
+      viewBox={`0 0 ${BAR_WIDTH} 20`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={words || 'no rows'}
+    >
+      {parts.map(({ outcome, x, width }) => (
+        <rect key={outcome} class={outcome} x={x} y="0" width={width} height="20" />
+      ))}
+    </svg>
+  );
+}
+
 const BAR_WIDTH = 1000;
 
 function barParts(outcomes: Readonly<Record<Outcome, number>>) {
-  const rows = OUTCOMES.reduce((sum, outcome) => sum + outcomes[outcome], 0);
+  const rows = ORDER.reduce((sum, outcome) => sum + outcomes[outcome], 0);
   let before = 0;
-  return OUTCOMES.filter((outcome) => outcomes[outcome] > 0).map((outcome) => {
+  return ORDER.filter((outcome) => outcomes[outcome] > 0).map((outcome) => {
     const x = Math.round((before / rows) * BAR_WIDTH);
     before += outcomes[outcome];
     return { outcome, x, width: Math.round((before / rows) * BAR_WIDTH) - x };

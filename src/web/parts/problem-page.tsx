@@ -40,7 +40,7 @@ export function ProblemPage({ problem, requestId, from }: ProblemProps) {
             <a href={from}>Back to the form</a> ·{' '}
           </>
         )}
-        <a href="/runs">To the runs</a>
+        {problem.status === 401 ? <a href="/sign-in">Sign in</a> : <a href="/runs">To the runs</a>}
       </p>
     </section>
   );

@@ -10,10 +10,10 @@ interface TableProps {
 }
 
 /** A table with a caption and a head to each column; one that is too wide is scrolled in its own place. */
-export function Table({ caption, columns, children, ...rest }: TableProps) {
+export function Table({ caption, columns, children, class: own = '' }: TableProps) {
   return (
-    <div class="scroll">
-      <table {...rest}>
+    <div class="card scroll">
+      <table class={`table table-vcenter card-table ${own}`.trim()}>
         <caption>{caption}</caption>
         <thead>
           <tr>

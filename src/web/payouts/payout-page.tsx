@@ -23,7 +23,7 @@ export function PayoutPage({ story, payout, who, rules }: PayoutProps) {
       <p>
         <a href={`/runs/${story.runId}/payouts`}>All payouts of run {story.runId}</a>
       </p>
-      <dl class="facts">
+      <dl class="card card-body facts">
         {storyFacts(story).map(([label = '', words = '']) => (
           <Fact key={`${label} ${words}`} label={label} words={payout === null ? words : shownFact(label, words)} />
         ))}

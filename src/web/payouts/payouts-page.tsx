@@ -2,7 +2,9 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
-import { shownCount, shownDecimal } from '../parts/figures.ts';
+import { Badge } from '../parts/badge.tsx';
+import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
+import { OUTCOME_TONES, OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -45,21 +47,26 @@ function SearchForm({ run, search }: PayoutsProps) {
   return (
     <form method="get" action={`/runs/${run.id}/payouts`} class="payouts-search">
       <p class="field">
-        <label htmlFor="search-outcome">Outcome</label>
-        <select id="search-outcome" name="outcome">
+        <label class="form-label" htmlFor="search-outcome">
+          Outcome
+        </label>
+        <select class="form-select" id="search-outcome" name="outcome">
           <option value="">any</option>
           {OUTCOMES.map((outcome) => (
             <option key={outcome} value={outcome} selected={outcome === search.outcome}>
-              {outcome}
+              {OUTCOME_WORDS[outcome]}
             </option>
           ))}
         </select>
       </p>
       <p class="field">
-        <label htmlFor="search-text">Reference</label>
+        <label class="form-label" htmlFor="search-text">
+          Reference
+        </label>
         <input
           id="search-text"
           type="search"
+          class="form-control"
           name="text"
           value={search.text}
           maxLength={200}
@@ -70,7 +77,9 @@ function SearchForm({ run, search }: PayoutsProps) {
         </small>
       </p>
       <p>
-        <button type="submit">Search</button>
+        <button type="submit" class="btn">
+          Search
+        </button>
       </p>
     </form>
   );
@@ -111,6 +120,7 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
           'Payment',
           'Reason',
         ]}
+        class="stacked"
       >
         {rows.map((row) => (
           <PayoutLine key={row.line} run={run} row={row} />
@@ -142,13 +152,13 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
         </abbr>
       </td>
       <td>
-        <span class={`outcome ${cells.outcome}`}>{cells.outcome}</span>
+        <Badge tone={OUTCOME_TONES[cells.outcome]}>{OUTCOME_WORDS[cells.outcome]}</Badge>
       </td>
       <td>{isRefused(row) ? 'refused' : row.state}</td>
       <td>
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>
-      <td>{escapeUnseen(reason)}</td>
+      <td>{escapeUnseen(shownAmountsIn(reason))}</td>
     </tr>
   );
 }

@@ -84,7 +84,7 @@ function MakeForm() {
         hint="A viewer looks; a maker hands in and stops as well."
       />
       <Field label="Days that it holds" name="days" maxLength={4} hint="Without them it holds until it is revoked." />
-      <button type="submit" class="main">
+      <button type="submit" class="btn btn-primary">
         Make
       </button>
     </Form>

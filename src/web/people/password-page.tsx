@@ -46,7 +46,7 @@ export function PasswordPage({ name, isFirst }: PasswordProps) {
           maxLength={1000}
           autocomplete="new-password"
         />
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Choose this password
         </button>
       </Form>

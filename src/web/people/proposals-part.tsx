@@ -49,7 +49,7 @@ function Confirm({ proposal, viewer }: { proposal: Proposal; viewer: string }) {
       {Object.entries(act.fields).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
-      <button type="submit" class="main" aria-label={`Confirm for ${proposal.target}: ${proposal.what}`}>
+      <button type="submit" class="btn btn-primary" aria-label={`Confirm for ${proposal.target}: ${proposal.what}`}>
         Confirm
       </button>
     </Form>
@@ -61,7 +61,7 @@ function Withdraw({ proposal: { target, what } }: { proposal: Proposal }) {
     <Form action="/proposals/withdraw" name={`withdraw ${target}`}>
       <input type="hidden" name="target" value={target} />
       <input type="hidden" name="what" value={what} />
-      <button type="submit" aria-label={`Withdraw for ${target}: ${what}`}>
+      <button type="submit" class="btn" aria-label={`Withdraw for ${target}: ${what}`}>
         Withdraw
       </button>
     </Form>

@@ -37,7 +37,7 @@ export function SignInPage({ next, hasProvider, hasUsers }: SignInProps) {
           maxLength={1000}
           autocomplete="current-password"
         />
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Sign in
         </button>
       </Form>

@@ -13,7 +13,7 @@ import { ownPath } from './own-path.ts';
 import { PasswordChangedPage, PasswordPage } from './password-page.tsx';
 import { GoOnPage, SignInPage } from './sign-in-page.tsx';
 
-const next = z.string().max(4000).catch('/runs').default('/runs').transform(ownPath);
+const next = z.string().max(4000).catch('/').default('/').transform(ownPath);
 const asked = { querystring: z.strictObject({ next, again: z.literal('1').optional() }) };
 /** As much of a form as is taken in; what its fields must be is told with a remedy. */
 const fields = { body: z.record(z.string().max(64), z.string().max(4000)) };

@@ -95,7 +95,7 @@ function Acts({ user: { name, role, isDisabled, hasFactor }, index, isLastAdmin 
           options={ROLES.map((one) => [one, one])}
           value={role}
         />
-        <button type="submit" aria-label={`Give ${name} this role`}>
+        <button type="submit" class="btn" aria-label={`Give ${name} this role`}>
           Give
         </button>
       </Form>
@@ -126,7 +126,7 @@ function Act({ action, name, words }: { action: string; name: string; words: str
   return (
     <Form action={action} name={`user ${name}`}>
       <input type="hidden" name="name" value={name} />
-      <button type="submit" aria-label={`${words} ${name}`}>
+      <button type="submit" class="btn" aria-label={`${words} ${name}`}>
         {words}
       </button>
     </Form>
@@ -144,7 +144,7 @@ function AddForm() {
         options={ROLES.map((role) => [role, role])}
         hint="A viewer looks; a maker hands in and stops; a checker approves and lets go as well; an admin also decides on users and settings."
       />
-      <button type="submit" class="main">
+      <button type="submit" class="btn btn-primary">
         Add
       </button>
     </Form>

@@ -1,70 +1,71 @@
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { LIMITS } from '../../ledger/payouts.ts';
-import type { Limits } from '../../pay/limits.ts';
 import type { Run } from '../../payout.ts';
-import type { Beneficiaries } from '../../runs/beneficiaries.ts';
-import type { ApprovalRules } from '../../runs/decide/approval.ts';
 import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/decide/approve.ts';
 import { handedInAs } from '../../runs/hand-in/handed-in.ts';
-import { type ScheduleChange, scheduleChangeWords } from '../../runs/schedule-changes.ts';
+import { scheduleChangeWords } from '../../runs/schedule-changes.ts';
 import { shownAmount, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
-import { Amount } from '../parts/money.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-
-/** Who is to get the money of a run. */
-export interface Seen {
-  readonly beneficiaries: Beneficiaries;
-  /** By identity id, as far as the service tells them. */
-  readonly names: ReadonlyMap<string, string>;
-  /** Those of the shown ones to whom this ledger never paid anything. */
-  readonly neverPaid: ReadonlySet<string>;
-}
-
-interface ApprovalProps extends Seen {
-  readonly run: Run;
-  /** Who looks. */
-  readonly person: string;
-  readonly standing: ApprovalStanding;
-  readonly limits: Limits | null;
-  readonly approval: ApprovalRules | null;
-  /** Of the way by which it came here. */
-  readonly changes: readonly ScheduleChange[];
-}
+import { ApprovalCards, BeneficiaryLines, Checks, TopBeneficiaries } from './approval-cards.tsx';
+import type { ApprovalProps } from './approval-facts.ts';
 
 /** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (docs/security.md). */
 export function ApprovalPage(props: ApprovalProps) {
-  const { run, standing, person } = props;
+  const { run, standing, person, limits } = props;
   return (
     <>
-      <Facts {...props} />
+      <ApprovalCards {...props} />
+      <div class="today">
+        <TopBeneficiaries {...props} />
+        <Checks {...props} />
+      </div>
       <Changes changes={props.changes} />
-      <h2>Totals</h2>
-      <p>
-        <a href={`/runs/${run.id}/approve/totals.csv`}>Totals as CSV</a>
-      </p>
-      <TotalsOfFile run={run} />
-      <h2>Beneficiaries</h2>
-      <BeneficiaryTable {...props} />
-      <h2>Limits</h2>
-      <p>
-        <a href="/settings.csv">Settings, with the limits, as CSV</a>
-      </p>
-      <LimitsTable limits={props.limits} />
-      <h2>Approvals</h2>
-      <GivenApprovals standing={standing} />
-      <Decide run={run} standing={standing} person={person} />
+      <details>
+        <summary>What exactly is approved: totals, limits, all who get most, and the hash of the file</summary>
+        <TotalsOfFile run={run} />
+        <LimitsTable limits={limits} />
+        <BeneficiaryTable {...props} />
+        <Facts {...props} />
+        <p>
+          <a href={`/runs/${run.id}/approve/totals.csv`}>Totals as CSV</a> ·{' '}
+          <a href={`/runs/${run.id}/approve/beneficiaries.csv`}>Who gets most as CSV</a> ·{' '}
+          <a href="/settings.csv">Settings, with the limits, as CSV</a>
+        </p>
+      </details>
       <p>
         <a href={`/runs/${run.id}/payouts`}>Look at its payouts</a> · <a href={`/runs/${run.id}`}>Back to the run</a>
       </p>
+      <GivenApprovals standing={standing} />
+      <Decide run={run} standing={standing} person={person} mayCancel={props.mayCancel} />
     </>
   );
+}
+
+/** Around the title: where it is, who handed it in, and how many people it needs. */
+export function approvalHead({ run, standing }: Pick<ApprovalProps, 'run' | 'standing'>) {
+  return {
+    title: `Approve ${escapeUnseen(run.fileName)}?`,
+    above: (
+      <>
+        <a href="/runs">Runs</a> / <a href={`/runs/${run.id}`}>{run.id}</a>
+      </>
+    ),
+    below: (
+      <p class="hint">
+        Handed in by {run.createdBy}, <Time at={run.createdAt} /> · {shownCount(run.rows)} rows · {standing.needed}{' '}
+        {standing.needed === 1 ? 'person' : 'people'} needed
+      </p>
+    ),
+  };
 }
 
 function Facts({ run, standing, approval, limits }: ApprovalProps) {
   const { refused, held } = run.counts;
   return (
-    <dl class="facts">
+    <dl class="card card-body facts">
       <dt>File</dt>
       <dd>{run.fileName}</dd>
       <dt>SHA-256 of the file</dt>
@@ -138,32 +139,17 @@ function TotalsOfFile({ run }: { run: Run }) {
   );
 }
 
-function BeneficiaryTable({ run, beneficiaries: { top, others }, names, neverPaid }: ApprovalProps) {
+function BeneficiaryTable(props: ApprovalProps) {
+  const { run, beneficiaries } = props;
+  const { top, others } = beneficiaries;
   return (
     <>
       <p>
         {run.newBeneficiaryRows === 0
           ? 'Each of them was paid from this ledger before.'
-          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}{' '}
-        <a href={`/runs/${run.id}/approve/beneficiaries.csv`}>Who gets most as CSV</a>
+          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}
       </p>
-      <Table
-        caption="Who gets most, in each currency the largest first"
-        columns={['Name at the service', 'Identity', { number: 'Payouts' }, { number: 'Amount' }]}
-      >
-        {top.map(({ identityId, rows, amount }) => (
-          <tr key={`${identityId} ${amount.currency}`}>
-            <th scope="row">{names.get(identityId) ?? <span class="dim">not known</span>}</th>
-            <td>
-              <code>{identityId}</code> {neverPaid.has(identityId) ? <b class="new">never paid before</b> : null}
-            </td>
-            <td class="number">{shownCount(rows)}</td>
-            <td class="number">
-              <Amount money={amount} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <BeneficiaryLines caption="Who gets most, in each currency the largest first" lines={top} seen={props} />
       {others === 0 ? <p>These are all.</p> : <p>And {shownCount(others)} others, who get less.</p>}
     </>
   );
@@ -221,7 +207,12 @@ function GivenApprovals({ standing: { given, needed } }: { standing: ApprovalSta
   );
 }
 
-function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing' | 'person'>) {
+function Decide({
+  run,
+  standing,
+  person,
+  mayCancel,
+}: Pick<ApprovalProps, 'run' | 'standing' | 'person' | 'mayCancel'>) {
   if (handedInAs(person, run) !== undefined) {
     return <p class="empty">You handed this file in, so another person has to approve it.</p>;
   }
@@ -234,13 +225,20 @@ function Decide({ run, standing, person }: Pick<ApprovalProps, 'run' | 'standing
     );
   }
   return (
-    <Form action={`/runs/${run.id}/approve`} class="run-action">
-      <input type="hidden" name="sha256" value={run.fileSha256} />
-      <input type="hidden" name="digest" value={standing.digest} />
-      <p>You approve exactly this: the file with the SHA-256 above, its rows and totals, under these limits.</p>
-      <button type="submit" class="main">
-        Approve run {run.id}
-      </button>
-    </Form>
+    <div class="decide">
+      <p>You approve exactly this file, its {shownCount(run.rows)} rows and totals, under these limits.</p>
+      {mayCancel ? (
+        <a class="btn" href={`/runs/${run.id}/cancel`}>
+          <Icon name="arrow-back-up" /> Send back<span class="heard"> with a reason</span>…
+        </a>
+      ) : null}
+      <Form action={`/runs/${run.id}/approve`}>
+        <input type="hidden" name="sha256" value={run.fileSha256} />
+        <input type="hidden" name="digest" value={standing.digest} />
+        <button type="submit" class="btn btn-primary">
+          <Icon name="check" /> Approve<span class="heard"> run {run.id}</span>
+        </button>
+      </Form>
+    </div>
   );
 }

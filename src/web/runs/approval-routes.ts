@@ -9,7 +9,8 @@ import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { ApprovalPage, type Seen } from './approval-page.tsx';
+import type { Seen } from './approval-facts.ts';
+import { ApprovalPage, approvalHead } from './approval-page.tsx';
 import { findRun, ofRun } from './find-run.ts';
 import { beneficiaryRows, fileRows } from './table-rows.ts';
 
@@ -22,11 +23,12 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const readBeneficiaries = openBeneficiaryBook(deps);
   const readSeen = async (run: Run): Promise<Seen> => {
     const beneficiaries = await readBeneficiaries(run);
-    const [names, neverPaid] = await Promise.all([
+    const [names, neverPaid, blocked] = await Promise.all([
       app.identities?.names() ?? new Map<string, string>(),
       app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
+      app.ledger.approvals.blocked(),
     ]);
-    return { beneficiaries, names, neverPaid };
+    return { beneficiaries, names, neverPaid, blocked: new Set(blocked.map(({ identityId }) => identityId)) };
   };
   const route = { config: { act: 'approve' }, schema: ofRun } as const;
 
@@ -41,9 +43,11 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
       );
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
-    const facts = { run, standing, limits, approval, changes, ...(await readSeen(run)) };
-    const body = ApprovalPage({ ...facts, person: actorOf(request) });
-    return await sendPage(reply, deps, { title: `Approve run ${run.id}`, body });
+    const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
+    const facts = { run, standing, limits, approval, changes, before, ...(await readSeen(run)) };
+    const mayCancel = request.who?.may('cancel') === true;
+    const body = ApprovalPage({ ...facts, person: actorOf(request), mayCancel });
+    return await sendPage(reply, deps, { ...approvalHead({ run, standing }), body });
   });
 
   web.get('/runs/:run/approve/totals.csv', route, async (request, reply) => {
@@ -64,6 +68,11 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
     await approveRun(app, id, { actor: actorOf(request), ...seen });
     return await reply.redirect(`/runs/${id}`, 303);
   });
+}
+
+/** Whether it came before the run from a file of the same name, and was not given up. */
+function isBefore(one: Run, run: Run): boolean {
+  return one.fileName === run.fileName && one.createdAt < run.createdAt && one.state !== 'cancelled';
 }
 
 const RUNS_KEPT_MAX = 20;

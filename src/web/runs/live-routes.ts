@@ -7,13 +7,12 @@ import { SESSION_COOKIE } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { openLive } from './live.ts';
-import { progressHtml, progressOf } from './progress-part.tsx';
-import type { Rates } from './rates.ts';
+import { type ProgressSources, progressHtml, progressOf } from './progress-part.tsx';
 
 /** Live progress of a run: as a stream of events, and as it is now. */
-export function addLiveRoutes(web: Web, deps: WebDeps, rates: Rates): void {
+export function addLiveRoutes(web: Web, deps: WebDeps, sources: ProgressSources): void {
   const { app } = deps;
-  const live = openLive({ ...app, rates, read: (runId) => readRun(app, runId) });
+  const live = openLive({ ...app, ...sources, read: (runId) => readRun(app, runId) });
   web.addHook('preClose', async () => live.close());
   web.addHook('onResponse', async ({ routeOptions, cookies }, { statusCode }) => {
     const sessionId = cookies[SESSION_COOKIE];
@@ -41,6 +40,8 @@ export function addLiveRoutes(web: Web, deps: WebDeps, rates: Rates): void {
 
   web.get('/runs/:run/progress', { config, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    return reply.type('text/html; charset=utf-8').send(progressHtml(progressOf(rates, run)));
+    return reply
+      .type('text/html; charset=utf-8')
+      .send(progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))));
   });
 }

@@ -3,16 +3,14 @@ import type { Log } from '../../log.ts';
 import type { Run } from '../../payout.ts';
 import { isStill } from '../../runs/progress.ts';
 import { type Look, type Looks, liveEvents, type Watcher } from './live-events.ts';
-import { progressHtml, progressOf } from './progress-part.tsx';
-import type { Rates } from './rates.ts';
+import { type ProgressSources, progressHtml, progressOf } from './progress-part.tsx';
 import { openStreamLimits } from './stream-limits.ts';
 
 const LOOK_EVERY_MS = 1000;
 
-export interface LiveDeps {
+export interface LiveDeps extends ProgressSources {
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
   readonly log: Log;
-  readonly rates: Rates;
   readonly read: (runId: string) => Promise<Run>;
 }
 
@@ -57,7 +55,7 @@ export function openLive(deps: LiveDeps): Live {
     let isFailing = false;
     while (topic.watchers > 0 && !closing.signal.aborted) {
       try {
-        topic.show(lookAt(deps.rates, await deps.read(runId)));
+        topic.show(await lookAt(deps, await deps.read(runId)));
         isFailing = false;
       } catch (error) {
         if (!isFailing) deps.log.warn('the progress of a run cannot be read', { run: runId, error });
@@ -114,8 +112,12 @@ function fromNowOn(looks: Looks): Looks {
   };
 }
 
-function lookAt(rates: Rates, run: Run): Look {
-  return { id: String(run.changes), html: progressHtml(progressOf(rates, run)), isLast: isStill(run) };
+async function lookAt(sources: ProgressSources, run: Run): Promise<Look> {
+  return {
+    id: String(run.changes),
+    html: progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))),
+    isLast: isStill(run),
+  };
 }
 
 function openTopic(): Topic {

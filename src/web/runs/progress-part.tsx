@@ -1,39 +1,40 @@
 import { renderToString } from 'preact-render-to-string';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Run } from '../../payout.ts';
 import { runDocument } from '../../report/document.ts';
-import { fileTotals, sumOutcomes } from '../../report/totals.ts';
-import { doCountersTie, rowsCounted, rowsDone } from '../../runs/progress.ts';
-import { shownAmount, shownCount } from '../parts/figures.ts';
+import { rowsDone, rowsTaken } from '../../runs/progress.ts';
+import { Badge } from '../parts/badge.tsx';
+import { shownAmountsIn, shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
+import type { EndedRun } from './ended-run.ts';
 import type { Rates } from './rates.ts';
+import { MoneyCard, TieCard } from './run-cards.tsx';
+import { runStatus } from './run-status.ts';
 
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;
 
 export interface ProgressProps {
   readonly run: Run;
-  /** Null: not known yet. */
+  /** Null: not known yet, or it is not being paid. */
   readonly perSecond: number | null;
   /** Whether nobody seems to pay it. */
   readonly isStuck: boolean;
+  /** Null while it goes on, and where it has too many rows. */
+  readonly ended: EndedRun | null;
 }
 
 /** How far a run is: what live progress replaces, from the run's own counters. */
-export function ProgressPart({ run, perSecond, isStuck }: ProgressProps) {
+export function ProgressPart({ run, perSecond, isStuck, ended }: ProgressProps) {
   const { outcomes, totals, file } = runDocument(run, { sandbox: false, capabilities: {}, reports: [] });
-  const done = rowsDone(run);
+  const { tone, words } = runStatus(run);
   return (
-    <div class="progress" data-state={run.state} data-words={progressWords(run, perSecond)}>
+    <div class="run-progress-part" data-state={run.state} data-words={progressWords(run, perSecond)}>
       <p>
-        <span class={`state ${run.state}`}>{run.state}</span> <StateReason run={run} />
-      </p>
-      <p class="progress-bar">
-        <progress max={Math.max(1, run.rows)} value={done} aria-label="Rows done" /> {shownCount(done)} of{' '}
-        {shownCount(run.rows)} rows done
-        {rateWords(run, perSecond)}
+        <Badge tone={tone}>{words}</Badge> <StateReason run={run} />
       </p>
       {isStuck ? (
         <p class="problem">
@@ -42,9 +43,18 @@ export function ProgressPart({ run, perSecond, isStuck }: ProgressProps) {
           or the service does not answer.
         </p>
       ) : null}
-      <OutcomeBar outcomes={outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
+      <div class="cards">
+        <MoneyCard run={run} ended={ended} />
+        <div class="card card-body">
+          <h2 class="label">Rows</h2>
+          <p class="figure">{shownCount(run.rows)}</p>
+          <OutcomeBar outcomes={outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
+          <p class="hint">{doneWords(run, perSecond)}</p>
+        </div>
+        <TieCard run={run} />
+      </div>
+      {ended === null || ended.reasons.length === 0 ? null : <Reasons run={run} reasons={ended.reasons} />}
       <TotalsTable outcomes={outcomes} totals={totals} file={file} />
-      <TieTable run={run} />
       <p>
         <a href={`/runs/${run.id}/outcomes.csv`}>Outcomes as CSV</a> ·{' '}
         <a href={`/runs/${run.id}/tie.csv`}>The file against the ledger as CSV</a>
@@ -53,9 +63,15 @@ export function ProgressPart({ run, perSecond, isStuck }: ProgressProps) {
   );
 }
 
+/** What is known of runs beside their records. */
+export interface ProgressSources {
+  readonly rates: Rates;
+  readonly endedOf: (run: Run) => Promise<EndedRun | null>;
+}
+
 /** What is shown of a run at this moment. */
-export function progressOf(rates: Rates, run: Run): ProgressProps {
-  return { run, perSecond: rates.note(run), isStuck: rates.isStuck(run) };
+export function progressOf(rates: Rates, run: Run, ended: EndedRun | null = null): ProgressProps {
+  return { run, perSecond: rates.note(run), isStuck: rates.isStuck(run), ended };
 }
 
 /** The same as it is sent while somebody looks on. */
@@ -81,53 +97,39 @@ function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run
   return finishedAt === null ? null : <Time at={finishedAt} />;
 }
 
-/** Each currency's total in the file against what the outcomes of its rows add up to (architecture.md, rule 10). */
-function TieTable({ run }: { run: Run }) {
-  const counted = rowsCounted(run);
-  const rows = [
-    { what: 'Rows', file: shownCount(run.rows), computed: shownCount(counted), ties: counted === run.rows },
-    ...fileTotals(run.fileTotals, run.amounts).map(({ currency, file, outcomes }) => {
-      const minor = sumOutcomes(outcomes);
-      const texts = {
-        file: shownAmount({ minor: file, currency }),
-        computed: shownAmount({ minor, currency }),
-      };
-      return { what: currency, ...texts, ties: minor === file };
-    }),
-  ];
+function Reasons({ run, reasons }: { run: Run; reasons: EndedRun['reasons'] }) {
   return (
-    <Table
-      caption={
-        doCountersTie(run)
-          ? 'The file against the ledger: it ties'
-          : run.state === 'recording'
-            ? 'The file against the ledger: its rows are still being recorded'
-            : 'The file against the ledger: IT DOES NOT TIE. Book nothing from this run, and tell whoever runs payrun'
-      }
-      columns={['Currency', { number: 'In the file' }, { number: 'Computed' }, 'Ties']}
-      class="ties"
-    >
-      {rows.map(({ what, file, computed, ties }) => (
-        <tr key={what}>
-          <th scope="row">{what}</th>
-          <td class="number">{file}</td>
-          <td class="number">{computed}</td>
-          <td>{ties ? 'yes' : 'no'}</td>
+    <Table caption="Why rows were not paid, or wait for a person" columns={['Reason', 'Rows are', { number: 'Rows' }]}>
+      {reasons.slice(0, REASONS_MAX).map(({ code, words, isHeld, rows }) => (
+        <tr key={`${code} ${String(isHeld)}`}>
+          <td>
+            {escapeUnseen(shownAmountsIn(words))} <span class="small">{code === words ? '' : escapeUnseen(code)}</span>
+          </td>
+          <td>{isHeld ? <a href={`/runs/${run.id}/payouts?outcome=held`}>held for a person</a> : 'not paid'}</td>
+          <td class="number">{shownCount(rows)}</td>
         </tr>
       ))}
     </Table>
   );
 }
 
+const REASONS_MAX = 8;
+
 /** In one sentence, for who listens instead of looking. */
 function progressWords(run: Run, perSecond: number | null): string {
-  return `${run.state}: ${shownCount(rowsDone(run))} of ${shownCount(run.rows)} rows done${rateWords(run, perSecond)}`;
+  return `${runStatus(run).words}. ${doneWords(run, perSecond)}`;
+}
+
+/** Nothing is said to be done of what nobody has begun to pay. */
+function doneWords(run: Run, perSecond: number | null): string {
+  if (run.state === 'recording' || run.state === 'awaiting-approval') return `${shownCount(run.rows)} rows`;
+  return `${shownCount(rowsDone(run))} of ${shownCount(run.rows)} rows done${rateWords(run, perSecond)}`;
 }
 
 function rateWords(run: Run, perSecond: number | null): string {
   if (run.state !== 'paying' || perSecond === null) return '';
   if (perSecond === 0) return ' · none in the last seconds';
-  const left = run.rows - rowsDone(run);
+  const left = run.rows - rowsTaken(run);
   const rate = perSecond < 10 ? perSecond.toFixed(1) : shownCount(Math.round(perSecond));
   return ` · ${rate} payouts/s${left > 0 ? ` · about ${leftWords(left / perSecond)} left` : ''}`;
 }

@@ -39,7 +39,7 @@ export function PurgePage({ run, retentionMs }: { run: Run; retentionMs: number 
           maxLength={20}
           hint="Such as 400d; one day at least. How long files are kept is a matter of law and contracts."
         />
-        <button type="submit" class="danger">
+        <button type="submit" class="btn btn-outline-danger">
           Purge run {run.id}
         </button>
       </Form>

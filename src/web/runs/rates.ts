@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Run } from '../../payout.ts';
-import { perSecondOf, rowsDone, type Sample, withSample } from '../../runs/progress.ts';
+import { perSecondOf, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
 
 const RUNS_MAX = 500;
 /** A worker that is there takes what is due within seconds; a slow pace may leave more between two payouts. */
@@ -26,7 +26,7 @@ export function openRates(clock: Pick<Clock, 'monotonic'>): Rates {
         samples.delete(run.id);
         return null;
       }
-      const own = withSample(samples.get(run.id) ?? [], { atMs: clock.monotonic(), done: rowsDone(run) });
+      const own = withSample(samples.get(run.id) ?? [], { atMs: clock.monotonic(), done: rowsTaken(run) });
       samples.delete(run.id);
       samples.set(run.id, own);
       dropOldest(samples);

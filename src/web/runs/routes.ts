@@ -1,28 +1,29 @@
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { sendPage } from '../parts/frame.tsx';
 import type { Web, WebDeps } from '../web.ts';
 import { addApprovalRoutes } from './approval-routes.ts';
 import { addControlRoutes } from './control-routes.ts';
 import { addDownloadRoutes } from './download-routes.ts';
+import { openEndedRuns } from './ended-run.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
 import { addLiveRoutes } from './live-routes.ts';
 import { progressOf } from './progress-part.tsx';
 import { addPurgeRoutes } from './purge-routes.ts';
 import { openRates } from './rates.ts';
-import { RunPage } from './run-page.tsx';
+import { RunPage, runHead } from './run-page.tsx';
 
 /** The pages of runs. */
 export function addRunPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
-  const rates = openRates(app.clock);
-
-  web.get('/', { config: { act: 'read' } }, async (_request, reply) => await reply.redirect('/runs', 303));
+  const sources = { rates: openRates(app.clock), endedOf: openEndedRuns(app.ledger) };
 
   web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
     const events = await app.ledger.runs.events(run.id);
-    const body = RunPage({ progress: progressOf(rates, run), who: request.who, events });
-    return await sendPage(reply, deps, { title: `Run ${run.id}`, body });
+    const body = RunPage({ progress: progressOf(sources.rates, run, await sources.endedOf(run)), events });
+    const title = escapeUnseen(run.fileName);
+    return await sendPage(reply, deps, { title, body, ...runHead(run, request.who) });
   });
 
   addRunList(web, deps);
@@ -30,5 +31,5 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   addPurgeRoutes(web, deps);
   addApprovalRoutes(web, deps);
   addDownloadRoutes(web, deps);
-  addLiveRoutes(web, deps, rates);
+  addLiveRoutes(web, deps, sources);
 }

@@ -2,6 +2,7 @@ import type { Run } from '../../payout.ts';
 import { Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
+import { Icon } from '../parts/icon.tsx';
 import type { Person } from '../web.ts';
 
 /** What the person may do with the run in its state; the domain decides again when they do it. */
@@ -12,6 +13,8 @@ export function RunActions({ run, who }: { run: Run; who: Person }) {
   return (
     <div class="run-actions">
       <ApproveLink run={run} who={who} />
+      <SettleLink run={run} />
+      <FileLinks run={run} />
       {isPaused && who.may('resume') ? (
         <ReasonForm id={id} act="resume" words={isWaiting ? 'Start now' : 'Resume'} />
       ) : null}
@@ -28,11 +31,36 @@ function EndLinks({ run: { id, state, purgedAt }, who }: { run: Run; who: Person
   const mayEnd = isOver ? purgedAt === null && who.may('settings') : who.may('cancel');
   if (!mayEnd) return null;
   return (
-    <p>
-      <a class="danger" href={`/runs/${id}/${isOver ? 'purge' : 'cancel'}`}>
-        {isOver ? 'Purge its rows…' : 'Cancel this run…'}
+    <a class="btn btn-outline-danger" href={`/runs/${id}/${isOver ? 'purge' : 'cancel'}`}>
+      {isOver ? 'Purge its rows…' : 'Cancel this run…'}
+    </a>
+  );
+}
+
+function SettleLink({ run: { id, counts } }: { run: Run }) {
+  if (counts.held === 0) return null;
+  return (
+    <a class="btn btn-primary" href={`/to-settle?${new URLSearchParams({ run: id })}`}>
+      <Icon name="user-question" /> Settle {shownCount(counts.held)}
+    </a>
+  );
+}
+
+/** What is taken away of a run that is over. */
+function FileLinks({ run: { id, state, counts, purgedAt } }: { run: Run }) {
+  if ((state !== 'finished' && state !== 'cancelled') || purgedAt !== null) return null;
+  const { failed, returned, rejected, cancelled } = counts;
+  return (
+    <>
+      <a class="btn" href={`/runs/${id}/report?format=csv`}>
+        <Icon name="download" /> Report
       </a>
-    </p>
+      {failed + returned + rejected + cancelled === 0 ? null : (
+        <a class="btn" href={`/runs/${id}/retry-file`}>
+          <Icon name="file-export" /> File to try again
+        </a>
+      )}
+    </>
   );
 }
 
@@ -47,7 +75,9 @@ function ReasonForm({ id, act, words }: { id: string; act: 'pause' | 'resume'; w
         required
         maxLength={200}
       />
-      <button type="submit">{words}</button>
+      <button type="submit" class="btn">
+        {words}
+      </button>
     </Form>
   );
 }
@@ -57,9 +87,9 @@ function ApproveLink({ run: { id, state, approvals }, who }: { run: Run; who: Pe
   if (!isAsked && (state !== 'paused' || approvals.length === 0)) return null;
   if (who.may('approve')) {
     return (
-      <p>
-        <a href={`/runs/${id}/approve`}>{isAsked ? 'Look at it and approve' : 'Its approvals'}</a>
-      </p>
+      <a class={isAsked ? 'btn btn-primary' : 'btn'} href={`/runs/${id}/approve`}>
+        <Icon name="checklist" /> {isAsked ? 'Look at it and approve' : 'Its approvals'}
+      </a>
     );
   }
   return isAsked ? <p class="hint">A checker or an admin who did not submit it approves it.</p> : null;
@@ -87,7 +117,7 @@ export function CancelPage({ run }: { run: Run }) {
       )}
       <Form action={`/runs/${run.id}/cancel`} class="run-action">
         <Field label="Reason to cancel" name="reason" required maxLength={200} />
-        <button type="submit" class="danger">
+        <button type="submit" class="btn btn-outline-danger">
           Cancel run {run.id}
         </button>
       </Form>

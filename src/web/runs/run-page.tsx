@@ -9,35 +9,50 @@ import { CopyTable, HistoryTable } from './run-tables.tsx';
 
 interface RunProps {
   readonly progress: ProgressProps;
-  /** Null for nobody. */
-  readonly who: Person | null;
   /** The oldest first. */
   readonly events: readonly RunEvent[];
 }
 
-/** A run: what it is, how far it is, its money, and what can be done with it. */
-export function RunPage({ progress, who, events }: RunProps) {
+/** Around the title of a run: its place, how it is seen anew, and what the person may do with it. */
+export function runHead(run: Run, who: Person | null) {
+  return {
+    above: (
+      <>
+        <a href="/runs">Runs</a> / {run.id}
+      </>
+    ),
+    below: (
+      <p class="live small">
+        <a href={`/runs/${run.id}`}>Reload</a> <span data-live-note aria-live="polite" />
+      </p>
+    ),
+    actions: (
+      <section id="run-actions" class="actions" data-refreshed aria-label="Actions">
+        {who === null ? null : <RunActions run={run} who={who} />}
+      </section>
+    ),
+  };
+}
+
+/** A run: how far it is, its money, its reports, what it is and what happened to it. */
+export function RunPage({ progress, events }: RunProps) {
   const { run } = progress;
   return (
     <>
-      <p class="live">
-        <a href={`/runs/${run.id}`}>Reload</a> <span data-live-note aria-live="polite" />
-      </p>
       <section data-live={`/runs/${run.id}/live`} aria-label="Progress">
         <ProgressPart {...progress} />
       </section>
       <p>
         <a href={`/runs/${run.id}/payouts`}>All payouts of this run</a>
       </p>
-      <section id="run-actions" data-refreshed aria-label="Actions">
-        {who === null ? null : <RunActions run={run} who={who} />}
-      </section>
-      <h2>File</h2>
-      <RunFacts run={run} />
       <h2>Reports</h2>
       <section id="run-reports" data-refreshed aria-label="Reports">
         <Reports run={run} />
       </section>
+      <details>
+        <summary>The file, who handed it in, and its hash</summary>
+        <RunFacts run={run} />
+      </details>
       <h2>History</h2>
       <section id="run-history" data-refreshed aria-label="History">
         <HistoryTable runId={run.id} events={events} />
@@ -48,7 +63,7 @@ export function RunPage({ progress, who, events }: RunProps) {
 
 function RunFacts({ run }: { run: Run }) {
   return (
-    <dl class="facts">
+    <dl class="card card-body facts">
       <dt>Name</dt>
       <dd>{run.fileName}</dd>
       <dt>SHA-256</dt>

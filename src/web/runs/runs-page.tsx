@@ -1,10 +1,8 @@
 import { RUN_STATES, type Run } from '../../payout.ts';
-import { fileTotals } from '../../report/totals.ts';
-import { rowsDone } from '../../runs/progress.ts';
-import { shownAmount, shownCount } from '../parts/figures.ts';
+import { shownCount } from '../parts/figures.ts';
 import { CountedPages } from '../parts/pages.tsx';
-import { Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { RUN_STATE_WORDS } from './run-status.ts';
+import { RunsTable } from './runs-table.tsx';
 
 /** What the list is narrowed down to; '' for anything. */
 export interface RunsWanted {
@@ -44,7 +42,7 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
           <p>
             {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOf('/runs.csv', wanted)}>as CSV</a>
           </p>
-          <RunsTable runs={runs} />
+          <RunsTable caption="Runs, the newest first" runs={runs} />
           <CountedPages
             page={page}
             pages={pages}
@@ -61,83 +59,28 @@ function SearchForm({ wanted }: { wanted: RunsWanted }) {
   return (
     <form method="get" action="/runs" class="runs-search">
       <p class="field">
-        <label htmlFor="field-state">State</label>
-        <select id="field-state" name="state">
+        <label class="form-label" htmlFor="field-state">
+          State
+        </label>
+        <select class="form-select" id="field-state" name="state">
           <option value="">any</option>
           {RUN_STATES.map((state) => (
             <option key={state} value={state} selected={state === wanted.state}>
-              {state}
+              {RUN_STATE_WORDS[state]}
             </option>
           ))}
         </select>
       </p>
       <p class="field">
-        <label htmlFor="field-text">Run, file name, submitter or SHA-256</label>
-        <input type="search" id="field-text" name="text" value={wanted.text} maxLength={200} />
+        <label class="form-label" htmlFor="field-text">
+          Run, file name, submitter or SHA-256
+        </label>
+        <input type="search" class="form-control" id="field-text" name="text" value={wanted.text} maxLength={200} />
       </p>
-      <button type="submit">Search</button>
+      <button type="submit" class="btn">
+        Search
+      </button>
     </form>
-  );
-}
-
-function RunsTable({ runs }: { runs: readonly Run[] }) {
-  return (
-    <Table
-      caption="Runs, the newest first"
-      columns={[
-        'Run',
-        'State',
-        'Progress',
-        { number: 'In the file' },
-        { number: 'Paid or pending' },
-        'Submitted',
-        'By',
-        'File',
-      ]}
-      class="runs"
-    >
-      {runs.map((run) => (
-        <RunLine key={run.id} run={run} />
-      ))}
-    </Table>
-  );
-}
-
-function RunLine({ run }: { run: Run }) {
-  const totals = fileTotals(run.fileTotals, run.amounts);
-  const done = rowsDone(run);
-  return (
-    <tr>
-      <th scope="row">
-        <a href={`/runs/${run.id}`}>{run.id}</a>
-      </th>
-      <td>
-        <span class={`state ${run.state}`}>{run.state}</span>
-      </td>
-      <td class="run-progress">
-        <progress max={Math.max(1, run.rows)} value={done} aria-label={`Rows done of run ${run.id}`} />{' '}
-        {shownCount(done)} of {shownCount(run.rows)} rows
-      </td>
-      <td class="number">
-        {totals.map(({ currency, file }) => (
-          <div key={currency}>
-            {shownAmount({ minor: file, currency })} {currency}
-          </div>
-        ))}
-      </td>
-      <td class="number">
-        {totals.map(({ currency, outcomes: { paid, pending } }) => (
-          <div key={currency}>
-            {shownAmount({ minor: paid + pending, currency })} {currency}
-          </div>
-        ))}
-      </td>
-      <td>
-        <Time at={run.createdAt} />
-      </td>
-      <td>{run.createdBy}</td>
-      <td class="run-file">{run.fileName}</td>
-    </tr>
   );
 }
 

@@ -3,7 +3,7 @@ import { OUTCOMES, type Run } from '../../payout.ts';
 import type { TableCell } from '../../report/table-csv.ts';
 import { fileTotals, outcomeCounts, sumOutcomes } from '../../report/totals.ts';
 import { rowsCounted } from '../../runs/progress.ts';
-import type { Seen } from './approval-page.tsx';
+import type { Seen } from './approval-facts.ts';
 
 type Rows = readonly (readonly TableCell[])[];
 
@@ -56,7 +56,7 @@ export function fileRows({ fileTotals: totals, amounts }: Run): Rows {
 }
 
 /** Who gets most. */
-export function beneficiaryRows({ beneficiaries, names, neverPaid }: Seen): Rows {
+export function beneficiaryRows({ beneficiaries, names, neverPaid }: Omit<Seen, 'blocked'>): Rows {
   return [
     ['name', 'beneficiaryIdentityId', 'payouts', 'amount', 'currency', 'neverPaidBefore'],
     ...beneficiaries.top.map(({ identityId, rows, amount }) => [

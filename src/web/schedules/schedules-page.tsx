@@ -124,7 +124,7 @@ function Change({ name }: { name: string }) {
       </p>
       <Form action="/schedules/remove">
         <input type="hidden" name="name" value={name} />
-        <button type="submit" class="danger" aria-label={`Remove schedule ${name}`}>
+        <button type="submit" class="btn btn-outline-danger" aria-label={`Remove schedule ${name}`}>
           Remove
         </button>
       </Form>
@@ -162,7 +162,7 @@ function ScheduleForm({ form }: { form: AskedSchedule }) {
         maxLength={20}
         hint="So long after its time it is still done: from 1m to 7d."
       />
-      <button type="submit" class="main">
+      <button type="submit" class="btn btn-primary">
         Set the schedule
       </button>
     </Form>

@@ -75,7 +75,7 @@ function Halt({ head, who }: HaltProps) {
             required
             maxLength={200}
           />
-          <button type="submit" class="danger">
+          <button type="submit" class="btn btn-outline-danger">
             Halt everything
           </button>
         </Form>
@@ -95,7 +95,9 @@ function Release({ halt, releaseBy, who }: { halt: string } & Pick<HeadFacts, 'r
       {isOwn ? <p>It waits for another person.</p> : null}
       {who?.may('settle') === true && !isOwn ? (
         <Form action="/release">
-          <button type="submit">{releaseBy === null ? 'Propose to release' : 'Confirm: release'}</button>
+          <button type="submit" class="btn">
+            {releaseBy === null ? 'Propose to release' : 'Confirm: release'}
+          </button>
         </Form>
       ) : null}
     </>
@@ -135,7 +137,7 @@ function Safety({ head, safety, adopted, who }: Omit<SettingsProps, 'sections'>)
               : 'Do so while no worker runs.'}
           </p>
           <input type="hidden" name="before" value={head.safety} />
-          <button type="submit" class="danger">
+          <button type="submit" class="btn btn-outline-danger">
             Make those of this process the ledger's
           </button>
         </Form>

@@ -93,7 +93,7 @@ function BlockForm({ id }: { id: string }) {
         hint="As in the file's column beneficiaryIdentityId."
       />
       <Field label="Reason" name="reason" required maxLength={200} hint="For the audit log." />
-      <button type="submit" class="danger">
+      <button type="submit" class="btn btn-outline-danger">
         Block
       </button>
     </Form>

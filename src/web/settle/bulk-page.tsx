@@ -140,7 +140,7 @@ function BulkFields({ proposed }: { proposed: Decision | undefined }) {
         ))}
       </fieldset>
       <Field label="Reason" name="reason" required maxLength={200} hint="For the history and the audit log." />
-      <button type="submit" class="main">
+      <button type="submit" class="btn btn-primary">
         {proposed === undefined ? 'Propose' : 'Confirm'}
       </button>
     </>

@@ -78,7 +78,7 @@ function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposa
           <input type="hidden" name="decision" value={proposal.decision} />
           <input type="hidden" name="paymentId" value={proposal.paymentId} />
           <Reason id="confirm-reason" />
-          <button type="submit" class="main">
+          <button type="submit" class="btn btn-primary">
             Confirm {escapeUnseen(proposalWords(proposal))}
           </button>
         </Form>
@@ -95,7 +95,7 @@ function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Ch
         <Field label="Payment id, if it was paid" name="paymentId" id="propose-payment" maxLength={128} />
       ) : null}
       <Reason id="propose-reason" />
-      <button type="submit" class="main">
+      <button type="submit" class="btn btn-primary">
         Propose
       </button>
       <p class="hint">The service is asked first, both times: what it says counts for more than what people say.</p>
@@ -135,7 +135,7 @@ function CancelForm({ payout }: { payout: Payout }) {
   return (
     <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/cancel`} class="cancel">
       <Reason id="cancel-reason" />
-      <button type="submit" class="danger">
+      <button type="submit" class="btn btn-outline-danger">
         Cancel this payout
       </button>
       <p class="hint">Nothing was sent for it, so one person is enough.</p>

@@ -60,8 +60,9 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
     const from = run === undefined ? null : { runId: run, line };
     const page = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
     const proposed = from === null ? await readProposed() : [];
+    const maySettle = request.who?.may('settle') === true;
     const groups = from === null ? await readGroups(app.ledger) : [];
-    const body = ToSettlePage({ ...page, proposed, groups, rules: rules(), isFirst: from === null });
+    const body = ToSettlePage({ ...page, proposed, groups, rules: { ...rules(), maySettle }, isFirst: from === null });
     return await sendPage(reply, deps, { title: 'To settle', body });
   });
 

@@ -2,6 +2,8 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import { choicesOf } from '../../runs/decide/choices.ts';
 import type { SettlePage, SettlePlace } from '../../runs/decide/to-settle.ts';
+import { Badge } from '../parts/badge.tsx';
+import { shownAmountsIn } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
@@ -13,7 +15,12 @@ import { proposalWords } from './decisions.ts';
 import type { SettleGroup } from './groups.ts';
 
 interface ToSettleProps extends SettlePage {
-  readonly rules: { readonly now: number; readonly quoteGraceMs: number };
+  readonly rules: {
+    readonly now: number;
+    readonly quoteGraceMs: number;
+    /** Whether who looks may propose and confirm. */
+    readonly maySettle: boolean;
+  };
   readonly isFirst: boolean;
   /** Those of other states for which somebody has proposed something. */
   readonly proposed: readonly Payout[];
@@ -73,7 +80,7 @@ function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' 
     <Table
       caption={caption}
       columns={['Reference', 'Run', { number: 'Amount' }, 'State', 'Evidence', 'Decision']}
-      class="to-settle"
+      class="to-settle stacked"
     >
       {payouts.map((payout) => (
         <SettleLine key={`${payout.runId}-${payout.line}`} payout={payout} rules={rules} />
@@ -97,7 +104,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
         <Amount money={row.amount} />
       </td>
       <td>
-        <span class={`outcome ${payout.state}`}>{payout.state}</span> {escapeUnseen(reason)}
+        <Badge tone="wait">{payout.state}</Badge> {escapeUnseen(shownAmountsIn(reason))}
       </td>
       <td>
         <Indications payout={payout} />
@@ -121,8 +128,8 @@ function DecisionCell({ payout, rules }: { payout: Payout; rules: ToSettleProps[
           {escapeUnseen(proposal.reason)}
         </p>
       )}
-      {possible.length === 0 ? (
-        'Nothing yet'
+      {possible.length === 0 || !rules.maySettle ? (
+        <NoDecision isPossible={possible.length > 0} href={href} />
       ) : (
         <a href={href}>
           {proposal === null ? `Propose (${possible.map(({ decision }) => decision).join(', ')})` : 'Look and decide'}
@@ -130,4 +137,8 @@ function DecisionCell({ payout, rules }: { payout: Payout; rules: ToSettleProps[
       )}
     </>
   );
+}
+
+function NoDecision({ isPossible, href }: { isPossible: boolean; href: string }) {
+  return isPossible ? <a href={href}>Look</a> : <>Nothing yet</>;
 }

@@ -73,6 +73,16 @@ function openLive(place, tell) {
   return source;
 }
 
+/** Moments stand in the zone of the reader, with UTC in their titles; without a script they are in UTC. */
+function tellTimes() {
+  for (const time of document.querySelectorAll('time:not([title])')) {
+    const [day, clock] = new Date(time.dateTime).toLocaleString('sv').split(' ');
+    time.title = time.textContent;
+    time.textContent = `${day} ${clock.slice(0, 5)}`;
+  }
+}
+tellTimes();
+
 function stateOf(place) {
   return place.querySelector('[data-state]')?.dataset.state;
 }
@@ -82,8 +92,13 @@ function showProgress(place, html) {
   const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
   const before = [...place.querySelectorAll('.scroll')];
   const [held, lefts] = [before.indexOf(document.activeElement), before.map(({ scrollLeft }) => scrollLeft)];
+  const folds = [...place.querySelectorAll('details')].map(({ open }) => open);
   place.innerHTML = html;
+  [...place.querySelectorAll('details')].forEach((fold, index) => {
+    fold.open = folds[index] ?? false;
+  });
   letKeysScroll();
+  tellTimes();
   const after = [...place.querySelectorAll('.scroll')];
   after.forEach((table, index) => {
     table.scrollLeft = lefts[index] ?? 0;
@@ -113,6 +128,7 @@ async function refreshParts(address) {
     if (fresh && !part.contains(document.activeElement)) part.innerHTML = fresh.innerHTML;
   }
   letKeysScroll();
+  tellTimes();
 }
 
 /** A table that is wider than its window is scrolled by the arrow keys, in every browser. */

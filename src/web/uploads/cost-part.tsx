@@ -16,7 +16,9 @@ export function CostPart({ id, cost }: { id: string; cost: UploadCost | undefine
         <Cost id={id} cost={cost} />
       )}
       <Form action={`/uploads/${id}/cost`}>
-        <button type="submit">{cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}</button>
+        <button type="submit" class="btn">
+          {cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}
+        </button>
       </Form>
     </section>
   );

@@ -210,18 +210,22 @@ const TIME_WITHOUT_USE = new Problem(
   { at: 'It goes with the Start "At the time below" only.' },
 );
 
-/** One total in a line, such as `USD 1234.56`. */
+const AN_AMOUNT = /^([A-Z]{3})[ =:]+([0-9]+(?:\.[0-9]+)?)$/;
+/** A comma between groups of three digits, none of which follows the point. */
+const THOUSANDS = /(?<=[ =:][0-9]{1,3}(?:,[0-9]{3})*),(?=[0-9]{3}(?:[,.]|$))/g;
+
+/** One total in a line, such as `USD 1234.56` or `USD 1,234.56`. */
 function totalsOf(text: string): UploadOptions['expectTotals'] {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   return lines
     .filter((line) => line !== '')
     .map((line) => {
-      const [, currency, amount] = /^([A-Z]{3})[ =:]+([0-9]+(?:\.[0-9]+)?)$/.exec(line) ?? [];
+      const [, currency, amount] = AN_AMOUNT.exec(line.replaceAll(THOUSANDS, '')) ?? [];
       if (currency !== undefined && amount !== undefined && amount.length <= 30) return { currency, amount };
       throw new Problem(
         422,
         'An expected total is not a currency and an amount.',
-        'Write one total in each line, such as USD 1234.56, with a point and without thousands.',
+        'Write one total in each line, such as USD 1234.56 or USD 1,234.56.',
         { expectTotals: 'It must have a currency and an amount in each line.' },
       );
     });

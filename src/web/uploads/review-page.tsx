@@ -69,7 +69,7 @@ function refusedText({ rows, valid }: Review): string {
 function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | 'review' | 'approvals'>) {
   const { options } = upload;
   return (
-    <dl class="facts">
+    <dl class="card card-body facts">
       <dt>File</dt>
       <dd>
         {upload.name}, {shownCount(upload.bytes)} bytes
@@ -105,8 +105,12 @@ function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | '
           <dd>Its rows are paid anew if none of them was paid before</dd>
         </>
       ) : null}
-      <dt>Approval</dt>
-      <dd>{approvalText(approvals)}</dd>
+      {review.isPayable ? (
+        <>
+          <dt>Approval</dt>
+          <dd>{approvalText(approvals)}</dd>
+        </>
+      ) : null}
     </dl>
   );
 }
@@ -147,7 +151,7 @@ function Buttons({ upload, isPayable, isOwn }: Pick<ReviewPageProps, 'upload' | 
     <div class="buttons">
       {isPayable && isOwn ? (
         <Form action={`/uploads/${upload.id}/hand-in`}>
-          <button type="submit" class="main">
+          <button type="submit" class="btn btn-primary">
             Hand in
           </button>
         </Form>
@@ -171,7 +175,8 @@ function Problems({ id, review }: { id: string; review: Review }) {
     <section aria-labelledby="problems">
       <h2 id="problems">Problems</h2>
       <p>
-        {shownCount(problemsTotal)} problems{shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>,{' '}
+        {shownCount(problemsTotal)} {problemsTotal === 1 ? 'problem' : 'problems'}
+        {shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>,{' '}
         <a href={`/uploads/${id}/problems.xlsx`}>as a workbook</a>{' '}
         {hasMarkedUpCopy ? (
           <a href={`/uploads/${id}/marked-up.csv`}>The file with its problems in two more columns</a>

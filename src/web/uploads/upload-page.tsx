@@ -47,7 +47,7 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
         />
       </details>
       <p>
-        <button type="submit" class="main">
+        <button type="submit" class="btn btn-primary">
           Upload and check
         </button>
       </p>
@@ -68,9 +68,11 @@ function FileField({ fileBytesMax }: { fileBytesMax: number }) {
   return (
     <div class="drop">
       <p class="field">
-        <label htmlFor={control.id}>Payout file</label>
+        <label class="form-label" htmlFor={control.id}>
+          Payout file
+        </label>
         <Wrong id={control.id} words={note} />
-        <input type="file" required {...control} aria-describedby={describedBy} />
+        <input type="file" class="form-control" required {...control} aria-describedby={describedBy} />
         <Hint id={control.id} words={hint} />
       </p>
       <output class="hint" data-chosen aria-live="polite" />

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Run } from '../../../src/payout.ts';
 import { resumeRun } from '../../../src/runs/decide/control.ts';
 import { readRun } from '../../../src/runs/hand-in/submit.ts';
-import { rowsDone } from '../../../src/runs/progress.ts';
+import { rowsTaken } from '../../../src/runs/progress.ts';
 import { cookiesOf } from './people.ts';
 import { cpuSecondsOf, openProcesses } from './processes.ts';
 import type { Stage } from './stage.ts';
@@ -62,7 +62,7 @@ async function measure(
   const until = async (share: number): Promise<Moment> => {
     for (;;) {
       const run: Run = await readRun(app, runId);
-      if (rowsDone(run) >= run.rows * share) return momentOf(rowsDone(run), pids);
+      if (rowsTaken(run) >= run.rows * share) return momentOf(rowsTaken(run), pids);
       if (run.state !== 'paying' && run.state !== 'finished')
         throw new Error(`run ${runId} is ${run.state}: ${run.pauseReason}`);
       await delay(LOOK_EVERY_MS);

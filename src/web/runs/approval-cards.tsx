@@ -1,0 +1,186 @@
+import type { ComponentChildren } from 'preact';
+import type { Money } from '../../money.ts';
+import type { Run } from '../../payout.ts';
+import type { BeneficiaryTotal } from '../../runs/beneficiaries.ts';
+import { Badge, type Tone } from '../parts/badge.tsx';
+import { shownCount } from '../parts/figures.ts';
+import { Icon, type IconName } from '../parts/icon.tsx';
+import { Amount } from '../parts/money.tsx';
+import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import type { ApprovalProps, Seen } from './approval-facts.ts';
+
+/** More stand in the fold below. */
+const CURRENCIES_MAX = 3;
+const LINES_MAX = 10;
+
+/** The money of the file, what changed against the run before it, and who is paid for the first time. */
+export function ApprovalCards({ run, before, beneficiaries, neverPaid }: ApprovalProps) {
+  const others = run.fileTotals.length - CURRENCIES_MAX;
+  const newOnes = new Set(beneficiaries.top.map(({ identityId }) => identityId).filter((id) => neverPaid.has(id)));
+  return (
+    <div class="cards">
+      <div class="card card-body">
+        <h2 class="label">In the file</h2>
+        {run.fileTotals.slice(0, CURRENCIES_MAX).map((total) => (
+          <p key={total.currency} class="figure">
+            <Amount money={total} />
+          </p>
+        ))}
+        {others > 0 ? <p class="hint">{`and ${others} more ${others === 1 ? 'currency' : 'currencies'}`}</p> : null}
+        <p class="hint">Fees come on top, as the service quotes them.</p>
+      </div>
+      <BeforeCard run={run} before={before} />
+      <div class="card card-body">
+        <h2 class="label">Paid for the first time</h2>
+        <p class={`figure ${run.newBeneficiaryRows === 0 ? '' : 'tone-wait'}`}>
+          {shownCount(run.newBeneficiaryRows)} {run.newBeneficiaryRows === 1 ? 'row' : 'rows'}
+        </p>
+        <p class="hint">
+          {newOnes.size === 0
+            ? 'None of those who get most is new.'
+            : `${shownCount(newOnes.size)} of those who get most ${isAre(newOnes.size)} new.`}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function BeforeCard({ run, before }: Pick<ApprovalProps, 'run' | 'before'>) {
+  const [now, last] = [run.fileTotals, before?.fileTotals ?? []];
+  const change = now.length === 1 && last.length === 1 ? changeOf(last[0], now[0]) : null;
+  return (
+    <div class="card card-body">
+      <h2 class="label">Against the last file of this name</h2>
+      {before === undefined ? (
+        <p class="hint">There was none lately.</p>
+      ) : (
+        <>
+          <p class="figure">{change ?? `${rowsChange(before, run)} rows`}</p>
+          <p class="hint">
+            {last.slice(0, CURRENCIES_MAX).map((total) => (
+              <>
+                <Amount money={total} />{' '}
+              </>
+            ))}
+            in {shownCount(before.rows)} rows, <Time at={before.createdAt} />
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** In whole per cent, such as `+ 31 %`; null for other currencies. */
+function changeOf(last: Money | undefined, now: Money | undefined): string | null {
+  if (last === undefined || now === undefined || last.currency !== now.currency || last.minor === 0n) return null;
+  const perCent = ((now.minor - last.minor) * 100n) / last.minor;
+  return perCent < 0n ? `− ${shownCount(-perCent)} %` : `+ ${shownCount(perCent)} %`;
+}
+
+function rowsChange(before: Run, run: Run): string {
+  const more = run.rows - before.rows;
+  return more < 0 ? `− ${shownCount(-more)}` : `+ ${shownCount(more)}`;
+}
+
+/** The largest of each currency, then the next ones, ten in all. */
+export function TopBeneficiaries(props: ApprovalProps) {
+  const { beneficiaries } = props;
+  const { top, others } = beneficiaries;
+  const lines = tenOf(top);
+  const left = top.length - lines.length + others;
+  const caption = left === 0 ? 'Who gets most' : `Who gets most: ${lines.length}, and ${shownCount(left)} more lines`;
+  return <BeneficiaryLines caption={caption} lines={lines} seen={props} />;
+}
+
+function tenOf(top: readonly BeneficiaryTotal[]): BeneficiaryTotal[] {
+  const rank = new Map<BeneficiaryTotal, number>();
+  const seen = new Map<string, number>();
+  for (const line of top) {
+    const place = seen.get(line.amount.currency) ?? 0;
+    rank.set(line, place);
+    seen.set(line.amount.currency, place + 1);
+  }
+  const chosen = new Set(
+    top.toSorted((one, other) => (rank.get(one) ?? 0) - (rank.get(other) ?? 0)).slice(0, LINES_MAX),
+  );
+  return top.filter((line) => chosen.has(line));
+}
+
+interface LinesProps {
+  readonly caption: string;
+  readonly lines: readonly BeneficiaryTotal[];
+  readonly seen: Seen;
+}
+
+/** Beneficiaries with what they get, and whether they are new or blocked. */
+export function BeneficiaryLines({ caption, lines, seen: { names, neverPaid, blocked } }: LinesProps) {
+  return (
+    <Table
+      caption={caption}
+      columns={['Name at the service', { number: 'Payouts' }, { number: 'Amount' }, 'Look at']}
+      class="stacked"
+    >
+      {lines.map(({ identityId, rows, amount }) => (
+        <tr key={`${identityId} ${amount.currency}`}>
+          <th scope="row">
+            {names.get(identityId) ?? <span class="dim">not known</span>} <code>{identityId}</code>
+          </th>
+          <td class="number">{shownCount(rows)}</td>
+          <td class="number">
+            <Amount money={amount} />
+          </td>
+          <td>
+            {blocked.has(identityId) ? <Badge tone="bad">blocked</Badge> : null}{' '}
+            {neverPaid.has(identityId) ? <Badge tone="wait">never paid before</Badge> : null}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** What was checked, each in a line with its result. */
+export function Checks({ run, limits, beneficiaries, blocked, changes }: ApprovalProps) {
+  const { refused, held } = run.counts;
+  const stopped = new Set(beneficiaries.top.map(({ identityId }) => identityId).filter((id) => blocked.has(id)));
+  return (
+    <div class="card card-body">
+      <h2 class="label">Checks</h2>
+      <ul class="checks">
+        <Check isGood={refused === 0} good="All rows are well-formed.">
+          {shownCount(refused)} {refused === 1 ? 'row was' : 'rows were'} refused in the file, and {isAre(refused)} not
+          paid.
+        </Check>
+        <Check isGood={held === 0} good="No row is held.">
+          {shownCount(held)} {held === 1 ? 'row is' : 'rows are'} held and {held === 1 ? 'waits' : 'wait'} for people.
+        </Check>
+        <Check isGood={stopped.size === 0} good="None of those who get most is blocked.">
+          {shownCount(stopped.size)} of those who get most {isAre(stopped.size)} blocked.
+        </Check>
+        <Check isGood={run.newBeneficiaryRows === 0} good="Everybody was paid before.">
+          {shownCount(run.newBeneficiaryRows)} rows go to somebody who was never paid before.
+        </Check>
+        <Check isGood={limits !== null} good="Limits are set, and count when it is paid.">
+          No limits are set.
+        </Check>
+        <Check isGood={changes.length === 0} good="The way it came is not new.">
+          Schedules on its way were changed lately; they stand below.
+        </Check>
+      </ul>
+    </div>
+  );
+}
+
+function isAre(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
+
+function Check({ isGood, good, children }: { isGood: boolean; good: string; children: ComponentChildren }) {
+  const [tone, icon]: [Tone, IconName] = isGood ? ['good', 'circle-check'] : ['wait', 'alert-triangle'];
+  return (
+    <li class={`tone-${tone}`}>
+      <Icon name={icon} /> <span>{isGood ? good : children}</span>
+    </li>
+  );
+}

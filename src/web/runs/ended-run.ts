@@ -1,0 +1,86 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import { addMoney, type Money } from '../../money.ts';
+import { outcomeOf, type Payout, type RefusedRow, type Run } from '../../payout.ts';
+import { type BookingEntry, openBooking } from '../../report/booking.ts';
+import { isRefused, reportRow } from '../../report/row.ts';
+import { hasEnded } from '../../runs/decide/control.ts';
+
+/** A run with more rows tells this in its report alone: a page has 50 ms of the processor. */
+const ROWS_MAX = 2000;
+const RUNS_KEPT_MAX = 20;
+
+/** Why rows were not paid, or wait for a person. */
+export interface ReasonCount {
+  readonly code: string;
+  readonly words: string;
+  readonly isHeld: boolean;
+  readonly rows: number;
+}
+
+/** What is added up from the rows of a run that is over. */
+export interface EndedRun {
+  /** What left the payer's accounts, with its fees, per source currency. */
+  readonly left: readonly BookingEntry[];
+  /** What arrives of it, per destination currency, in alphabetic order. */
+  readonly arrives: readonly Money[];
+  /** The most frequent first. */
+  readonly reasons: readonly ReasonCount[];
+}
+
+/** Adds a run up once it is over, and once for all who look at it while nothing of it changes; null where it is not told. */
+export function openEndedRuns(ledger: Pick<Ledger, 'runs'>): (run: Run) => Promise<EndedRun | null> {
+  const known = new Map<string, Promise<EndedRun>>();
+  return async (run) => {
+    if (!hasEnded(run) || run.rows > ROWS_MAX || run.purgedAt !== null) return null;
+    const key = `${run.id} ${run.changes}`;
+    const found = known.get(key) ?? addUp(ledger, run.id);
+    known.delete(key);
+    known.set(key, found);
+    const [oldest] = known.keys();
+    if (known.size > RUNS_KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    try {
+      return await found;
+    } catch (error) {
+      known.delete(key);
+      throw error;
+    }
+  };
+}
+
+async function addUp(ledger: Pick<Ledger, 'runs'>, runId: string): Promise<EndedRun> {
+  const booking = openBooking();
+  const arrives = new Map<string, Money>();
+  const reasons = new Map<string, ReasonCount>();
+  for await (const batch of ledger.runs.rows(runId)) {
+    for (const row of batch) {
+      addReason(reasons, row);
+      if (isRefused(row)) continue;
+      booking.add(row);
+      addArrival(arrives, row);
+    }
+  }
+  return {
+    left: booking.result().entries,
+    arrives: [...arrives.values()].toSorted((one, other) => one.currency.localeCompare(other.currency)),
+    reasons: [...reasons.values()].toSorted((one, other) => other.rows - one.rows),
+  };
+}
+
+function addArrival(arrives: Map<string, Money>, { state, destinationAmount }: Payout): void {
+  const outcome = outcomeOf(state);
+  if (destinationAmount === null || (outcome !== 'paid' && outcome !== 'pending')) return;
+  const before = arrives.get(destinationAmount.currency);
+  arrives.set(
+    destinationAmount.currency,
+    before === undefined ? destinationAmount : addMoney(before, destinationAmount),
+  );
+}
+
+function addReason(reasons: Map<string, ReasonCount>, row: Payout | RefusedRow): void {
+  const { outcome, reasonCode, reason } = reportRow(row);
+  if (outcome === 'paid' || outcome === 'pending' || outcome === 'waiting') return;
+  const code = reasonCode ?? outcome;
+  const key = `${outcome} ${code}`;
+  const rows = (reasons.get(key)?.rows ?? 0) + 1;
+  reasons.set(key, { code, words: reasons.get(key)?.words ?? reason ?? code, isHeld: outcome === 'held', rows });
+}

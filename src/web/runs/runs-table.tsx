@@ -1,0 +1,89 @@
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { Run } from '../../payout.ts';
+import { fileTotals, outcomeCounts } from '../../report/totals.ts';
+import { Badge } from '../parts/badge.tsx';
+import { shownCount } from '../parts/figures.ts';
+import { Amount } from '../parts/money.tsx';
+import { Bar } from '../parts/outcome-bar.tsx';
+import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { runStatus } from './run-status.ts';
+
+/** More currencies are counted. */
+const CURRENCIES_MAX = { long: 2, short: 1 };
+
+interface RunsTableProps {
+  readonly caption: string;
+  readonly runs: readonly Run[];
+  /** Beside something else: without what is paid of the money. */
+  readonly isShort?: boolean;
+}
+
+/** Runs, each known by its file, with what became of its rows. */
+export function RunsTable({ caption, runs, isShort = false }: RunsTableProps) {
+  return (
+    <Table
+      caption={caption}
+      columns={['File', 'Status', 'Rows', { number: 'In the file' }, 'Handed in']}
+      class="runs stacked"
+    >
+      {runs.map((run) => (
+        <RunLine key={run.id} run={run} isShort={isShort} />
+      ))}
+    </Table>
+  );
+}
+
+function RunLine({ run, isShort }: { run: Run; isShort: boolean }) {
+  const { tone, words } = runStatus(run);
+  return (
+    <tr>
+      <th scope="row" class="run-file">
+        <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>
+        <div class="small">{run.id}</div>
+      </th>
+      <td>
+        <Badge tone={tone}>{words}</Badge>
+      </td>
+      <td class="run-progress">
+        <Bar outcomes={outcomeCounts((state) => run.counts[state])} />
+        <span class="small">{rowWords(run)}</span>
+      </td>
+      <td class="number">
+        <FileMoney run={run} isShort={isShort} />
+      </td>
+      <td>
+        <Time at={run.createdAt} />
+        <div class="small">by {run.createdBy}</div>
+      </td>
+    </tr>
+  );
+}
+
+function rowWords({ state, counts, rows }: Run): string {
+  const all = shownCount(rows);
+  return state === 'recording' || state === 'awaiting-approval'
+    ? `${all} rows`
+    : `${shownCount(counts.completed)} of ${all} paid`;
+}
+
+function FileMoney({ run, isShort }: { run: Run; isShort: boolean }) {
+  const totals = fileTotals(run.fileTotals, run.amounts);
+  const shown = totals.slice(0, isShort ? CURRENCIES_MAX.short : CURRENCIES_MAX.long);
+  const others = totals.length - shown.length;
+  return (
+    <>
+      {shown.map(({ currency, file, outcomes: { paid, pending } }) => (
+        <div key={currency}>
+          <Amount money={{ minor: file, currency }} />
+          {isShort ? null : (
+            <div class="small">
+              <Amount money={{ minor: paid + pending, currency }} /> paid or on the way
+            </div>
+          )}
+        </div>
+      ))}
+      {others > 0 ? <div class="small">{`and ${others} more ${others === 1 ? 'currency' : 'currencies'}`}</div> : null}
+    </>
+  );
+}

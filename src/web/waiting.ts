@@ -1,0 +1,30 @@
+import type { App } from '../app.ts';
+import type { Run } from '../payout.ts';
+import { approvalStanding, hasApproved, isCutShort } from '../runs/decide/approve.ts';
+import { handedInAs } from '../runs/hand-in/handed-in.ts';
+import type { Person } from './web.ts';
+
+/** What waits for a person. */
+export interface Waiting {
+  /** Runs that they may approve, and whose approval they have not given. */
+  readonly approve: readonly Run[];
+  /** Runs with payouts that people decide of. */
+  readonly settle: readonly Run[];
+  /** Those payouts. */
+  readonly held: number;
+}
+
+export function waitingFor(app: Pick<App, 'config' | 'clock' | 'ledger'>, who: Person, runs: readonly Run[]): Waiting {
+  const settle = runs.filter(({ counts }) => counts.held > 0);
+  return {
+    approve: who.may('approve') ? runs.filter((run) => mayApprove(app, who, run)) : [],
+    settle,
+    held: settle.reduce((sum, { counts }) => sum + counts.held, 0),
+  };
+}
+
+function mayApprove(app: Pick<App, 'config' | 'clock' | 'ledger'>, who: Person, run: Run): boolean {
+  if (run.state !== 'awaiting-approval' || handedInAs(who.name, run) !== undefined) return false;
+  const standing = approvalStanding(app, run);
+  return !hasApproved(standing, who.name) || isCutShort(run, standing);
+}
