@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
+import { type Release, releaseAll } from './closing.ts';
 import { type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config/config.ts';
 import { type DataDir, openDataDir, requireFormerLedger } from './ledger/intents/data-dir.ts';
 import { claimDataDir, openDirLease } from './ledger/intents/dir-lease.ts';
@@ -40,9 +41,6 @@ import { readKnownService } from './service/capabilities-file.ts';
 import type { ObserveCall, Service } from './service/client.ts';
 import type { TraceJob } from './tracing.ts';
 import { VERSION } from './version.ts';
-
-/** What does not close within this, because its Redis is gone, is left. */
-const RELEASE_MS_MAX = 5000;
 
 /** What wakes the workers, and is closed with the app. */
 export interface Jobs {
@@ -261,19 +259,6 @@ export async function adoptLedger(options: AppOptions<Jobs>, actor: string): Pro
     return { result, dataDirIds };
   } finally {
     await releaseAll(closing, { clock, log });
-  }
-}
-
-type Release = () => Promise<unknown>;
-
-/** In reverse; what cannot be closed, or not in time, does not keep the others open. */
-async function releaseAll(closing: Release[], { clock, log }: { clock: Clock; log: Log }): Promise<void> {
-  for (let release = closing.pop(); release !== undefined; release = closing.pop()) {
-    const waiting = new AbortController();
-    await Promise.race([release(), clock.sleep(RELEASE_MS_MAX, waiting.signal)]).catch((error: unknown) => {
-      log.warn('something could not be closed', { error });
-    });
-    waiting.abort();
   }
 }
 

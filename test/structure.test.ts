@@ -252,7 +252,7 @@ describe('a source file', () => {
         ' ',
       );
     const files =
-      'payout money capabilities clock log metrics tracing refusal duration trailing version secret-file ledger-key'
+      'payout money capabilities clock closing log metrics tracing refusal duration trailing version secret-file ledger-key'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);

@@ -117,11 +117,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
       const gone = await missingIn(await copies(), store.lines(1));
       return { ours: await notNoted(store, [...(await putBack()), ...gone]), former: await notNoted(store, former) };
     },
-    noteMissing: (records, server) =>
-      store.noteLost(
-        records.map(({ hash }) => hash),
-        server,
-      ),
+    noteMissing: (records, server) => store.noteLost(hashesOf(records), server),
     copyOthers,
     head: async () => (await store.look()).head,
     lines: (from = 1) => store.lines(from),
@@ -157,4 +153,8 @@ function nextRecord(
 function cutTexts({ details, ...act }: AuditAct): AuditAct {
   const cut = Object.entries(details).map(([name, value]) => [name, value.slice(0, TEXT_CHARACTERS_MAX)] as const);
   return { ...act, details: Object.fromEntries(cut) };
+}
+
+function hashesOf(records: readonly AuditRecord[]): string[] {
+  return records.map(({ hash }) => hash);
 }

@@ -36,7 +36,10 @@ export function FactorPage({ factor, offer }: FactorProps) {
       )}
       <Form action="/second-factor/passkey" data-passkey-new="" hidden>
         <input type="hidden" name="credential" />
-        <button type="submit">Add a passkey</button> <output class="hint" data-passkey-note="" />
+        <button type="submit" class="btn">
+          Add a passkey
+        </button>{' '}
+        <output class="hint" data-passkey-note="" />
       </Form>
     </>
   );

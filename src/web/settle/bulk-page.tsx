@@ -70,7 +70,7 @@ export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
   const waiting = payouts.filter(
     ({ proposal }) => proposal !== null && who !== null && !isSamePerson(proposal.by, who.name),
   );
-  const [first] = waiting;
+  const proposal = waiting[0]?.proposal ?? null;
   return (
     <>
       <p>
@@ -78,10 +78,10 @@ export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
         {payouts.length === 1 ? 'payout waits' : 'payouts wait'} for people because of {reasonCode}. One person
         proposes, another one confirms. Each payout is checked by itself; one that has changed meanwhile is left out.
       </p>
-      {first?.proposal == null ? null : (
+      {proposal === null ? null : (
         <p class="proposal">
-          {escapeUnseen(first.proposal.by)} proposed to {first.proposal.decision} {waiting.length} of them:{' '}
-          {escapeUnseen(first.proposal.reason)}
+          {escapeUnseen(proposal.by)} proposed to {proposal.decision} {waiting.length} of them:{' '}
+          {escapeUnseen(proposal.reason)}
         </p>
       )}
       {payouts.length === 0 ? (
@@ -91,7 +91,7 @@ export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
       ) : (
         <Form action={hrefOfGroup({ runId: run.id, reasonCode })}>
           <BulkTable payouts={payouts} />
-          {who?.may('settle') === true ? <BulkFields proposed={first?.proposal?.decision} /> : null}
+          {who?.may('settle') === true ? <BulkFields proposed={proposal?.decision} /> : null}
         </Form>
       )}
     </>
