@@ -12,7 +12,7 @@ interface ColumnFacts {
   readonly about: string;
 }
 
-/** The columns of the report (design 12), each told once: CSV, workbook, JSON Schema and documentation follow this table. */
+/** The columns of the report, each described once: CSV, workbook, JSON Schema and documentation follow this table. */
 export const REPORT_COLUMN_FACTS: Readonly<Record<ReportColumn, ColumnFacts>> = {
   line: { kind: 'count', about: 'The physical line of the payout file on which the row begins; the header is line 1.' },
   reference: { kind: 'words', about: "The payer's own key for the payout, as it stood in the file." },

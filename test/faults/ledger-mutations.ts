@@ -309,7 +309,7 @@ const PEOPLE: readonly Mutation[] = [
 const MOVES: readonly Mutation[] = [
   {
     guard: 'a move compares the version that was read',
-    edits: replaced(MOVE, 'elseif e.v and p.version ~= e.v then', 'elseif false then'),
+    edits: replaced(MOVE, '(e.v and p.version ~= e.v) or ', ''),
     caughtBy: named(
       MOVE_TESTS,
       'a refused move for another version, another quote or a payout that is not there changes nothing, not even the count',

@@ -139,7 +139,7 @@ describe('a file that cannot be read', () => {
 
   test('a named pipe and a device are refused without waiting for anybody', async () => {
     execFileSync('sh', ['-c', 'mkfifo "$0"', join(folder, 'pipe.csv')]);
-    await expect(checkPayoutFile(join(folder, 'pipe.csv'))).rejects.toThrow('no regular file');
-    await expect(checkPayoutFile('/dev/null')).rejects.toThrow('no regular file');
+    await expect(checkPayoutFile(join(folder, 'pipe.csv'))).rejects.toThrow('is not a regular file');
+    await expect(checkPayoutFile('/dev/null')).rejects.toThrow('is not a regular file');
   });
 });

@@ -287,6 +287,13 @@ describe('each operation answers as the served document says', () => {
     const done = await bob.call('POST', `${at(2)}/allow`, { body });
     expect(done.json).toMatchObject({ result: 'done', state: 'ready', proposal: null });
 
+    const together = { decision: 'drop', reasonCode: 'E_LIMIT', reason: 'agreed', lines: [2] };
+    expect((await anna.call('POST', `/runs/${runId}/settle`, { body: together })).json).toEqual({
+      proposed: 0,
+      done: 0,
+      leftOut: [],
+      more: false,
+    });
     await anna.call('POST', `${at(3)}/drop`, { body });
     expect((await bob.call('POST', `${at(3)}/drop`, { body })).json).toMatchObject({ state: 'cancelled' });
 

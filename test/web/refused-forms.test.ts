@@ -164,6 +164,13 @@ const CASES: readonly Case[] = [
     wrong: 'reason',
   },
   {
+    route: 'POST /runs/:run/settle/:code',
+    page: '/runs/pays/settle/E_LIMIT',
+    action: '/runs/pays/settle/E_LIMIT',
+    typed: { decision: 'drop', reason: CRUEL, 'line-3': 'on' },
+    wrong: 'reason',
+  },
+  {
     route: 'POST /runs/:run/payouts/:line/cancel',
     page: '/runs/pays/payouts/5',
     action: '/runs/pays/payouts/5/cancel',
@@ -279,7 +286,7 @@ async function openSite() {
   await recordRun(ledger, { id: 'pays', lines: [2, 3, 4, 5] });
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
   const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
-  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, proposalField(proposal));
+  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, { ...proposalField(proposal), rc: 'E_LIMIT' });
   await armPayout(ledger, { runId: 'pays', line: 4 }, 'quote-4');
   await movePayout(ledger, { runId: 'pays', line: 4 }, 'unknown', 'held');
   await recordRun(ledger, { id: 'stands', lines: [2] });

@@ -132,10 +132,10 @@ function openMovements(): Movements {
   };
 }
 
-/** The amount of a transaction and its currency; those of its entry where it is the only one and has none of its own. */
-function amountCells(transaction: Texts, entry: Texts): string[] {
-  const path = AMOUNTS.find((one) => transaction.has(one));
-  const of = path === undefined ? entry : transaction;
+/** The amount of a transaction, by its details, and its currency; those of its entry where it is the only one and has none of its own. */
+function amountCells(detail: Texts, entry: Texts): string[] {
+  const path = AMOUNTS.find((one) => detail.has(one));
+  const of = path === undefined ? entry : detail;
   return [textIn(of, path ?? 'Amt'), textIn(of, `${path ?? 'Amt'}/@Ccy`)];
 }
 

@@ -96,7 +96,7 @@ function TieWords({ ties, isRecording }: { ties: boolean; isRecording: boolean }
   );
 }
 
-/** Each currency's total in the file against what the outcomes of its rows add up to (design 3, rule 10). */
+/** Each currency's total in the file against what the outcomes of its rows add up to (architecture.md, rule 10). */
 function TieTable({ run }: { run: Run }) {
   const counted = rowsCounted(run);
   const rows = [

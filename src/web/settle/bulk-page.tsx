@@ -3,7 +3,7 @@ import type { Money } from '../../money.ts';
 import type { Decision, Payout, Run } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import type { BulkDecided } from '../../runs/decide/in-bulk.ts';
-import { Field } from '../parts/fields.tsx';
+import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
@@ -107,7 +107,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
       {payouts.map(({ runId, line, row, reason, proposal }) => (
         <tr key={line}>
           <td>
-            <input type="checkbox" name={`line-${line}`} checked aria-label={`Take ${row.reference}`} />
+            <Take line={line} reference={row.reference} />
           </td>
           <th scope="row">
             <a href={hrefOfRow({ run: runId, line })}>{escapeUnseen(row.reference)}</a>
@@ -126,15 +126,32 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
   );
 }
 
+/** Ticked, unless the form was refused without it. */
+function Take({ line, reference }: { line: number; reference: string }) {
+  const { typed, control } = useField({ name: `line-${line}` });
+  return (
+    <input
+      type="checkbox"
+      class="form-check-input"
+      value="on"
+      checked={typed !== ''}
+      aria-label={`Take ${reference}`}
+      {...control}
+    />
+  );
+}
+
 function BulkFields({ proposed }: { proposed: Decision | undefined }) {
+  const { typed = proposed, problem, control } = useField({ name: 'decision' });
   return (
     <>
       <fieldset>
         <legend>What becomes of those that are ticked?</legend>
+        <Wrong id={control.id} words={problem} />
         {WORDS.map(([decision, words]) => (
           <p key={decision}>
             <label>
-              <input type="radio" name="decision" value={decision} required checked={decision === proposed} /> {words}
+              <input type="radio" name="decision" value={decision} required checked={decision === typed} /> {words}
             </label>
           </p>
         ))}
