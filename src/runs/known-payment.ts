@@ -1,5 +1,4 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Payout } from '../payout.ts';
 
 type Place = Pick<Ledger, 'runs' | 'payouts'>;
 
@@ -31,15 +30,8 @@ async function paymentsIn(
     const some = lines.slice(0, ROWS_LOOKED_AT_MAX);
     const readings = await Promise.all(some.map((line) => ledger.payouts.read({ runId, line })));
     return readings.flatMap(({ payout }) =>
-      payout?.credentials === credentials && payout.paymentId !== null && !isForgotten(payout)
-        ? [payout.paymentId]
-        : [],
+      payout?.credentials === credentials && payout.paymentId !== null ? [payout.paymentId] : [],
     );
   }
   return [];
-}
-
-/** What the service made and did not show once must not be what it has to show. */
-function isForgotten({ notFoundAt, reasonCode }: Payout): boolean {
-  return notFoundAt !== null || reasonCode === 'E_PAYMENT_GONE';
 }

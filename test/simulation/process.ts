@@ -161,11 +161,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
 /** The steps of `findKnownPayments` in src/runs/known-payment.ts. */
 function knownPayments({ entries }: Store, credentials: string): string[] {
   const made = [...entries.values()].filter(
-    (entry) =>
-      entry.credentials === credentials &&
-      (entry.state === 'completed' || entry.state === 'accepted') &&
-      entry.more['nf'] === undefined &&
-      entry.more['rc'] !== 'E_PAYMENT_GONE',
+    (entry) => entry.credentials === credentials && (entry.state === 'completed' || entry.state === 'accepted'),
   );
   return made.flatMap((entry) => entry.more['pid'] ?? entry.quote ?? []).slice(0, 3);
 }
