@@ -9,7 +9,7 @@ export const ENV_FILE_DEFAULT = 'payrun.env';
 
 /** What may stand in the file for payrun; all else in it is for others. */
 const OWN_NAME = /^(PAYRUN_|REDIS_URL|OTEL_)/;
-const LINE = /^\s*(#.*|(export\s+)?[A-Za-z_][A-Za-z0-9_]*=(".*"|'.*'|[^"'].*|)\s*)?$/;
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 type Variables = Record<string, string>;
 
@@ -30,13 +30,25 @@ export function readEnvFile(path: string | undefined): EnvironmentVariables {
   const file = path ?? ENV_FILE_DEFAULT;
   const read = readSecretFile(file);
   if ('problem' in read) throw refuseFile(file, read.problem.replace('the file that it names', 'it'));
-  const wrong = read.text.split('\n').findIndex((line) => !LINE.test(line.replace(/\r$/, '')));
+  const wrong = read.text.split('\n').findIndex((line) => !isLine(line.trim()));
   if (wrong >= 0) throw refuseFile(file, `line ${wrong + 1} is not NAME=value`);
   const variables: Variables = {};
   for (const [name, value] of Object.entries(parseEnv(read.text))) {
     if (OWN_NAME.test(name) && value !== undefined) variables[name] = value;
   }
   return variables;
+}
+
+/** Whether a line is empty, a comment, or NAME=value, where a value that begins with a quotation mark ends with it. */
+function isLine(line: string): boolean {
+  if (line === '' || line.startsWith('#')) return true;
+  const assigned = line.startsWith('export ') ? line.slice('export '.length).trimStart() : line;
+  const end = assigned.indexOf('=');
+  const value = assigned.slice(end + 1);
+  const isQuoted = value.startsWith('"') || value.startsWith("'");
+  return (
+    end > 0 && NAME.test(assigned.slice(0, end)) && (!isQuoted || (value.length > 1 && value.endsWith(value.charAt(0))))
+  );
 }
 
 /** Settings as the text of such a file. Throws a Refusal (exit 2) for a value that cannot stand in one. */

@@ -4,7 +4,12 @@ import { ENV_FILE_DEFAULT, readEnvFile } from './env-file.ts';
 import { SETTINGS_HELP } from './settings-help.ts';
 
 const FINGERPRINT_DIGITS = 12;
-const SECRETS: ReadonlySet<string> = new Set(['PAYRUN_CLIENT_SECRET', 'PAYRUN_SFTP_KEY']);
+const SECRETS: ReadonlySet<string> = new Set([
+  'PAYRUN_CLIENT_SECRET',
+  'PAYRUN_LEDGER_KEY',
+  'PAYRUN_SIGNING_KEY',
+  'PAYRUN_SFTP_KEY',
+]);
 /** Addresses that may hold a password. */
 const ADDRESSES: ReadonlySet<string> = new Set(['REDIS_URL', 'PAYRUN_PROXY', 'PAYRUN_SERVICE_URL']);
 
@@ -32,9 +37,12 @@ export function sourcesOf(envFile: string | undefined, environment: EnvironmentV
 function shownValue(name: string, value: string): string {
   if (SECRETS.has(name)) return fingerprintOf(value);
   if (!ADDRESSES.has(name)) return value;
-  return value.replace(/(\/\/[^/@]*:)([^/]*)@/, (_all, before: string, password: string) => {
-    return `${before}(${fingerprintOf(password)})@`;
-  });
+  const start = value.indexOf('//') + 2;
+  const authority = value.slice(start).split('/', 1)[0] ?? '';
+  const [colon, end] = [authority.indexOf(':'), authority.lastIndexOf('@')];
+  if (start < 2 || colon < 0 || end < colon) return value;
+  const password = authority.slice(colon + 1, end);
+  return `${value.slice(0, start + colon + 1)}(${fingerprintOf(password)})${value.slice(start + end)}`;
 }
 
 function fingerprintOf(secret: string): string {

@@ -49,6 +49,8 @@ const LINES: readonly Line[] = [
   ['PAYRUN_REDIS_DURABILITY', 'required', 'overridden goes on with a Redis that may forget; every report says so'],
   ['PAYRUN_CONFIRM_PROD', 'none', 'the tenant again, required in prod'],
   ['PAYRUN_CONFIG', 'none', 'a JSON file with what does not fit into a variable'],
+  ['PAYRUN_LEDGER_KEY', 'the client secret', 'seals what the ledger says: one key a line, the first signs, all verify'],
+  ['PAYRUN_SIGNING_KEY', 'signing-key.pem in the data directory', 'Ed25519 key that signs reports'],
   ['PAYRUN_SFTP_KEY', 'none', 'private key for an inbox at an SFTP server'],
   ['PAYRUN_SFTP_HOST_KEY', 'none', "SHA256:... fingerprint of that server's key"],
   ['PAYRUN_METRICS_PORT', 'none', 'where a worker tells its figures on this machine'],

@@ -120,7 +120,7 @@ describe('payrun probe', () => {
       }),
       [],
       2,
-      /never asks prod/,
+      /never uses prod/,
     ],
     ['without a service', () => ({}), [], 2, /No payments service is configured/],
     ['a wrong identity', () => settings, ['--beneficiary', 'x'], 2, /--beneficiary must be a UUID/],

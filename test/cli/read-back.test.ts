@@ -119,7 +119,8 @@ describe('payrun report RUN --verify-with-service', MINUTES, () => {
     await redis.redis.hset(keyAt(3), { ben: '00000000-0000-4000-8000-000000000009' });
     const { code, stderr } = await payrun.run(['report', runId, '--format', 'summary'], place);
     expect(code).toBe(1);
-    expect(stderr).toContain('the rows in the ledger are not those that were handed in: see line 3');
+    expect(stderr).toContain('the rows in the ledger are not those that were handed in');
+    expect(stderr).toContain('something else than payrun changed 1 of them in Redis, on lines 3');
   });
 
   test('takes no other format', async () => {

@@ -53,7 +53,7 @@ describe('the address of an inbox on an SFTP server', () => {
       config: { dataDir: '/nowhere' },
       clock: { now: () => 0, monotonic: () => 0, sleep: async () => {} },
     };
-    expect(() => openSource(deps, 'sftp://u@host/p')).toThrow(/PAYRUN_SFTP_KEY|no key/);
+    expect(() => openSource(deps, 'sftp://u@host/p')).toThrow(/PAYRUN_SFTP_KEY|no private key/);
   });
 });
 

@@ -31,7 +31,7 @@ describe('payrun validate', () => {
     ['a number of rows that is none', ['--expect-rows', '1e3'], '--expect-rows must be'],
     ['a total without a currency', ['--expect-total', '1234.56'], '--expect-total.0 must be'],
     ['a total with a comma', ['--expect-total', 'EUR=1.234,56'], '--expect-total.0 must be'],
-    ['a total with too many digits', ['--expect-total', 'JPY=1.5'], 'no amount of a known currency'],
+    ['a total with too many digits', ['--expect-total', 'JPY=1.5'], 'not an amount of a known currency'],
     ['two totals of a currency', ['--expect-total', 'EUR=1', '--expect-total', 'EUR=2'], 'names a currency twice'],
     ['a template that is not there', ['--template', 'no.json'], 'cannot be read (ENOENT)'],
     ['a template that is none', ['--template', small], 'Invalid template'],

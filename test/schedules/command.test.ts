@@ -113,7 +113,7 @@ describe('payrun schedule', () => {
     expect((await set('far', '--do', 'inbox:sftp://anna@files.example.com/in')).code).toBe(0);
     const refused = await set('clean', '--do', 'purge');
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/PAYRUN_RETENTION is not set.*\n.*PAYRUN_RETENTION=400d/);
+    expect(refused.stderr).toMatch(/No retention period is set \(PAYRUN_RETENTION\).*\n.*PAYRUN_RETENTION=400d/);
     env['PAYRUN_RETENTION'] = '400d';
     expect((await set('clean', '--do', 'purge')).code).toBe(0);
     const { stdout } = await payrun('schedule', 'list');

@@ -210,9 +210,11 @@ const TIME_WITHOUT_USE = new Problem(
   { at: 'It goes with the Start "At the time below" only.' },
 );
 
-const AN_AMOUNT = /^([A-Z]{3})[ =:]+([0-9]+(?:\.[0-9]+)?)$/;
-/** A comma between groups of three digits, none of which follows the point. */
-const THOUSANDS = /(?<=[ =:][0-9]{1,3}(?:,[0-9]{3})*),(?=[0-9]{3}(?:[,.]|$))/g;
+const TOTAL = /^([A-Z]{3})[ =:]+([0-9.,]+)$/;
+const PLAIN = /^[0-9]+(?:\.[0-9]+)?$/;
+/** With a comma between groups of three digits, none of which follows the point. */
+const GROUPED = /^[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?$/;
+const AMOUNT_CHARACTERS_MAX = 40;
 
 /** One total in a line, such as `USD 1234.56` or `USD 1,234.56`. */
 function totalsOf(text: string): UploadOptions['expectTotals'] {
@@ -220,8 +222,10 @@ function totalsOf(text: string): UploadOptions['expectTotals'] {
   return lines
     .filter((line) => line !== '')
     .map((line) => {
-      const [, currency, amount] = AN_AMOUNT.exec(line.replaceAll(THOUSANDS, '')) ?? [];
-      if (currency !== undefined && amount !== undefined && amount.length <= 30) return { currency, amount };
+      const [, currency = '', written = ''] = TOTAL.exec(line) ?? [];
+      const isAmount = written.length <= AMOUNT_CHARACTERS_MAX && (PLAIN.test(written) || GROUPED.test(written));
+      const amount = written.replaceAll(',', '');
+      if (isAmount && amount.length <= 30) return { currency, amount };
       throw new Problem(
         422,
         'An expected total is not a currency and an amount.',
