@@ -73,7 +73,7 @@ const ALL = await openProgram({ end: () => {} });
 describe('help', () => {
   test('names the commands group by group', () => {
     expect(ALL.commands.map((command) => command.name())).toEqual(
-      'validate preview run submit retry-file list status watch show report audit approve allow drop resolve block unblock halt release pause resume cancel write-off adopt-ledger worker serve inbox schedule sandbox init settings doctor probe template notifications user key backup purge completion help'.split(
+      'validate preview run submit retry-file list status watch show report reconcile verify audit approve allow drop resolve block unblock halt release pause resume cancel write-off adopt-ledger worker serve inbox schedule sandbox init settings doctor probe template notifications user key backup purge completion help'.split(
         ' ',
       ),
     );
@@ -145,7 +145,7 @@ describe('usage', () => {
     { words: ['run', 'two.csv', '--as', 'a\nb'], says: /--as must have no/ },
     { words: ['list', '--outcome', 'held'], says: /payrun list RUN --outcome held/ },
     { words: ['list', 'x', '--outcome', 'lost'], says: /Allowed choices are waiting, unknown/ },
-    { words: ['report', 'x', '--format', 'xlsx'], says: /Allowed choices are csv, json, summary/ },
+    { words: ['report', 'x', '--format', 'ods'], says: /Allowed choices are csv, xlsx, json, summary/ },
     { words: ['report', 'x', '--format', 'csv', '--json'], says: /exclude each other/ },
   ])('$words is refused with exit code 2 before anything is opened', async ({ words, says }) => {
     const { code, said } = await misuse(words);
