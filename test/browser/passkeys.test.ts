@@ -58,7 +58,7 @@ describe.runIf(hasBrowser())('a passkey', () => {
     await seeTitle(page, 'Sign in');
     await signIn(page, 'carla');
     await page.getByRole('button', { name: 'Use a passkey' }).click();
-    await seeTitle(page, 'Runs');
+    await seeTitle(page, 'Today');
 
     // Six minutes later the proof is too old for an approval.
     await site.ageProofs(6 * MINUTE_MS);
@@ -95,6 +95,7 @@ async function addPasskey(page: Page): Promise<void> {
 
 async function signOut(page: Page): Promise<void> {
   await page.goto('/runs');
+  await page.locator('details.own summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await seeTitle(page, 'Sign in');
 }
