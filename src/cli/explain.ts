@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
+import { BlockListFault } from '../ledger/script.ts';
 import { isRedisLoss } from '../redis/loss.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { safeText } from './print.ts';
@@ -33,6 +34,12 @@ function refusalOf(error: unknown): Refusal | undefined {
     return new Refusal(`The disk of the data directory failed: ${error.message} (${codeOf(error.cause) ?? 'error'}).`, {
       exitCode: EXIT.defect,
       remedy: 'Nothing more was sent. Fix the disk, then start the same command again: it carries on.',
+    });
+  }
+  if (error instanceof BlockListFault) {
+    return new Refusal(`Nothing was changed: ${error.message}.`, {
+      exitCode: EXIT.usage,
+      remedy: 'Look at it with "payrun block". After a halt, two people seal it as it stands with "payrun release".',
     });
   }
   if (!(error instanceof Error)) return undefined;

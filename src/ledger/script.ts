@@ -16,6 +16,9 @@ export class LedgerFault extends Error {
   override readonly name = 'LedgerFault';
 }
 
+/** Something else than payrun changed the block list, or it was sealed with a key that this process does not have. */
+export class BlockListFault extends LedgerFault {}
+
 /**
  * Runs a script under the ledger's prefix. A server that does not know it yet is given its text; that first call ran
  * nothing, so nothing runs twice. Throws what ioredis throws when the connection is lost or the command times out.

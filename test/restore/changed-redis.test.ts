@@ -130,7 +130,8 @@ describe('what something else than payrun changed in Redis', () => {
       await site.resume(runId);
       await untilHalted(site, /the block list was changed in Redis/);
       expect(site.booked()).toBe(0);
-      await site.does(['block', THIEF, '--reason', 'fraud', '--as', 'anna'], 1, 2);
+      const refused = await site.does(['block', THIEF, '--reason', 'fraud', '--as', 'anna'], 2);
+      expect(refused).toContain('Nothing was changed: the block list is not as payrun wrote it.');
       await site.release();
       await site.does(['block', beneficiary, '--reason', 'fraud', '--as', 'anna']);
       await site.resume(runId);

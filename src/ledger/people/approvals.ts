@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Approval } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
+import { BlockListFault, integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { APPROVE_RUN, CHANGE_BLOCK_LIST } from '../scripts/approval.ts';
 import type { Seals, SealVerdict } from '../seals.ts';
 
@@ -42,7 +42,7 @@ export type Unblocked = 'proposed' | 'unblocked' | 'same-person' | 'not-blocked'
 /** What people put between a payout and its arming. */
 export interface Approvals {
   approve(runId: string, entry: ApprovalEntry): Promise<ApprovalAnswer>;
-  /** The first reason for a block stands. Throws a LedgerFault when the list is not as payrun wrote it. */
+  /** The first reason for a block stands. Throws a BlockListFault when the list is not as payrun wrote it. */
   block(identityId: string, by: string, reason: string): Promise<void>;
   /** The first person proposes it, another one carries it out. Throws like `block`. */
   unblock(identityId: string, by: string): Promise<Unblocked>;
@@ -132,7 +132,7 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
   ): Promise<Answer> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const list = await read();
-      if (list.verdict !== 'true') throw new LedgerFault('the block list is not as payrun wrote it');
+      if (list.verdict !== 'true') throw new BlockListFault('the block list is not as payrun wrote it');
       const { answer, entry } = decide(readEntry(list.entries.get(identityId)), await redisTime(redis));
       if (entry === undefined) return answer;
       if (await write(list, identityId, entry === null ? '' : JSON.stringify(entry))) return answer;

@@ -19,6 +19,8 @@ export interface RunClaim {
   readonly rows: number;
   readonly fileTotals: readonly Money[];
   readonly createdBy: string;
+  /** Who put its file into an inbox, '' where nobody is named; left out for a file that came another way. */
+  readonly dropper?: string | undefined;
   /** Names this one handing in, where its sender keeps such a name. */
   readonly submissionKey?: string | undefined;
   /** Make a new run of the content of one that is over and of which nothing was paid. */
@@ -216,6 +218,7 @@ function claimFields(claim: RunClaim): Record<string, string> {
     rows: String(claim.rows),
     fileTotals: claim.fileTotals.map((money) => `${money.currency} ${formatAmount(money)}`).join(','),
     createdBy: claim.createdBy,
+    ...(claim.dropper === undefined ? {} : { dropper: claim.dropper }),
     ...(claim.submissionKey === undefined ? {} : { submissionKey: claim.submissionKey }),
   };
 }

@@ -94,7 +94,6 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
   }
   const { id, isNew } = await claimOrTakeOver(deps, checked, submission);
   const { actor, dropper } = submission;
-  if (isNew && dropper !== undefined) await deps.ledger.runs.note(id, { dropper });
   await deps.ledger.audit.append({
     actor,
     action: isNew ? 'run.submitted' : 'run.attached',
@@ -181,7 +180,7 @@ const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
-  { actor, key, again }: Submission,
+  { actor, dropper, key, again }: Submission,
 ): Promise<{ id: string; isNew: boolean }> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const { id, result } = await deps.ledger.runs.claim({
@@ -192,6 +191,7 @@ async function claimRun(
       rows: checked.rows,
       fileTotals: checked.totals,
       createdBy: actor,
+      dropper,
       submissionKey: key,
       again,
     });

@@ -8,6 +8,7 @@ import { sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
+import { openRecent } from '../recent.ts';
 import type { Web, WebDeps } from '../web.ts';
 import type { Seen } from './approval-facts.ts';
 import { ApprovalPage, approvalHead } from './approval-page.tsx';
@@ -79,19 +80,6 @@ const RUNS_KEPT_MAX = 20;
 
 /** Adds a run's beneficiaries up once for all who look at it while its payouts stay as they are: a large file has many rows. */
 function openBeneficiaryBook({ app }: WebDeps): (run: Run) => Promise<Beneficiaries> {
-  const known = new Map<string, Promise<Beneficiaries>>();
-  return async ({ id, counts }) => {
-    const key = `${id} ${JSON.stringify(counts)}`;
-    const found = known.get(key) ?? beneficiariesOf(app.ledger, id);
-    known.delete(key);
-    known.set(key, found);
-    const [oldest] = known.keys();
-    if (known.size > RUNS_KEPT_MAX && oldest !== undefined) known.delete(oldest);
-    try {
-      return await found;
-    } catch (error) {
-      known.delete(key);
-      throw error;
-    }
-  };
+  const recent = openRecent<Beneficiaries>(RUNS_KEPT_MAX);
+  return ({ id, counts }) => recent(`${id} ${JSON.stringify(counts)}`, () => beneficiariesOf(app.ledger, id));
 }

@@ -4,6 +4,7 @@ import { outcomeOf, type Payout, type RefusedRow, type Run } from '../../payout.
 import { type BookingEntry, openBooking } from '../../report/booking.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
+import { openRecent } from '../recent.ts';
 
 /** A run with more rows tells this in its report alone: a page has 50 ms of the processor. */
 const ROWS_MAX = 2000;
@@ -29,21 +30,10 @@ export interface EndedRun {
 
 /** Adds a run up once it is over, and once for all who look at it while nothing of it changes; null where it is not told. */
 export function openEndedRuns(ledger: Pick<Ledger, 'runs'>): (run: Run) => Promise<EndedRun | null> {
-  const known = new Map<string, Promise<EndedRun>>();
+  const recent = openRecent<EndedRun>(RUNS_KEPT_MAX);
   return async (run) => {
     if (!hasEnded(run) || run.rows > ROWS_MAX || run.purgedAt !== null) return null;
-    const key = `${run.id} ${run.changes}`;
-    const found = known.get(key) ?? addUp(ledger, run.id);
-    known.delete(key);
-    known.set(key, found);
-    const [oldest] = known.keys();
-    if (known.size > RUNS_KEPT_MAX && oldest !== undefined) known.delete(oldest);
-    try {
-      return await found;
-    } catch (error) {
-      known.delete(key);
-      throw error;
-    }
+    return await recent(`${run.id} ${run.changes}`, () => addUp(ledger, run.id));
   };
 }
 
