@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -360,6 +361,12 @@ describe('the lock file', () => {
     });
     const { dependencies, devDependencies, optionalDependencies, version } = packageJson;
     expect(root.parse(packages[''])).toEqual({ dependencies, devDependencies, optionalDependencies, version });
+  });
+
+  test('has nothing missing, spare or of another version than wanted, overrides included', () => {
+    expect(() =>
+      execFileSync('npm', ['ls', '--all', '--package-lock-only'], { cwd: ROOT, stdio: 'pipe' }),
+    ).not.toThrow();
   });
 
   test('names no registry: packages come from the one that npm is set to', () => {
