@@ -137,8 +137,8 @@ interface LedgerOptions {
 }
 
 /**
- * Opens the app for a command that readOnly at runs or steers them: it needs no service, and any safety settings will do. Throws
- * a Refusal (exit 2) where there is no ledger.
+ * Opens the app for a command that looks at runs or steers them: it needs no service and accepts any safety settings. Throws a
+ * Refusal (exit 2) where there is no ledger.
  */
 export async function withLedger(command: AppCommand, options: LedgerOptions = {}): Promise<ExitCode> {
   const { endsItself = false, sandbox = false, purpose } = options;

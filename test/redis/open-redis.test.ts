@@ -100,7 +100,7 @@ describe('payrun on a Redis over the network that lets anybody in', () => {
     return warnings;
   }
 
-  test('refuses to pay in prod and says how to close it; who only readOnly or stops is let through', async () => {
+  test('refuses to pay in prod and says how to close it; who only looks or stops is let through', async () => {
     await expect(warningsOf('prod', { host: half.host })).rejects.toMatchObject({
       exitCode: EXIT.usage,
       message: expect.stringContaining('without a password'),
