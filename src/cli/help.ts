@@ -22,12 +22,12 @@ const TOPICS: Readonly<Record<string, () => string>> = {
 };
 const SETTINGS_NOTE =
   'Each is a variable of the environment, or a line NAME=value in payrun.env or the file of --env-file; NAME_FILE names a\n' +
-  'file with the value. "payrun settings show" tells which hold and where they come from.';
+  'file with the value. "payrun settings show" shows the values in use and where they come from.';
 
 /** `payrun help [TOPIC]`: help of a command, the exit codes, or the settings. */
 export function helpCommand(program: Command): Command {
   return new Command('help')
-    .description('tell of a command, or of: exit-codes, settings')
+    .description('show help for a command, for exit-codes or for settings')
     .argument('[topic...]', 'a command, exit-codes or settings')
     .addHelpText('after', '\nExamples:\n  payrun help run\n  payrun help exit-codes')
     .action((words: string[]) => {

@@ -35,7 +35,7 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
     .addHelpText(
       'after',
       '\nExamples:\n  payrun validate payouts.csv\n  payrun run payouts.csv\n' +
-        '\n"payrun COMMAND --help" tells more of each; so do "payrun help settings" and "payrun help exit-codes".',
+        '\n"payrun COMMAND --help" explains a command. See also "payrun help settings" and "payrun help exit-codes".',
     );
   for (const [name, { group, about, load }] of Object.entries(COMMANDS)) {
     const isWanted = wanted === undefined || wanted === name;

@@ -114,7 +114,7 @@ function namesOf(row: Payout | RefusedRow, outcome: Outcome): (readonly [Dimensi
     ['currency', amount.currency],
     ['corridor', `${sourceCurrency} to ${destinationCurrency}`],
     ['beneficiary', beneficiaryIdentityId],
-    ...(NOT_PAID.includes(outcome) ? [['reason', `${outcome} ${row.reasonCode ?? 'none told'}`] as const] : []),
+    ...(NOT_PAID.includes(outcome) ? [['reason', `${outcome} ${row.reasonCode ?? 'none given'}`] as const] : []),
   ];
 }
 

@@ -10,7 +10,7 @@ import type { Web, WebDeps } from './web.ts';
 
 /**
  * Answers what cannot be done, or went wrong, as a page or as a problem document; a form with its page. Only what is ours to
- * mend is logged.
+ * fix is logged.
  */
 export function answerFaults(web: Web, deps: WebDeps): void {
   const otherMethods = noteMethods(web);

@@ -39,7 +39,7 @@ describe('the page of notifications', () => {
     const vera = await person('vera', 'viewer');
     const { status, text } = await vera.get(PAGE);
     expect(status).toBe(200);
-    expect(text).toContain('Nobody is told of anything yet');
+    expect(text).toContain('Nobody is notified yet');
     expect((await vera.get('/settings')).text).toContain(`href="${PAGE}"`);
   });
 

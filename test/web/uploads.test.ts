@@ -236,7 +236,7 @@ describe('an uploaded file', () => {
     writeFileSync(join(app.config.dataDir, 'uploads', idOf(address), 'file'), payoutFile(3));
     await anna.post(`${address}/hand-in`);
     const page = await anna.get(address);
-    expect(page.text).toContain('It was refused when it was handed in');
+    expect(page.text).toContain('The file was refused when it was handed in');
     expect(page.text).toContain('E_CHECKSUM');
     expect(await app.ledger.runs.list()).toEqual([]);
   });

@@ -14,7 +14,7 @@ export function signInitCommand(end: (code: ExitCode) => void): Command {
     .addHelpText(
       'after',
       '\nIt lies in the data directory, with mode 600; processes take it up when they are started. Hosts with data' +
-        '\ndirectories of their own can share one by PAYRUN_SIGNING_KEY_FILE. docs/verify.md tells how to change it.' +
+        '\ndirectories of their own can share one by PAYRUN_SIGNING_KEY_FILE. docs/verify.md explains how to change it.' +
         '\n\nExample:\n  payrun key sign-init > payrun.pub',
     )
     .action(async () => {

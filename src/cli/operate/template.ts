@@ -79,7 +79,7 @@ async function listTemplates(folder: string, { json }: z.infer<typeof schema>): 
     );
   }
   if (json) printJson(found);
-  else print(columns(found.map(({ file, name, description }) => [name ?? 'of no use', file, description ?? ''])));
+  else print(columns(found.map(({ file, name, description }) => [name ?? 'invalid', file, description ?? ''])));
   return EXIT.ok;
 }
 

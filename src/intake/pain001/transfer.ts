@@ -81,8 +81,8 @@ function beneficiaryCell(texts: Texts, creditors: CreditorMap | null): Cell {
   const keys = paths.map((path) => texts.get(path)).filter((text) => text !== undefined);
   const [key] = keys;
   if (key === undefined || keys.length > 1) {
-    const found = `cannot be told, for the creditor has ${key === undefined ? `no ${what} in the message` : 'two'}`;
-    const remedy = `Give the creditor one ${what} where the message is made. ${MENDED_IN_A_COPY}`;
+    const found = `is unclear, for the creditor has ${key === undefined ? `no ${what} in the message` : 'two'}`;
+    const remedy = `Give the creditor one ${what} where the message is made. ${FIX_IN_A_COPY}`;
     return unknownCreditor('', { found, remedy, copyText: keys.join(' ') });
   }
   const beneficiaries = creditors?.beneficiaries ?? null;
@@ -90,11 +90,11 @@ function beneficiaryCell(texts: Texts, creditors: CreditorMap | null): Cell {
   const identity = beneficiaries.get(foldCreditorKey(key));
   if (identity !== undefined) return { text: identity };
   const found = 'is not in the template for this creditor';
-  const remedy = `Add the ${what} of the creditor to pain001.beneficiaries of the template. ${MENDED_IN_A_COPY}`;
+  const remedy = `Add the ${what} of the creditor to pain001.beneficiaries of the template. ${FIX_IN_A_COPY}`;
   return unknownCreditor(`…${key.slice(-KEY_CHARACTERS_SHOWN)}`, { found, remedy, copyText: key });
 }
 
-const MENDED_IN_A_COPY = 'In a marked-up copy, put the id of its identity at the payments service into the cell.';
+const FIX_IN_A_COPY = 'In a marked-up copy, put the id of its identity at the payments service into the cell.';
 
 function unknownCreditor(
   text: string,

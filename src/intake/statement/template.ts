@@ -49,8 +49,8 @@ export async function readStatementTemplate(path: string | undefined): Promise<S
 }
 
 function refuse(path: string, problems: readonly string[]): Refusal {
-  return new Refusal([`The template ${path} is of no use:`, ...problems].join('\n  '), {
+  return new Refusal([`The template ${path} is invalid:`, ...problems].join('\n  '), {
     exitCode: EXIT.usage,
-    remedy: 'Correct it: docs/reconcile.md tells what it may say.',
+    remedy: 'Correct it: docs/reconcile.md lists what it may say.',
   });
 }

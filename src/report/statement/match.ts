@@ -158,7 +158,7 @@ function judgeOther(payout: Payout, { debits, credits }: Attached): Match[] {
 
 /** How the amount of a movement differs from the payment's; '' where it does not. With fees or without is the same. */
 function difference(payout: Payout, { amount }: Movement): string {
-  if (amount === null) return 'the statement tells no amount of its own';
+  if (amount === null) return 'the statement gives no amount of its own';
   const expected = amountsOf(payout).filter(({ currency }) => currency === amount.currency);
   if (expected.some((one) => formatAmount(one) === formatAmount(amount))) return '';
   const words = expected.map((one) => `${formatAmount(one)} ${one.currency}`);

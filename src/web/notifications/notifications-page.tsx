@@ -15,7 +15,7 @@ interface NotificationsProps {
   readonly back: number | null;
 }
 
-/** Whom payrun tells of things, what waits for them, and what was given up. */
+/** Who is notified, what waits for them, and what was given up. */
 export function NotificationsPage({ endpoints, mayRetry, back }: NotificationsProps) {
   const given = endpoints.reduce((sum, { deadLetters }) => sum + deadLetters.length, 0);
   return (
@@ -29,7 +29,7 @@ export function NotificationsPage({ endpoints, mayRetry, back }: NotificationsPr
       )}
       {endpoints.length === 0 ? (
         <p class="empty">
-          Nobody is told of anything yet: endpoints are set under <code>webhooks</code> and <code>mail</code> of{' '}
+          Nobody is notified yet. Endpoints are set under <code>webhooks</code> and <code>mail</code> of{' '}
           <code>PAYRUN_CONFIG</code>.
         </p>
       ) : (

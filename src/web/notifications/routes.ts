@@ -17,7 +17,7 @@ const shown = { querystring: z.strictObject({ back: z.coerce.number().int().min(
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
 const retryForm = z.strictObject({ id: z.string().max(100).optional() });
 
-/** Whom payrun tells of things, and what could not be told; admins have it tried again, as `payrun notifications` does. */
+/** Who is notified, and what could not be delivered; admins have it tried again, as `payrun notifications` does. */
 export function addNotificationPages(web: Web, deps: WebDeps): void {
   web.get(PAGE, { config: { act: 'read' }, schema: shown }, async (request, reply) => {
     const body = NotificationsPage({

@@ -11,7 +11,7 @@ const OWN_HOST = /^(localhost|127\.0\.0\.1)(:[0-9]+)?$/;
 const REQUEST_MS_MAX = 10_000;
 const CONNECTIONS_MAX = 16;
 
-/** What a worker tells its figures with. */
+/** Serves the figures of a worker. */
 export interface MetricsListener {
   readonly port: number;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export async function listenForMetrics(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Refusal(`The metrics of this worker cannot be told at port ${port} (${codeOf(error) ?? 'error'}).`, {
+    throw new Refusal(`The metrics of this worker cannot be served on port ${port} (${codeOf(error) ?? 'error'}).`, {
       exitCode: EXIT.usage,
       remedy: 'Give each worker of this machine a PAYRUN_METRICS_PORT of its own, or leave it out.',
       cause: error,

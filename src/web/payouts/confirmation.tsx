@@ -17,14 +17,18 @@ function isConfirmed(outcome: string): outcome is Confirmed {
 }
 
 /**
- * What whoever was paid is told of one payment, without what it cost. Throws a Problem (409) for a payout of which there is no
+ * What a beneficiary is shown of one payment, without its cost. Throws a Problem (409) for a payout of which there is no
  * payment.
  */
 export function Confirmation({ payout, now }: { readonly payout: Payout; readonly now: number }) {
   const { row, paymentId } = payout;
   const outcome = outcomeOf(payout.state);
   if (!isConfirmed(outcome) || paymentId === null) {
-    throw new Problem(409, `There is no payment of ${row.reference} to confirm.`, 'Its page tells what became of it.');
+    throw new Problem(
+      409,
+      `There is no payment of ${row.reference} to confirm.`,
+      'Its page shows what happened to it.',
+    );
   }
   const asked = row.amountType === 'DESTINATION_AMOUNT' ? row.amount : null;
   const arriving = payout.destinationAmount ?? asked;
@@ -35,7 +39,7 @@ export function Confirmation({ payout, now }: { readonly payout: Payout; readonl
         <dt>Reference</dt>
         <dd>{escapeUnseen(row.reference)}</dd>
         <dt>Amount</dt>
-        <dd>{arriving === null ? `not told yet, in ${row.destinationCurrency}` : <Amount money={arriving} />}</dd>
+        <dd>{arriving === null ? `not known yet, in ${row.destinationCurrency}` : <Amount money={arriving} />}</dd>
         <dt>Payment</dt>
         <dd>
           <code>{escapeUnseen(paymentId)}</code>

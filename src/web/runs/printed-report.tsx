@@ -36,7 +36,7 @@ export async function readPrinted(source: ReportSource): Promise<PrintedProps> {
     for await (const batch of source.rows) {
       for (const row of batch) {
         const { outcome, reasonCode } = reportRow(row);
-        if (NOT_PAID.includes(outcome)) count(outcome, reasonCode ?? 'none told');
+        if (NOT_PAID.includes(outcome)) count(outcome, reasonCode ?? 'none given');
       }
       yield batch;
     }

@@ -15,8 +15,8 @@ export async function purgeOne(app: App, { runId, olderThanMs, actor }: PurgeAsk
   if (ageMs === undefined)
     throw new Problem(
       409,
-      'Nobody has said how long runs are kept.',
-      'Say how long ago it must have ended, such as 400d.',
+      'No retention period is set.',
+      'Say how long ago the run must have ended, for example 400d.',
     );
   const result = await purgeRun(app, runId, { actor, olderThanMs: ageMs });
   if (result === 'purged' || result === 'purged before') return;

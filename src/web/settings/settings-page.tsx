@@ -43,7 +43,7 @@ export function SettingsPage({ sections, head, safety, adopted, who }: SettingsP
         <a href="/settings.csv">All of this as CSV</a>
       </p>
       <p>
-        <a href="/notifications">Notifications</a>: who is told of things, what waits, and what was given up
+        <a href="/notifications">Notifications</a>: who is notified, what waits, and what was given up
       </p>
       {who?.may('queues') === true ? (
         <p>

@@ -68,7 +68,7 @@ async function recordUpload(deps: HandInDeps, upload: Upload, sha256: string): P
   );
   if (submitted.kind === 'refused') {
     await keepFindings(deps, upload, submitted.checked);
-    const trouble = 'It was refused when it was handed in: what is wrong is told anew below.';
+    const trouble = 'The file was refused when it was handed in. The problems are listed below.';
     return await saveUpload(deps, { ...upload, state: 'checked', trouble });
   }
   const { run, isNew } = submitted;

@@ -3,7 +3,7 @@ import type { Review } from './review.ts';
 
 type FileProblem = Review['problems'][number];
 
-/** What is wrong with a file, or odd about it, and how to mend it. */
+/** What is wrong with a file, or odd about it, and how to fix it. */
 export function ProblemTable({ caption, problems }: { caption: string; problems: readonly FileProblem[] }) {
   return (
     <Table

@@ -178,12 +178,9 @@ export async function keepTemplate(deps: UploadDeps, { id }: Upload, { template 
   if (template === null) return;
   const text = await templateText(deps.settings.templates, template);
   if (Array.isArray(parseTemplate(text))) {
-    throw new Problem(
-      422,
-      'This template is of no use.',
-      'Have it mended: "payrun template check" tells what is wrong.',
-      { template: 'It is of no use: something is wrong with it.' },
-    );
+    throw new Problem(422, 'Invalid template.', 'Fix the template: "payrun template check" shows what is wrong.', {
+      template: 'This template is invalid.',
+    });
   }
   await writeFile(uploadPath(deps, id, 'template.json'), text, { mode: FILE_MODE, flag: 'wx' });
 }

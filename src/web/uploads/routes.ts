@@ -107,7 +107,7 @@ function addUploadFiles(web: Web, deps: WebDeps): void {
   web.get('/uploads/:id/marked-up.csv', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
     if (!(await findReview(deps, upload)).hasMarkedUpCopy) {
-      throw new Problem(404, 'There is no marked-up copy of this file.', 'Its problems are told on its page.');
+      throw new Problem(404, 'There is no marked-up copy of this file.', 'Its page lists its problems.');
     }
     const path = uploadPath(deps.app, upload.id, 'marked-up.csv');
     const { size: bytes } = await stat(path);

@@ -12,7 +12,7 @@ export interface TemplateChoice {
   readonly description: string;
 }
 
-/** The sound templates of the folder; those of no use are left out (`payrun template list` tells of them). */
+/** The valid templates of the folder; `payrun template list` shows the others too. */
 export async function listTemplates(folder: string | null): Promise<TemplateChoice[]> {
   const choices = await Promise.all(
     (await namesIn(folder)).map(async (file) => {

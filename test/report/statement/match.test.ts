@@ -86,10 +86,10 @@ describe('it is told', () => {
       ['different 2 1 the amount is in another currency'],
     ],
     [
-      'that the statement tells no amount',
+      'that the statement gives no amount',
       [payment(2, 'completed')],
       [movement(1, { ...one, amount: null })],
-      ['different 2 1 the statement tells no amount of its own'],
+      ['different 2 1 the statement gives no amount of its own'],
     ],
     [
       'that a payment was debited twice',

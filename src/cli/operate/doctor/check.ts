@@ -35,7 +35,7 @@ export interface Finding {
    * `ok` all the same, it is a warning.
    */
   readonly remedy: string | null;
-  /** False where something before it has to be mended first. */
+  /** False where something before it must be fixed first. */
   readonly isLookedAt: boolean;
   /** Redis or the service cannot be reached. */
   readonly unreachable: boolean;

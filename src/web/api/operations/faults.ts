@@ -6,7 +6,7 @@ import { Problem, problemDocument, problemOf } from '../../problem.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { refuseType } from '../bodies.ts';
 
-/** Answers what cannot be done, or went wrong, as a problem document (RFC 9457); only what is ours to mend is logged. */
+/** Answers what cannot be done, or went wrong, as a problem document (RFC 9457); only what is ours to fix is logged. */
 export function answerApiFaults(api: Web, { app }: WebDeps): void {
   const otherMethods = noteMethods(api);
   api.setErrorHandler(async (error, request, reply) => {

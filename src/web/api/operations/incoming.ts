@@ -19,7 +19,7 @@ const totalText = z
 
 /** How a payout file is to be read, as the address says it. A form in parts says it in its fields instead. */
 export const fileOptions = z.strictObject({
-  name: z.string().max(1000).optional().describe('The name of the file; its ending tells what it is'),
+  name: z.string().max(1000).optional().describe('The name of the file; its ending says what it is'),
   template: z.string().max(255).optional().describe('A file of the templates'),
   expectRows: z.coerce.number('must be a number').int().min(0).max(999_999_999).optional(),
   expectTotal: z

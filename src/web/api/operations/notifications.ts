@@ -26,9 +26,9 @@ const wanted = z
   .nullish()
   .transform((given) => given ?? {});
 
-/** Whom payrun tells of things, and what could not be told. */
+/** Who is notified, and what could not be delivered. */
 export function addNotificationOperations(api: Web, { app }: WebDeps): void {
-  const list = { summary: 'Who is told of things, and what waits', response: { 200: z.array(endpoint) } };
+  const list = { summary: 'Who is notified, and what waits', response: { 200: z.array(endpoint) } };
   api.get('/notifications', { config: { act: 'read' }, schema: list }, async () =>
     endpointDocuments(await app.ledger.outbox.endpoints(), app.config.notify.endpoints),
   );

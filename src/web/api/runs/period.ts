@@ -52,7 +52,7 @@ const files = {
 
 /** What the runs of a period add up to. Who took it stands on the audit log. */
 export function addPeriodOperation(api: Web, deps: WebDeps): void {
-  const description = 'What the runs that were submitted in the period add up to; "json" tells whether it ties';
+  const description = 'What the runs that were submitted in the period add up to; "json" says whether it ties';
   const response = { 200: { description, content: { 'application/json': { schema: document }, ...files } } };
   const schema = { summary: 'The report of a period', querystring, response };
   const config = { act: 'read' } as const;

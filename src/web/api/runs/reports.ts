@@ -27,7 +27,7 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
   const documents = z.union([reportDocument, summaryDocument]);
   const response = {
     200: {
-      description: 'The report as the ledger stands now; "summary" tells whether it ties, "json" does so at its end',
+      description: 'The report as the ledger stands now; "summary" says whether it ties, "json" does so at its end',
       content: { ...csv, ...xlsx, 'application/json': { schema: documents } },
     },
   };
