@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { endpointName } from '../src/notify/settings.ts';
+import { endpointName } from '../src/config/notify.ts';
 import { SLICE_LINES_MAX } from '../src/runs/feed.ts';
 import { scheduleName } from '../src/schedules/schedule.ts';
 

@@ -249,11 +249,11 @@ describe('a source file', () => {
   test('lies in a place that the design names', () => {
     const places = new Set(SOURCES.map(placeOf));
     const named =
-      `app cli config intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(
+      `app access cli config intake runs pay ledger service sandbox report inbox notify audit people web redis schedules`.split(
         ' ',
       );
     const files =
-      'payout money capabilities clock closing log metrics tracing refusal duration trailing version secret-file ledger-key'
+      'payout money capabilities clock closing log metrics zone tracing refusal duration trailing version secret-file ledger-key'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);

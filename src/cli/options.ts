@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { z } from 'zod';
 import { EXIT, Refusal } from '../refusal.ts';
 
-export { personName, reasonText } from '../people/words.ts';
+export { personName, reasonText } from '../access/words.ts';
 
 /** For a command that may be the first on the ledger of the simulated service. */
 export function sandboxOption(): Option {

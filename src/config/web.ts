@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { ROLES, type Role } from '../people/roles.ts';
+import { ROLES, type Role } from '../access/roles.ts';
 import { codeOf } from '../refusal.ts';
 import { readSecretFile } from '../secret-file.ts';
 

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { personName } from '../people/words.ts';
+import { personName } from '../access/words.ts';
 import { isAddress } from '../schedules/schedule.ts';
 import type { AllowedInboxes } from './allowed.ts';
 import type { Entry } from './source.ts';

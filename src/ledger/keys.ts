@@ -1,4 +1,4 @@
-import { foldedName } from '../people/same-person.ts';
+import { foldedName } from '../access/same-person.ts';
 
 /*
  * The layout of the ledger in Redis. All keys begin with the prefix, whose hash tag keeps them in one slot of a cluster.

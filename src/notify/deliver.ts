@@ -1,11 +1,11 @@
 import type { Clock, Random } from '../clock.ts';
+import type { Endpoint } from '../config/notify.ts';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log, LogFields } from '../log.ts';
 import { mailNotification } from './mail.ts';
 import { readNotification } from './notification.ts';
 import { afterFailure, type Sent } from './retry.ts';
-import type { Endpoint } from './settings.ts';
 import { postNotification } from './webhook.ts';
 
 /** Notifications of one queue that one job delivers; the next job goes on. */

@@ -1,11 +1,11 @@
 import { rootCertificates } from 'node:tls';
 import type { Clock } from '../clock.ts';
+import { isLoopback, type MailEndpoint } from '../config/notify.ts';
 import type { Log } from '../log.ts';
 import { codeOf } from '../refusal.ts';
 import { mailOf } from './mail-text.ts';
 import { readNotification } from './notification.ts';
 import type { Sent } from './retry.ts';
-import { isLoopback, type MailEndpoint } from './settings.ts';
 
 /** Each step of the conversation, and all of it. */
 const STEP_MS_MAX = 10_000;

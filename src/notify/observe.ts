@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts';
+import type { NotifySettings } from '../config/notify.ts';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Waiting } from '../ledger/outbox.ts';
 import type { Log } from '../log.ts';
 import { type Announced, announcedOf, announceRun, pendingDueAt, type RunLook, type RunTelling } from './news.ts';
 import { type Draft, type Origin, writeNotification } from './notification.ts';
-import type { NotifySettings } from './settings.ts';
 
 /** Runs that are looked at together. */
 const RUNS_AT_A_TIME = 20;

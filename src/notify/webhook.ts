@@ -2,10 +2,10 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https';
 import { rootCertificates } from 'node:tls';
 import type { Clock } from '../clock.ts';
+import type { WebhookEndpoint } from '../config/notify.ts';
 import { codeOf } from '../refusal.ts';
 import { VERSION } from '../version.ts';
 import type { Sent } from './retry.ts';
-import type { WebhookEndpoint } from './settings.ts';
 import { signatureOf } from './signature.ts';
 
 /** From the first step of the connection to the end of the reply. */

@@ -1,3 +1,4 @@
+import { isSamePerson } from '../access/same-person.ts';
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {
@@ -8,7 +9,6 @@ import {
   type StoredProposal,
 } from '../ledger/people/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { isSamePerson } from './same-person.ts';
 
 const TRIES_MAX = 20;
 /** What nobody has confirmed by then was not wanted. */

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { foldedName } from '../access/same-person.ts';
 import type { Random } from '../clock.ts';
 import type { LedgerKeySource } from '../ledger-key.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { foldedName } from './same-person.ts';
 
 /** Keeps secrets of authenticator apps from who reads Redis. */
 export interface FactorSeal {

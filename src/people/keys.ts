@@ -1,4 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { KeyRole } from '../access/roles.ts';
+import { isSamePerson } from '../access/same-person.ts';
 import type { Random } from '../clock.ts';
 import {
   keyField,
@@ -11,8 +13,6 @@ import {
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
 import { looksLike, requireName } from './names.ts';
-import type { KeyRole } from './roles.ts';
-import { isSamePerson } from './same-person.ts';
 
 /** More would be a slip. */
 const KEYS_MAX = 100;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import { isSamePerson } from '../access/same-person.ts';
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people/people.ts';
 import type { LedgerKeySource } from '../ledger-key.ts';
 import { type ChangeDeps, changePeople, type Decision } from './change.ts';
-import { isSamePerson } from './same-person.ts';
 
 const RECOVERY_CODES = 10;
 /** 120 bits, which nobody guesses: a plain hash is enough (OWASP ASVS 6.5.2). */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { foldedName } from '../access/same-person.ts';
 import type { StoredUser } from '../ledger/people/people.ts';
 import { changeOwn, type FactorDeps, hashOf, newRecoveryCodes } from './own-factor.ts';
-import { foldedName } from './same-person.ts';
 import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 
 const RP_NAME = 'payrun';

@@ -1,3 +1,4 @@
+import { foldedName } from '../access/same-person.ts';
 import type { StoredUser } from '../ledger/people/people.ts';
 import type { TryLimits } from '../ledger/people/sign-ins.ts';
 import { EXIT, Refusal } from '../refusal.ts';
@@ -5,7 +6,6 @@ import { type By, type ChangeDeps, changePeople, type Decision, type Proposed } 
 import { type FactorSeal, openFactorSeal } from './factor-seal.ts';
 import { changeOwn, type FactorDeps, hashOf, newRecoveryCodes } from './own-factor.ts';
 import { isOwnPasskey, isPasskeyAnswer } from './passkeys.ts';
-import { foldedName } from './same-person.ts';
 import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 import { type Refused, tellRefused, type Wait } from './sign-in.ts';
 import { factorLimits, TRIES_REMEMBERED_MS } from './sign-in-attempts.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { Role } from '../access/roles.ts';
+import { isSamePerson } from '../access/same-person.ts';
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people/people.ts';
 import type { StoredSession } from '../ledger/people/sessions.ts';
 import { type By, type ChangeDeps, changePeople, type Decision } from './change.ts';
-import type { Role } from './roles.ts';
-import { isSamePerson } from './same-person.ts';
 
 /** OWASP ASVS 7.3.1 and 7.3.2. */
 const IDLE_MS_MAX = 15 * 60_000;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { foldedName } from '../access/same-person.ts';
 import type { TryLimit, TryLimits } from '../ledger/people/sign-ins.ts';
-import { foldedName } from './same-person.ts';
 
 /** Whoever forgot which password it was; from then on each further one waits twice as long, up to a quarter of an hour. */
 const PAIR_FREE_MAX = 5;

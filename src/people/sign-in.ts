@@ -1,3 +1,5 @@
+import type { Role } from '../access/roles.ts';
+import { isSamePerson } from '../access/same-person.ts';
 import type { Clock, Random } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type StoredUser, userField } from '../ledger/people/people.ts';
@@ -5,8 +7,6 @@ import type { TryLimits } from '../ledger/people/sign-ins.ts';
 import { changePeople, type Decision } from './change.ts';
 import { commonPasswords } from './common-passwords.ts';
 import { type Passwords, passwordProblem } from './password.ts';
-import type { Role } from './roles.ts';
-import { isSamePerson } from './same-person.ts';
 import { deviceLimit, TRIES_REMEMBERED_MS, tryLimits } from './sign-in-attempts.ts';
 
 /** For so long an account is known at an address from which it signed in, and with a device. */

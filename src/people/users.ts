@@ -1,3 +1,5 @@
+import type { Role } from '../access/roles.ts';
+import { isSamePerson } from '../access/same-person.ts';
 import type { Clock, Random } from '../clock.ts';
 import {
   noProposal,
@@ -19,8 +21,6 @@ import {
 } from './change.ts';
 import { looksLike, requireName } from './names.ts';
 import type { Passwords } from './password.ts';
-import type { Role } from './roles.ts';
-import { isSamePerson } from './same-person.ts';
 
 /** More would be a slip; all of them are read at each change. */
 export const USERS_MAX = 500;

@@ -1,7 +1,7 @@
+import { isSamePerson } from '../access/same-person.ts';
 import { noProposal } from '../ledger/people/people.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision } from './change.ts';
-import { isSamePerson } from './same-person.ts';
 
 /** A proposal as somebody saw it. */
 interface SeenProposal {

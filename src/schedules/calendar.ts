@@ -1,4 +1,4 @@
-import { openZone, timeIn, wallText, type Zone } from './zone.ts';
+import { openZone, timeIn, wallText, type Zone } from '../zone.ts';
 
 export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];

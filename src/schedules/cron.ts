@@ -1,8 +1,8 @@
 import { CronExpressionParser } from 'cron-parser';
 import cronstrue from 'cronstrue';
 import { EXIT, Refusal } from '../refusal.ts';
+import type { Zone } from '../zone.ts';
 import { checkFields } from './cron-fields.ts';
-import type { Zone } from './zone.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const HOURS_PER_DAY = 24;

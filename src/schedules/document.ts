@@ -1,8 +1,8 @@
 import { rfc3339 } from '../clock.ts';
 import type { StoredSchedule } from '../ledger/schedules.ts';
+import { openZone } from '../zone.ts';
 import { cronWords, nextTimes } from './cron.ts';
 import { actWords, readSchedule } from './schedule.ts';
-import { openZone } from './zone.ts';
 
 /** Planned times that are shown of a schedule. */
 export const TIMES_SHOWN = 5;

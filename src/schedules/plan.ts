@@ -1,7 +1,7 @@
 import type { PlannedTicks, StoredSchedule } from '../ledger/schedules.ts';
+import { openZone, type Zone } from '../zone.ts';
 import { plannedTimes } from './cron.ts';
 import { readSchedule, type Schedule } from './schedule.ts';
-import { openZone, type Zone } from './zone.ts';
 
 /** What a long stop left behind is recorded in pieces; the sweeper comes back for the rest. */
 const TICKS_PER_RECORD_MAX = 500;

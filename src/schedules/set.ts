@@ -1,9 +1,9 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { SCHEDULES_MAX } from '../ledger/schedules.ts';
 import { EXIT, Refusal } from '../refusal.ts';
+import { openZone } from '../zone.ts';
 import { nextTimes } from './cron.ts';
 import { actWords, type Schedule, writeSchedule } from './schedule.ts';
-import { openZone } from './zone.ts';
 
 type SetDeps = { readonly ledger: Pick<Ledger, 'schedules' | 'audit'> };
 

@@ -1,5 +1,5 @@
 import { EXIT, Refusal } from '../refusal.ts';
-import { openZone, timeIn, wallText } from './zone.ts';
+import { openZone, timeIn, wallText } from '../zone.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AHEAD_MS_MAX = 366 * DAY_MS;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Act, mayKey } from '../access/roles.ts';
 import { readKey } from '../people/keys.ts';
-import { type Act, mayKey } from '../people/roles.ts';
 import { requireFactor } from './account/step-up.ts';
 import { openKeyRate } from './limits/key-rate.ts';
 import { WEB_LIMITS } from './limits/limits.ts';

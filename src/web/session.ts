@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { may } from '../people/roles.ts';
+import { may } from '../access/roles.ts';
 import { awaitedName, endSession, findSession, startSession } from '../people/sessions.ts';
 import { knowDevice } from '../people/sign-in.ts';
 import { browserOf } from './account/browser-of.ts';

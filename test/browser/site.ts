@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Role } from '../../src/people/roles.ts';
+import type { Role } from '../../src/access/roles.ts';
 import { type BookEntry, readBook } from '../support/paid-once.ts';
 import { buildProcesses, type Started } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis } from '../support/redis.ts';

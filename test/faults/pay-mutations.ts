@@ -256,7 +256,7 @@ const STOPPING: readonly Mutation[] = [
   },
   {
     guard: 'a person with another spelling is no second one',
-    edits: replaced('src/people/same-person.ts', 'foldedName(one) === foldedName(other)', 'one === other'),
+    edits: replaced('src/access/same-person.ts', 'foldedName(one) === foldedName(other)', 'one === other'),
     caughtBy: [
       ...named(DECIDE_TESTS, 'a held payout that was never sent is not let go by anna and "ANNA"'),
       ...named(RECOVERY_TESTS, 'nothing is adopted by one person, who is anna and Anna'),

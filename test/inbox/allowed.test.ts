@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { requireAllowed } from '../../src/inbox/allowed.ts';
 import { inboxSetting } from '../../src/inbox/droppers.ts';
-import { readAsked } from '../../src/schedules/asked.ts';
+import { readAsked } from '../../src/inbox/parse-schedule.ts';
 
 /** Folders `ours/in` and `ours-too`, and a link from the first to the second. */
 function openFolders(): string {

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { Role } from '../../src/access/roles.ts';
 import type { AuditAct } from '../../src/audit/entry.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { type Clock, systemRandom } from '../../src/clock.ts';
@@ -6,7 +7,6 @@ import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerKeySource } from '../../src/ledger-key.ts';
 import { openPasswords, type Passwords } from '../../src/people/password.ts';
-import type { Role } from '../../src/people/roles.ts';
 import { changePassword } from '../../src/people/sign-in.ts';
 import { addUser, type UserDeps } from '../../src/people/users.ts';
 import { all } from '../audit/audit-rig.ts';

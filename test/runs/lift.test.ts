@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Role } from '../../src/people/roles.ts';
+import type { Role } from '../../src/access/roles.ts';
 import { whyNotLifted } from '../../src/runs/decide/lift.ts';
 
 const LIMITS = ['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT'];

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Refusal } from '../../src/refusal.ts';
 import { cronWords, nextTimes, readCron } from '../../src/schedules/cron.ts';
-import { openZone, timeIn, wallText, type Zone } from '../../src/schedules/zone.ts';
+import { openZone, timeIn, wallText, type Zone } from '../../src/zone.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

@@ -7,7 +7,7 @@ import { nextTimes } from '../../src/schedules/cron.ts';
 import { type Act, actText, readSchedule, type Schedule, windowText } from '../../src/schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';
 import { type DoAct, doTick, recordDue } from '../../src/schedules/tick.ts';
-import { openZone } from '../../src/schedules/zone.ts';
+import { openZone } from '../../src/zone.ts';
 import { connectArming, freshRows, newLedger, payingRun, sendTo, type TestLedger } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type Act, may, ROLES } from '../../src/people/roles.ts';
+import { type Act, may, ROLES } from '../../src/access/roles.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import type { Visitor } from './visitor.ts';

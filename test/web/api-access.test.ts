@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Act, KEY_ROLES, may, mayKey, ROLES } from '../../src/people/roles.ts';
+import { type Act, KEY_ROLES, may, mayKey, ROLES } from '../../src/access/roles.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type Caller, openApiRig } from './api-rig.ts';
 

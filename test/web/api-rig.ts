@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import type { KeyRole, Role } from '../../src/access/roles.ts';
 import type { EnvironmentVariables } from '../../src/config/config.ts';
 import type { WebSettings } from '../../src/config/web.ts';
 import { createKey } from '../../src/people/keys.ts';
-import type { KeyRole, Role } from '../../src/people/roles.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { openWebRig } from './rig.ts';
 

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
+import type { Role } from '../../src/access/roles.ts';
 import type { EnvironmentVariables } from '../../src/config/config.ts';
 import { NO_WEB_SETTINGS, type WebSettings } from '../../src/config/web.ts';
 import { openPasswords } from '../../src/people/password.ts';
-import type { Role } from '../../src/people/roles.ts';
 import { startSession } from '../../src/people/sessions.ts';
 import { changePassword, type SignInDeps } from '../../src/people/sign-in.ts';
 import { addUser, type UserDeps } from '../../src/people/users.ts';

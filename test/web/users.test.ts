@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { PERMISSIONS, ROLES } from '../../src/access/roles.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { listKeys } from '../../src/people/keys.ts';
-import { PERMISSIONS, ROLES } from '../../src/people/roles.ts';
 import { listUsers } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type Answer, openWebRig, type Visitor } from './rig.ts';

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { z } from 'zod';
+import { KEY_ROLES } from '../../access/roles.ts';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import { durationFrom } from '../../duration.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../people/keys.ts';
-import { KEY_ROLES } from '../../people/roles.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { columns } from '../columns.ts';
 import { actorOf, withLedger } from '../open.ts';

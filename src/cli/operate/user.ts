@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { z } from 'zod';
+import { ROLES } from '../../access/roles.ts';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Proposed, ProposedSecret } from '../../people/change.ts';
 import { openPasswords } from '../../people/password.ts';
-import { ROLES } from '../../people/roles.ts';
 import { removeFactor } from '../../people/second-factor.ts';
 import {
   addUser,

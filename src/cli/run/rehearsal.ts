@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock, Random } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
-import { noNotifications } from '../../notify/settings.ts';
+import { noNotifications } from '../../config/notify.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { REHEARSALS, type RehearsalName } from '../../sandbox/faults/rehearsals.ts';
 import { openSwitches } from '../../sandbox/faults/switch-journal.ts';

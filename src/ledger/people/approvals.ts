@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Approval } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { BlockListFault, integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { APPROVE_RUN, CHANGE_BLOCK_LIST } from '../scripts/approval.ts';

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { KEY_ROLES, ROLES } from '../../access/roles.ts';
+import { foldedName } from '../../access/same-person.ts';
 import { type AuditPlace, openAuditLog } from '../../audit/audit-log.ts';
 import { type AuditAct, readEntry } from '../../audit/entry.ts';
-import { KEY_ROLES, ROLES } from '../../people/roles.ts';
-import { foldedName } from '../../people/same-person.ts';
 import { openAuditStore } from '../audit.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { LedgerFault, runScript, script, textOf } from '../script.ts';

@@ -1,4 +1,4 @@
-import { isSamePerson } from '../../people/same-person.ts';
+import { isSamePerson } from '../../access/same-person.ts';
 
 /**
  * Asks a script for what needs two people. It carries out what another person has proposed only when it is told who that

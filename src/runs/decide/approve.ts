@@ -1,8 +1,8 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { SealVerdict } from '../../ledger/seals.ts';
 import type { Approval, Run } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';

@@ -1,8 +1,8 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { readRun } from '../hand-in/submit.ts';
 import { cancelReady } from './cancel-ready.ts';

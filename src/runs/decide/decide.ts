@@ -1,3 +1,4 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { PayoutMove } from '../../ledger/payouts.ts';
 import { costLimitField, proposalField } from '../../ledger/record.ts';
@@ -5,7 +6,6 @@ import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, paymentFields, placeOf } from '../../pay/facts.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { notPaidFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';

@@ -1,7 +1,7 @@
+import { may, type Role } from '../../access/roles.ts';
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Decision, Payout } from '../../payout.ts';
-import { may, type Role } from '../../people/roles.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { type HandedIn, handedInAs } from '../hand-in/handed-in.ts';
 import { readRun } from '../hand-in/submit.ts';
 

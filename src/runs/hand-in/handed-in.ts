@@ -1,5 +1,5 @@
+import { isBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Run } from '../../payout.ts';
-import { isBehind, isSamePerson } from '../../people/same-person.ts';
 
 /** What tells who handed a run's file in. */
 export type HandedIn = Pick<Run, 'createdBy' | 'dropper'>;

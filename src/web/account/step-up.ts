@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Act } from '../../people/roles.ts';
+import type { Act } from '../../access/roles.ts';
 import { proveFactor } from '../../people/second-factor.ts';
 import { renewSession } from '../../people/sessions.ts';
 import type { Wait } from '../../people/sign-in.ts';

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { type Act, KEY_ROLES, mayKey, PERMISSIONS } from '../../people/roles.ts';
+import { type Act, KEY_ROLES, mayKey, PERMISSIONS } from '../../access/roles.ts';
 import { VERSION } from '../../version.ts';
 import type { Web } from '../web.ts';
 import { FILE_TYPES } from './bodies.ts';

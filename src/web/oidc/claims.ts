@@ -1,5 +1,5 @@
+import { ROLES, type Role } from '../../access/roles.ts';
 import type { OidcSettings } from '../../config/web.ts';
-import { ROLES, type Role } from '../../people/roles.ts';
 
 /** Who an ID token says somebody is, and what they may be here; or what is missing in it, in words for people. */
 export type Claimed =

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import type { Act } from '../../access/roles.ts';
 import { SANDBOX_NAME } from '../../config/config.ts';
-import type { Act } from '../../people/roles.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { KEY_ROLES } from '../../access/roles.ts';
+import { personName } from '../../access/words.ts';
 import { rfc3339 } from '../../clock.ts';
 import { createKey, listKeys, revokeKey } from '../../people/keys.ts';
 import { requireName } from '../../people/names.ts';
-import { KEY_ROLES } from '../../people/roles.ts';
 import { listUsers } from '../../people/users.ts';
-import { personName } from '../../people/words.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';

@@ -1,7 +1,7 @@
+import { KEY_ROLES } from '../../access/roles.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
 import type { Key } from '../../people/keys.ts';
-import { KEY_ROLES } from '../../people/roles.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';

@@ -1,6 +1,6 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';

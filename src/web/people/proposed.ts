@@ -1,5 +1,5 @@
+import { KEY_ROLES, ROLES } from '../../access/roles.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
-import { KEY_ROLES, ROLES } from '../../people/roles.ts';
 import { REMOVE_FACTOR } from '../../people/second-factor.ts';
 
 /** A form of ours: where it goes, and what it says. */

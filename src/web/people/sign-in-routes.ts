@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { isSamePerson } from '../../access/same-person.ts';
 import { isShortPassword } from '../../people/password.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { changePassword, signIn, type Wait } from '../../people/sign-in.ts';
 import { listUsers } from '../../people/users.ts';
 import { sendPage } from '../parts/frame.tsx';

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { ROLES } from '../../access/roles.ts';
+import { isSamePerson } from '../../access/same-person.ts';
+import { personName } from '../../access/words.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Proposed, ProposedSecret } from '../../people/change.ts';
 import { requireName } from '../../people/names.ts';
-import { ROLES } from '../../people/roles.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { removeFactor } from '../../people/second-factor.ts';
 import {
   addUser,
@@ -17,7 +18,6 @@ import {
   type User,
   type WithSecret,
 } from '../../people/users.ts';
-import { personName } from '../../people/words.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';

@@ -1,6 +1,6 @@
+import { ROLES } from '../../access/roles.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
-import { ROLES } from '../../people/roles.ts';
 import type { User } from '../../people/users.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reasonText } from '../../people/words.ts';
+import { reasonText } from '../../access/words.ts';
 import { cancelRun, pauseRun, resumeRun } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { readAsked } from '../../inbox/parse-schedule.ts';
 import type { StoredSchedule } from '../../ledger/schedules.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-import { readAsked } from '../../schedules/asked.ts';
 import { readCron } from '../../schedules/cron.ts';
 import { scheduleDocument } from '../../schedules/document.ts';
 import { actText, scheduleName, windowText } from '../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../schedules/set.ts';
-import { openZone } from '../../schedules/zone.ts';
+import { openZone } from '../../zone.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, readForm } from '../parts/read-form.ts';

@@ -1,6 +1,6 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
-import { openZone, timeIn } from '../../schedules/zone.ts';
+import { openZone, timeIn } from '../../zone.ts';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';

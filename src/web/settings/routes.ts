@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reasonText } from '../../people/words.ts';
+import { reasonText } from '../../access/words.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { haltAll } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';

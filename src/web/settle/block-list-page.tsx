@@ -1,6 +1,6 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Blocked } from '../../ledger/people/approvals.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';

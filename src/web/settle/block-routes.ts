@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { reasonText } from '../../access/words.ts';
 import { rfc3339 } from '../../clock.ts';
-import { reasonText } from '../../people/words.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../runs/block.ts';
 import { sendPage } from '../parts/frame.tsx';

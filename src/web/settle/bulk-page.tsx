@@ -1,7 +1,7 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Money } from '../../money.ts';
 import type { Decision, Payout, Run } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import type { BulkDecided } from '../../runs/decide/in-bulk.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';

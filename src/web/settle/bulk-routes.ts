@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { reasonText } from '../../access/words.ts';
 import type { Payout } from '../../payout.ts';
-import { reasonText } from '../../people/words.ts';
 import { isRefused } from '../../report/row.ts';
 import { decideInBulk, REASON_CODE } from '../../runs/decide/in-bulk.ts';
 import { openLookUps } from '../../runs/look-ups.ts';

@@ -1,6 +1,6 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout, Proposal } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { type Choice, choicesOf, indicationsOf } from '../../runs/decide/choices.ts';
 import { isCancellable } from '../../runs/decide/control.ts';
 import { wordsForPages } from '../page-words.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { isSamePerson } from '../../access/same-person.ts';
+import { reasonText } from '../../access/words.ts';
 import { rfc3339 } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import { DECISIONS, type Payout } from '../../payout.ts';
-import { isSamePerson } from '../../people/same-person.ts';
-import { reasonText } from '../../people/words.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
 import { indicationsOf } from '../../runs/decide/choices.ts';

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { isSamePerson } from '../../people/same-person.ts';
+import { isSamePerson } from '../../access/same-person.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Problem } from '../problem.ts';
 import { shownFileName } from './file-name.ts';

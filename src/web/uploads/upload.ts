@@ -1,11 +1,11 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Role } from '../../access/roles.ts';
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Clock, Random } from '../../clock.ts';
 import type { WebSettings } from '../../config/web.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
-import type { Role } from '../../people/roles.ts';
-import { isSamePerson } from '../../people/same-person.ts';
 import { codeOf } from '../../refusal.ts';
 
 /*

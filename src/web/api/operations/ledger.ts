@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { reasonText } from '../../../access/words.ts';
 import { rfc3339 } from '../../../clock.ts';
 import { CAPABILITIES, SANDBOX_NAME } from '../../../config/config.ts';
 import { capabilitiesThatHold } from '../../../ledger/intents/safety.ts';
-import { reasonText } from '../../../people/words.ts';
 import { haltAll } from '../../../runs/decide/control.ts';
 import { settingsIn } from '../../../runs/safety/adopt-settings.ts';
 import { actorOf } from '../../actor.ts';

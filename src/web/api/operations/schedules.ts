@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAsked } from '../../../schedules/asked.ts';
+import { readAsked } from '../../../inbox/parse-schedule.ts';
 import { type ScheduleDocument, scheduleDocument } from '../../../schedules/document.ts';
 import { actText, scheduleName, windowText } from '../../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../../schedules/set.ts';

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { KEY_ROLES, ROLES } from '../../../access/roles.ts';
+import { isSamePerson } from '../../../access/same-person.ts';
+import { personName } from '../../../access/words.ts';
 import { rfc3339 } from '../../../clock.ts';
 import { durationFrom } from '../../../duration.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../../people/keys.ts';
-import { KEY_ROLES, ROLES } from '../../../people/roles.ts';
-import { isSamePerson } from '../../../people/same-person.ts';
 import { removeFactor } from '../../../people/second-factor.ts';
 import {
   addUser,
@@ -14,7 +15,6 @@ import {
   resetUser,
   type User,
 } from '../../../people/users.ts';
-import { personName } from '../../../people/words.ts';
 import { actorOf } from '../../actor.ts';
 import { Problem } from '../../problem.ts';
 import type { Person, Web, WebDeps } from '../../web.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { Act } from '../../../access/roles.ts';
+import { reasonText } from '../../../access/words.ts';
 import { durationFrom } from '../../../duration.ts';
 import type { Run } from '../../../payout.ts';
-import type { Act } from '../../../people/roles.ts';
-import { reasonText } from '../../../people/words.ts';
 import { approveRun } from '../../../runs/decide/approve.ts';
 import { type Control, cancelRun, pauseRun, resumeRun } from '../../../runs/decide/control.ts';
 import { documentOf } from '../../../runs/document.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { reasonText } from '../../../access/words.ts';
 import { type Decision, PAYOUT_STATES, type Payout } from '../../../payout.ts';
-import { reasonText } from '../../../people/words.ts';
 import { isRefused } from '../../../report/row.ts';
 import { cancelPayout } from '../../../runs/decide/control.ts';
 import { decidePayout } from '../../../runs/decide/decide.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { notifyParts, notifySettings } from '../../src/config/notify.ts';
 import { EVENTS } from '../../src/notify/notification.ts';
-import { notifyParts, notifySettings } from '../../src/notify/settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payrun-notify-'));
 afterAll(() => rmSync(folder, { recursive: true }));

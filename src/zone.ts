@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../refusal.ts';
+import { EXIT, Refusal } from './refusal.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { codeOf, Refusal } from '../refusal.ts';
-import { type Calendar, WEEKDAYS } from './calendar.ts';
-import { openZone } from './zone.ts';
+import { type Calendar, WEEKDAYS } from '../schedules/calendar.ts';
+import { openZone } from '../zone.ts';
 
 const HOLIDAYS_MAX = 10_000;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { calendarsSetting } from '../../src/schedules/calendar-setting.ts';
+import { calendarsSetting } from '../../src/config/calendars.ts';
 
 const EUR = { zone: 'Europe/Berlin', opens: '08:00', cutOff: '16:00' };
 

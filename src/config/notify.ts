@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { EVENTS, type NotifyEvent } from '../notify/notification.ts';
 import { readSecretFile } from '../secret-file.ts';
-import { EVENTS, type NotifyEvent } from './notification.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Act, KEY_ROLES, may, mayKey, PERMISSIONS, ROLES } from '../../src/people/roles.ts';
+import { type Act, KEY_ROLES, may, mayKey, PERMISSIONS, ROLES } from '../../src/access/roles.ts';
 
 /** Each role's letter stands where it may. */
 const TABLE: Record<Act, string> = {

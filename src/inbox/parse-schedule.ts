@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import { requireAllowed } from '../inbox/allowed.ts';
-import type { InboxSettings } from '../inbox/droppers.ts';
-import { requireFolder } from '../inbox/open-source.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { readCron } from './cron.ts';
-import { type Act, isAddress, type Schedule } from './schedule.ts';
-import { openZone } from './zone.ts';
+import { readCron } from '../schedules/cron.ts';
+import { type Act, isAddress, type Schedule } from '../schedules/schedule.ts';
+import { openZone } from '../zone.ts';
+import { requireAllowed } from './allowed.ts';
+import type { InboxSettings } from './droppers.ts';
+import { requireFolder } from './open-source.ts';
 
 /**
  * A schedule as somebody asks for it, as it is kept. Throws a Refusal (exit 2) for a cron or a zone that is none, and for
