@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { MOVES, mayMove } from '../src/moves.ts';
 import {
   ARMINGS_PER_QUOTE_MAX,
   type DropReason,
   FREE_STATES,
-  MOVES,
-  mayMove,
   OPEN_STATES,
   OUTCOMES,
   type Outcome,

@@ -123,6 +123,13 @@ describe('imports go one way', () => {
     ],
     ['src/redis', ['src/ledger', 'src/pay', 'src/runs', 'src/service'], 'it only connects'],
     ['src/payout.ts', ['src/ledger', 'src/pay', 'src/runs', 'src/service', 'src/config'], 'it is pure'],
+    ['src/moves.ts', ['src/ledger', 'src/pay', 'src/runs', 'src/service', 'src/config'], 'it is pure'],
+    ['src/access', ['src/people', 'src/ledger', 'src/config'], 'everything may ask it who is who'],
+    [
+      'src/config',
+      ['src/ledger', 'src/pay', 'src/runs', 'src/people', 'src/inbox', 'src/notify'],
+      'they read their settings from it',
+    ],
     ['src/money.ts', ['src/payout.ts', 'src/config'], 'it is pure'],
   ])('%s knows nothing of %o: %s', (folder, others) => {
     const broken = LOCAL.filter(({ file, target }) => placeOf(file) === folder && others.includes(placeOf(target)));
@@ -139,6 +146,11 @@ describe('imports go one way', () => {
 
   test('and never in a circle', () => {
     expect(inCircles(LOCAL)).toEqual([]);
+  });
+
+  test('nor do folders, types included: each can be understood from those below it', () => {
+    const between = LOCAL.map(({ file, target }) => edge(placeOf(file), placeOf(target)));
+    expect(inCircles(between.filter(({ file, target }) => file !== target))).toEqual([]);
   });
 
   test('and a circle would be found', () => {
@@ -253,7 +265,7 @@ describe('a source file', () => {
         ' ',
       );
     const files =
-      'payout money capabilities clock closing log metrics zone tracing refusal duration trailing version secret-file ledger-key'
+      'payout moves money capabilities clock closing log metrics zone tracing refusal duration trailing version secret-file ledger-key'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);

@@ -1,4 +1,3 @@
-import type { AuditLook, AuditStore } from '../ledger/audit.ts';
 import type { MacKeys } from '../ledger-key.ts';
 import { appendCopies, copiesFile, readCopies } from './copies.ts';
 import { type AuditAct, type AuditHead, type AuditRecord, entryText, readEntry, writeEntry } from './entry.ts';
@@ -6,6 +5,35 @@ import { byTime, type MissingEntries, missingIn } from './missed.ts';
 
 const LOST_RACES_MAX = 200;
 const TEXT_CHARACTERS_MAX = 1000;
+
+export interface AuditLook {
+  readonly head: AuditHead;
+  /** Redis's time, in milliseconds since 1970. */
+  readonly at: number;
+  readonly instance: string;
+  readonly service: string;
+  /** The lost ledger in whose place this one was made; '' for none. */
+  readonly formerInstance: string;
+}
+
+/** The lines of the audit log where they are stored: in Redis (src/ledger/audit.ts). */
+export interface AuditStore {
+  /** Throws a LedgerFault when Redis holds no ledger. */
+  look(): Promise<AuditLook>;
+  /** True when the line stands right after `head`, where the log ended for its writer. */
+  push(line: string, head: AuditHead): Promise<boolean>;
+  /** The line of this number of entry. */
+  lineAt(number: number): Promise<string | undefined>;
+  /** Of these hashes of lost entries, those whose loss was not noted in this Redis. */
+  notNoted(hashes: readonly string[]): Promise<readonly string[]>;
+  /** Does nothing on another server than this one (its `run_id` and `master_replid`). */
+  noteLost(hashes: readonly string[], server: string): Promise<void>;
+  /** Notes that an entry that Redis had lost is put back, before it is: what it decided has still to be done again. */
+  notePutBack(record: AuditHead): Promise<void>;
+  putBack(): Promise<readonly AuditHead[]>;
+  /** The lines from this number of entry on, the oldest first. */
+  lines(from: number): AsyncGenerator<string, void>;
+}
 
 /** The log of what people did: a chain of hashes in Redis, with copies in the data directories. */
 export interface AuditLog {

@@ -1,4 +1,4 @@
-import { placeOfId } from '../ledger/payouts.ts';
+import { placeOfId } from '../payout.ts';
 import { type AuditRecord, readEntry } from './entry.ts';
 
 const SHOWN_MAX = 10;

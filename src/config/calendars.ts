@@ -2,8 +2,24 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { codeOf, Refusal } from '../refusal.ts';
-import { type Calendar, WEEKDAYS } from '../schedules/calendar.ts';
 import { openZone } from '../zone.ts';
+
+export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+/** When payments of one currency may be sent: from `opens` to before `cutOff` (`HH:MM`, by its own clock) on its banking days. */
+export interface Calendar {
+  /** Name in the IANA time zone database. */
+  readonly zone: string;
+  readonly opens: string;
+  readonly cutOff: string;
+  readonly weekend: readonly Weekday[];
+  /** Dates as `YYYY-MM-DD`. */
+  readonly holidays: ReadonlySet<string>;
+}
+
+/** By currency. One without a calendar is always open. */
+export type Calendars = Readonly<Partial<Record<string, Calendar>>>;
 
 const HOLIDAYS_MAX = 10_000;
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { type InboxSettings, inboxSetting, NO_INBOX_SETTINGS } from '../inbox/droppers.ts';
 import { DEFAULT_LIMITS, type IntakeLimits, limitsOfFiles } from '../intake/limits.ts';
 import { parseStrictJson } from '../intake/strict-json.ts';
-import { type Limits, limitsSetting } from '../pay/limits.ts';
 import { codeOf } from '../refusal.ts';
-import { type ApprovalRules, approvalSetting } from '../runs/decide/approval.ts';
-import type { Calendars } from '../schedules/calendar.ts';
+import { type ApprovalRules, approvalSetting } from './approval.ts';
+import type { Calendars } from './calendars.ts';
 import { calendarsSetting } from './calendars.ts';
+import { type InboxSettings, inboxSetting, NO_INBOX_SETTINGS } from './inbox.ts';
+import { type Limits, limitsSetting } from './limits.ts';
 import { type NotifySettings, noNotifications, notifyParts, notifySettings } from './notify.ts';
 import { problemTexts, wordsFor } from './problems.ts';
 import { NO_WEB_SETTINGS, type WebSettings, webSetting } from './web.ts';

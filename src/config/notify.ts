@@ -1,7 +1,25 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { EVENTS, type NotifyEvent } from '../notify/notification.ts';
 import { readSecretFile } from '../secret-file.ts';
+
+/** What payrun notifies of, as settings and receivers name it. */
+export const EVENTS = [
+  'accepted',
+  'refused',
+  'awaiting-approval',
+  'paused',
+  'finished',
+  'cancelled',
+  'unknown',
+  'held',
+  'returned',
+  'failed',
+  'pending-long',
+  'halted',
+  'released',
+  'disk-low',
+] as const;
+export type NotifyEvent = (typeof EVENTS)[number];
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

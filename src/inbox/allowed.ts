@@ -1,15 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
+import type { AllowedInboxes } from '../config/inbox.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { isSftpAddress, parseSftpAddress } from './sftp/address.ts';
-
-/** Where schedules may read inboxes. */
-export interface AllowedInboxes {
-  /** Absolute; those below them are allowed too. */
-  readonly folders: readonly string[];
-  /** Of SFTP servers. */
-  readonly hosts: readonly string[];
-}
 
 /**
  * Throws a Refusal (exit 2) for an inbox that lies nowhere where inboxes may lie, also by way of a link. `allowed` is null

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
+import { type Droppers, dropperOf, NO_DROPPERS } from '../config/inbox.ts';
 import type { IntakeOptions } from '../intake/check-file.ts';
 import { writeMarkedUpCopy } from '../intake/problems/marked-up.ts';
 import { problemsDocument } from '../intake/problems/problem-text.ts';
@@ -14,7 +15,6 @@ import { LATE, problemOfChanged } from './changed-after-claim.ts';
 import type { Claim } from './claim.ts';
 import { keepMarkedUp, keepRead } from './claim-files.ts';
 import { bytesOf, type CopyDeps, copyClaimed, type PrivateCopy } from './copy.ts';
-import { type Droppers, dropperOf, NO_DROPPERS } from './droppers.ts';
 import { type FileProblem, problemOfThing, thingOf } from './rejected-entries.ts';
 import type { Entry, InboxSource } from './source.ts';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { serialize } from 'node:v8';
+import type { Droppers } from '../config/inbox.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { HandingIn } from './answer.ts';
-import type { Droppers } from './droppers.ts';
 
 export interface NoteDeps {
   readonly ledger: Pick<Ledger, 'audit' | 'inboxes'>;

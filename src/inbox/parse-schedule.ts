@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
+import type { InboxSettings } from '../config/inbox.ts';
+import { isAddress } from '../config/inbox.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { readCron } from '../schedules/cron.ts';
-import { type Act, isAddress, type Schedule } from '../schedules/schedule.ts';
+import type { Act, Schedule } from '../schedules/schedule.ts';
 import { openZone } from '../zone.ts';
 import { requireAllowed } from './allowed.ts';
-import type { InboxSettings } from './droppers.ts';
 import { requireFolder } from './open-source.ts';
 
 /**

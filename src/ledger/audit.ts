@@ -1,39 +1,11 @@
 import type { Redis } from 'ioredis';
-import { type AuditHead, BEFORE_FIRST } from '../audit/entry.ts';
+import type { AuditStore } from '../audit/audit-log.ts';
+import { BEFORE_FIRST } from '../audit/entry.ts';
 import type { LedgerKeys } from './keys.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
 import { APPEND_AUDIT, LOOK_AUDIT, NOTE_LOST } from './scripts/audit.ts';
 
 const LINES_PER_PAGE = 1000;
-
-export interface AuditLook {
-  readonly head: AuditHead;
-  /** Redis's time, in milliseconds since 1970. */
-  readonly at: number;
-  readonly instance: string;
-  readonly service: string;
-  /** The lost ledger in whose place this one was made; '' for none. */
-  readonly formerInstance: string;
-}
-
-/** The audit log's lines in Redis: it stores them, and what they hold is its writer's (src/audit/). */
-export interface AuditStore {
-  /** Throws a LedgerFault when Redis holds no ledger. */
-  look(): Promise<AuditLook>;
-  /** True when the line stands right after `head`, where the log ended for its writer. */
-  push(line: string, head: AuditHead): Promise<boolean>;
-  /** The line of this number of entry. */
-  lineAt(number: number): Promise<string | undefined>;
-  /** Of these hashes of lost entries, those whose loss was not noted in this Redis. */
-  notNoted(hashes: readonly string[]): Promise<readonly string[]>;
-  /** Does nothing on another server than this one (its `run_id` and `master_replid`). */
-  noteLost(hashes: readonly string[], server: string): Promise<void>;
-  /** Notes that an entry that Redis had lost is put back, before it is: what it decided has still to be done again. */
-  notePutBack(record: AuditHead): Promise<void>;
-  putBack(): Promise<readonly AuditHead[]>;
-  /** The lines from this number of entry on, the oldest first. */
-  lines(from: number): AsyncGenerator<string, void>;
-}
 
 export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
   const { prefix } = keys;

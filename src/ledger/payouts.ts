@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { DropReason, Payout, PayoutState } from '../payout.ts';
+import { LIMITS, type Limit } from '../config/limits.ts';
+import type { DropReason, Payout, PayoutPlace, PayoutState } from '../payout.ts';
 import { openBatch } from './batch.ts';
 import { quotesKey, UNSENT } from './keys.ts';
 import { readRecord } from './record.ts';
@@ -12,17 +13,6 @@ import { SCHEMA_VERSION } from './season/ledger-state.ts';
 
 const ITEMS_PER_CALL_MAX = 500;
 const REPLICA_ACKNOWLEDGES_MS_MAX = 1000;
-
-export interface PayoutPlace {
-  readonly runId: string;
-  readonly line: number;
-}
-
-/** The place of a payout's id. */
-export function placeOfId(id: string): PayoutPlace {
-  const at = id.lastIndexOf('-');
-  return { runId: id.slice(0, at), line: Number.parseInt(id.slice(at + 1), 10) };
-}
 
 /** A payout, and what stood beside it in the ledger at the moment of reading. */
 export interface PayoutReading {
@@ -57,9 +47,6 @@ export interface Arming extends PayoutPlace {
   /** What must not be passed by its amount; null where nobody set limits. */
   readonly limits?: ArmingLimits | null;
 }
-
-export const LIMITS = ['payout', 'run', 'day', 'beneficiary'] as const;
-export type Limit = (typeof LIMITS)[number];
 
 /** What a payout counts as in one currency. */
 export interface LimitedSum {

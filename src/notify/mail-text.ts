@@ -1,6 +1,7 @@
+import type { NotifyEvent } from '../config/notify.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { OUTCOMES } from '../payout.ts';
-import type { Notification, NotifyEvent } from './notification.ts';
+import type { Notification } from './notification.ts';
 
 const PROBLEMS_SHOWN_MAX = 20;
 

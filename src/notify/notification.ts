@@ -1,28 +1,10 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
+import { EVENTS, type NotifyEvent } from '../config/notify.ts';
 import { OUTCOMES, RUN_STATES, type Run } from '../payout.ts';
 import { runDocument } from '../report/document.ts';
 import { jsonText } from '../report/json-text.ts';
-
-/** What is told, in the words in which settings and receivers name it. */
-export const EVENTS = [
-  'accepted',
-  'refused',
-  'awaiting-approval',
-  'paused',
-  'finished',
-  'cancelled',
-  'unknown',
-  'held',
-  'returned',
-  'failed',
-  'pending-long',
-  'halted',
-  'released',
-  'disk-low',
-] as const;
-export type NotifyEvent = (typeof EVENTS)[number];
 
 const REASON_CHARACTERS_MAX = 500;
 

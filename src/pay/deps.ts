@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../clock.ts';
+import type { Limits } from '../config/limits.ts';
 import type { IntentLog } from '../ledger/intents/intent-log.ts';
 import type { Payouts } from '../ledger/payouts.ts';
 import type { Runs } from '../ledger/runs/runs.ts';
@@ -9,7 +10,6 @@ import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';
 import type { Canary } from './canary.ts';
 import type { AtCrashPoint } from './crash-point.ts';
-import type { Limits } from './limits.ts';
 import type { NotFoundRules } from './look-up-answer.ts';
 import type { Pace, QuoteLead } from './pace.ts';
 

@@ -1,4 +1,5 @@
-import type { PayoutPlace, PayoutReading } from '../ledger/payouts.ts';
+import type { PayoutReading } from '../ledger/payouts.ts';
+import type { PayoutPlace } from '../payout.ts';
 import { type Payout, payoutId } from '../payout.ts';
 import { NO_CANARY } from './canary.ts';
 import type { PayDeps } from './deps.ts';

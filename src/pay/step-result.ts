@@ -1,4 +1,4 @@
-import type { PayoutPlace } from '../ledger/payouts.ts';
+import type { PayoutPlace } from '../payout.ts';
 
 /**
  * What became of a payout in the hands of a worker. `done`: it wants nothing more from this job. `deferred`: it is ready

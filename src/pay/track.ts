@@ -1,5 +1,5 @@
-import type { PayoutMove, PayoutPlace } from '../ledger/payouts.ts';
-import type { Payout, PayoutState } from '../payout.ts';
+import type { PayoutMove } from '../ledger/payouts.ts';
+import type { Payout, PayoutPlace, PayoutState } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';

@@ -46,11 +46,6 @@ function hasPassword(dir: string): boolean {
   return host.length > 0 && user?.includes(':') === true;
 }
 
-/** Whether an inbox is named by an address, such as `sftp://host/in`, and not by a folder. */
-export function isAddress(dir: string): boolean {
-  return /^[a-z]+:\/\//i.test(dir);
-}
-
 export const windowText = duration.refine((ms) => ms >= WINDOW_MS_MIN && ms <= WINDOW_MS_MAX, {
   error: 'must be from 1m to 7d',
 });

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { notifyParts, notifySettings } from '../../src/config/notify.ts';
-import { EVENTS } from '../../src/notify/notification.ts';
+import { EVENTS, notifyParts, notifySettings } from '../../src/config/notify.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payrun-notify-'));
 afterAll(() => rmSync(folder, { recursive: true }));

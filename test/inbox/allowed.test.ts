@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { inboxSetting } from '../../src/config/inbox.ts';
 import { requireAllowed } from '../../src/inbox/allowed.ts';
-import { inboxSetting } from '../../src/inbox/droppers.ts';
 import { readAsked } from '../../src/inbox/parse-schedule.ts';
 
 /** Folders `ours/in` and `ours-too`, and a link from the first to the second. */

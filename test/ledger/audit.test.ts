@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { AuditStore } from '../../src/audit/audit-log.ts';
 import { BEFORE_FIRST } from '../../src/audit/entry.ts';
-import { type AuditStore, openAuditStore } from '../../src/ledger/audit.ts';
+import { openAuditStore } from '../../src/ledger/audit.ts';
 import { all } from '../audit/audit-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { newLedger, SERVICE, type TestLedger } from './test-ledger.ts';

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type DropReason, MOVES, mayMove, PAYOUT_STATES, type PayoutState } from '../../src/payout.ts';
+import { MOVES, mayMove } from '../../src/moves.ts';
+import { type DropReason, PAYOUT_STATES, type PayoutState } from '../../src/payout.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armPayout,

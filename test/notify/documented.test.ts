@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/clock.ts';
-import { notifyParts } from '../../src/config/notify.ts';
-import { EVENTS, notificationSchema, writeNotification } from '../../src/notify/notification.ts';
+import { EVENTS, notifyParts } from '../../src/config/notify.ts';
+import { notificationSchema, writeNotification } from '../../src/notify/notification.ts';
 import { postNotification } from '../../src/notify/webhook.ts';
 import { SECRET } from './notify-desk.ts';
 

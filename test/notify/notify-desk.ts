@@ -1,10 +1,16 @@
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
-import { type Endpoint, type NotifySettings, noNotifications } from '../../src/config/notify.ts';
+import {
+  type Endpoint,
+  EVENTS,
+  type NotifyEvent,
+  type NotifySettings,
+  noNotifications,
+} from '../../src/config/notify.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Log, silentLog } from '../../src/log.ts';
-import { EVENTS, type Notification, type NotifyEvent, readNotification } from '../../src/notify/notification.ts';
+import { type Notification, readNotification } from '../../src/notify/notification.ts';
 import { type Notifier, openNotifier } from '../../src/notify/notifier.ts';
 import { newLedger, type TestLedger } from '../ledger/test-ledger.ts';
 import { type AnswerHandler, type AnsweringServer, startAnsweringServer } from '../support/answering-server.ts';

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { type ApprovalRules, approvalSetting } from '../../src/config/approval.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { ArmAnswer } from '../../src/ledger/payouts.ts';
 import type { Run } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../src/runs/block.ts';
-import { type ApprovalRules, approvalOf, approvalSetting, approvalsNeeded } from '../../src/runs/decide/approval.ts';
+import { approvalOf, approvalsNeeded } from '../../src/runs/decide/approval.ts';
 import { type ApproveDeps, approvalStanding, approveRun } from '../../src/runs/decide/approve.ts';
 import { pauseRun } from '../../src/runs/decide/control.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';

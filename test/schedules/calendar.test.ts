@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Calendar, type Calendars, openingOf } from '../../src/schedules/calendar.ts';
+import type { Calendar, Calendars } from '../../src/config/calendars.ts';
+import { openingOf } from '../../src/schedules/calendar.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,6 +1,7 @@
 import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payouts.ts';
-import { mayMove, type PayoutState } from '../../src/payout.ts';
+import { mayMove } from '../../src/moves.ts';
+import type { PayoutState } from '../../src/payout.ts';
 import { type BookedPayment, hasComeToNothing } from './book.ts';
 import type { FakeDisk } from './disk.ts';
 import type { Plan } from './plan.ts';

@@ -1,4 +1,5 @@
-import type { MoveAnswer, PayoutMove, PayoutPlace } from '../../src/ledger/payouts.ts';
+import type { MoveAnswer, PayoutMove } from '../../src/ledger/payouts.ts';
+import type { PayoutPlace } from '../../src/payout.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';
 import { ENDS, type Entry, entryId, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';

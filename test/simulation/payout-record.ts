@@ -1,4 +1,5 @@
-import type { PayoutPlace, PayoutReading } from '../../src/ledger/payouts.ts';
+import type { PayoutReading } from '../../src/ledger/payouts.ts';
+import type { PayoutPlace } from '../../src/payout.ts';
 import { DECISIONS, type Payout } from '../../src/payout.ts';
 import { type Entry, entryId, PAID, type Store } from './store.ts';
 

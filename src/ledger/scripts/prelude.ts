@@ -1,4 +1,5 @@
-import { FREE_STATES, MOVES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
+import { MOVES } from '../../moves.ts';
+import { FREE_STATES, outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS, LUA_KEYS, UNSENT } from '../keys.ts';
 
 function luaTable(entries: readonly (readonly [string, string])[]): string {

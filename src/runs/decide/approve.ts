@@ -1,5 +1,6 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import type { Clock } from '../../clock.ts';
+import { APPROVAL_HOLDS_MS, type ApprovalRules } from '../../config/approval.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { SealVerdict } from '../../ledger/seals.ts';
 import type { Approval, Run } from '../../payout.ts';
@@ -8,7 +9,7 @@ import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';
 import { readRun } from '../hand-in/submit.ts';
 import { sealFinding } from '../safety/seals.ts';
-import { APPROVAL_HOLDS_MS, type ApprovalRules, approvalDigest, approvalsNeededFor } from './approval.ts';
+import { approvalDigest, approvalsNeededFor } from './approval.ts';
 import { haltAll } from './control.ts';
 
 export interface ApproveDeps {

@@ -1,8 +1,7 @@
 import { rfc3339 } from '../../clock.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { placeOfId } from '../../ledger/payouts.ts';
-import { type Payout, type PayoutState, payoutId, type Run } from '../../payout.ts';
+import { type Payout, type PayoutState, payoutId, placeOfId, type Run } from '../../payout.ts';
 
 /** What became of the payout that has the reference of another one, and what allowing that other one does to it. */
 const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {

@@ -1,7 +1,8 @@
 import { type Clock, rfc3339 } from '../../clock.ts';
+import type { Calendars } from '../../config/calendars.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Run, RunStart } from '../../payout.ts';
-import { type Calendars, openingOf } from '../../schedules/calendar.ts';
+import { openingOf } from '../../schedules/calendar.ts';
 
 /** What decides when a run may start. */
 export interface StartRules {

@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../../clock.ts';
+import type { ApprovalRules } from '../../config/approval.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
@@ -20,7 +21,7 @@ import {
   type RunStart,
 } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
-import { type ApprovalRules, approvalsNeeded } from '../decide/approval.ts';
+import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import type { IdentityBook } from '../identities.ts';
 import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';

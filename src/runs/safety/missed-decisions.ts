@@ -1,8 +1,8 @@
 import { type MissedDecisions, missedDecisions, type Stopping } from '../../audit/missed.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { placeOfId } from '../../ledger/payouts.ts';
 import type { Log } from '../../log.ts';
+import { placeOfId } from '../../payout.ts';
 import { revokeKey } from '../../people/keys.ts';
 import { disableUser } from '../../people/users.ts';
 import { Refusal } from '../../refusal.ts';

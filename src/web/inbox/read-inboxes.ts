@@ -1,5 +1,6 @@
+import { isAddress } from '../../config/inbox.ts';
 import { Refusal } from '../../refusal.ts';
-import { isAddress, readSchedule } from '../../schedules/schedule.ts';
+import { readSchedule } from '../../schedules/schedule.ts';
 import type { WebDeps } from '../web.ts';
 import { type FolderLook, lookAtFolder } from './look.ts';
 

@@ -1,7 +1,7 @@
-import type { Limits } from '../../pay/limits.ts';
+import type { ApprovalRules } from '../../config/approval.ts';
+import type { Limits } from '../../config/limits.ts';
 import type { Run } from '../../payout.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
-import type { ApprovalRules } from '../../runs/decide/approval.ts';
 import type { ApprovalStanding } from '../../runs/decide/approve.ts';
 import type { ScheduleChange } from '../../runs/schedule-changes.ts';
 

@@ -1,5 +1,5 @@
+import { LIMITS } from '../../config/limits.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { LIMITS } from '../../ledger/payouts.ts';
 import type { Run } from '../../payout.ts';
 import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/decide/approve.ts';
 import { handedInAs } from '../../runs/hand-in/handed-in.ts';

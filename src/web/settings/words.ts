@@ -1,7 +1,7 @@
-import { LIMITS, type Limit } from '../../ledger/payouts.ts';
+import type { ApprovalRules } from '../../config/approval.ts';
+import type { Limits } from '../../config/limits.ts';
+import { LIMITS, type Limit } from '../../config/limits.ts';
 import { formatAmount } from '../../money.ts';
-import type { Limits } from '../../pay/limits.ts';
-import type { ApprovalRules } from '../../runs/decide/approval.ts';
 import { shownCount } from '../parts/figures.ts';
 
 /** What, and how it is. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openPayouts, type PayoutPlace, type Payouts } from '../../../src/ledger/payouts.ts';
-import type { PayoutState } from '../../../src/payout.ts';
+import { openPayouts, type Payouts } from '../../../src/ledger/payouts.ts';
+import type { PayoutPlace, PayoutState } from '../../../src/payout.ts';
 import { type Figure, figure } from '../figures.ts';
 import { runRate } from '../pay-rounds.ts';
 import { openRig, openStuck, PREFIX, type Rig } from '../rig.ts';

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Droppers } from '../../src/inbox/droppers.ts';
-import { dropperOf, inboxSetting } from '../../src/inbox/droppers.ts';
+import type { Droppers } from '../../src/config/inbox.ts';
+import { dropperOf, inboxSetting } from '../../src/config/inbox.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import { readRun } from '../../src/runs/hand-in/submit.ts';
 import { scheduleChangesOf, scheduleChangeWords } from '../../src/runs/schedule-changes.ts';
+import { openBox, payouts, watching } from '../inbox/rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { openBox, payouts, watching } from './rig.ts';
 
 let server: TestRedis;
 beforeAll(async () => {

@@ -1,9 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { personName } from '../access/words.ts';
-import { isAddress } from '../schedules/schedule.ts';
-import type { AllowedInboxes } from './allowed.ts';
-import type { Entry } from './source.ts';
 
 const DROPPERS_MAX = 1000;
 
@@ -16,6 +13,14 @@ export interface Droppers {
 }
 
 export const NO_DROPPERS: Droppers = { owners: new Map(), folders: new Map() };
+
+/** Where schedules may read inboxes. */
+export interface AllowedInboxes {
+  /** Absolute; those below them are allowed too. */
+  readonly folders: readonly string[];
+  /** Of SFTP servers. */
+  readonly hosts: readonly string[];
+}
 
 /** What PAYRUN_CONFIG says of inboxes. */
 export interface InboxSettings extends Droppers {
@@ -69,10 +74,15 @@ function wholeName(folder: string, name: string): string {
   return isAddress(name) || isAbsolute(name) ? name : resolve(folder, name);
 }
 
+/** Whether an inbox is named by an address, such as `sftp://host/in`, and not by a folder. */
+export function isAddress(dir: string): boolean {
+  return /^[a-z]+:\/\//i.test(dir);
+}
+
 /** Who put a file into an inbox: its owner counts for more than the folder. Undefined where nobody is named. */
 export function dropperOf(
   { owners, folders }: Droppers,
-  { inbox, owner }: { readonly inbox: string } & Pick<Entry, 'owner'>,
+  { inbox, owner }: { readonly inbox: string; readonly owner: number | null },
 ): string | undefined {
   return (owner === null ? undefined : owners.get(owner)) ?? folders.get(inbox);
 }
