@@ -3,44 +3,37 @@ import type { Redis } from 'ioredis';
 import type { KnownService } from './capabilities.ts';
 import type { Clock, Random } from './clock.ts';
 import { type Release, releaseAll } from './closing.ts';
-import { type Config, nameOf, SANDBOX_NAME, type ServiceSettings } from './config/config.ts';
+import { type Config, nameOf, SANDBOX_NAME } from './config/config.ts';
 import { type DataDir, openDataDir, requireFormerLedger } from './ledger/intents/data-dir.ts';
 import { claimDataDir, openDirLease } from './ledger/intents/dir-lease.ts';
-import { highestCounter, openIntentLog } from './ledger/intents/intent-log.ts';
+import { highestCounter } from './ledger/intents/intent-log.ts';
 import { readPeers } from './ledger/intents/peers.ts';
 import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
-import { openTokenStore } from './ledger/people/token-store.ts';
 import { openSeals } from './ledger/seals.ts';
 import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
 import { openRecovery } from './ledger/season/recovery.ts';
 import { openLedgerKeys } from './ledger-key.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
-import { openCanary } from './pay/canary.ts';
+import { type Asker, askerOf, openPayDeps, type ServiceChoice } from './open-pay.ts';
 import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
-import { openPace, openQuoteLead } from './pay/pace.ts';
-import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
 import { requirePassword } from './redis/open-redis.ts';
 import { hadPrivateRedis } from './redis/private-place.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
-import { disproveCapability, haltAll } from './runs/decide/control.ts';
-import { type IdentityBook, type IdentityLister, openIdentityBook } from './runs/identities.ts';
-import { findKnownPayments } from './runs/known-payment.ts';
+import { type IdentityBook, openIdentityBook } from './runs/identities.ts';
 import type { LivingWorker } from './runs/safety/adopt-settings.ts';
 import { openDurabilityWatch } from './runs/safety/durability-watch.ts';
 import { placeOf, refuseNoLedger, requireLedger } from './runs/safety/no-ledger.ts';
 import { openSeason } from './runs/safety/season.ts';
 import { type Answering, openAnswering } from './service/answering.ts';
-import type { Brake } from './service/brake.ts';
 import { readKnownService } from './service/capabilities-file.ts';
-import type { ObserveCall, Service } from './service/client.ts';
+import type { ObserveCall } from './service/client.ts';
 import type { TraceJob } from './tracing.ts';
-import { VERSION } from './version.ts';
 
 /** What wakes the workers, and is closed with the app. */
 export interface Jobs {
@@ -48,16 +41,6 @@ export interface Jobs {
   /** The workers that live; one that was killed is among them for half a minute. */
   workers(): Promise<readonly LivingWorker[]>;
   close(): Promise<void>;
-}
-
-/** What is asked of a service without anything being armed. */
-export type Asker = Pick<Service, 'quote' | 'testToken'> & IdentityLister;
-
-/** The service that a run is paid through. */
-export interface ServiceChoice {
-  readonly settings: ServiceSettings;
-  /** Whether it is the sandbox that payrun started itself: no money moves, its capabilities are known. */
-  readonly isSandbox: boolean;
 }
 
 export interface AppOptions<J extends Jobs> {
@@ -276,7 +259,10 @@ async function openAddress(options: AppOptions<Jobs>, closing: Release[]): Promi
   return { socket: server.socket };
 }
 
-function openNotifierOf(app: Base & Pick<App, 'serviceName'>, dataDirId: string): Notifier {
+function openNotifierOf(
+  app: Pick<App, 'config' | 'clock' | 'random' | 'log' | 'ledger' | 'serviceName'>,
+  dataDirId: string,
+): Notifier {
   const { config, serviceName } = app;
   return openNotifier({
     ...app,
@@ -285,107 +271,4 @@ function openNotifierOf(app: Base & Pick<App, 'serviceName'>, dataDirId: string)
     certificates: config.service?.certificates,
     disks: { dataDirId, folders: { data: config.dataDir, reports: config.reportDir } },
   });
-}
-
-type Base = Pick<App, 'config' | 'clock' | 'random' | 'log' | 'ledger'>;
-type ClientBase = Base & Pick<App, 'observe' | 'answering'>;
-
-/** The configured service for questions; its client is opened by the first one. */
-function askerOf(app: ClientBase, { redis, closing }: { redis: Redis; closing: Release[] }): Asker | undefined {
-  const { service: settings } = app.config;
-  if (settings === undefined) return undefined;
-  let client: Promise<Service> | undefined;
-  const opened = async (): Promise<Service> => {
-    client ??= openClient(app, {
-      redis,
-      service: { settings, isSandbox: false },
-      closing,
-      brake: openSharedBrake(app.ledger.state, app),
-    });
-    return await client;
-  };
-  return {
-    listIdentities: async (type) => await (await opened()).listIdentities(type),
-    quote: async (body) => await (await opened()).quote(body),
-    testToken: async () => await (await opened()).testToken(),
-  };
-}
-
-interface PayParts {
-  readonly redis: Redis;
-  readonly service: ServiceChoice;
-  readonly closing: Release[];
-}
-
-async function openPayDeps(
-  app: Omit<
-    App,
-    'jobs' | 'wake' | 'requireSafety' | 'openPay' | 'asker' | 'identities' | 'notifier' | 'onClose' | 'close'
-  >,
-  { redis, service, closing }: PayParts,
-): Promise<PayDeps> {
-  const { config, clock, random, log, at, ledger } = app;
-  const brake = openSharedBrake(ledger.state, { clock, log });
-  const client = await openClient(app, { redis, service, closing, brake });
-  const intents = openIntentLog(config.dataDir, { clock, random });
-  closing.push(() => intents.close());
-  return {
-    payouts: {
-      ...ledger.payouts,
-      async read(place) {
-        const reading = await ledger.payouts.read(place);
-        brake.learn(reading.waitMs);
-        return reading;
-      },
-    },
-    runs: ledger.runs,
-    state: {
-      ...ledger.state,
-      async halt(actor, reason) {
-        const fault = await haltAll(app, { actor: `process ${actor}`, reason });
-        if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
-      },
-      disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
-    },
-    seals: ledger.seals,
-    intents,
-    service: client,
-    canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
-    pace: openPace(ledger.state, clock, { what: 'pay', perSecond: config.ratePerSecond }),
-    quoteLead: openQuoteLead(),
-    trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
-    ensureSeason: app.joinSeason,
-    clock,
-    random,
-    log,
-    at,
-    owner: random.bytes(5).toString('hex'),
-    rules: { ...config, capabilities: app.capabilities, notFoundCodes: app.notFoundCodes },
-  };
-}
-
-/** Loaded by then: who only looks or steers needs nothing of it. */
-async function openClient(
-  { config, clock, random, log, observe, answering }: Omit<ClientBase, 'ledger'>,
-  { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
-): Promise<Service> {
-  const { openService } = await import('./service/client.ts');
-  const keys = ledgerKeys(config.prefix);
-  const client = openService({
-    settings: service.settings,
-    ...(service.isSandbox ? { addressName: 'sandbox' } : {}),
-    tokenStore: config.tokenCache === 'off' ? null : openTokenStore(redis, { token: keys.token, lock: keys.tokenLock }),
-    tokenMarginMs: config.tokenMarginMs,
-    brake,
-    requestTimeoutMs: config.requestTimeoutMs,
-    concurrency: config.concurrency,
-    clock,
-    random,
-    log,
-    observe,
-    answering,
-    userAgent: `payrun/${VERSION}`,
-  });
-  closing.push(() => client.close());
-  return client;
 }

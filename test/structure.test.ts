@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { VERSION } from '../src/version.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const LINES_PER_FILE_MAX = 400;
+const LINES_PER_FILE_MAX = 350;
 
 interface Import {
   readonly file: string;
@@ -97,7 +97,7 @@ const edge = (file: string, target: string, isTypeOnly = false): Import => ({
 });
 
 describe('imports go one way', () => {
-  const UPPER = ['src/app.ts', 'jobs', 'src/web', 'src/cli'];
+  const UPPER = ['src/open-pay.ts', 'src/app.ts', 'jobs', 'src/web', 'src/cli'];
   const rankOf = (path: string): number => UPPER.indexOf(placeOf(path)) + 1;
 
   test('from cli to web, to jobs, to the composition root, to the domain', () => {
@@ -201,7 +201,7 @@ describe('each third-party client lives behind one door', () => {
     'prom-client': ['src/metrics.ts'],
   };
   /** May name a client's types, for they hand it on. */
-  const TYPES: Record<string, readonly string[]> = { ioredis: ['src/app.ts', 'jobs'] };
+  const TYPES: Record<string, readonly string[]> = { ioredis: ['src/app.ts', 'src/open-pay.ts', 'jobs'] };
 
   test.each(Object.entries(DOORS))('%s behind %o', (name, doors) => {
     const elsewhere = PACKAGES.filter(({ file, target }) => target === name && !doors.includes(placeOf(file)));
@@ -268,7 +268,7 @@ describe('a source file', () => {
       'payout moves money capabilities clock closing log metrics zone tracing refusal duration trailing version secret-file ledger-key'
         .split(' ')
         .map((name) => `src/${name}.ts`);
-    const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', ...files, 'jobs']);
+    const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', 'src/open-pay.ts', ...files, 'jobs']);
     expect([...places].filter((place) => !known.has(place))).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-import type { Facts, ProblemCode } from './problems/problems.ts';
+import type { ProblemCode } from './problems/problem-kinds.ts';
+import type { Facts } from './problems/problems.ts';
 import type { CellFault } from './row/cells.ts';
 
 /** One line of the table, whatever format the table came in. */

@@ -9,7 +9,7 @@ import { ARM } from './scripts/arm.ts';
 import { DEFER } from './scripts/feed.ts';
 import { MOVE } from './scripts/move.ts';
 import { READ } from './scripts/read.ts';
-import { SCHEMA_VERSION } from './season/ledger-state.ts';
+import { SCHEMA_VERSION } from './season/refuse-ledger.ts';
 
 const ITEMS_PER_CALL_MAX = 500;
 const REPLICA_ACKNOWLEDGES_MS_MAX = 1000;

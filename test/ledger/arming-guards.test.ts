@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { SCHEMA_VERSION } from '../../src/ledger/season/ledger-state.ts';
+import { SCHEMA_VERSION } from '../../src/ledger/season/refuse-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armingOf,

@@ -1,4 +1,4 @@
-import { PROBLEM_KINDS, type Verdict } from '../../src/intake/problems/problems.ts';
+import { PROBLEM_KINDS, type Verdict } from '../../src/intake/problems/problem-kinds.ts';
 
 /*
  * docs/problems.md. Written anew with UPDATE_DOCS=1 npx vitest run test/intake/problem-text.test.ts

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import type { App, ServiceChoice } from '../../app.ts';
+import type { App } from '../../app.ts';
+import type { ServiceChoice } from '../../open-pay.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { openLookUps } from '../../runs/look-ups.ts';
 import { explainTokenFaults } from '../../service/token-refusal.ts';

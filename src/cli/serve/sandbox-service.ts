@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { ServiceChoice } from '../../app.ts';
 import type { Clock, Random } from '../../clock.ts';
+import type { ServiceChoice } from '../../open-pay.ts';
 import { codeOf } from '../../refusal.ts';
 import { noteRunningSandbox } from '../../sandbox/running.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';

@@ -1,5 +1,6 @@
 import { foreignTypeOf, HEAD_BYTES } from '../file-type.ts';
-import type { Facts, ProblemCode } from '../problems/problems.ts';
+import type { ProblemCode } from '../problems/problem-kinds.ts';
+import type { Facts } from '../problems/problems.ts';
 import { readUtf8 } from './utf8.ts';
 
 /** Damage at which reading stops, because what follows it cannot be trusted. */

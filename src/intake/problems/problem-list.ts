@@ -1,4 +1,5 @@
-import { PROBLEM_KINDS, type Problem } from './problems.ts';
+import { PROBLEM_KINDS } from './problem-kinds.ts';
+import type { Problem } from './problems.ts';
 
 /** What concerns the whole file is kept apart, so that no mistakes of rows crowd it out. */
 const OF_FILE_KEPT_MAX = 20;

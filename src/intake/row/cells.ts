@@ -1,6 +1,7 @@
 import { digitsOf } from '../../money.ts';
 import { AMOUNT_TYPES, SOURCES_OF_CASH } from '../../payout.ts';
-import type { Facts, ProblemCode } from '../problems/problems.ts';
+import type { ProblemCode } from '../problems/problem-kinds.ts';
+import type { Facts } from '../problems/problems.ts';
 import type { Column } from '../template/columns.ts';
 import { mangledReference, oddReference } from './mangled-reference.ts';
 

@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../problems/problems.ts';
+import type { ProblemCode } from '../problems/problem-kinds.ts';
 
 const LONG_NUMBER = /^[1-9][0-9]{14}0+$/;
 /** As other programs write it, too: one digit, then a fraction or a plus. */

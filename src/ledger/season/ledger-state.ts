@@ -1,15 +1,11 @@
 import type { Redis } from 'ioredis';
-import { EXIT, Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from '../scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
-
-/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what has no seals. */
-export const SCHEMA_VERSION = 2;
-const SCHEMA_VERSION_MIN = 2;
+import { refuseHead, requireOurs, SCHEMA_VERSION, SCHEMA_VERSION_MIN } from './refuse-ledger.ts';
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
@@ -196,22 +192,6 @@ function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>)
   return { at: integerOf(clockSteppedAt), ms: integerOf(clockSteppedMs) };
 }
 
-/** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
-const DATABASE_MARK = 'payrun-database';
-
-/** Refuses a database that holds something and no ledger: nothing is ever written to a Redis that is not ours. */
-export async function requireOurs(redis: Redis, head: string): Promise<void> {
-  const type = await redis.type(head);
-  if (type === 'hash' && (await redis.hexists(head, 'instance')) === 1) return;
-  const isFree = type === 'none';
-  // The mark is looked for last: another process may make the first ledger meanwhile, and the mark comes with it.
-  if (isFree && ((await redis.dbsize()) === 0 || (await redis.exists(DATABASE_MARK)) === 1)) return;
-  throw usageRefusal(
-    isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
-    'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',
-  );
-}
-
 type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]) => Promise<unknown>;
 
 function seasonActs(
@@ -311,43 +291,4 @@ function headScripts() {
     clock: script(LOOK_AT_CLOCK),
     forward: script(BRING_FORWARD),
   };
-}
-
-function refuseHead(result: string, about: { found: string; service: string; safety: string }): Refusal {
-  switch (result) {
-    case 'gone':
-      return usageRefusal(
-        'The data directory belongs to a ledger that this Redis does not hold.',
-        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: "payrun adopt-ledger".',
-      );
-    case 'other-instance':
-      return usageRefusal(
-        'The data directory belongs to another ledger than the one in this Redis.',
-        'Use the data directory and the Redis that belong together; nothing was written.',
-      );
-    case 'newer':
-      return usageRefusal(
-        `The ledger was written by a newer payrun (layout ${about.found}, this one knows ${SCHEMA_VERSION}).`,
-        'Use the newer payrun.',
-      );
-    case 'older':
-      return usageRefusal(
-        `The ledger was written by an older payrun (layout ${about.found}; this one needs ${SCHEMA_VERSION_MIN} at least).`,
-        'Let the payrun that made it finish its runs, and give this one a prefix of its own (PAYRUN_PREFIX) or an empty Redis; nothing was written.',
-      );
-    case 'other-service':
-      return usageRefusal(
-        `The ledger belongs to another service: ${about.found}. This process is set to ${about.service}.`,
-        'Use another PAYRUN_DATA_DIR and Redis for another service; ledgers are never shared between services.',
-      );
-    default:
-      return usageRefusal(
-        `The ledger was opened with other safety settings.\n  ledger:       ${about.found}\n  this process: ${about.safety}`,
-        'Start every process with the same settings, or change the ledger\'s with "payrun settings adopt" while no worker runs.',
-      );
-  }
-}
-
-function usageRefusal(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
 }

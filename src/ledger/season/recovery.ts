@@ -4,7 +4,7 @@ import type { LedgerKeys } from '../keys.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
-import { requireOurs, SCHEMA_VERSION } from './ledger-state.ts';
+import { requireOurs, SCHEMA_VERSION } from './refuse-ledger.ts';
 
 /** A ledger to be made for data directories whose Redis is gone. */
 export interface Adoption {

@@ -3,27 +3,14 @@ import type { ApprovalRules } from '../../config/approval.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
-import { duplicateKey } from '../../intake/row/duplicate-key.ts';
-import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { costLimitField, refusedFields, rowFields } from '../../ledger/record.ts';
-import type { RowRecord } from '../../ledger/runs/runs.ts';
-import type { Seals } from '../../ledger/seals.ts';
 import type { Notifier } from '../../notify/notifier.ts';
-import type { Cost } from '../../pay/cost.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
-import {
-  type CostLimit,
-  PAYOUT_STATES,
-  type PayoutRow,
-  type RefusedRow,
-  type Run,
-  type RunStart,
-} from '../../payout.ts';
+import { PAYOUT_STATES, type Run, type RunStart } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
-import type { IdentityBook } from '../identities.ts';
+import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
@@ -33,23 +20,16 @@ import { type StartRules, waitingFor } from './start.ts';
 const RECORDING_QUIET_MS = 60_000;
 const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
-const QUOTES_AT_A_TIME = 16;
 
-export interface SubmitDeps {
+export interface SubmitDeps extends RecordDeps {
   readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'references' | 'seals'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
-  readonly config: {
-    readonly rememberMs: number;
-    readonly duplicatesWithinMs?: number | undefined;
+  readonly config: RecordDeps['config'] & {
     readonly approval?: ApprovalRules | null;
     readonly files?: IntakeLimits;
   } & StartRules;
-  /** The identities that the service lists; none where nobody can say. */
-  readonly identities?: IdentityBook | undefined;
   /** Told of a file that is refused, whichever door it came by. */
   readonly notifier?: Pick<Notifier, 'tellRefused'> | undefined;
-  /** What a row costs now; needed only for a submission that limits the drift of costs. */
-  readonly previewCost?: ((row: PayoutRow) => Promise<Cost | null>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly at: AtCrashPoint;
@@ -263,7 +243,7 @@ async function recordRun(
         currencies.add(row.sourceCurrency).add(row.destinationCurrency);
       }
       if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
-      const recording = recordBatch(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp });
+      const recording = recordRows(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp });
       // It is awaited later, and may fail while the next batch is read.
       recording.catch(() => {});
       inFlight.push(recording);
@@ -309,73 +289,6 @@ async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: S
   const { result } = await deps.ledger.runs.move(runId, move);
   if (result === 'season' || result === 'incomplete') throw refuseRestarted();
   await deps.wake(runId);
-}
-
-interface Batch {
-  readonly batch: readonly (PayoutRow | RefusedRow)[];
-  readonly maxCostDriftBp: bigint | undefined;
-}
-
-async function recordBatch(deps: SubmitDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
-  const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
-  const limits = await costLimits(deps, judged, maxCostDriftBp);
-  const { seals } = deps.ledger;
-  const records = judged.map((row, index) => {
-    const record = recordOf({ runId, row, seals }, { ...deps.config, costLimit: limits.get(row.line) });
-    const sound = batch[index];
-    if (record.state === 'ready' || sound === undefined || !('reference' in sound)) return record;
-    return { ...record, sound: recordOf({ runId, row: sound, seals }, { costLimit: undefined }) };
-  });
-  const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
-  // `closed`: another process recorded the same file to its end.
-  if (result === 'season') throw refuseRestarted();
-}
-
-/** The cost limit of each line; a few rows are quoted at a time. */
-async function costLimits(
-  { previewCost }: SubmitDeps,
-  rows: Batch['batch'],
-  driftBp: bigint | undefined,
-): Promise<ReadonlyMap<number, CostLimit>> {
-  const limits = new Map<number, CostLimit>();
-  if (driftBp === undefined) return limits;
-  const left = rows.filter((row) => 'reference' in row);
-  const quoteNext = async (): Promise<void> => {
-    for (let row = left.shift(); row !== undefined; row = left.shift()) {
-      const cost = await previewCost?.(row);
-      limits.set(row.line, { ...(cost ?? { debited: 0n, arrives: 1n }), driftBp });
-    }
-  };
-  await Promise.all(Array.from({ length: QUOTES_AT_A_TIME }, quoteNext));
-  return limits;
-}
-
-interface RecordRules {
-  readonly duplicatesWithinMs?: number | undefined;
-  readonly costLimit: CostLimit | undefined;
-}
-
-interface RowToRecord {
-  readonly runId: string;
-  readonly row: PayoutRow | RefusedRow;
-  readonly seals: Seals;
-}
-
-function recordOf({ runId, row, seals }: RowToRecord, { duplicatesWithinMs, costLimit }: RecordRules): RowRecord {
-  if ('reference' in row) {
-    const place = { runId, line: row.line };
-    const limit = costLimit === undefined ? {} : costLimitField(costLimit, seals.costLimit(place, costLimit));
-    return {
-      line: row.line,
-      state: 'ready',
-      fields: { ...rowFields(row, seals.row(place, row, costLimit !== undefined)), ...limit },
-      amount: row.amount,
-      referenceHash: hashReference(row.reference),
-      likeness:
-        duplicatesWithinMs === undefined ? undefined : { hash: duplicateKey(row), withinMs: duplicatesWithinMs },
-    };
-  }
-  return { line: row.line, state: 'refused', fields: refusedFields(row), amount: row.amount, referenceHash: null };
 }
 
 /** The run, or a Refusal (exit 2) when there is none with that id. */

@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Asker } from '../../app.ts';
 import type { CheckedFile, IntakeOptions } from '../../intake/check-file.ts';
 import type { ControlTotals } from '../../intake/control-totals.ts';
 import { writeMarkedUpCopy } from '../../intake/problems/marked-up.ts';
-import { PROBLEM_KINDS, type ProblemCode } from '../../intake/problems/problems.ts';
+import { PROBLEM_KINDS, type ProblemCode } from '../../intake/problems/problem-kinds.ts';
 import { parseTemplate, readTemplate } from '../../intake/template/file.ts';
 import { formatAmount, type Money, moneyOfDecimal } from '../../money.ts';
+import type { Asker } from '../../open-pay.ts';
 import { Refusal } from '../../refusal.ts';
 import { requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
 import { checkSubmission, isRefused, type SubmitDeps } from '../../runs/hand-in/submit.ts';

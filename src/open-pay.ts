@@ -1,0 +1,148 @@
+import type { Redis } from 'ioredis';
+import type { KnownService } from './capabilities.ts';
+import type { Clock, Random } from './clock.ts';
+import type { Release } from './closing.ts';
+import type { Config, ServiceSettings } from './config/config.ts';
+import { openIntentLog } from './ledger/intents/intent-log.ts';
+import { ledgerKeys } from './ledger/keys.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import { openTokenStore } from './ledger/people/token-store.ts';
+import type { Log } from './log.ts';
+import { openCanary } from './pay/canary.ts';
+import type { AtCrashPoint } from './pay/crash-point.ts';
+import type { PayDeps } from './pay/deps.ts';
+import { openPace, openQuoteLead } from './pay/pace.ts';
+import { openSharedBrake } from './pay/shared-brake.ts';
+import { disproveCapability, haltAll } from './runs/decide/control.ts';
+import type { IdentityLister } from './runs/identities.ts';
+import { findKnownPayments } from './runs/known-payment.ts';
+import type { Answering } from './service/answering.ts';
+import type { Brake } from './service/brake.ts';
+import type { ObserveCall, Service } from './service/client.ts';
+import { VERSION } from './version.ts';
+
+/** What is asked of a service without anything being armed. */
+export type Asker = Pick<Service, 'quote' | 'testToken'> & IdentityLister;
+
+/** The service that a run is paid through. */
+export interface ServiceChoice {
+  readonly settings: ServiceSettings;
+  /** Whether it is the sandbox that payrun started itself: no money moves, its capabilities are known. */
+  readonly isSandbox: boolean;
+}
+
+/** What a client of the service takes of the app. */
+interface ClientDeps {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly ledger: Ledger;
+  readonly observe: ObserveCall;
+  readonly answering: Answering;
+}
+
+/** What paying takes of it besides. */
+interface AppParts extends ClientDeps, KnownService {
+  readonly at: AtCrashPoint;
+  readonly joinSeason: () => Promise<readonly string[]>;
+}
+
+/** Where a client's Redis and its end belong. */
+interface Place {
+  readonly redis: Redis;
+  readonly closing: Release[];
+}
+
+/** The configured service for questions; its client is opened by the first one. */
+export function askerOf(app: ClientDeps, { redis, closing }: Place): Asker | undefined {
+  const { service: settings } = app.config;
+  if (settings === undefined) return undefined;
+  let client: Promise<Service> | undefined;
+  const opened = async (): Promise<Service> => {
+    client ??= openClient(app, {
+      redis,
+      service: { settings, isSandbox: false },
+      closing,
+      brake: openSharedBrake(app.ledger.state, app),
+    });
+    return await client;
+  };
+  return {
+    listIdentities: async (type) => await (await opened()).listIdentities(type),
+    quote: async (body) => await (await opened()).quote(body),
+    testToken: async () => await (await opened()).testToken(),
+  };
+}
+
+interface PayParts extends Place {
+  readonly service: ServiceChoice;
+}
+
+/** What paying through a service needs; closed with the app. */
+export async function openPayDeps(app: AppParts, { redis, service, closing }: PayParts): Promise<PayDeps> {
+  const { config, clock, random, log, at, ledger } = app;
+  const brake = openSharedBrake(ledger.state, { clock, log });
+  const client = await openClient(app, { redis, service, closing, brake });
+  const intents = openIntentLog(config.dataDir, { clock, random });
+  closing.push(() => intents.close());
+  return {
+    payouts: {
+      ...ledger.payouts,
+      async read(place) {
+        const reading = await ledger.payouts.read(place);
+        brake.learn(reading.waitMs);
+        return reading;
+      },
+    },
+    runs: ledger.runs,
+    state: {
+      ...ledger.state,
+      async halt(actor, reason) {
+        const fault = await haltAll(app, { actor: `process ${actor}`, reason });
+        if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
+      },
+      disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
+    },
+    seals: ledger.seals,
+    intents,
+    service: client,
+    canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
+    pace: openPace(ledger.state, clock, { what: 'pay', perSecond: config.ratePerSecond }),
+    quoteLead: openQuoteLead(),
+    trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
+    ensureSeason: app.joinSeason,
+    clock,
+    random,
+    log,
+    at,
+    owner: random.bytes(5).toString('hex'),
+    rules: { ...config, capabilities: app.capabilities, notFoundCodes: app.notFoundCodes },
+  };
+}
+
+/** Loaded by then: who only looks or steers needs nothing of it. */
+async function openClient(
+  { config, clock, random, log, observe, answering }: Omit<ClientDeps, 'ledger'>,
+  { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
+): Promise<Service> {
+  const { openService } = await import('./service/client.ts');
+  const keys = ledgerKeys(config.prefix);
+  const client = openService({
+    settings: service.settings,
+    ...(service.isSandbox ? { addressName: 'sandbox' } : {}),
+    tokenStore: config.tokenCache === 'off' ? null : openTokenStore(redis, { token: keys.token, lock: keys.tokenLock }),
+    tokenMarginMs: config.tokenMarginMs,
+    brake,
+    requestTimeoutMs: config.requestTimeoutMs,
+    concurrency: config.concurrency,
+    clock,
+    random,
+    log,
+    observe,
+    answering,
+    userAgent: `payrun/${VERSION}`,
+  });
+  closing.push(() => client.close());
+  return client;
+}
