@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Jobs } from '../src/app.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
 import { type Living, openLiving } from './living.ts';
-import { openWakers, type Wakers } from './wakers.ts';
+import { openWakers, type Wakers } from './schedule-timers.ts';
 
 const JOBS_PER_CALL_MAX = 500;
 /** Of those with the highest ranks, which wait longest, so many are looked at for the oldest. */

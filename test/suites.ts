@@ -13,7 +13,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/cli/run.test.ts', 'quick'],
   // It starts none.
   ['test/cli/progress.test.ts', 'quick'],
-  ['test/cli/patience.test.ts', 'quick'],
+  ['test/cli/wait-limit.test.ts', 'quick'],
   ['test/cli/held-rows.test.ts', 'quick'],
   ['test/cli/next-steps.test.ts', 'quick'],
   ['test/crash/kill.test.ts', 'quick'],

@@ -6,7 +6,7 @@ import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { adoptSeen, releaseByTwo } from './by-two.ts';
+import { adoptSeen, releaseByTwo } from './second-person.ts';
 import { readSections, type Section } from './sections.ts';
 import { SettingsPage } from './settings-page.tsx';
 

@@ -7,7 +7,7 @@ import { haltAll } from '../../../runs/decide/control.ts';
 import { settingsIn } from '../../../runs/safety/adopt-settings.ts';
 import { actorOf } from '../../actor.ts';
 import { Problem } from '../../problem.ts';
-import { adoptSeen, releaseByTwo } from '../../settings/by-two.ts';
+import { adoptSeen, releaseByTwo } from '../../settings/second-person.ts';
 import type { Web, WebDeps } from '../../web.ts';
 
 const text = z.string();
