@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Jobs } from '../src/app.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
 import { type Living, openLiving } from './living.ts';
-import { openWakers, type Wakers } from './schedule-timers.ts';
+import { openScheduleTimers, type ScheduleTimers } from './schedule-timers.ts';
 
 const JOBS_PER_CALL_MAX = 500;
 /** Of those with the highest ranks, which wait longest, so many are looked at for the oldest. */
@@ -25,7 +25,7 @@ export interface JobQueues extends Jobs {
   add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void>;
   readonly living: Living;
   /** What wakes a worker at the times of the schedules. */
-  readonly scheduleTimers: Wakers;
+  readonly scheduleTimers: ScheduleTimers;
   /** For pages that look into them. */
   queues(): Promise<readonly Queue[]>;
   /** How many jobs wait or are in work, and since when the oldest waits; `nowMs` is the time in milliseconds since 1970. */
@@ -83,7 +83,7 @@ export function openQueues(redis: Redis, prefix: string): JobQueues {
     wake: (runId) => add('feed', [{ id: `feed-${runId}`, payload: { runId } }]),
     living,
     workers: () => living.all(),
-    scheduleTimers: openWakers(async () => (await all()).get('tick')),
+    scheduleTimers: openScheduleTimers(async () => (await all()).get('tick')),
     queues: async () => [...(await all()).values()],
     depths: async (nowMs) => Promise.all([...(await all())].map(([name, queue]) => depthOf(name, queue, nowMs))),
     async close() {

@@ -1,15 +1,15 @@
 import type { Queue } from 'bullmq';
 
 /** What wakes a worker at the times of the schedules: a job scheduler of BullMQ for each. Losing one costs a sweep's time. */
-export interface Wakers {
+export interface ScheduleTimers {
   set(name: string, times: { cron: string; zone: string }): Promise<void>;
   remove(name: string): Promise<void>;
   /** The schedules that have one. */
   names(): Promise<string[]>;
 }
 
-/** The wakers in the queue of the ticks. */
-export function openWakers(ticks: () => Promise<Queue | undefined>): Wakers {
+/** The timers in the queue of the ticks. */
+export function openScheduleTimers(ticks: () => Promise<Queue | undefined>): ScheduleTimers {
   return {
     async set(name, { cron, zone }) {
       const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };

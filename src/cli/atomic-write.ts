@@ -8,7 +8,7 @@ const FILE_MODE = 0o600;
  * Writes a file that appears whole, synced, under its name or not at all, readable by its owner only; one that has the
  * name is replaced. Throws what the file system says, leaving no half file.
  */
-export async function writeWholeFile(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+export async function writeAtomically(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   const target = resolve(path);
   const folder = dirname(target);
   const part = join(folder, `.${basename(target)}.${randomBytes(4).toString('hex')}.part`);

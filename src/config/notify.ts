@@ -35,7 +35,7 @@ const DISK_FREE_BYTES_MIN = 1024 ** 3;
 
 interface EndpointBase {
   readonly name: string;
-  /** What it is told. */
+  /** What it gets. */
   readonly events: ReadonlySet<NotifyEvent>;
 }
 
@@ -183,7 +183,7 @@ export function notifySettings({ webhooks, mail, notify }: Parts): NotifySetting
   };
 }
 
-/** Nobody is told anything. */
+/** Nobody is notified. */
 export const noNotifications: NotifySettings = {
   endpoints: [],
   pendingMs: 5 * DAY_MS,

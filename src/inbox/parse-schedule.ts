@@ -12,7 +12,7 @@ import { requireFolder } from './open-source.ts';
  * A schedule as somebody asks for it, as it is kept. Throws a Refusal (exit 2) for a cron or a zone that is none, and for
  * what would only fail at its time, when nobody looks on.
  */
-export async function readAsked(
+export async function parseSchedule(
   { cron, zone, act: asked, windowMs }: Schedule,
   { retentionMs, inbox }: { readonly retentionMs: number | undefined; readonly inbox: Pick<InboxSettings, 'allowed'> },
 ): Promise<Schedule> {

@@ -22,7 +22,7 @@ export const DEAD_LETTERS_MAX = 1000;
 /** How long a delivery may take before the next one begins: more than any of them has. */
 const DELIVERY_MS = 60_000;
 const EVENTS_PER_LOOK = 200;
-/** What happened so long before anybody looked is told too: a file may be handed in before the first worker starts. */
+/** What happened so long before anybody looked is announced too: a file may be handed in before the first worker starts. */
 const TOLD_BEFORE_MS = 60 * 60 * 1000;
 /** Runs that are compared at each look, beside those that the sweeper walks. */
 const RUNS_PER_LOOK = 500;
@@ -38,7 +38,7 @@ export interface Waiting {
   readonly body: string;
 }
 
-export interface ToldEvent {
+export interface RunEvent {
   /** Its place in the run's events. */
   readonly id: string;
   readonly at: number;
@@ -49,22 +49,22 @@ export interface ToldEvent {
 
 /** What is new of a run. */
 export interface RunNews {
-  /** Of what was told; whoever tells names it. */
+  /** Of what was announced; whoever announces names it. */
   readonly version: string;
-  /** What was told, as it was noted; empty for a run of which nothing was told. */
+  /** What was announced, as it was noted; empty for a run of which nothing was. */
   readonly what: string;
   /** The run's `changes` when this was read; null when there are more events than were read. */
   readonly changes: number | null;
   /** Whether the sweeper walks the run or its payments are watched for returns. */
   readonly isFollowed: boolean;
-  readonly events: readonly ToldEvent[];
+  readonly events: readonly RunEvent[];
 }
 
-/** What is told, and noted as told, in one step. */
-export interface Telling {
+/** What is announced, and noted as such, in one step. */
+export interface Announcement {
   /** A run id, or `LEDGER_QUEUE`. */
   readonly queue: string;
-  /** What was told, as it was read; null tells without noting anything. */
+  /** What was announced, as it was read; null announces without noting anything. */
   readonly version: string | null;
   readonly note: Readonly<Record<string, string>>;
   /** Nothing can come of the run any more. */
@@ -107,21 +107,21 @@ export interface EndpointState {
   readonly lost: number;
 }
 
-/** What was told of the ledger: the version, and what was noted. */
-export interface LedgerTold {
+/** What was announced of the ledger: the version, and what was noted. */
+export interface LedgerAnnounced {
   readonly version: string;
   readonly note: Readonly<Record<string, string>>;
 }
 
 export interface Outbox {
-  /** Runs of which something may have to be told; `from` is where the part of the old ones begins. */
+  /** Runs of which something may have to be announced; `from` is where the part of the old ones begins. */
   findNews(from: number, nowMs: number): Promise<{ next: number; since: number; runIds: readonly string[] }>;
   readNews(runId: string): Promise<RunNews>;
-  readLedgerTold(): Promise<LedgerTold>;
+  readLedgerAnnounced(): Promise<LedgerAnnounced>;
   /** How many of these payouts have had a payment under way since before a time; of the first 20,000 lines. */
   countPending(runId: string, sentBefore: number, lines: AsyncIterable<readonly number[]>): Promise<number>;
-  /** False when somebody else told meanwhile, and nothing was done; else how many notifications had no room. */
-  tell(telling: Telling): Promise<{ told: boolean; full: number }>;
+  /** `announced` is false when another process did so meanwhile, and nothing was done; `full`: how many had no room. */
+  announce(announcement: Announcement): Promise<{ announced: boolean; full: number }>;
   /** Queues of an endpoint whose time has come. */
   due(endpoint: string, nowMs: number, most: number): Promise<string[]>;
   /** The first notification of a queue, for whoever delivers it; undefined when there is none to be had now. */
@@ -143,7 +143,7 @@ export interface Outbox {
 const waitingSchema = z.strictObject({ queuedAt: z.int(), body: z.string() });
 const deadSchema = z.strictObject({ queue: z.string(), item: z.string(), reason: z.string(), at: z.coerce.number() });
 
-/** What is to be told and what was, in Redis. Endpoints are known to it by their names only. */
+/** What is to be announced and what was, in Redis. Endpoints are known to it by their names only. */
 export function openOutbox(redis: Redis, keys: LedgerKeys): Outbox {
   const scripts = outboxScripts();
   const run = (name: keyof typeof scripts, ...args: (string | number)[]): Promise<unknown> =>
@@ -157,7 +157,7 @@ function outboxScripts() {
   return {
     find: script(FIND_NEWS),
     news: script(READ_NEWS),
-    tell: script(TELL),
+    announce: script(TELL),
     pending: script(COUNT_PENDING),
     take: script(TAKE_NEXT),
     settle: script(SETTLE_NEXT),
@@ -171,7 +171,7 @@ function newsActs(
   redis: Redis,
   keys: LedgerKeys,
   run: RunScript,
-): Pick<Outbox, 'findNews' | 'readNews' | 'readLedgerTold' | 'countPending' | 'tell'> {
+): Pick<Outbox, 'findNews' | 'readNews' | 'readLedgerAnnounced' | 'countPending' | 'announce'> {
   return {
     async findNews(from, nowMs) {
       const [next, since, runIds] = listOf(await run('find', from, RUNS_PER_LOOK, nowMs, TOLD_BEFORE_MS));
@@ -188,7 +188,7 @@ function newsActs(
         events: read,
       };
     },
-    async readLedgerTold() {
+    async readLedgerAnnounced() {
       const { version = '0', ...note } = await redis.hgetall(keys.told);
       return { version, note };
     },
@@ -205,11 +205,11 @@ function newsActs(
       }
       return count;
     },
-    async tell({ queue, version, note, forget = false, push, nowMs }) {
+    async announce({ queue, version, note, forget = false, push, nowMs }) {
       const letters = push.map(({ endpoint, waiting }) => ({ endpoint, item: JSON.stringify(waiting) }));
       const json = JSON.stringify({ note, forget, push: letters });
-      const full = integerOf(await run('tell', queue, version ?? '', json, nowMs, WAITING_MAX, DEAD_LETTERS_MAX));
-      return { told: full >= 0, full: Math.max(0, full) };
+      const full = integerOf(await run('announce', queue, version ?? '', json, nowMs, WAITING_MAX, DEAD_LETTERS_MAX));
+      return { announced: full >= 0, full: Math.max(0, full) };
     },
   };
 }
@@ -274,7 +274,7 @@ function endpointActs(
   };
 }
 
-function readEvent(entry: unknown): ToldEvent {
+function readEvent(entry: unknown): RunEvent {
   const [id, flat] = listOf(entry);
   const words = textsOf(flat);
   const fields = new Map<string, string>();

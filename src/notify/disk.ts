@@ -26,7 +26,7 @@ export function openDiskWatch(deps: ObserveDeps, { dataDirId, folders }: DiskPla
       lookedAt = at;
       const disks = await findLow(folders, deps.settings.diskFreeBytesMin);
       if (disks.length === 0) return;
-      const { version, note } = await deps.ledger.outbox.readLedgerTold();
+      const { version, note } = await deps.ledger.outbox.readLedgerAnnounced();
       const nowMs = deps.clock.now();
       if (nowMs - Number.parseInt(note[field] ?? '0', 10) < DAY_MS) return;
       const drafts = [{ event: 'disk-low' as const, at: nowMs, disks }];

@@ -24,7 +24,7 @@ interface LetterDocument {
   readonly reason: string;
 }
 
-/** All endpoints: those that are configured, told something or not, and those for which something is kept. */
+/** All endpoints: those that are configured, whether they got anything or not, and those for which something is kept. */
 export function endpointDocuments(
   known: readonly EndpointState[],
   configured: readonly { readonly name: string }[],
@@ -34,7 +34,7 @@ export function endpointDocuments(
   return [...known, ...unheard].map((endpoint) => endpointDocument(endpoint, names));
 }
 
-/** An endpoint that was told nothing yet. */
+/** An endpoint that got nothing yet. */
 function unheardEndpoint(name: string): EndpointState {
   return { name, waiting: 0, nextAt: null, reason: null, deadLetters: [], lost: 0 };
 }

@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import type { RunNews, ToldEvent } from '../ledger/outbox.ts';
+import type { RunEvent, RunNews } from '../ledger/outbox.ts';
 import { OPEN_STATES, type Run } from '../payout.ts';
 import type { Draft } from './notification.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** More payouts of a kind are told of so long after the last ones: a run in which many fail is no flood. */
+/** How long to wait before more payouts of the same kind are announced: a run in which many fail is no flood. */
 const COUNTS_AGAIN_MS = 5 * MINUTE_MS;
 /** How often the payments of a run are looked at for those that are pending for long. */
 const PENDING_AGAIN_MS = HOUR_MS;
 /** A run that is over is looked at so often, until nothing can come of it any more. */
 const OVER_AGAIN_MS = DAY_MS;
 
-/** States of payouts of which people are told. `armed` and `quoted` are on their way. */
-const TOLD_STATES = ['unknown', 'held', 'returned', 'failed'] as const;
+/** States of payouts that are announced. `armed` and `quoted` are on their way. */
+const ANNOUNCED_STATES = ['unknown', 'held', 'returned', 'failed'] as const;
 
 const countSchema = z.object({ count: z.int(), at: z.int() });
-const toldSchema = z.object({
+const announcedSchema = z.object({
   accepted: z.boolean(),
   approvalSince: z.int().nullable(),
   approvalAt: z.int(),
@@ -28,8 +28,8 @@ const toldSchema = z.object({
   pending: countSchema,
 });
 
-/** What was told of a run: how many payouts of each kind and when, and whether it waits for approval. */
-export type Announced = z.infer<typeof toldSchema>;
+/** What was announced of a run: how many payouts of each kind and when, and whether it waits for approval. */
+export type Announced = z.infer<typeof announcedSchema>;
 
 const NEVER = { count: 0, at: 0 };
 const NOTHING: Announced = {
@@ -44,9 +44,9 @@ const NOTHING: Announced = {
 };
 
 export interface NewsRules {
-  /** A payment that is under way for longer is told of. */
+  /** A payment that is under way for longer is announced. */
   readonly pendingMs: number;
-  /** How often people are told that a run waits for approval. */
+  /** How often people are reminded that a run waits for approval. */
   readonly approvalReminderMs: number;
 }
 
@@ -54,27 +54,27 @@ export interface NewsRules {
 export interface RunLook {
   readonly news: RunNews;
   readonly run: Run;
-  /** What happened before is not told. */
+  /** What happened before is not announced. */
   readonly since: number;
   readonly nowMs: number;
   /** Payments that are pending for long, where they were counted. */
   readonly pendingLong?: number | undefined;
 }
 
-export interface RunTelling {
+export interface RunAnnouncement {
   readonly drafts: readonly Draft[];
-  readonly told: Announced;
+  readonly announced: Announced;
   /** When to look again although nothing moves; null for never. */
   readonly againAt: number | null;
   /** Nothing can come of the run any more. */
   readonly isSettled: boolean;
 }
 
-/** What was told of the run; for one that is older than all telling, everything that happened before. */
+/** What was announced of the run; for one older than the first look at news, everything that happened before. */
 export function announcedOf({ news, run, since }: RunLook): Announced {
-  if (news.what !== '') return toldSchema.parse(JSON.parse(news.what));
+  if (news.what !== '') return announcedSchema.parse(JSON.parse(news.what));
   if (run.createdAt >= since) return NOTHING;
-  const now = (state: (typeof TOLD_STATES)[number]) => ({ count: run.counts[state], at: 0 });
+  const now = (state: (typeof ANNOUNCED_STATES)[number]) => ({ count: run.counts[state], at: 0 });
   return {
     ...NOTHING,
     accepted: true,
@@ -86,46 +86,50 @@ export function announcedOf({ news, run, since }: RunLook): Announced {
 }
 
 /** When the run's payments are to be looked at for those that are pending for long; null while it has none. */
-export function pendingDueAt({ run }: Pick<RunLook, 'run'>, told: Announced, { pendingMs }: NewsRules): number | null {
+export function pendingDueAt(
+  { run }: Pick<RunLook, 'run'>,
+  announced: Announced,
+  { pendingMs }: NewsRules,
+): number | null {
   if (run.counts.accepted === 0) return null;
-  return Math.max(run.createdAt + pendingMs, told.pending.at + PENDING_AGAIN_MS);
+  return Math.max(run.createdAt + pendingMs, announced.pending.at + PENDING_AGAIN_MS);
 }
 
-/** Decides what is to be told of a run, from what was told and how it stands now. */
-export function announceRun(look: RunLook, before: Announced, rules: NewsRules): RunTelling {
-  const told: Announced = { ...before };
+/** Decides what to announce of a run, from what was announced and how it stands now. */
+export function announceRun(look: RunLook, before: Announced, rules: NewsRules): RunAnnouncement {
+  const announced: Announced = { ...before };
   const drafts: Draft[] = [];
   for (const event of look.news.events) {
-    if (event.at >= look.since) drafts.push(...tellEvent(event, look.run, told));
+    if (event.at >= look.since) drafts.push(...announceEvent(event, look.run, announced));
   }
-  const approvalAgain = tellApproval(look, { told, drafts, rules });
-  const countsAgain = TOLD_STATES.map((state) => tellCount(look, state, { told, drafts }));
-  tellPending(look, { told, drafts, rules });
+  const approvalAgain = announceApproval(look, { announced, drafts, rules });
+  const countsAgain = ANNOUNCED_STATES.map((state) => announceCount(look, state, { announced, drafts }));
+  announcePending(look, { announced, drafts, rules });
   const isOver = look.run.state === 'finished' || look.run.state === 'cancelled';
   const isSettled = isOver && !look.news.isFollowed && !mayGoOn(look.run);
   const again = [
     approvalAgain,
     ...countsAgain,
-    pendingDueAt(look, told, rules),
+    pendingDueAt(look, announced, rules),
     isOver ? look.nowMs + OVER_AGAIN_MS : null,
   ];
-  return { drafts, told, againAt: isSettled ? null : earliest(again), isSettled };
+  return { drafts, announced, againAt: isSettled ? null : earliest(again), isSettled };
 }
 
 interface Pad {
-  readonly told: Announced;
+  readonly announced: Announced;
   readonly drafts: Draft[];
 }
 
-function tellEvent({ event, at, actor, reason }: ToldEvent, run: Run, told: Announced): Draft[] {
+function announceEvent({ event, at, actor, reason }: RunEvent, run: Run, announced: Announced): Draft[] {
   const drafts: Draft[] = [];
-  if (!told.accepted && event !== 'cancelled') {
-    told.accepted = true;
+  if (!announced.accepted && event !== 'cancelled') {
+    announced.accepted = true;
     drafts.push({ event: 'accepted', at, run });
   }
   if (event === 'awaiting-approval') {
-    told.approvalSince = at;
-    told.approvalAt = at;
+    announced.approvalSince = at;
+    announced.approvalAt = at;
     drafts.push({ event, at, run, waitingSince: at });
   }
   if (event === 'paused') drafts.push({ event, at, run, reason: saidReason(actor, reason) });
@@ -141,39 +145,49 @@ function saidReason(actor: string, reason: string): string {
 }
 
 /** A run of an earlier time waits since it is first looked at. */
-function tellApproval({ run, nowMs }: RunLook, { told, drafts, rules }: Pad & { rules: NewsRules }): number | null {
+function announceApproval(
+  { run, nowMs }: RunLook,
+  { announced, drafts, rules }: Pad & { rules: NewsRules },
+): number | null {
   if (run.state !== 'awaiting-approval') {
-    told.approvalSince = null;
+    announced.approvalSince = null;
     return null;
   }
-  if (told.approvalSince === null) {
-    told.approvalSince = nowMs;
-    told.approvalAt = nowMs;
+  if (announced.approvalSince === null) {
+    announced.approvalSince = nowMs;
+    announced.approvalAt = nowMs;
   }
-  if (nowMs - told.approvalAt >= rules.approvalReminderMs) {
-    told.approvalAt = nowMs;
-    drafts.push({ event: 'awaiting-approval', at: nowMs, run, waitingSince: told.approvalSince });
+  if (nowMs - announced.approvalAt >= rules.approvalReminderMs) {
+    announced.approvalAt = nowMs;
+    drafts.push({ event: 'awaiting-approval', at: nowMs, run, waitingSince: announced.approvalSince });
   }
-  return told.approvalAt + rules.approvalReminderMs;
+  return announced.approvalAt + rules.approvalReminderMs;
 }
 
 /** Counts that went down make room: what comes from then on is new. */
-function tellCount({ run, nowMs }: RunLook, state: (typeof TOLD_STATES)[number], { told, drafts }: Pad): number | null {
+function announceCount(
+  { run, nowMs }: RunLook,
+  state: (typeof ANNOUNCED_STATES)[number],
+  { announced, drafts }: Pad,
+): number | null {
   const count = run.counts[state];
-  const known = Math.min(told[state].count, count);
-  told[state] = { ...told[state], count: known };
+  const known = Math.min(announced[state].count, count);
+  announced[state] = { ...announced[state], count: known };
   if (count === known) return null;
-  const againAt = told[state].at + COUNTS_AGAIN_MS;
+  const againAt = announced[state].at + COUNTS_AGAIN_MS;
   if (nowMs < againAt) return againAt;
-  told[state] = { count, at: nowMs };
+  announced[state] = { count, at: nowMs };
   drafts.push({ event: state, at: nowMs, run, payouts: { count, new: count - known } });
   return null;
 }
 
-function tellPending({ run, nowMs, pendingLong }: RunLook, { told, drafts, rules }: Pad & { rules: NewsRules }): void {
+function announcePending(
+  { run, nowMs, pendingLong }: RunLook,
+  { announced, drafts, rules }: Pad & { rules: NewsRules },
+): void {
   if (pendingLong === undefined) return;
-  const known = Math.min(told.pending.count, pendingLong);
-  told.pending = { count: pendingLong, at: nowMs };
+  const known = Math.min(announced.pending.count, pendingLong);
+  announced.pending = { count: pendingLong, at: nowMs };
   if (pendingLong === known) return;
   const payouts = { count: pendingLong, new: pendingLong - known, olderThanDays: rules.pendingMs / DAY_MS };
   drafts.push({ event: 'pending-long', at: nowMs, run, payouts });

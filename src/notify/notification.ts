@@ -27,10 +27,10 @@ export const notificationSchema = z.object({
   /** True where no money moves. */
   sandbox: z.boolean(),
   runId: z.string().nullable(),
-  /** The run as it was when this was told. */
+  /** The run as it was when this was announced. */
   run: runSchema.nullable(),
   reason: z.string().nullable(),
-  /** Payouts in the state that the event names: all of them, and those that came since it was told last. */
+  /** Payouts in the state that the event names: all of them, and those that came since it was last announced. */
   payouts: z.object({ count: z.int(), new: z.int(), olderThanDays: z.number().nullable() }).nullable(),
   waitingSince: z.string().nullable(),
   refused: z.object({ file: fileSchema, problems: z.array(z.object({ code: z.string(), count: z.int() })) }).nullable(),

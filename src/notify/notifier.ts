@@ -27,20 +27,20 @@ export interface DueQueue {
 
 /** Tells people and systems what happens. Nothing that pays waits for it or knows of it. */
 export interface Notifier {
-  /** Looks what is to be told, in one process at a time, and gives the queues that want to be delivered. */
+  /** Looks what is to be announced, in one process at a time, and gives the queues that want to be delivered. */
   look(): Promise<readonly DueQueue[]>;
   /** Delivers what waits in a queue; does nothing for an endpoint that is not configured here. */
   deliver(due: DueQueue, stopping: AbortSignal): Promise<void>;
   /**
    * Looks and delivers at once, for a process that is about to end and leaves no worker behind. Whatever has not come by
-   * the time that `stopping` aborts is told by the next one.
+   * the time that `stopping` aborts is announced by the next one.
    */
   flush(stopping: AbortSignal): Promise<void>;
   /**
    * Tells that a file was refused and made no run. `at`, in milliseconds, is when it was handed in: a door that tells again,
    * because it does not know whether it did, gives the same time, and the receiver sees the same id.
    */
-  tellRefused(file: Pick<CheckedFile, 'name' | 'sha256' | 'rows' | 'problems'>, at: number): Promise<void>;
+  announceRefused(file: Pick<CheckedFile, 'name' | 'sha256' | 'rows' | 'problems'>, at: number): Promise<void>;
 }
 
 /** Where no endpoint is configured nothing is looked at or noted: whoever has endpoints tells all of it. */
@@ -96,7 +96,7 @@ export function openNotifier(deps: NotifierDeps): Notifier {
         await Promise.race([stopped, Promise.all(due.map((one) => deliver(one, stopping)))]);
       }
     },
-    async tellRefused({ name, sha256, rows, problems }, at) {
+    async announceRefused({ name, sha256, rows, problems }, at) {
       if (isIdle) return;
       const refused = { file: { name, sha256, rows }, problems: countCodes(problems) };
       await announce(deps, {

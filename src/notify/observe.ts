@@ -4,7 +4,7 @@ import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Waiting } from '../ledger/outbox.ts';
 import type { Log } from '../log.ts';
-import { type Announced, announcedOf, announceRun, pendingDueAt, type RunLook, type RunTelling } from './news.ts';
+import { type Announced, announcedOf, announceRun, pendingDueAt, type RunAnnouncement, type RunLook } from './news.ts';
 import { type Draft, type Origin, writeNotification } from './notification.ts';
 
 /** Runs that are looked at together. */
@@ -24,8 +24,8 @@ export interface Observer {
 }
 
 /**
- * Derives from the ledger what is to be told. May run in several processes at once, and end anywhere: what was told is noted
- * with the notification itself. Each process keeps its own place among the old runs.
+ * Derives from the ledger what is to be announced. May run in several processes at once, and end anywhere: what was announced
+ * is noted with the notification itself. Each process keeps its own place among the old runs.
  */
 export function openObserver(deps: ObserveDeps): Observer {
   const { ledger, clock } = deps;
@@ -57,30 +57,30 @@ async function observeRun(deps: ObserveDeps, runId: string, since: number): Prom
   const run = await ledger.runs.read(runId);
   if (run === undefined) return;
   const look: RunLook = { news, run, since, nowMs: clock.now() };
-  const told = announcedOf(look);
-  const pendingLong = await countPending(deps, look, told);
-  const telling = announceRun({ ...look, pendingLong }, told, settings);
+  const announced = announcedOf(look);
+  const pendingLong = await countPending(deps, look, announced);
+  const announcement = announceRun({ ...look, pendingLong }, announced, settings);
   await announce(
     deps,
-    { queue: runId, version: news.version, drafts: telling.drafts, note: noteOf(look, telling) },
-    telling,
+    { queue: runId, version: news.version, drafts: announcement.drafts, note: noteOf(look, announcement) },
+    announcement,
   );
 }
 
-function noteOf({ news }: RunLook, { told, againAt }: RunTelling): Record<string, string> {
+function noteOf({ news }: RunLook, { announced, againAt }: RunAnnouncement): Record<string, string> {
   const cursor = news.events.at(-1)?.id;
   return {
-    what: JSON.stringify(told),
+    what: JSON.stringify(announced),
     changes: String(news.changes ?? ''),
     again: String(againAt ?? ''),
     ...(cursor === undefined ? {} : { cursor }),
   };
 }
 
-async function countPending(deps: ObserveDeps, look: RunLook, told: Announced): Promise<number | undefined> {
+async function countPending(deps: ObserveDeps, look: RunLook, announced: Announced): Promise<number | undefined> {
   const { run, nowMs } = look;
-  const dueAt = pendingDueAt(look, told, deps.settings);
-  if (dueAt === null) return told.pending.count === 0 ? undefined : 0;
+  const dueAt = pendingDueAt(look, announced, deps.settings);
+  if (dueAt === null) return announced.pending.count === 0 ? undefined : 0;
   if (dueAt > nowMs) return undefined;
   const lines = deps.ledger.runs.linesIn(run.id, { state: 'accepted' });
   return await deps.ledger.outbox.countPending(run.id, nowMs - deps.settings.pendingMs, lines);
@@ -88,7 +88,7 @@ async function countPending(deps: ObserveDeps, look: RunLook, told: Announced): 
 
 async function observeHead(deps: ObserveDeps): Promise<void> {
   const { state: head, outbox } = deps.ledger;
-  const { version, note } = await outbox.readLedgerTold();
+  const { version, note } = await outbox.readLedgerAnnounced();
   const halt = (await head.read()).halt ?? '';
   if (halt === (note['halt'] ?? '')) return;
   const at = deps.clock.now();
@@ -96,15 +96,15 @@ async function observeHead(deps: ObserveDeps): Promise<void> {
   await announce(deps, { queue: LEDGER_QUEUE, version, drafts: [draft], note: { halt } });
 }
 
-/** What is told, for all endpoints that want to hear it. */
-export interface ToldDrafts {
+/** Notifications for all endpoints that want them. */
+export interface Drafts {
   readonly queue: string;
   readonly version: string | null;
   readonly drafts: readonly Draft[];
   readonly note: Readonly<Record<string, string>>;
 }
 
-/** Puts notifications into the outbox and notes that they were told. False when somebody else told meanwhile. */
+/** Puts notifications into the outbox and notes that they were announced. False when another process did so meanwhile. */
 export async function announce(
   {
     ledger,
@@ -115,7 +115,7 @@ export async function announce(
   }: Pick<ObserveDeps, 'settings' | 'origin' | 'clock' | 'log'> & {
     ledger: Pick<Ledger, 'state' | 'outbox'>;
   },
-  { queue, version, drafts, note }: ToldDrafts,
+  { queue, version, drafts, note }: Drafts,
   { isSettled = false }: { isSettled?: boolean } = {},
 ): Promise<boolean> {
   const nowMs = clock.now();
@@ -125,7 +125,7 @@ export async function announce(
     const wanting = settings.endpoints.filter(({ events }) => events.has(draft.event));
     return wanting.map(({ name }) => ({ endpoint: name, waiting }));
   });
-  const { told, full } = await ledger.outbox.tell({ queue, version, note, forget: isSettled, push, nowMs });
+  const { announced, full } = await ledger.outbox.announce({ queue, version, note, forget: isSettled, push, nowMs });
   if (full > 0) log.error('the outbox of an endpoint is full: notifications went to its dead letters', { count: full });
-  return told;
+  return announced;
 }

@@ -14,7 +14,7 @@ export type NextStep =
   | { readonly kind: 'quote'; readonly payout: Payout }
   | { readonly kind: 'arm-again'; readonly payout: Payout; readonly quoteId: string }
   /** Nobody knows any more what came of its payment request. */
-  | { readonly kind: 'doubt'; readonly payout: Payout; readonly reason: string };
+  | { readonly kind: 'mark-unknown'; readonly payout: Payout; readonly reason: string };
 
 /** Decides by the payout's state alone; whether it may really be armed is the ledger's to say. */
 export function nextStep(
@@ -25,13 +25,13 @@ export function nextStep(
   if (payout === undefined) return { kind: 'nothing' };
   if (payout.state === 'armed') {
     return isLeftArmed(payout, { now, ...self })
-      ? { kind: 'doubt', payout, reason: 'armed by a process that did not come back' }
+      ? { kind: 'mark-unknown', payout, reason: 'armed by a process that did not come back' }
       : { kind: 'nothing' };
   }
   if (payout.state !== 'ready' && payout.state !== 'quoted') return { kind: 'nothing' };
   if (payout.state === 'quoted' && !mayBeArmedAgain(payout, { now, ...self })) {
     return {
-      kind: 'doubt',
+      kind: 'mark-unknown',
       payout,
       reason: 'the quote ended, was armed often enough, or was sent under other credentials',
     };

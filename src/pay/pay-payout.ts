@@ -62,7 +62,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
     case 'wait':
       await deps.clock.sleep(step.ms, signal);
       return 'again';
-    case 'doubt':
+    case 'mark-unknown':
       await markUnknown(deps, step.payout, step.reason);
       return 'done';
     case 'quote':

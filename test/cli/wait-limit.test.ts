@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { progressLine } from '../../src/cli/run/progress.ts';
-import { openPatience } from '../../src/cli/run/wait-limit.ts';
+import { openWaitLimit } from '../../src/cli/run/wait-limit.ts';
 import { runOf } from '../report/rows.ts';
 
 const LIMITS = { unknownMs: 60_000, tracksPerSecond: 5 };
@@ -12,15 +12,15 @@ function finished(accepted: number) {
 
 test('payments under way are waited for, ten seconds at most', () => {
   let at = 0;
-  const patience = openPatience({ monotonic: () => at, now: () => at, sleep: async () => {} }, LIMITS);
-  expect(patience.isOver(finished(43))).toBe(false);
+  const waitLimit = openWaitLimit({ monotonic: () => at, now: () => at, sleep: async () => {} }, LIMITS);
+  expect(waitLimit.isReached(finished(43))).toBe(false);
   at = 10_000;
-  expect(patience.isOver(finished(43))).toBe(true);
+  expect(waitLimit.isReached(finished(43))).toBe(true);
 });
 
 test('more payments than can be looked at in ten seconds are not waited for', () => {
-  const patience = openPatience({ monotonic: () => 0, now: () => 0, sleep: async () => {} }, LIMITS);
-  expect([50, 51, 20_000].map((accepted) => patience.isOver(finished(accepted)))).toEqual([false, true, true]);
+  const waitLimit = openWaitLimit({ monotonic: () => 0, now: () => 0, sleep: async () => {} }, LIMITS);
+  expect([50, 51, 20_000].map((accepted) => waitLimit.isReached(finished(accepted)))).toEqual([false, true, true]);
 });
 
 test('a run whose payments are under way is not called finished', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { inboxSetting } from '../../src/config/inbox.ts';
 import { requireAllowed } from '../../src/inbox/allowed.ts';
-import { readAsked } from '../../src/inbox/parse-schedule.ts';
+import { parseSchedule } from '../../src/inbox/parse-schedule.ts';
 
 /** Folders `ours/in` and `ours-too`, and a link from the first to the second. */
 function openFolders(): string {
@@ -60,7 +60,7 @@ describe('an inbox of a schedule', () => {
       windowMs: 60_000,
     } as const;
     const inbox = { allowed: { folders: [join(base, 'ours')], hosts: [] } };
-    await expect(readAsked(schedule, { retentionMs: undefined, inbox })).rejects.toThrow(REFUSED);
+    await expect(parseSchedule(schedule, { retentionMs: undefined, inbox })).rejects.toThrow(REFUSED);
   });
 });
 

@@ -42,7 +42,7 @@ async function runOf(changes: readonly Partial<PayoutRow>[], withinMs = 7 * DAY_
     ...changes[index],
   }));
   const id = await claimRun(desk.ledger, rows);
-  const records = rows.map((row) => ({ ...recordOf(row), likeness: { hash: duplicateKey(row), withinMs } }));
+  const records = rows.map((row) => ({ ...recordOf(row), duplicateKey: { hash: duplicateKey(row), withinMs } }));
   await desk.ledger.runs.record(id, records, REMEMBER_MS);
   await desk.ledger.runs.note(id, { lastLine: String(rows.length + 1) });
   await desk.ledger.runs.move(id, { to: 'paying', actor: 'anna', reason: 'submitted' });
@@ -117,7 +117,10 @@ describe('a payout with the beneficiary, amount and currency of an earlier one, 
 test('recording the same rows again holds none of them', async () => {
   const rows = freshRows(3);
   const id = await claimRun(desk.ledger, rows);
-  const records = rows.map((row) => ({ ...recordOf(row), likeness: { hash: duplicateKey(row), withinMs: DAY_MS } }));
+  const records = rows.map((row) => ({
+    ...recordOf(row),
+    duplicateKey: { hash: duplicateKey(row), withinMs: DAY_MS },
+  }));
   for (let times = 0; times < 2; times++) await desk.ledger.runs.record(id, records, REMEMBER_MS);
   for (const { line } of rows) expect(await stateOf(id, line)).toEqual(READY);
 });

@@ -87,7 +87,10 @@ test('no secret and nothing of people is told, kept for telling, or logged, when
   const problems = [
     { code: 'E_X', line: 2, column: 'reference', value: CANARIES.value, message: CANARIES.value, remedy: '' },
   ];
-  await notifier.tellRefused({ name: 'f.csv', sha256: 'ab', rows: 1, problems: problems as never }, desk.clock.now());
+  await notifier.announceRefused(
+    { name: 'f.csv', sha256: 'ab', rows: 1, problems: problems as never },
+    desk.clock.now(),
+  );
   for (let days = 0; days < 5; days++) {
     await desk.work(notifier);
     desk.clock.pass(DAY_MS);

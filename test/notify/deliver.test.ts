@@ -431,7 +431,7 @@ function endingAt(outbox: Outbox, moment: string): Outbox {
 const item = (n: number) => ({ endpoint: 'hook', waiting: { queuedAt: n, body: `{"n":${n}}` } });
 
 const push = async (queue: string, from: number, count: number) =>
-  await desk.ledger.outbox.tell({
+  await desk.ledger.outbox.announce({
     queue,
     version: null,
     note: {},
@@ -441,9 +441,9 @@ const push = async (queue: string, from: number, count: number) =>
 
 describe('the outbox is limited', () => {
   test('what has no room goes to the dead letters, the oldest of which are dropped and counted', async () => {
-    expect(await push('r1', 0, WAITING_MAX - 1)).toEqual({ told: true, full: 0 });
-    expect(await push('r2', WAITING_MAX, 2)).toEqual({ told: true, full: 1 });
-    expect(await push('r3', WAITING_MAX + 2, DEAD_LETTERS_MAX)).toEqual({ told: true, full: DEAD_LETTERS_MAX });
+    expect(await push('r1', 0, WAITING_MAX - 1)).toEqual({ announced: true, full: 0 });
+    expect(await push('r2', WAITING_MAX, 2)).toEqual({ announced: true, full: 1 });
+    expect(await push('r3', WAITING_MAX + 2, DEAD_LETTERS_MAX)).toEqual({ announced: true, full: DEAD_LETTERS_MAX });
     const [state] = await desk.ledger.outbox.endpoints();
     expect(state?.waiting).toBe(WAITING_MAX);
     expect(state?.deadLetters).toHaveLength(DEAD_LETTERS_MAX);
@@ -457,7 +457,7 @@ describe('the outbox is limited', () => {
 
   test('an endpoint that is dropped leaves nothing behind, and others stay', async () => {
     await push('r1', 0, 3);
-    await desk.ledger.outbox.tell({
+    await desk.ledger.outbox.announce({
       queue: 'r1',
       version: null,
       note: {},

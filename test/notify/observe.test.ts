@@ -249,10 +249,10 @@ describe('of the ledger is told', () => {
     const problems = [
       { ...problem, code: 'E_AMOUNT_SYNTAX' },
       { ...problem, code: 'E_AMOUNT_SYNTAX', line: 3 },
-    ] as unknown as Parameters<typeof notifier.tellRefused>[0]['problems'];
+    ] as unknown as Parameters<typeof notifier.announceRefused>[0]['problems'];
     const file = { name: 'bad.csv', sha256: 'ab', rows: 3, problems };
-    await notifier.tellRefused(file, 1_769_900_000_000);
-    await notifier.tellRefused(file, 1_769_900_000_000);
+    await notifier.announceRefused(file, 1_769_900_000_000);
+    await notifier.announceRefused(file, 1_769_900_000_000);
     const told = await desk.waiting('ledger');
     expect(told).toHaveLength(2);
     expect(told[0]).toEqual(told[1]);
@@ -369,7 +369,7 @@ describe('nothing is told twice or lost', () => {
     }
   });
 
-  const STEPS = ['readLedgerTold', 'findNews', 'readNews', 'tell'] as const;
+  const STEPS = ['readLedgerAnnounced', 'findNews', 'readNews', 'announce'] as const;
   test.each(STEPS.flatMap((step) => [`before ${step}`, `after ${step}`]))(
     'when whoever looks ends %s',
     async (moment) => {

@@ -44,8 +44,8 @@ describe('nextStep', () => {
     ['was armed five times', { armings: 5 }, NOW],
     ['was sent under other credentials', { credentials: 'others' }, NOW],
   ])('doubts one that is quoted and whose quote %s, halted or not', (_what, changes, now) => {
-    expect(stepOf({ state: 'quoted', ...changes }, { now })).toBe('doubt');
-    expect(stepOf({ state: 'quoted', ...changes }, { now, halt: 'x', waitMs: 5 })).toBe('doubt');
+    expect(stepOf({ state: 'quoted', ...changes }, { now })).toBe('mark-unknown');
+    expect(stepOf({ state: 'quoted', ...changes }, { now, halt: 'x', waitMs: 5 })).toBe('mark-unknown');
   });
 
   test.each<[string, Partial<Payout>, number]>([
@@ -63,7 +63,7 @@ describe('nextStep', () => {
 
   test.each<[string, NextStep['kind'], string, number]>([
     ['another process within the deadline', 'nothing', 'other', 2000],
-    ['another process longer ago than the deadline', 'doubt', 'other', 2001],
+    ['another process longer ago than the deadline', 'mark-unknown', 'other', 2001],
     ['this process, however long ago', 'nothing', 'me', 100_000],
   ])('sees one that was armed by %s as %s', (...[, kind, armedBy, agoMs]) => {
     expect(stepOf({ state: 'armed', armedBy, armedAt: NOW }, { now: NOW + agoMs, halt: 'x' })).toBe(kind);

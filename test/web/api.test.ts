@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
-import { readAsked } from '../../src/inbox/parse-schedule.ts';
+import { parseSchedule } from '../../src/inbox/parse-schedule.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import { userField } from '../../src/ledger/people/people.ts';
 import { summaryJson } from '../../src/report/document.ts';
@@ -392,7 +392,7 @@ describe('each operation answers as the served document says', () => {
       ['away', 'sftp://payrun@files.example.com/in'],
     ] as const) {
       const asked = { cron: '30 6 * * *', zone: 'UTC', act: { kind: 'inbox', dir } as const, windowMs: 3_600_000 };
-      await setSchedule(app, await readAsked(asked, app.config), { name, actor: 'test' });
+      await setSchedule(app, await parseSchedule(asked, app.config), { name, actor: 'test' });
     }
     box.drop('good.csv', payouts('A'));
     box.drop('bad.csv', 'nonsense');

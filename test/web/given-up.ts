@@ -8,7 +8,7 @@ export async function giveUp(
   const nowMs = Date.now();
   const place = { endpoint, queue: `run-${id}`, by: 'test' };
   const waiting = { queuedAt: nowMs, body: JSON.stringify({ ...NOTIFICATION, id }) };
-  await outbox.tell({ queue: place.queue, version: null, note: {}, push: [{ endpoint, waiting }], nowMs });
+  await outbox.announce({ queue: place.queue, version: null, note: {}, push: [{ endpoint, waiting }], nowMs });
   const taken = await outbox.take(place, nowMs);
   const end = { what: 'dead', reason, nowMs, againMs: nowMs } as const;
   if (!(await outbox.settle({ ...place, ...end, item: taken?.item ?? '' }))) throw new Error(`${id} was not given up`);

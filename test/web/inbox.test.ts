@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
-import { readAsked } from '../../src/inbox/parse-schedule.ts';
+import { parseSchedule } from '../../src/inbox/parse-schedule.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { type Box, openBox, payouts, watching } from '../inbox/rig.ts';
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 async function scheduleReading(app: App, dir: string, name = 'morning'): Promise<void> {
   const asked = { cron: '30 6 * * *', zone: 'UTC', act: { kind: 'inbox', dir } as const, windowMs: 3_600_000 };
-  await setSchedule(app, await readAsked(asked, app.config), { name, actor: 'test' });
+  await setSchedule(app, await parseSchedule(asked, app.config), { name, actor: 'test' });
 }
 
 describe('the inbox page', () => {

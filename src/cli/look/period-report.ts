@@ -8,7 +8,7 @@ import { jsonText } from '../../report/json-text.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period.ts';
 import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { printAll, safeText, say } from '../print.ts';
 
@@ -41,7 +41,7 @@ export async function reportPeriod(app: App, { from, to, output, ...options }: P
   const content = contentOf(report, options);
   if (output === undefined) await printAll(content);
   else {
-    await writeWholeFile(output, content);
+    await writeAtomically(output, content);
     say(`wrote ${safeText(output)}`);
   }
   return report.faults.length === 0 ? EXIT.ok : EXIT.defect;

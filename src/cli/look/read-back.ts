@@ -5,7 +5,7 @@ import { jsonText } from '../../report/json-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { type Difference, readBack } from '../../runs/read-back.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { withApp } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { openForLookUp } from '../serve/pay-service.ts';
@@ -37,7 +37,7 @@ export async function reportReadBack(runId: string, { json, output }: Wanted): P
     const found = differencesOf(app, { runId, count });
     const text = json ? jsonOf(found, { runId, count }) : csvOf(found);
     if (output === undefined) await printAll(text);
-    else await writeWholeFile(output, text);
+    else await writeAtomically(output, text);
     say(
       `${count.asked} payments were read back: ${count.different} differences, ${count.unanswered} without an answer.`,
     );

@@ -16,7 +16,7 @@ import {
   openMatchCounts,
 } from '../../report/statement/match-report.ts';
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
@@ -69,7 +69,7 @@ async function reconcile(app: App, runIds: readonly string[], options: Options):
   const text = textOf(lines, { options, statement, runIds, counts: counted.result, now: app.clock.now() });
   if (options.output === undefined) await printAll(text);
   else {
-    await writeWholeFile(options.output, text);
+    await writeAtomically(options.output, text);
     say(`wrote ${safeText(options.output)}`);
   }
   const counts = counted.result();

@@ -2,7 +2,7 @@ import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { reportChanges } from '../../runs/report-changes.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 
@@ -26,7 +26,7 @@ export async function writeChanges(runId: string, { since, output, format, json 
     const { version, changes } = await reportChanges(app.config.reportDir, await readRun(app, runId), since);
     const text = changesCsv(changes);
     if (output === undefined) await printAll(text);
-    else await writeWholeFile(output, text);
+    else await writeAtomically(output, text);
     say(`The newest report is v${version}.`);
     if (output !== undefined) say(`wrote ${safeText(output)}`);
     return EXIT.ok;

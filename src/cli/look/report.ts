@@ -14,7 +14,7 @@ import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource, summariseRun } from '../../runs/report.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
@@ -119,7 +119,7 @@ async function report(app: App, runId: string, { format, output, original, bom }
   if (!summary.ties) tellFaults(summary);
   if (output === undefined) await printAll(text);
   else {
-    await writeWholeFile(output, text);
+    await writeAtomically(output, text);
     say(`wrote ${safeText(output)}`);
   }
   return summary.ties ? EXIT.ok : EXIT.defect;

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
-import { readAsked } from '../../inbox/parse-schedule.ts';
+import { parseSchedule } from '../../inbox/parse-schedule.ts';
 import type { StoredSchedule } from '../../ledger/schedules.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { cronWords, nextTimes } from '../../schedules/cron.ts';
@@ -93,7 +93,7 @@ function removeOne(end: (code: ExitCode) => void): Command {
 
 async function set(name: string, { window, json, sandbox, ...options }: z.infer<typeof setSchema>): Promise<ExitCode> {
   const { cron, zone, do: act } = options;
-  const schedule = await readAsked({ cron, zone, act, windowMs: window }, readConfig());
+  const schedule = await parseSchedule({ cron, zone, act, windowMs: window }, readConfig());
   const command: AppCommand = async (app) => {
     const result = await setSchedule(app, schedule, { name, actor: actorOf(options.as) });
     await app.jobs.scheduleTimers.set(name, schedule);

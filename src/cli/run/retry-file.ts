@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
 import { findRetryRows, type RetryFile } from '../../runs/retry-file.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
@@ -41,7 +41,7 @@ export function retryFileCommand(end: (code: ExitCode) => void): Command {
           const found = await findRetryRows(app, runId);
           const content = contentOf(found, options);
           if (found.rows > 0 && output === undefined) await printAll(content);
-          else if (found.rows > 0 && output !== undefined) await writeWholeFile(output, content);
+          else if (found.rows > 0 && output !== undefined) await writeAtomically(output, content);
           say(safeText(describe(found, { runId, ...options })));
           return EXIT.ok;
         }),

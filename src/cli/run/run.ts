@@ -33,7 +33,7 @@ import { handedInBefore, nextSteps } from './next-steps.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
-import { openPatience as openWaitLimit, type Patience } from './wait-limit.ts';
+import { openWaitLimit, type WaitLimit } from './wait-limit.ts';
 
 const LOOK_EVERY_MS = 200;
 const REDIS_AWAY_MS_MAX = 60_000;
@@ -220,14 +220,14 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
 
 /** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
 async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
-  const patience = openWaitLimit(app.clock, {
+  const waitLimit = openWaitLimit(app.clock, {
     unknownMs: work.waitMs,
     tracksPerSecond: app.config.trackRatePerSecond,
   });
   let answeredAt = app.clock.monotonic();
   while (!ended.aborted) {
     try {
-      if (await isWaitedFor(app, work, patience)) return;
+      if (await isWaitedFor(app, work, waitLimit)) return;
       answeredAt = app.clock.monotonic();
     } catch (error) {
       if (error instanceof Refusal || app.clock.monotonic() - answeredAt > REDIS_AWAY_MS_MAX) throw error;
@@ -236,11 +236,11 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
   }
 }
 
-async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, patience: Patience): Promise<boolean> {
+async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, waitLimit: WaitLimit): Promise<boolean> {
   await finishRun(app.ledger, runId);
   const run = await readRun(app, runId);
   progress.show(run);
-  return patience.isOver(run) || (await app.ledger.state.read()).halt !== null;
+  return waitLimit.isReached(run) || (await app.ledger.state.read()).halt !== null;
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

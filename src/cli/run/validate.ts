@@ -10,7 +10,7 @@ import { describeProblems, problemsDocument } from '../../intake/problems/proble
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { problemsCsv } from '../../report/problems-csv.ts';
 import { problemsXlsx } from '../../report/xlsx/problems-xlsx.ts';
-import { writeWholeFile } from '../atomic-write.ts';
+import { writeAtomically } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { parseOptions } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
@@ -50,7 +50,7 @@ export function validateCommand(end: (code: ExitCode) => void): Command {
 async function writeProblems(checked: CheckedFile, target: string): Promise<void> {
   const isWorkbook = extname(target).toLowerCase() === '.xlsx';
   const about = { name: checked.name, createdAt: systemClock.now() };
-  await writeWholeFile(target, isWorkbook ? problemsXlsx(checked, about) : Readable.from([problemsCsv(checked)]));
+  await writeAtomically(target, isWorkbook ? problemsXlsx(checked, about) : Readable.from([problemsCsv(checked)]));
   say(`wrote ${safeText(target)}`);
 }
 

@@ -5,15 +5,15 @@ import { hasEnded } from '../../runs/decide/control.ts';
 /** Final states of accepted payments are waited for this long. */
 export const SETTLING_MS = 10_000;
 
-export interface PatienceLimits {
+export interface WaitLimits {
   readonly unknownMs: number;
   /** Look-ups of accepted payments in a second. */
   readonly tracksPerSecond: number;
 }
 
-/** Tells when waiting any longer for a run would not help. */
-export interface Patience {
-  isOver(run: Run): boolean;
+/** How long a run is worth waiting for. */
+export interface WaitLimit {
+  isReached(run: Run): boolean;
 }
 
 /**
@@ -21,11 +21,11 @@ export interface Patience {
  * they were paid are waited for `unknownMs`, but not in a run that was stopped; payments that are under way for 10 s, or not
  * at all where so many cannot even be looked at in that time.
  */
-export function openPatience(clock: Clock, { unknownMs, tracksPerSecond }: PatienceLimits): Patience {
+export function openWaitLimit(clock: Clock, { unknownMs, tracksPerSecond }: WaitLimits): WaitLimit {
   const unknown = openTimer(clock);
   const settling = openTimer(clock);
   return {
-    isOver(run) {
+    isReached(run) {
       if (run.state === 'awaiting-approval') return true;
       const isStopped = run.state === 'paused' || run.state === 'cancelled';
       if (isInFlight(run, isStopped)) {

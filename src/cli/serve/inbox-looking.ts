@@ -2,7 +2,7 @@ import type { App } from '../../app.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import type { Run } from '../../payout.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
-import { openPatience, type Patience } from '../run/wait-limit.ts';
+import { openWaitLimit, type WaitLimit } from '../run/wait-limit.ts';
 import { STOP_MS } from '../stop.ts';
 import type { Outcome } from './inbox-outcome.ts';
 
@@ -49,14 +49,14 @@ export async function lookUntilDone(
 
 /** Whether one of the runs may still come to its end by itself, as `payrun run` waits for it. */
 function openWaiting(app: App, waitMs: number): (runs: readonly Run[]) => Promise<boolean> {
-  const patiences = new Map<string, Patience>();
+  const waitLimits = new Map<string, WaitLimit>();
   return async (runs) => {
     const waiting = runs.filter((run) => {
-      const patience =
-        patiences.get(run.id) ??
-        openPatience(app.clock, { unknownMs: waitMs, tracksPerSecond: app.config.trackRatePerSecond });
-      patiences.set(run.id, patience);
-      return !patience.isOver(run);
+      const waitLimit =
+        waitLimits.get(run.id) ??
+        openWaitLimit(app.clock, { unknownMs: waitMs, tracksPerSecond: app.config.trackRatePerSecond });
+      waitLimits.set(run.id, waitLimit);
+      return !waitLimit.isReached(run);
     });
     return waiting.length > 0 && (await app.ledger.state.read().catch(() => ({ halt: null }))).halt === null;
   };

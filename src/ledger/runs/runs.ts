@@ -36,7 +36,7 @@ export interface RowRecord {
   /** Hash of the folded reference in hexadecimal; null for a refused row. */
   readonly referenceHash: string | null;
   /** What a likely duplicate would have in common with it, as 16 hexadecimal digits, and for how long it would be one. */
-  readonly likeness?: { readonly hash: string; readonly withinMs: number } | undefined;
+  readonly duplicateKey?: { readonly hash: string; readonly withinMs: number } | undefined;
   /** Of a refused row that was sound when it was sent: what a record gets that was restored from an intent log. */
   readonly sound?: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'> | undefined;
 }
@@ -184,8 +184,8 @@ function recordArgument(row: RowRecord): Record<string, unknown> {
     s: row.state,
     ...contentArgument(row),
     b: row.fields['ben'],
-    d: row.likeness?.hash,
-    w: row.likeness?.withinMs,
+    d: row.duplicateKey?.hash,
+    w: row.duplicateKey?.withinMs,
     k: row.sound === undefined ? undefined : contentArgument(row.sound),
   };
 }

@@ -82,7 +82,7 @@ function recordOf({ runId, row, seals }: RowToRecord, { duplicatesWithinMs, cost
       fields: { ...rowFields(row, seals.row(place, row, costLimit !== undefined)), ...limit },
       amount: row.amount,
       referenceHash: hashReference(row.reference),
-      likeness:
+      duplicateKey:
         duplicatesWithinMs === undefined ? undefined : { hash: duplicateKey(row), withinMs: duplicatesWithinMs },
     };
   }

@@ -29,7 +29,7 @@ export interface SubmitDeps extends RecordDeps {
     readonly files?: IntakeLimits;
   } & StartRules;
   /** Told of a file that is refused, whichever door it came by. */
-  readonly notifier?: Pick<Notifier, 'tellRefused'> | undefined;
+  readonly notifier?: Pick<Notifier, 'announceRefused'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly at: AtCrashPoint;
@@ -70,7 +70,7 @@ export type Submitted =
 export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
   const checked = await checkSubmission(deps, submission);
   if (isRefused(checked, submission)) {
-    await deps.notifier?.tellRefused(checked, deps.clock.now());
+    await deps.notifier?.announceRefused(checked, deps.clock.now());
     return { kind: 'refused', checked };
   }
   const { id, isNew } = await claimOrTakeOver(deps, checked, submission);

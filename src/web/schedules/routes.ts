@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAsked } from '../../inbox/parse-schedule.ts';
+import { parseSchedule } from '../../inbox/parse-schedule.ts';
 import type { StoredSchedule } from '../../ledger/schedules.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { readCron } from '../../schedules/cron.ts';
@@ -56,7 +56,7 @@ export function addSchedulePages(web: Web, deps: WebDeps): void {
     await asFieldError('cron', () => readCron(wanted.cron));
     await asFieldError('zone', () => openZone(wanted.zone));
     const what = wanted.act.kind === 'inbox' ? 'dir' : 'act';
-    const schedule = await asFieldError(what, () => readAsked(wanted, app.config));
+    const schedule = await asFieldError(what, () => parseSchedule(wanted, app.config));
     await setSchedule(app, schedule, { name, actor: actorOf(request) });
     await queues?.scheduleTimers.set(name, schedule);
     return await reply.redirect(LIST, 303);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readAsked } from '../../../inbox/parse-schedule.ts';
+import { parseSchedule } from '../../../inbox/parse-schedule.ts';
 import { type ScheduleDocument, scheduleDocument } from '../../../schedules/document.ts';
 import { actText, scheduleName, windowText } from '../../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../../schedules/set.ts';
@@ -61,7 +61,7 @@ export function addScheduleOperations(api: Web, deps: WebDeps): void {
   const set = { summary: 'Set a schedule', params: named, body: asked, response: { 200: schedule } };
   api.put('/schedules/:name', { config: write, schema: set }, async ({ params: { name }, body, who }) => {
     const { cron, zone, do: act, window: windowMs } = body;
-    const wanted = await readAsked({ cron, zone, act, windowMs }, app.config);
+    const wanted = await parseSchedule({ cron, zone, act, windowMs }, app.config);
     await setSchedule(app, wanted, { name, actor: actorOf({ who }) });
     await queues?.scheduleTimers.set(name, wanted);
     return await requireOne(name);
