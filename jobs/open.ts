@@ -3,7 +3,6 @@ import type { Redis } from 'ioredis';
 import type { Jobs } from '../src/app.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
 import { type Living, openLiving } from './living.ts';
-import { openScheduleTimers, type ScheduleTimers } from './schedule-timers.ts';
 
 const JOBS_PER_CALL_MAX = 500;
 /** Of those with the highest ranks, which wait longest, so many are looked at for the oldest. */
@@ -118,5 +117,30 @@ async function depthOf(job: JobName, queue: Queue, nowMs: number): Promise<Queue
     active: counts['active'] ?? 0,
     delayed: counts['delayed'] ?? 0,
     oldestMs: nowMs - oldest,
+  };
+}
+
+/** What wakes a worker at the times of the schedules: a job scheduler of BullMQ for each. Losing one costs a sweep's time. */
+interface ScheduleTimers {
+  set(name: string, times: { cron: string; zone: string }): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** The schedules that have one. */
+  names(): Promise<string[]>;
+}
+
+/** The timers in the queue of the ticks. */
+function openScheduleTimers(ticks: () => Promise<Queue | undefined>): ScheduleTimers {
+  return {
+    async set(name, { cron, zone }) {
+      const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+      const queue = await ticks();
+      await queue?.upsertJobScheduler(name, { pattern: cron, tz: zone }, { name: 'tick', data: { name }, opts });
+    },
+    async remove(name) {
+      await (await ticks())?.removeJobScheduler(name);
+    },
+    async names() {
+      return ((await (await ticks())?.getJobSchedulers()) ?? []).map(({ key }) => key);
+    },
   };
 }

@@ -1,25 +1,27 @@
 import { setMaxListeners } from 'node:events';
 import { type Job, Worker } from 'bullmq';
 import type { App } from '../src/app.ts';
+import { openSource, requireFolder } from '../src/inbox/open-source.ts';
+import { readInbox } from '../src/inbox/read-inbox.ts';
+import { describeFault } from '../src/inbox/retry-backoff.ts';
 import { IntentLogFault } from '../src/ledger/intents/intent-log.ts';
 import type { PayDeps } from '../src/pay/deps.ts';
+import { lookUpPayout } from '../src/pay/look-up.ts';
+import { trackPayout } from '../src/pay/track.ts';
 import { EXIT, Refusal } from '../src/refusal.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { purgeRuns } from '../src/runs/purge.ts';
 import { openSealGuard } from '../src/runs/safety/seal-guard.ts';
-import { CATALOG, JOB_NAMES, type JobName } from './catalog.ts';
+import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import { feed } from './feed.ts';
 import { openGate } from './gate.ts';
-import { inbox } from './inbox.ts';
-import { lookUp } from './look-up.ts';
 import { notify, wakeNotify } from './notify.ts';
 import type { JobQueues } from './open.ts';
 import { pay } from './pay.ts';
-import { report } from './report.ts';
+import { report, reportJob } from './report.ts';
 import { doScheduled, type ScheduledActs, setWakers, sweepSchedules, tickSchedule } from './schedules.ts';
 import { SWEEP_EVERY_MS, sweep } from './sweep.ts';
-import { track, watch } from './track.ts';
 
 const LOCK_MS = 8000;
 const STALLED_EVERY_MS = 4000;
@@ -152,4 +154,68 @@ async function process(deps: JobDeps, name: JobName, job: Job): Promise<void> {
 function runOf({ data }: Job<unknown>): string | undefined {
   const named = typeof data === 'object' && data !== null && 'runId' in data ? data.runId : undefined;
   return typeof named === 'string' ? named : undefined;
+}
+
+/** Follows accepted payments, and has the report of a run that is over written anew. */
+async function track(deps: JobDeps, { runId, lines }: JobPayload<'track'>): Promise<void> {
+  await trackLines(deps, runId, lines);
+  await reportAgain(deps, runId);
+}
+
+/** Looks whether completed payments of a finished run came back. */
+async function watch(deps: JobDeps, { runId }: JobPayload<'watch'>): Promise<void> {
+  for await (const lines of deps.app.ledger.runs.linesIn(runId, { state: 'completed' })) {
+    if (deps.stopping.aborted) return;
+    await trackLines(deps, runId, lines);
+  }
+  await reportAgain(deps, runId);
+}
+
+async function reportAgain({ app }: JobDeps, runId: string): Promise<void> {
+  const run = await app.ledger.runs.read(runId);
+  if (run !== undefined && run.finishedAt !== null) await app.jobs.add('report', [reportJob(run, app.clock.now())]);
+}
+
+async function trackLines(deps: JobDeps, runId: string, lines: readonly number[]): Promise<void> {
+  await Promise.all(
+    lines.map((line) =>
+      deps.trackGate(runId, async () => {
+        if (!deps.stopping.aborted) await trackPayout(deps.pay, { runId, line }, deps.stopping);
+      }),
+    ),
+  );
+}
+
+/** Looks up payouts whose payment may exist. */
+async function lookUp(deps: JobDeps, { runId, lines }: JobPayload<'look-up'>): Promise<void> {
+  await Promise.all(
+    lines.map((line) =>
+      deps.lookGate(runId, async () => {
+        if (!deps.stopping.aborted) await lookUpPayout(deps.pay, { runId, line });
+      }),
+    ),
+  );
+}
+
+/** Reads an inbox once, for a schedule. What cannot be answered now is found again by the next one. Throws a Refusal for a folder that is not there. */
+async function inbox(
+  { app, stopping }: JobDeps,
+  { dir, actor }: { readonly dir: string; readonly actor: string },
+): Promise<void> {
+  await requireFolder(dir);
+  const source = openSource(app, dir);
+  try {
+    await readInbox(app, source, {
+      actor,
+      skipInvalid: false,
+      stopping,
+      answered: (as, { kind }) =>
+        app.log.info(kind === 'ack' ? 'a file was accepted' : 'a file was answered with what is wrong', { reason: as }),
+      reported: (run) => app.log.info('a report was delivered', { run }),
+      describe: describeFault,
+      say: (reason) => app.log.warn('the inbox has a fault', { reason }),
+    });
+  } finally {
+    await source.close();
+  }
 }

@@ -1,12 +1,11 @@
+import type { Clock } from '../clock.ts';
 import type { Run } from '../payout.ts';
 import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
 import { isPassedOver } from './names.ts';
 import { type NoteDeps, openSettingsNote } from './note-settings.ts';
 import { openRetryBackoff, type RetryBackoff, type Tell } from './retry-backoff.ts';
 import type { Entry, InboxSource } from './source.ts';
-import { openLooks } from './stability.ts';
 import { openSteps, type StepDeps, type StepOptions, type Steps } from './steps.ts';
-import { openTasks } from './tasks.ts';
 
 /** A file is complete when it was the same at two looks so far apart. */
 export const STABLE_MS = 2000;
@@ -140,4 +139,66 @@ async function attempt(troubles: RetryBackoff, what: string, work: () => Promise
   } catch (error) {
     troubles.note(what, error);
   }
+}
+
+/** Work that is done a few pieces at a time, each under a name that no second one has meanwhile. */
+interface Tasks {
+  /** Does the work when its turn comes, unless some is there under this name already. It must not throw. */
+  begin(name: string, work: () => Promise<void>): void;
+  /** Resolves when nothing is left to do. */
+  idle(): Promise<void>;
+}
+
+/** Once `stopping` is aborted nothing more is begun; what waits for its turn is left. */
+function openTasks(atATimeMax: number, stopping: AbortSignal): Tasks {
+  const waiting = new Map<string, () => Promise<void>>();
+  const running = new Map<string, Promise<void>>();
+
+  function next(): void {
+    for (const [name, work] of waiting) {
+      if (stopping.aborted || running.size >= atATimeMax) return;
+      waiting.delete(name);
+      const done = work().finally(() => {
+        running.delete(name);
+        next();
+      });
+      running.set(name, done);
+    }
+  }
+
+  return {
+    begin(name, work) {
+      if (running.has(name)) return;
+      if (!waiting.has(name)) waiting.set(name, work);
+      next();
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all(running.values());
+    },
+  };
+}
+
+/** Tells what has not changed between two looks. */
+export interface Looks {
+  /** Whether the thing looked the same before, at least so long ago. */
+  isStable(key: string, signature: string): boolean;
+  /** Forgets all but these. */
+  keep(keys: ReadonlySet<string>): void;
+}
+
+/** A file that is still written to has another size or time at the second look. */
+export function openLooks(clock: Pick<Clock, 'monotonic'>, stableMs: number): Looks {
+  const seen = new Map<string, { signature: string; sinceMs: number }>();
+  return {
+    isStable(key, signature) {
+      const nowMs = clock.monotonic();
+      const before = seen.get(key);
+      if (before?.signature === signature) return nowMs - before.sinceMs >= stableMs;
+      seen.set(key, { signature, sinceMs: nowMs });
+      return false;
+    },
+    keep(keys) {
+      for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
+    },
+  };
 }

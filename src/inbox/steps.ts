@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Random } from '../clock.ts';
+import type { Clock, Random } from '../clock.ts';
+import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Run } from '../payout.ts';
 import { jsonText } from '../report/json-text.ts';
+import { hasEnded } from '../runs/decide/control.ts';
 import { readRun } from '../runs/hand-in/submit.ts';
-import type { ReportDeps } from '../runs/report.ts';
+import { type ReportDeps, writeReport } from '../runs/report.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';
 import { openLateWrites, putChangedAfterClaim } from './changed-after-claim.ts';
 import {
@@ -17,10 +19,76 @@ import {
   type Writing,
 } from './claim.ts';
 import { putAway, putMarkedUp, putRead } from './claim-files.ts';
-import { deliverReport, isReportDue } from './follow.ts';
-import { underLease } from './lease.ts';
+import { bytesOf } from './copy.ts';
 import { ANSWER_ENDINGS } from './names.ts';
 import type { Entry, InboxSource } from './source.ts';
+
+/** After this long another watcher takes over from one that was killed. */
+const LEASE_MS = 15_000;
+
+interface LeaseDeps {
+  readonly ledger: { readonly state: Pick<LedgerState, 'takeTurn' | 'endTurn'> };
+  readonly clock: Clock;
+}
+
+/**
+ * Does the work unless another watcher is at it. The lease only saves work twice: who stalls past its end does what is
+ * done again meanwhile, and that must be harmless.
+ */
+async function underLease(
+  { ledger: { state: head }, clock }: LeaseDeps,
+  what: string,
+  { work, leaseMs = LEASE_MS }: { work: () => Promise<void>; leaseMs?: number | undefined },
+): Promise<void> {
+  if (!(await head.takeTurn(what, leaseMs))) return;
+  const ended = new AbortController();
+  let heldSinceMs = clock.monotonic();
+  const isHeld = (): boolean => clock.monotonic() - heldSinceMs < leaseMs;
+  const renewing = (async () => {
+    await clock.sleep(leaseMs / 3, ended.signal);
+    while (!ended.signal.aborted && isHeld()) {
+      await head.endTurn(what);
+      if (!(await head.takeTurn(what, leaseMs))) return;
+      heldSinceMs = clock.monotonic();
+      await clock.sleep(leaseMs / 3, ended.signal);
+    }
+  })();
+  // Without Redis it cannot be renewed; the work meets the same fault.
+  renewing.catch(() => {});
+  try {
+    await work();
+  } finally {
+    ended.abort();
+    await renewing.catch(() => {});
+    if (isHeld()) await head.endTurn(what);
+  }
+}
+
+/** Payments of a run that is over settle within seconds: one report of them is worth more than two. */
+const SETTLING_MS = 10_000;
+/** Dead quotes are looked up once more before the report; a service that does not answer keeps it no longer than this. */
+const LAST_LOOK_MS = 60_000;
+
+/** Whether a run has come to its end, and its report would not be another one in a moment. */
+function isReportDue(run: Run, nowMs: number): boolean {
+  if (!hasEnded(run)) return false;
+  const overMs = nowMs - (run.finishedAt ?? 0);
+  const isLookedUp = run.deadQuotes === 0 || run.deadQuotesFound !== null || overMs >= LAST_LOOK_MS;
+  return isLookedUp && (run.counts.accepted === 0 || overMs >= SETTLING_MS);
+}
+
+/** Puts copies of the run's newest report beside the file's acknowledgement. */
+async function deliverReport(
+  deps: ReportDeps & { readonly random: Random },
+  source: InboxSource,
+  { claim, runId }: { claim: Claim; runId: string },
+): Promise<void> {
+  const { paths } = await writeReport(deps, runId);
+  for (const path of paths) {
+    const ending = path.endsWith('.csv') ? ANSWER_ENDINGS.reportCsv : ANSWER_ENDINGS.reportJson;
+    await putAnswer({ random: deps.random, source }, claim, { ending, chunks: bytesOf(path) });
+  }
+}
 
 export type StepDeps = AnswerDeps & ReportDeps & { readonly random: Random };
 

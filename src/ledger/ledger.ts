@@ -1,23 +1,38 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
 import { openAuditStore } from './audit.ts';
-import { type Inboxes, openInboxes } from './inboxes.ts';
-import { ledgerKeys } from './keys.ts';
+import { BENEFICIARY_HASH_CHARACTERS, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { openPayouts, type Payouts } from './payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
-import { type Beneficiaries, openBeneficiaries } from './people/beneficiaries.ts';
 import { openPeople, type People } from './people/people.ts';
-import { openReferences, type References } from './references.ts';
 import { openPurging, type Purging } from './runs/purging.ts';
 import { openRuns, type Runs } from './runs/runs.ts';
-import { openSubmissions, type Submissions } from './runs/submissions.ts';
 import { openSchedules, type Schedules } from './schedules.ts';
 import { openSeals, type Seals } from './seals.ts';
 import { type LedgerState, openLedgerState } from './season/ledger-state.ts';
 import { openRecovery, type Recovery } from './season/recovery.ts';
 import { openSlices, type Slices } from './slices.ts';
+
+/** For so long a name is known; the content of a run is known for ever. */
+const REMEMBERED_MS = 30 * 24 * 60 * 60_000;
+
+/** The names that programs gave to their handings in, and what each of them was for. */
+interface Submissions {
+  /** Notes for 30 days what a name is for, and gives that: the same as was given, or what came first. */
+  claim(name: string, contentSha256: string): Promise<string>;
+}
+
+export function openSubmissions(redis: Redis, keys: LedgerKeys): Submissions {
+  return {
+    async claim(name, contentSha256) {
+      await redis.set(keys.submission(name), contentSha256, 'PX', REMEMBERED_MS, 'NX');
+      return (await redis.get(keys.submission(name))) ?? contentSha256;
+    },
+  };
+}
 
 /** The truth about runs and payouts. It stores and refuses; it never decides. */
 export interface Ledger {
@@ -70,5 +85,53 @@ export function openLedger(
     beneficiaries: openBeneficiaries(connections.redis, keys),
     people: openPeople(connections.redis, keys, place),
     submissions: openSubmissions(connections.redis, keys),
+  };
+}
+
+/** Which payouts references stand for. */
+export interface References {
+  /** The payouts' ids by the references' hashes, in their order; null where there is none. */
+  holders(hashes: readonly string[]): Promise<(string | null)[]>;
+}
+
+function openReferences(redis: Redis, { prefix }: LedgerKeys): References {
+  return {
+    holders: (hashes) => Promise.all(hashes.map((hash) => redis.hget(referencesKey(prefix, hash), hash))),
+  };
+}
+
+/** The settings under which inboxes were watched last. */
+interface Inboxes {
+  /** SHA-256 of the settings, in hex; undefined for an inbox that nobody watched yet. */
+  settings(inbox: string): Promise<string | undefined>;
+  noteSettings(inbox: string, sha256: string): Promise<void>;
+}
+
+function openInboxes(redis: Redis, keys: LedgerKeys): Inboxes {
+  return {
+    settings: async (inbox) => (await redis.hget(keys.inboxes, inbox)) ?? undefined,
+    async noteSettings(inbox, sha256) {
+      await redis.hset(keys.inboxes, inbox, sha256);
+    },
+  };
+}
+
+/** To whom something was paid from this ledger. */
+interface Beneficiaries {
+  /** Those of the identity ids to whom no payment was ever accepted. */
+  neverPaid(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+function openBeneficiaries(redis: Redis, { prefix }: LedgerKeys): Beneficiaries {
+  return {
+    async neverPaid(ids) {
+      const paid = await Promise.all(
+        ids.map((id) => {
+          const hash = createHash('sha1').update(id).digest('hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
+          return redis.hexists(paidKey(prefix, hash), hash);
+        }),
+      );
+      return new Set(ids.filter((_id, index) => paid[index] === 0));
+    },
   };
 }

@@ -1,17 +1,39 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
 import type { Clock, Random } from '../clock.ts';
 import { styled } from './answer-style.ts';
-import type { Answer, Decision, Delivery } from './answers.ts';
+import { type Answer, answering, type Decision, type Delivery, jsonAnswer } from './answers.ts';
 import { errorAnswer, oauthErrorAnswer } from './errors.ts';
 import { type Fault, planFault, strikes, tooMany, unauthorised } from './faults/faults.ts';
 import type { Switches } from './faults/switches.ts';
-import { decideIdentities } from './identity-rules.ts';
+import { IDENTITY_TYPES, identityBody } from './identities.ts';
 import { type Operation, type Routed, routeOf } from './operations.ts';
 import { decidePayment, decidePayments } from './payments/rules.ts';
 import { decideQuotes } from './quotes/rules.ts';
 import type { Call, Realm } from './realm.ts';
 import { bearerOf, decideToken, decideTokenTest } from './tokens/rules.ts';
 import type { TokenClaims } from './tokens/tokens.ts';
+
+const identityTypeParameter = z.enum(IDENTITY_TYPES).optional();
+
+/**
+ * `GET /v2/identities`: 200 with what matches, 404 USR_103 when nothing does. A sandbox that takes
+ * any identity says with an empty list that it knows none before it is used.
+ */
+function decideIdentities(call: Call, query: URLSearchParams): Decision {
+  const { now, realm, switches } = call;
+  const identityType = identityTypeParameter.safeParse(query.get('identityType') ?? undefined);
+  if (!identityType.success) {
+    const descriptions = [`identityType: one of ${IDENTITY_TYPES.join(', ')}`];
+    return answering(errorAnswer({ code: 'USR_101', descriptions, now }));
+  }
+  const filter = { identityType: identityType.data, nickName: query.get('nickName') ?? undefined };
+  const matching = realm.identities.list(filter, switches.identitiesAnsweredMax);
+  if (matching.length === 0 && !switches.acceptsAnyIdentity) {
+    return answering(errorAnswer({ code: 'USR_103', descriptions: ['no identity matches'], now }));
+  }
+  return answering(jsonAnswer(200, { data: matching.map(identityBody) }));
+}
 
 const SECOND_MS = 1000;
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { type Looks, openLooks } from '../../src/inbox/stability.ts';
+import { type Looks, openLooks } from '../../src/inbox/inbox.ts';
 
 let nowMs: number;
 let looks: Looks;

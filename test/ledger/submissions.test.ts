@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
-import { openSubmissions } from '../../src/ledger/runs/submissions.ts';
+import { openSubmissions } from '../../src/ledger/ledger.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../src/clock.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Ledger, References } from '../../src/ledger/ledger.ts';
 import type { PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
-import type { References } from '../../src/ledger/references.ts';
 import type { HeadFacts, LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import type { Recovery } from '../../src/ledger/season/recovery.ts';
 import { payoutId, type Run, type RunState } from '../../src/payout.ts';

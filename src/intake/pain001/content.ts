@@ -4,8 +4,27 @@ import type { Template } from '../template/template.ts';
 import { XmlError } from '../xml.ts';
 import { openControlSums } from './control-sums.ts';
 import { PAYMENT, READ, TRANSFER } from './elements.ts';
-import { idFault, instructionIdFault } from './id-faults.ts';
 import { headerRecord, transferRecord } from './transfer.ts';
+
+/** Max35Text of ISO 20022. */
+const ID_CHARACTERS_MAX = 35;
+
+/** What is wrong with MsgId or PmtInfId, by which a status report answers, as the rest of a sentence. */
+function idFault(id: string | undefined): string | undefined {
+  if (id === undefined) return 'is missing';
+  if (id.trim() === '') return 'is empty';
+  if (id.trim() !== id) return 'has blanks around it';
+  return isTooLong(id) ? `has more than ${ID_CHARACTERS_MAX} characters` : undefined;
+}
+
+/** The same for InstrId, which a transfer need not have. */
+function instructionIdFault(id: string | undefined): string | undefined {
+  return id !== undefined && isTooLong(id) ? `has more than ${ID_CHARACTERS_MAX} characters` : undefined;
+}
+
+function isTooLong(id: string): boolean {
+  return Array.from(id).length > ID_CHARACTERS_MAX;
+}
 
 /** Of one transfer; a person would not read more. */
 const FAULTS_MAX = 100;

@@ -4,13 +4,35 @@ import { DamageError } from '../problems/damage-error.ts';
 import type { Damage, FileRecord, RecordStream } from '../record.ts';
 import type { CellFault } from '../row/cells.ts';
 import { type CellSense, type RawCell, readCell } from './cell.ts';
-import { openGrowingBytes } from './growing-bytes.ts';
 import { tellPart } from './parts.ts';
 import { readSharedTexts } from './shared-texts.ts';
 import { COLUMNS_MAX, lettersOf, openSheetReader, RANGES_MAX, type SheetListener } from './sheet.ts';
 import { readFormats } from './styles.ts';
 import { chooseSheet, readWorkbook } from './workbook.ts';
 import { damaged, openZip } from './zip.ts';
+
+/** Bytes that come piece by piece, in one buffer: no more than twice their memory, however many they are. */
+interface GrowingBytes {
+  /** Copies the piece. */
+  add(piece: Buffer): void;
+  take(): Buffer;
+}
+
+const BYTES_AT_FIRST = 64 * 1024;
+
+function openGrowingBytes(): GrowingBytes {
+  let bytes = Buffer.alloc(BYTES_AT_FIRST);
+  let used = 0;
+  return {
+    add(piece) {
+      if (used + piece.length > bytes.length) {
+        bytes = Buffer.concat([bytes], Math.max(bytes.length * 2, used + piece.length));
+      }
+      used += piece.copy(bytes, used);
+    },
+    take: () => bytes.subarray(0, used),
+  };
+}
 
 const ZIP_MARK = Buffer.from('PK\u0003\u0004', 'latin1');
 

@@ -14,11 +14,10 @@ import { addPeopleOperations } from './people/people.ts';
 import { addControlOperations } from './runs/control.ts';
 import { addPayoutOperations } from './runs/payouts.ts';
 import { addPeriodOperation } from './runs/period.ts';
-import { addProposalOperations } from './runs/proposals.ts';
 import { addReportOperations } from './runs/reports.ts';
 import { addRowOperations } from './runs/rows.ts';
 import { addRunOperations } from './runs/runs.ts';
-import { addToSettleOperations } from './runs/to-settle.ts';
+import { addProposalOperations, addToSettleOperations } from './runs/to-settle.ts';
 import { answerSafely } from './serializer.ts';
 
 /** The API for programs, below /api/v1: what the pages do, with the same functions. */

@@ -1,16 +1,24 @@
+import { z } from 'zod';
+import { reasonText } from '../../access/words.ts';
+import { durationFrom } from '../../duration.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { cancelRun, pauseRun, resumeRun } from '../../runs/decide/control.ts';
+import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { addApprovalRoutes } from './approval-routes.ts';
-import { addControlRoutes } from './control-routes.ts';
 import { addDownloadRoutes } from './download-routes.ts';
 import { openEndedRuns } from './ended-run.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
 import { addLiveRoutes } from './live-routes.ts';
 import { progressOf } from './progress-part.tsx';
-import { addPurgeRoutes } from './purge-routes.ts';
+import { purgeOne } from './purge-one.ts';
+import { PurgePage } from './purge-page.tsx';
 import { openRates } from './rates.ts';
+import { CancelPage } from './run-actions.tsx';
 import { RunPage, runHead } from './run-page.tsx';
 
 /** The pages of runs. */
@@ -32,4 +40,56 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   addApprovalRoutes(web, deps);
   addDownloadRoutes(web, deps);
   addLiveRoutes(web, deps, sources);
+}
+
+const controlForm = z.strictObject({ reason: reasonText });
+
+const ACTS = [
+  { act: 'pause', change: pauseRun, page: '/runs/:run' },
+  { act: 'resume', change: resumeRun, page: '/runs/:run' },
+  { act: 'cancel', change: cancelRun, page: '/runs/:run/cancel' },
+] as const;
+
+/** What stops a run, lets it go on, or gives it up: as the commands of the same names do. */
+function addControlRoutes(web: Web, deps: WebDeps): void {
+  for (const { act, change, page } of ACTS) {
+    web.post(`/runs/:run/${act}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
+      const { id } = await findRun(deps, request.params.run);
+      const { reason } = readForm(controlForm, request.body);
+      await change(deps.app, id, { actor: actorOf(request), reason });
+      return await reply.redirect(`/runs/${id}`, 303);
+    });
+  }
+
+  web.get('/runs/:run/cancel', { config: { act: 'cancel' }, schema: ofRun }, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    if (run.state === 'finished' || run.state === 'cancelled')
+      throw new Problem(409, `Run ${run.id} is ${run.state}; it cannot be cancelled.`, 'Look at the run as it is now.');
+    return await sendPage(reply, deps, { title: `Cancel run ${run.id}?`, body: CancelPage({ run }) });
+  });
+}
+
+const PURGE_PAGE = '/runs/:run/purge';
+const purgeForm = z.strictObject({
+  olderThan: z.string().trim().min(1, 'must be given, such as 400d').pipe(durationFrom('1d', '36500d')),
+});
+
+/** What removes the rows of a run that ended long ago, after a question: as `payrun purge` does. */
+function addPurgeRoutes(web: Web, deps: WebDeps): void {
+  const { app } = deps;
+
+  web.get(PURGE_PAGE, { config: { act: 'settings' }, schema: ofRun }, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    if (run.state !== 'finished' && run.state !== 'cancelled')
+      throw new Problem(409, `Run ${run.id} is ${run.state}; its rows are needed.`, 'Look at the run as it is now.');
+    const body = PurgePage({ run, retentionMs: app.config.retentionMs });
+    return await sendPage(reply, deps, { title: `Purge run ${run.id}?`, body });
+  });
+
+  web.post(PURGE_PAGE, { config: { act: 'settings', page: PURGE_PAGE }, schema: ofRun }, async (request, reply) => {
+    const { id } = await findRun(deps, request.params.run);
+    const { olderThan } = readForm(purgeForm, request.body);
+    await purgeOne(app, { runId: id, olderThanMs: olderThan, actor: actorOf(request) });
+    return await reply.redirect(`/runs/${id}`, 303);
+  });
 }

@@ -1,11 +1,36 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { OUTCOMES } from '../../../payout.ts';
+import { OUTCOMES, type Payout, type RefusedRow } from '../../../payout.ts';
+import { jsonText } from '../../../report/json-text.ts';
+import { reportRow } from '../../../report/row.ts';
 import { findRows, statesWith } from '../../../runs/find-rows.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { rowDocument } from '../documents.ts';
 import { ofRun, page } from '../places.ts';
-import { sendRows } from './row-stream.ts';
+
+type Batches = AsyncIterable<readonly (Payout | RefusedRow)[]> | Iterable<readonly (Payout | RefusedRow)[]>;
+
+type Format = keyof typeof TYPES;
+const TYPES = { json: 'application/json; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
+
+/** Answers with rows as they are read, however many they are. */
+function sendRows(reply: FastifyReply, batches: Batches, format: Format): FastifyReply {
+  return reply.type(TYPES[format]).send(Readable.from(rowsText(batches, format)));
+}
+
+/** Rows as reports have them, as one JSON array with a row in each line, or as a JSON document for each line. */
+async function* rowsText(batches: Batches, format: Format): AsyncGenerator<string, void> {
+  let before = format === 'json' ? '[\n' : '';
+  for await (const batch of batches) {
+    if (batch.length === 0) continue;
+    const rows = batch.map((row) => jsonText(reportRow(row)));
+    yield `${before}${rows.join(format === 'json' ? ',\n' : '\n')}${format === 'json' ? '' : '\n'}`;
+    if (format === 'json') before = ',\n';
+  }
+  if (format === 'json') yield before === '[\n' ? '[]\n' : '\n]\n';
+}
 
 const ROWS_PER_PAGE = 100;
 

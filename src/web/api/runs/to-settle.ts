@@ -1,11 +1,31 @@
 import { z } from 'zod';
 import { PAYOUT_STATES, type Payout } from '../../../payout.ts';
+import { withdrawProposal } from '../../../people/withdraw.ts';
 import { reportRow } from '../../../report/row.ts';
 import { readToSettle } from '../../../runs/decide/to-settle.ts';
 import { proposalShown } from '../../../runs/story.ts';
+import { actorOf } from '../../actor.ts';
 import { openProposed } from '../../settle/proposed.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { count, proposalDocument, rowDocument } from '../documents.ts';
+
+const seen = z.strictObject({
+  target: z.string().max(200).describe('As the list of users has it: `user NAME` or `key NAME`'),
+  what: z.string().max(200).describe('In the same words'),
+});
+
+/** What admins proposed for users and keys. */
+export function addProposalOperations(api: Web, { app }: WebDeps): void {
+  const schema = {
+    summary: 'Take back what was proposed for a user or a key',
+    body: seen,
+    response: { 204: z.null().describe('It is not proposed any more') },
+  };
+  api.post('/proposals/withdraw', { config: { act: 'users' }, schema }, async ({ body, who, ip }, reply) => {
+    await withdrawProposal(app, { ...body, actor: actorOf({ who }), ip });
+    return await reply.status(204).send(null);
+  });
+}
 
 const PAYOUTS_PER_PAGE = 100;
 
