@@ -11,6 +11,7 @@ import type { Log } from './log.ts';
 import { openCanary } from './pay/canary.ts';
 import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
+import { openKnownBlockList } from './pay/known-block-list.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
 import { disproveCapability, haltAll } from './runs/decide/control.ts';
@@ -105,6 +106,7 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
       disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
     },
     seals: ledger.seals,
+    blockList: openKnownBlockList(ledger.approvals),
     intents,
     service: client,
     canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
