@@ -1,5 +1,5 @@
 import type { Run } from '../src/payout.ts';
-import { finishRun } from '../src/runs/finish.ts';
+import { finishRun } from '../src/runs/after/finish.ts';
 import type { JobDeps } from './deps.ts';
 import { reportJob } from './report.ts';
 

@@ -1,6 +1,6 @@
 import type { Run } from '../src/payout.ts';
-import { lookUpDeadQuotes } from '../src/runs/finish.ts';
-import { writeReport } from '../src/runs/report.ts';
+import { lookUpDeadQuotes } from '../src/runs/after/finish.ts';
+import { writeReport } from '../src/runs/after/report.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import type { NewJob } from './open.ts';

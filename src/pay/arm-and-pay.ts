@@ -12,7 +12,7 @@ import type { PayDeps } from './deps.ts';
 import { holdBreach, logFields, placeOf } from './facts.ts';
 import { armingLimits, beyondLimit, countedAs } from './limits.ts';
 import { awaitPlace } from './pace.ts';
-import { quoteAgain, settleUnsent } from './quote-again.ts';
+import { quoteAgain, settleUnsent } from './quote/quote-again.ts';
 import { settleAnswer } from './settle-answer.ts';
 import type { StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';

@@ -8,10 +8,10 @@ import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';
-import type { Canary } from './canary.ts';
 import type { AtCrashPoint } from './crash-point.ts';
 import type { KnownBlockList } from './known-block-list.ts';
-import type { NotFoundRules } from './look-up-answer.ts';
+import type { Canary } from './look-up/canary.ts';
+import type { NotFoundRules } from './look-up/look-up-answer.ts';
 import type { Pace, QuoteLead } from './pace.ts';
 
 /** What the steps of a payout need. */

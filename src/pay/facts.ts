@@ -7,7 +7,7 @@ import type { PaymentReply } from '../service/replies.ts';
 import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_TRACK_MS, LOOK_DAILY_MS } from './due.ts';
-import { readShown, sumFees } from './quote-answer.ts';
+import { readShown, sumFees } from './quote/quote-answer.ts';
 
 const ACCEPT_TRIES_MAX = 3;
 

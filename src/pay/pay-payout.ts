@@ -5,12 +5,12 @@ import type { Answer } from '../service/answer.ts';
 import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
-import { costOf, tooDear } from './cost.ts';
 import type { PayDeps } from './deps.ts';
 import { exchangeOf, holdBreach, placeOf } from './facts.ts';
 import { type NextStep, nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
-import { quoteAgain, settleUnsent } from './quote-again.ts';
-import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
+import { costOf, tooDear } from './quote/cost.ts';
+import { quoteAgain, settleUnsent } from './quote/quote-again.ts';
+import { readQuoteAnswer, type UsableQuote } from './quote/quote-answer.ts';
 import type { PayOrder, PayResult, StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
 

@@ -5,7 +5,7 @@ import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from './facts.ts';
-import { readLookUpAnswer } from './look-up-answer.ts';
+import { readLookUpAnswer } from './look-up/look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
 import type { StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';

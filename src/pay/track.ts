@@ -4,7 +4,7 @@ import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';
 import { exchangeOf, holdBreach, paymentFields, placeOf } from './facts.ts';
-import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
+import { type LookUpReading, readLookUpAnswer } from './look-up/look-up-answer.ts';
 import { wordsOf } from './refused.ts';
 
 /**

@@ -6,7 +6,7 @@ import { csvHeader, csvLines } from './csv.ts';
 import { jsonHead, jsonRows, jsonTail } from './json.ts';
 import type { ReportSource } from './source.ts';
 import { concludeSummary, type ReportSummary } from './summary.ts';
-import { openTally } from './tally.ts';
+import { openTally } from './tally/tally.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;

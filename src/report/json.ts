@@ -4,7 +4,7 @@ import { jsonText } from './json-text.ts';
 import { reportRow } from './row.ts';
 import type { ReportFacts, ReportSource } from './source.ts';
 import { concludeSummary, type ReportSummary } from './summary.ts';
-import { openTally } from './tally.ts';
+import { openTally } from './tally/tally.ts';
 
 /** The report's JSON up to its first row. */
 export function jsonHead(facts: ReportFacts): string {

@@ -1,6 +1,6 @@
 import { formatAmount } from '../money.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './tally/tally.ts';
 import { fileTotals, perOutcome, ROW_STATES, sumOutcomes } from './totals.ts';
 
 const REPEATED_PAYMENTS_SHOWN_MAX = 10;

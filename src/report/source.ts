@@ -1,5 +1,5 @@
 import type { Payout, RefusedRow, Run } from '../payout.ts';
-import type { OnRecord } from './file-hashes.ts';
+import type { OnRecord } from './signing/file-hashes.ts';
 
 /** What a report says of its run apart from the rows. */
 export interface ReportFacts {

@@ -1,9 +1,9 @@
 import type { Outcome } from '../payout.ts';
 import type { Booking } from './booking.ts';
-import { type FileHashes, fileHashes, hashFaults, type OnRecord } from './file-hashes.ts';
 import { type Conservation, reconcile } from './reconciliation.ts';
+import { type FileHashes, fileHashes, hashFaults, type OnRecord } from './signing/file-hashes.ts';
 import type { ReportFacts, ReportSource } from './source.ts';
-import { openTally, type Tally } from './tally.ts';
+import { openTally, type Tally } from './tally/tally.ts';
 import { type FileTotal, fileTotals, outcomeCounts } from './totals.ts';
 
 const NOTHING_ON_RECORD: OnRecord = { rowsHandedIn: null, approved: [] };

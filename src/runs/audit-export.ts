@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type AuditHead, headText, readEntry } from '../audit/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
-import { signatureText } from '../report/signature.ts';
-import { openSigningKey } from '../report/signing-key.ts';
+import { signatureText } from '../report/signing/signature.ts';
+import { openSigningKey } from '../report/signing/signing-key.ts';
 import { readRun } from './hand-in/submit.ts';
 
 interface AuditExportDeps {

@@ -1,8 +1,8 @@
 import type { Outcome, Payout, RefusedRow, Run } from '../payout.ts';
-import { openPeriod, type PeriodReport, periodFaults } from '../report/period.ts';
+import { openPeriod, type PeriodReport, periodFaults } from '../report/period/period.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { outcomeCounts } from '../report/totals.ts';
-import { type ReportDeps, reportSource } from './report.ts';
+import { type ReportDeps, reportSource } from './after/report.ts';
 
 const OPEN: readonly Outcome[] = ['waiting', 'unknown', 'pending', 'held'];
 

@@ -2,7 +2,7 @@ import type { Statement } from '../intake/statement/read-statement.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
 import { type Match, matchStatement } from '../report/statement/match.ts';
 import type { MatchCounts } from '../report/statement/match-report.ts';
-import { type ReportDeps, reportSource } from './report.ts';
+import { type ReportDeps, reportSource } from './after/report.ts';
 
 /** Matches a statement with the payments of runs. Throws a Refusal (exit 2) for a run that is not there, is being recorded or was purged. */
 export async function reconcileRuns(

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { App } from '../../src/app.ts';
 import { type AuditRecord, headText, readEntry } from '../../src/audit/entry.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
+import { summariseRun } from '../../src/runs/after/report.ts';
 import { cancelPayout, cancelRun, haltAll, pauseRun, releaseHalt, resumeRun } from '../../src/runs/decide/control.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
-import { summariseRun } from '../../src/runs/report.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';

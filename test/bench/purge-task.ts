@@ -1,6 +1,6 @@
 import { withLedger } from '../../src/cli/open.ts';
 import { EXIT } from '../../src/refusal.ts';
-import { purgeRuns } from '../../src/runs/purge.ts';
+import { purgeRuns } from '../../src/runs/after/purge.ts';
 
 /** Purges all that is final, however short a time ago it ended; sends how long that took. */
 export interface PurgeTaken {

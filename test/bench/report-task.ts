@@ -10,7 +10,7 @@ import { keepMemoryFlat } from '../../src/cli/run/memory.ts';
 import { EXIT } from '../../src/refusal.ts';
 import { reportCsv } from '../../src/report/csv.ts';
 import { writeReportFiles } from '../../src/report/files.ts';
-import { reportSource } from '../../src/runs/report.ts';
+import { reportSource } from '../../src/runs/after/report.ts';
 import { peakBytesOf } from './payrun-process.ts';
 
 /*

@@ -49,7 +49,11 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'expiry gate',
-    edits: replaced('src/pay/proof-of-death.ts', `if (!isQuoteOver(payout, { ...rules, date })) return 'early';`, ''),
+    edits: replaced(
+      'src/pay/look-up/proof-of-death.ts',
+      `if (!isQuoteOver(payout, { ...rules, date })) return 'early';`,
+      '',
+    ),
     caughtBy: named(
       'test/faults/answers.test.ts',
       'F30: the payment is made late: after a reset or a time-out, and before the end of its quote',

@@ -1,8 +1,8 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
-const DEATH = 'src/pay/proof-of-death.ts';
-const LOOK_UP = 'src/pay/look-up.ts';
-const LOOK_UP_ANSWER = 'src/pay/look-up-answer.ts';
+const DEATH = 'src/pay/look-up/proof-of-death.ts';
+const LOOK_UP = 'src/pay/look-up/look-up.ts';
+const LOOK_UP_ANSWER = 'src/pay/look-up/look-up-answer.ts';
 const SETTLE = 'src/pay/settle-answer.ts';
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
 const EXCHANGE = 'src/service/exchange.ts';
@@ -197,7 +197,7 @@ const DOUBTING: readonly Mutation[] = [
   },
   {
     guard: 'nothing is proven by a capability that was seen not to hold',
-    edits: replaced('src/pay/look-up.ts', '!reading.disproved.includes(name)', 'true'),
+    edits: replaced('src/pay/look-up/look-up.ts', '!reading.disproved.includes(name)', 'true'),
     caughtBy: named(
       PAY_TESTS,
       'a payment under another id than its quote is accepted under that id, and no quote is proven dead any more',

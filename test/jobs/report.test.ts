@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reportJob } from '../../jobs/report.ts';
 import type { Run } from '../../src/payout.ts';
-import { finishRun } from '../../src/runs/finish.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
 import { armPayout, freshLedger, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OPEN_STATES, PAYOUT_STATES, RUN_MOVES, RUN_STATES, type RunState } from '../../src/payout.ts';
-import { finishRun } from '../../src/runs/finish.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armPayout,

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EVENTS } from '../../src/config/notify.ts';
 import type { Log } from '../../src/log.ts';
-import { finishRun } from '../../src/runs/finish.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
 import { claimRun, connectArming, recordRows, rowOf, sendTo } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type NotifyDesk, notifyDesk, SECRET, startReceiver, toldTo, webhook } from './notify-desk.ts';

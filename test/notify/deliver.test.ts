@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DEAD_LETTERS_MAX, type Outbox, WAITING_MAX } from '../../src/ledger/outbox.ts';
 import type { Notification } from '../../src/notify/notification.ts';
 import { verifySignature } from '../../src/notify/signature.ts';
-import { finishRun } from '../../src/runs/finish.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
 import { connectArming, freshRows, payingRun, sendTo } from '../ledger/test-ledger.ts';
 import { REFUSING_URL } from '../pay/unreachable.ts';
 import type { AnsweringServer } from '../support/answering-server.ts';

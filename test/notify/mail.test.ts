@@ -9,7 +9,7 @@ import { type Log, silentLog } from '../../src/log.ts';
 import { mailNotification } from '../../src/notify/mail.ts';
 import { mailOf } from '../../src/notify/mail-text.ts';
 import { type Notification, writeNotification } from '../../src/notify/notification.ts';
-import { finishRun } from '../../src/runs/finish.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
 import { connectArming, freshRows, payingRun, sendTo } from '../ledger/test-ledger.ts';
 import { makeAuthority } from '../service/certificates.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

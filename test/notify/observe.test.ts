@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Outbox } from '../../src/ledger/outbox.ts';
-import { finishRun } from '../../src/runs/finish.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
 import {
   claimRun,
   connectArming,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openCanary } from '../../src/pay/canary.ts';
+import { openCanary } from '../../src/pay/look-up/canary.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import { TokenUnavailable } from '../../src/service/token.ts';
 import { answered, errors, lost } from './examples.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { costLimitField } from '../../src/ledger/record.ts';
-import { costOf, isAbove, tooDear } from '../../src/pay/cost.ts';
+import { costOf, isAbove, tooDear } from '../../src/pay/quote/cost.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type LookUpReading, readLookUpAnswer } from '../../src/pay/look-up-answer.ts';
+import { type LookUpReading, readLookUpAnswer } from '../../src/pay/look-up/look-up-answer.ts';
 import { RIG_ROW } from '../support/pay-rig.ts';
 import { answered, errors, lost, NOW, notSent, payoutOf, QUOTE_ID } from './examples.ts';
 

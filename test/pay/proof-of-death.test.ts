@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
-import { canBeProvenDead, type DeathRules, judgeNotFound, triedEnough } from '../../src/pay/proof-of-death.ts';
+import { canBeProvenDead, type DeathRules, judgeNotFound, triedEnough } from '../../src/pay/look-up/proof-of-death.ts';
 import type { Payout } from '../../src/payout.ts';
 import { EXPIRES_AT, entry, NOW, payoutOf } from './examples.ts';
 

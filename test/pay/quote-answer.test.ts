@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type QuoteReading, readQuoteAnswer } from '../../src/pay/quote-answer.ts';
+import { type QuoteReading, readQuoteAnswer } from '../../src/pay/quote/quote-answer.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { RIG_ROW } from '../support/pay-rig.ts';
 import { answered, EXPIRES_AT, errors, lost, NOW, notSent, QUOTE_ID } from './examples.ts';

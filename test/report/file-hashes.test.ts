@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openContentHash } from '../../src/intake/row/row-hash.ts';
 import type { Payout } from '../../src/payout.ts';
-import type { OnRecord } from '../../src/report/file-hashes.ts';
+import type { OnRecord } from '../../src/report/signing/file-hashes.ts';
 import { type ReportSummary, summarise } from '../../src/report/summary.ts';
 import { payment, payout, type Row, refused, runOf, sourceOf } from './rows.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openPaymentIds } from '../../src/report/payment-ids.ts';
+import { openPaymentIds } from '../../src/report/tally/payment-ids.ts';
 import { uuid } from './rows.ts';
 
 function repeatedIn(ids: readonly string[]): number[][] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Dimension, openPeriod, type PeriodLine, periodFaults } from '../../src/report/period.ts';
-import { periodCsv, periodDocument } from '../../src/report/period-tables.ts';
+import { type Dimension, openPeriod, type PeriodLine, periodFaults } from '../../src/report/period/period.ts';
+import { periodCsv, periodDocument } from '../../src/report/period/period-tables.ts';
 import { summarise } from '../../src/report/summary.ts';
 import { payment, payout, type Row, refused, runOf, sourceOf, usd } from './rows.ts';
 

@@ -1,7 +1,7 @@
 import type { ReportHashes } from '../../src/payout.ts';
 import { writeReportFiles, writeSignatureFile } from '../../src/report/files.ts';
-import { reportStatement, signatureText } from '../../src/report/signature.ts';
-import { openSigningKey, type SigningKey } from '../../src/report/signing-key.ts';
+import { reportStatement, signatureText } from '../../src/report/signing/signature.ts';
+import { openSigningKey, type SigningKey } from '../../src/report/signing/signing-key.ts';
 import { type Row, RUN_ID, runOf, sourceOf } from './rows.ts';
 
 /** A private key that is the same in every run of the tests (RFC 8410, with 32 bytes of 7 as its seed). */

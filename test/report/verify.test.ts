@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { signatureText } from '../../src/report/signature.ts';
-import { makeSigningKey, openSigningKey, readPublicKeys } from '../../src/report/signing-key.ts';
-import { type Verified, verifySigned } from '../../src/report/verify.ts';
+import { signatureText } from '../../src/report/signing/signature.ts';
+import { makeSigningKey, openSigningKey, readPublicKeys } from '../../src/report/signing/signing-key.ts';
+import { type Verified, verifySigned } from '../../src/report/signing/verify.ts';
 import { payment, payout, type Row, RUN_ID, refused } from './rows.ts';
 import { SIGNING_KEY, writeSigned } from './signed-reports.ts';
 

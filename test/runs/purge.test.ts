@@ -5,11 +5,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import type { PayoutState } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
+import { finishRun } from '../../src/runs/after/finish.ts';
+import { purgeRuns } from '../../src/runs/after/purge.ts';
+import { summariseRun, writeReport } from '../../src/runs/after/report.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
-import { finishRun } from '../../src/runs/finish.ts';
 import { readRun, submitRun } from '../../src/runs/hand-in/submit.ts';
-import { purgeRuns } from '../../src/runs/purge.ts';
-import { summariseRun, writeReport } from '../../src/runs/report.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, loseQuote, movePayout, recordRun, rowAt } from './recorded-run.ts';

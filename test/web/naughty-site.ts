@@ -4,7 +4,7 @@ import type { App } from '../../src/app.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { keyField, userField } from '../../src/ledger/people/people.ts';
 import { refusedFields, rowFields } from '../../src/ledger/record.ts';
-import { writeReport } from '../../src/runs/report.ts';
+import { writeReport } from '../../src/runs/after/report.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { rowAt } from '../runs/recorded-run.ts';
 import { giveUp } from './given-up.ts';

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import type { App } from '../../src/app.ts';
-import { writeReport } from '../../src/runs/report.ts';
+import { writeReport } from '../../src/runs/after/report.ts';
 import type { Web } from '../../src/web/web.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import type { TestRedis } from '../support/redis.ts';

@@ -13,7 +13,7 @@ import { reportPain002 } from '../../report/pain002/report-pain002.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
-import { reportSource, summariseRun } from '../../runs/report.ts';
+import { reportSource, summariseRun } from '../../runs/after/report.ts';
 import { writeAtomically } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';

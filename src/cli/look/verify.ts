@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { headText } from '../../audit/entry.ts';
 import { type AuditPart, readAuditPart } from '../../audit/verify-part.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
-import { type PublicKey, readPublicKeys } from '../../report/signing-key.ts';
-import { type Verified, verifySigned } from '../../report/verify.ts';
+import { type PublicKey, readPublicKeys } from '../../report/signing/signing-key.ts';
+import { type Verified, verifySigned } from '../../report/signing/verify.ts';
 import { parseOptions } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 

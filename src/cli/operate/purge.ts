@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { durationFrom } from '../../duration.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
-import { purgeRuns } from '../../runs/purge.ts';
+import { purgeRuns } from '../../runs/after/purge.ts';
 import { columns } from '../columns.ts';
 import { actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { readConfig } from '../../config/config.ts';
 import { signingKeyFile } from '../../config/signing-key.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
-import { makeSigningKey, openSigningKey } from '../../report/signing-key.ts';
+import { makeSigningKey, openSigningKey } from '../../report/signing/signing-key.ts';
 import { print, safeText, say } from '../print.ts';
 
 /** `payrun key sign-init`: makes the key that signs reports. */

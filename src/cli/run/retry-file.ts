@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
-import { findRetryRows, type RetryFile } from '../../runs/retry-file.ts';
+import { findRetryRows, type RetryFile } from '../../runs/after/retry-file.ts';
 import { writeAtomically } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';

@@ -10,7 +10,7 @@ import { openSource } from '../../inbox/open-source.ts';
 import type { InboxSource } from '../../inbox/source.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
-import { requireReportFolder } from '../../runs/report.ts';
+import { requireReportFolder } from '../../runs/after/report.ts';
 import { explain } from '../explain.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';

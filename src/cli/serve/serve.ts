@@ -8,7 +8,7 @@ import { type Metrics, openMetrics } from '../../metrics.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { openPasswords } from '../../people/password.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
-import { requireReportFolder } from '../../runs/report.ts';
+import { requireReportFolder } from '../../runs/after/report.ts';
 import { addressOf, hostsOf, type Listening, requireSafeAddress } from '../../web/limits/hosts.ts';
 import { openWeb } from '../../web/server.ts';
 import { requireService, withApp } from '../open.ts';

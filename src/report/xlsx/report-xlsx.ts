@@ -5,7 +5,7 @@ import { REPORT_COLUMN_FACTS } from '../columns.ts';
 import { isRefused, REPORT_COLUMNS, type ReportColumn, type ReportRow, reportRow } from '../row.ts';
 import type { ReportFacts, ReportSource } from '../source.ts';
 import { concludeSummary, type ReportSummary } from '../summary.ts';
-import { openTally } from '../tally.ts';
+import { openTally } from '../tally/tally.ts';
 import { sumOutcomes } from '../totals.ts';
 import type { Cell } from './cell.ts';
 import { type Sheet, workbookBytes } from './workbook.ts';

@@ -1,9 +1,9 @@
 import { rfc3339 } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { NO_CANARY } from '../../pay/canary.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
-import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up-answer.ts';
+import { NO_CANARY } from '../../pay/look-up/canary.ts';
+import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';

@@ -4,7 +4,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { costLimitField, refusedFields, rowFields } from '../../ledger/record.ts';
 import type { RowRecord } from '../../ledger/runs/runs.ts';
 import type { Seals } from '../../ledger/seals.ts';
-import type { Cost } from '../../pay/cost.ts';
+import type { Cost } from '../../pay/quote/cost.ts';
 import type { CostLimit, PayoutRow, RefusedRow } from '../../payout.ts';
 import type { IdentityBook } from '../identities.ts';
 import { refuseRestarted } from './refusals.ts';

@@ -1,5 +1,5 @@
-import { type Cost, costOf } from '../../pay/cost.ts';
-import type { UsableQuote } from '../../pay/quote-answer.ts';
+import { type Cost, costOf } from '../../pay/quote/cost.ts';
+import type { UsableQuote } from '../../pay/quote/quote-answer.ts';
 import type { PayoutRow } from '../../payout.ts';
 
 /** A row, and a quote that was given for it. */
@@ -8,7 +8,7 @@ export interface QuotedRow {
   readonly quote: UsableQuote;
 }
 
-/** What the quotes of a corridor cost (src/pay/cost.ts tells how fees count), to compare later ones with. */
+/** What the quotes of a corridor cost (src/pay/quote/cost.ts tells how fees count), to compare later ones with. */
 export interface CostBasis {
   /** All that would be debited for the quoted rows, for all that would arrive: large rows weigh more than small ones. */
   readonly mean: Cost;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import { type Cost, costOf } from '../../pay/cost.ts';
-import { readQuoteAnswer } from '../../pay/quote-answer.ts';
+import { type Cost, costOf } from '../../pay/quote/cost.ts';
+import { readQuoteAnswer } from '../../pay/quote/quote-answer.ts';
 import type { PayoutRow } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { type BodyDefaults, quoteBody } from '../../service/bodies.ts';

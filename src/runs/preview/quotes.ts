@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Clock, Random } from '../../clock.ts';
 import { nextQuoteMs } from '../../pay/due.ts';
-import { type QuoteReading, readQuoteAnswer } from '../../pay/quote-answer.ts';
+import { type QuoteReading, readQuoteAnswer } from '../../pay/quote/quote-answer.ts';
 import type { PayoutRow } from '../../payout.ts';
 import { type BodyDefaults, quoteBody } from '../../service/bodies.ts';
 import type { Service } from '../../service/client.ts';

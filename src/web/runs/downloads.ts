@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Run } from '../../payout.ts';
-import { openReportCopy, type ReportCopy } from '../../runs/report-copy.ts';
+import { openReportCopy, type ReportCopy } from '../../runs/after/report-copy.ts';
 import { actorOf } from '../actor.ts';
 import type { Download } from '../download.ts';
 import { Problem } from '../problem.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { purgeRun } from '../../runs/purge.ts';
+import { purgeRun } from '../../runs/after/purge.ts';
 import { Problem } from '../problem.ts';
 
 /** A run, how long ago it must have ended (undefined: as PAYRUN_RETENTION says), and who purges it. */

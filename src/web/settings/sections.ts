@@ -3,7 +3,7 @@ import { CAPABILITIES, type Capability, SANDBOX_NAME } from '../../config/config
 import type { HeadFacts, Season } from '../../ledger/season/ledger-state.ts';
 import type { DurabilityFinding } from '../../redis/durability.ts';
 import { Refusal } from '../../refusal.ts';
-import { openSigningKey } from '../../report/signing-key.ts';
+import { openSigningKey } from '../../report/signing/signing-key.ts';
 import { CAPABILITY_USES } from '../../service/assumptions.ts';
 import { readCapabilitiesRecord } from '../../service/capabilities-file.ts';
 import { approvalFacts, durationWords, type Fact, limitFacts } from './words.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../payout.ts';
 import { marked } from '../../../report/csv.ts';
-import { DIMENSIONS } from '../../../report/period.ts';
-import { periodCsv, periodDocument, periodXlsx } from '../../../report/period-tables.ts';
+import { DIMENSIONS } from '../../../report/period/period.ts';
+import { periodCsv, periodDocument, periodXlsx } from '../../../report/period/period-tables.ts';
 import { readPeriod } from '../../../runs/period.ts';
 import { sendDownload } from '../../download.ts';
 import { Problem } from '../../problem.ts';

@@ -1,7 +1,7 @@
-import type { Answer } from '../service/answer.ts';
-import type { Service } from '../service/client.ts';
-import { parseErrors, parseIdentities, parsePayment } from '../service/replies.ts';
-import { TokenRefused, TokenUnavailable } from '../service/token.ts';
+import type { Answer } from '../../service/answer.ts';
+import type { Service } from '../../service/client.ts';
+import { parseErrors, parseIdentities, parsePayment } from '../../service/replies.ts';
+import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 
 /** Why a "not found" does not count, for people. */
 export const NO_CANARY = 'it does not show now what it must know, so its "not found" says nothing';

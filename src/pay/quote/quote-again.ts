@@ -1,9 +1,9 @@
-import type { Payout } from '../payout.ts';
-import { moveWatched } from './breaker.ts';
-import type { PayDeps } from './deps.ts';
-import { nextQuoteMs, QUOTE_FAILURES_MAX } from './due.ts';
-import { placeOf } from './facts.ts';
-import type { StepResult } from './step-result.ts';
+import type { Payout } from '../../payout.ts';
+import { moveWatched } from '../breaker.ts';
+import type { PayDeps } from '../deps.ts';
+import { nextQuoteMs, QUOTE_FAILURES_MAX } from '../due.ts';
+import { placeOf } from '../facts.ts';
+import type { StepResult } from '../step-result.ts';
 
 /** Holds or rejects a payout that has no spent quote. */
 export async function settleUnsent(

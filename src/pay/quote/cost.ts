@@ -1,5 +1,5 @@
-import { minorRoundedUp } from '../money.ts';
-import type { CostLimit, PayoutRow } from '../payout.ts';
+import { minorRoundedUp } from '../../money.ts';
+import type { CostLimit, PayoutRow } from '../../payout.ts';
 import type { UsableQuote } from './quote-answer.ts';
 
 /** What a quote costs: minor units that leave in the source currency for minor units that arrive in the destination currency. */

@@ -1,4 +1,4 @@
-import type { ReportHashes } from '../payout.ts';
+import type { ReportHashes } from '../../payout.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /** A file and the SHA-256 of its bytes, in lower-case hex. */

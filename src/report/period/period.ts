@@ -1,8 +1,8 @@
-import { addMoney, digitsOf, type Money, sumMoney } from '../money.ts';
-import { OUTCOMES, type Outcome, outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
-import { isRefused } from './row.ts';
-import type { ReportSummary } from './summary.ts';
-import { perOutcome } from './totals.ts';
+import { addMoney, digitsOf, type Money, sumMoney } from '../../money.ts';
+import { OUTCOMES, type Outcome, outcomeOf, type Payout, type RefusedRow } from '../../payout.ts';
+import { isRefused } from '../row.ts';
+import type { ReportSummary } from '../summary.ts';
+import { perOutcome } from '../totals.ts';
 
 /** What rows of several runs are added up by; `reason` has those only that were not paid. */
 export const DIMENSIONS = ['currency', 'corridor', 'beneficiary', 'reason'] as const;

@@ -1,13 +1,13 @@
-import type { PayoutReading } from '../ledger/payouts.ts';
-import type { PayoutPlace } from '../payout.ts';
-import { type Payout, payoutId } from '../payout.ts';
+import type { PayoutReading } from '../../ledger/payouts.ts';
+import type { PayoutPlace } from '../../payout.ts';
+import { type Payout, payoutId } from '../../payout.ts';
+import type { PayDeps } from '../deps.ts';
+import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from '../facts.ts';
+import { isLeftArmed } from '../next-step.ts';
+import { markUnknown } from '../pay-payout.ts';
 import { NO_CANARY } from './canary.ts';
-import type { PayDeps } from './deps.ts';
-import { LOOK_DAILY_MS, nextLookUpMs } from './due.ts';
-import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
-import { isLeftArmed } from './next-step.ts';
-import { markUnknown } from './pay-payout.ts';
 import { canBeProvenDead, type DeathRules, isQuoteOver, judgeNotFound, triedEnough } from './proof-of-death.ts';
 
 /**

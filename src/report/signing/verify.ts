@@ -1,10 +1,10 @@
 import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { ReportHashes } from '../payout.ts';
-import { csvCellTexts } from './csv.ts';
-import { digestOf } from './files.ts';
-import { readRowLine } from './read-rows.ts';
-import { REPORT_COLUMNS } from './row.ts';
+import type { ReportHashes } from '../../payout.ts';
+import { csvCellTexts } from '../csv.ts';
+import { digestOf } from '../files.ts';
+import { readRowLine } from '../read-rows.ts';
+import { REPORT_COLUMNS } from '../row.ts';
 import { previousText, readSignature, type SignatureFile } from './signature.ts';
 import type { PublicKey } from './signing-key.ts';
 

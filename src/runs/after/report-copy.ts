@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Run } from '../payout.ts';
-import { codeOf } from '../refusal.ts';
+import type { Run } from '../../payout.ts';
+import { codeOf } from '../../refusal.ts';
 
 /** One file of a report that was written. */
 export interface ReportFile {

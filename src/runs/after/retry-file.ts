@@ -1,15 +1,15 @@
-import { rfc3339 } from '../clock.ts';
-import { csvLine } from '../intake/csv/csv-line.ts';
-import { type Layout, layoutOf } from '../intake/csv/layout.ts';
-import { hashReference } from '../intake/row/reference-hash.ts';
-import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../intake/template/columns.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { formatAmount } from '../money.ts';
-import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '../payout.ts';
-import { EXIT, Refusal } from '../refusal.ts';
-import type { Cell } from '../report/xlsx/cell.ts';
-import { workbookBytes } from '../report/xlsx/workbook.ts';
-import { readRun } from './hand-in/submit.ts';
+import { rfc3339 } from '../../clock.ts';
+import { csvLine } from '../../intake/csv/csv-line.ts';
+import { type Layout, layoutOf } from '../../intake/csv/layout.ts';
+import { hashReference } from '../../intake/row/reference-hash.ts';
+import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../../intake/template/columns.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { formatAmount } from '../../money.ts';
+import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import type { Cell } from '../../report/xlsx/cell.ts';
+import { workbookBytes } from '../../report/xlsx/workbook.ts';
+import { readRun } from '../hand-in/submit.ts';
 
 const RETRY_COLUMN_WIDTH = 24;
 

@@ -1,5 +1,5 @@
-import { CAPABILITIES } from '../config/config.ts';
-import { PAYOUT_TRIED_MS_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../payout.ts';
+import { CAPABILITIES } from '../../config/config.ts';
+import { PAYOUT_TRIED_MS_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
 
 /** What a proof of death rests on, beside the payout itself. */
 export interface DeathRules {

@@ -1,8 +1,8 @@
-import { exactMoney, type Money, moneyOfDecimal, sumMoney } from '../money.ts';
-import type { PayoutRow } from '../payout.ts';
-import type { Answer } from '../service/answer.ts';
-import { parseQuotes, type QuoteReply } from '../service/replies.ts';
-import { readRefused } from './refused.ts';
+import { exactMoney, type Money, moneyOfDecimal, sumMoney } from '../../money.ts';
+import type { PayoutRow } from '../../payout.ts';
+import type { Answer } from '../../service/answer.ts';
+import { parseQuotes, type QuoteReply } from '../../service/replies.ts';
+import { readRefused } from '../refused.ts';
 
 /** A quote that may be armed. */
 export interface UsableQuote {

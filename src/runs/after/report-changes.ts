@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import type { Run } from '../payout.ts';
-import { EXIT, Refusal } from '../refusal.ts';
-import { type Change, changesBetween } from '../report/changes.ts';
+import type { Run } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { type Change, changesBetween } from '../../report/changes.ts';
 import { openReportCopy } from './report-copy.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { Payout } from '../payout.ts';
-import type { Answer } from '../service/answer.ts';
-import { type PaymentReply, parseErrors, parsePayment } from '../service/replies.ts';
-import { differenceFrom } from './payment-answer.ts';
+import type { Payout } from '../../payout.ts';
+import type { Answer } from '../../service/answer.ts';
+import { type PaymentReply, parseErrors, parsePayment } from '../../service/replies.ts';
+import { differenceFrom } from '../payment-answer.ts';
 
 /** What a look-up says (architecture.md, rule 6). */
 export type LookUpReading =

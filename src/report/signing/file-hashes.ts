@@ -1,6 +1,6 @@
-import type { Run } from '../payout.ts';
-import { rowsOfPart } from './reconciliation.ts';
-import type { Tally } from './tally.ts';
+import type { Run } from '../../payout.ts';
+import { rowsOfPart } from '../reconciliation.ts';
+import type { Tally } from '../tally/tally.ts';
 
 /** What the audit log says of a run's file, in hexadecimal. */
 export interface OnRecord {

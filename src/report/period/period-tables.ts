@@ -1,10 +1,10 @@
-import { rfc3339 } from '../clock.ts';
-import { formatAmount, type Money } from '../money.ts';
-import { OUTCOMES } from '../payout.ts';
+import { rfc3339 } from '../../clock.ts';
+import { formatAmount, type Money } from '../../money.ts';
+import { OUTCOMES } from '../../payout.ts';
+import { type TableCell, tableCsv } from '../table-csv.ts';
+import type { Cell } from '../xlsx/cell.ts';
+import { type Sheet, workbookBytes } from '../xlsx/workbook.ts';
 import type { Dimension, PeriodLine, PeriodReport } from './period.ts';
-import { type TableCell, tableCsv } from './table-csv.ts';
-import type { Cell } from './xlsx/cell.ts';
-import { type Sheet, workbookBytes } from './xlsx/workbook.ts';
 
 const SECOND_MS = 1000;
 

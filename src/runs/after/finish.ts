@@ -1,11 +1,11 @@
-import type { Ledger } from '../ledger/ledger.ts';
-import type { PayDeps } from '../pay/deps.ts';
-import { holdBreach } from '../pay/facts.ts';
-import { type LookUpReading, readLookUpAnswer } from '../pay/look-up-answer.ts';
-import { OPEN_STATES, type Payout, type Run } from '../payout.ts';
-import { TokenRefused, TokenUnavailable } from '../service/token.ts';
-import { cancelReady } from './decide/cancel-ready.ts';
-import { hasEnded } from './decide/control.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { PayDeps } from '../../pay/deps.ts';
+import { holdBreach } from '../../pay/facts.ts';
+import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
+import { OPEN_STATES, type Payout, type Run } from '../../payout.ts';
+import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
+import { cancelReady } from '../decide/cancel-ready.ts';
+import { hasEnded } from '../decide/control.ts';
 
 /** Ends a run that has nothing open any more, and carries a cancelled one to its end. Gives true when it is over. */
 export async function finishRun(ledger: Ledger, runId: string): Promise<boolean> {

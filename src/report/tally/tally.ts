@@ -1,10 +1,10 @@
-import { openContentHash } from '../intake/row/row-hash.ts';
-import type { Money } from '../money.ts';
-import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout, type RefusedRow } from '../payout.ts';
-import { type Booking, openBooking } from './booking.ts';
+import { openContentHash } from '../../intake/row/row-hash.ts';
+import type { Money } from '../../money.ts';
+import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout, type RefusedRow } from '../../payout.ts';
+import { type Booking, openBooking } from '../booking.ts';
+import { isRefused } from '../row.ts';
+import { type Amounts, perOutcome, type RowState } from '../totals.ts';
 import { openPaymentIds } from './payment-ids.ts';
-import { isRefused } from './row.ts';
-import { type Amounts, perOutcome, type RowState } from './totals.ts';
 
 /** Rows and money, counted anew from the rows of a run. */
 export interface Tally {

@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hashReference } from '../intake/row/reference-hash.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { PurgedRow } from '../ledger/runs/purging.ts';
-import type { Payout, RefusedRow } from '../payout.ts';
-import { codeOf } from '../refusal.ts';
+import { hashReference } from '../../intake/row/reference-hash.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { PurgedRow } from '../../ledger/runs/purging.ts';
+import type { Payout, RefusedRow } from '../../payout.ts';
+import { codeOf } from '../../refusal.ts';
 
 export interface PurgeDeps {
   readonly ledger: Ledger;
