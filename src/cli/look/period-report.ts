@@ -8,7 +8,7 @@ import { jsonText } from '../../report/json-text.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period/period.ts';
 import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
-import { writeAtomically } from '../atomic-write.ts';
+import { writeAtomically } from '../../files.ts';
 import { columns } from '../columns.ts';
 import { printAll, safeText, say } from '../print.ts';
 

@@ -5,7 +5,7 @@ import { jsonText } from '../../report/json-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { type Difference, readBack } from '../../runs/read-back.ts';
-import { writeAtomically } from '../atomic-write.ts';
+import { writeAtomically } from '../../files.ts';
 import { withApp } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { openForLookUp } from '../serve/pay-service.ts';

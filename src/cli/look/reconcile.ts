@@ -16,7 +16,7 @@ import {
   openMatchCounts,
 } from '../../report/statement/match-report.ts';
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
-import { writeAtomically } from '../atomic-write.ts';
+import { writeAtomically } from '../../files.ts';
 import { columns } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';

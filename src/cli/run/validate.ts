@@ -10,7 +10,7 @@ import { describeProblems, problemsDocument } from '../../intake/problems/proble
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { problemsCsv } from '../../report/problems-csv.ts';
 import { problemsXlsx } from '../../report/xlsx/problems-xlsx.ts';
-import { writeAtomically } from '../atomic-write.ts';
+import { writeAtomically } from '../../files.ts';
 import { columns } from '../columns.ts';
 import { parseOptions } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
