@@ -1,38 +1,53 @@
-import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { systemRandom } from './clock.ts';
+import { codeOf } from './refusal.ts';
 
-const FILE_MODE = 0o600;
+const OWNER_ONLY = 0o600;
 
 /**
- * Writes a file that appears whole, synced, under its name or not at all, readable by its owner only; one that has the
- * name is replaced. Throws what the file system says, leaving no half file.
+ * Writes a file that appears whole, synced, under its name or not at all; one that has the name is replaced. Throws what the
+ * file system says, leaving no half file. `mode`: readable by its owner only, unless given.
  */
-export async function writeAtomically(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+export async function writeAtomically(
+  path: string,
+  content: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+  { mode = OWNER_ONLY }: { readonly mode?: number } = {},
+): Promise<void> {
   const target = resolve(path);
-  const folder = dirname(target);
-  const part = join(folder, `.${basename(target)}.${randomBytes(4).toString('hex')}.part`);
+  const part = join(dirname(target), `.${basename(target)}.${systemRandom.bytes(4).toString('hex')}.part`);
   try {
-    await writeSynced(part, chunks);
+    await writeSynced(part, content, mode);
     await rename(part, target);
   } catch (error) {
     await rm(part, { force: true });
     throw error;
   }
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await syncFolder(dirname(target));
 }
 
-async function writeSynced(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
-  const file = await open(path, 'wx', FILE_MODE);
+async function writeSynced(
+  path: string,
+  content: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+  mode: number,
+): Promise<void> {
+  await using file = await open(path, 'wx', mode);
+  for await (const chunk of content) await file.appendFile(chunk);
+  await file.sync();
+}
+
+/** Makes the names in a folder last. */
+export async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, 'r');
+  await folder.sync();
+}
+
+/** What the file system gives; undefined where the file or folder is not there. Throws its other faults. */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   try {
-    for await (const chunk of chunks) await file.appendFile(chunk);
-    await file.sync();
-  } finally {
-    await file.close();
+    return await work;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ifThere, syncFolder } from '../files.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { type AuditRecord, readEntry } from './entry.ts';
 
@@ -13,16 +14,11 @@ export function copiesFile(dataDir: string, instance: string): string {
  * torn by the end of its process or of the disk's space: its entry comes again, whole, after it.
  */
 export async function readCopies(file: string): Promise<AuditRecord[]> {
-  try {
-    const text = await readFile(file, 'utf8');
-    return text
-      .split('\n')
-      .map(readEntry)
-      .filter((record) => record !== undefined);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const text = (await ifThere(readFile(file, 'utf8'))) ?? '';
+  return text
+    .split('\n')
+    .map(readEntry)
+    .filter((record) => record !== undefined);
 }
 
 /**
@@ -34,9 +30,9 @@ export async function appendCopies(file: string, lines: readonly string[]): Prom
   const folder = dirname(file);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await synced(file, 'a', lines.map((line) => `\n${line}`).join(''));
-    await synced(folder, 'r');
-    await synced(dirname(folder), 'r');
+    await appendSynced(file, lines.map((line) => `\n${line}`).join(''));
+    await syncFolder(folder);
+    await syncFolder(dirname(folder));
   } catch (cause) {
     throw new Refusal(`The copy of the audit log in ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
       exitCode: EXIT.usage,
@@ -47,16 +43,10 @@ export async function appendCopies(file: string, lines: readonly string[]): Prom
   }
 }
 
-async function synced(path: string, flags: 'a' | 'r', text = ''): Promise<void> {
-  const handle = await open(path, flags, 0o600);
-  try {
-    const bytes = Buffer.from(text);
-    if (bytes.length > 0) {
-      const { bytesWritten } = await handle.write(bytes);
-      if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
-    }
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+async function appendSynced(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'a', 0o600);
+  const bytes = Buffer.from(text);
+  const { bytesWritten } = await file.write(bytes);
+  if (bytesWritten !== bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`);
+  await file.sync();
 }

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { access, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { syncFolder } from '../ledger/intents/data-dir.ts';
+import { ifThere, syncFolder } from '../files.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { type Entry, INBOX_FOLDERS, type InboxSource, type OpenedFile, type Opening } from './source.ts';
 
@@ -23,8 +23,7 @@ export function openFolder(path: string): InboxSource {
     return raw === undefined ? join(path, below) : Buffer.concat([Buffer.from(`${join(path, dirname(below))}/`), raw]);
   };
 
-  const dropFolder = async (): Promise<Owned | undefined> =>
-    await unless(['ENOENT'], stat(join(path, 'in'), { bigint: true }));
+  const dropFolder = async (): Promise<Owned | undefined> => await ifThere(stat(join(path, 'in'), { bigint: true }));
 
   async function names(folder: string): Promise<string[]> {
     const found = await unless(['ENOENT', 'ENOTDIR'], readdir(at(folder), { encoding: 'buffer' }));
@@ -43,30 +42,30 @@ export function openFolder(path: string): InboxSource {
     async list(folder) {
       const droppers = await dropFolder();
       const looks = (await names(folder)).map(async (name) => {
-        const stats = await unless(['ENOENT'], lstat(at(`${folder}/${name}`), { bigint: true }));
+        const stats = await ifThere(lstat(at(`${folder}/${name}`), { bigint: true }));
         return stats === undefined ? [] : [entryOf(name, stats, droppers)];
       });
       return (await Promise.all(looks)).flat();
     },
-    has: async (below) => (await unless(['ENOENT'], lstat(at(below)))) !== undefined,
+    has: async (below) => (await ifThere(lstat(at(below)))) !== undefined,
     async makeFolder(below) {
       return await done(['ENOENT', 'EEXIST'], mkdir(at(below), { mode: FOLDER_MODE }));
     },
     async move(from, to) {
       const isMoved = await done(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EISDIR'], rename(at(from), at(to)));
       rawNames.delete(from);
-      if (isMoved) await unless(['ENOENT'], syncFolder(dirname(join(path, to))));
+      if (isMoved) await ifThere(syncFolder(dirname(join(path, to))));
       return isMoved;
     },
     async remove(below) {
-      const stats = await unless(['ENOENT'], lstat(at(below)));
+      const stats = await ifThere(lstat(at(below)));
       if (stats === undefined) return true;
       const removing = stats.isDirectory() ? rmdir(at(below)) : unlink(at(below));
-      return await done(['ENOTEMPTY', 'EEXIST'], unless(['ENOENT'], removing));
+      return await done(['ENOTEMPTY', 'EEXIST'], ifThere(removing));
     },
     open: async (below) => await openRegular(join(path, below), await dropFolder()),
     async write(below, { chunks, folder }) {
-      const handle = await unless(['ENOENT'], open(at(below), 'wx', FILE_MODE));
+      const handle = await ifThere(open(at(below), 'wx', FILE_MODE));
       if (handle === undefined) return false;
       await using file = handle;
       for await (const chunk of chunks) await file.writeFile(chunk);
@@ -234,7 +233,7 @@ function makeWords(path: string): string {
 async function examine(path: string): Promise<boolean> {
   const devices = new Set<bigint>();
   for (const folder of ['', ...INBOX_FOLDERS]) {
-    const stats = await unless(['ENOENT'], lstat(join(path, folder), { bigint: true }));
+    const stats = await ifThere(lstat(join(path, folder), { bigint: true }));
     if (stats === undefined && folder === '') return false;
     if (stats === undefined) continue;
     examineFolder(join(path, folder), stats);

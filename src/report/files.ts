@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../refusal.ts';
+import { ifThere, syncFolder, writeAtomically } from '../files.ts';
 import { csvHeader, csvLines } from './csv.ts';
 import { jsonHead, jsonRows, jsonTail } from './json.ts';
 import type { ReportSource } from './source.ts';
@@ -70,16 +70,7 @@ export async function writeReportFiles(
 export async function writeSignatureFile(target: ReportTarget, text: string): Promise<string> {
   const path = signaturePath(target);
   if ((await sizeOf(path)) !== undefined) return path;
-  const part = partName(target, 'sig');
-  try {
-    await using file = await openPart(part);
-    await file.appendFile(text);
-    await file.sync();
-    await rename(part, path);
-  } finally {
-    await rm(part, { force: true });
-  }
-  await syncFolder(target.folder);
+  await writeAtomically(path, [text]);
   return path;
 }
 
@@ -93,7 +84,7 @@ function pairOf({ folder, runId, version }: ReportTarget): Pair {
   return { csv: `${base}.csv`, json: `${base}.json` };
 }
 
-function partName({ folder, runId, version }: ReportTarget, format: keyof Pair | 'sig'): string {
+function partName({ folder, runId, version }: ReportTarget, format: keyof Pair): string {
   return join(folder, `.${runId}.v${version}.${format}.${process.pid}.part`);
 }
 
@@ -136,12 +127,7 @@ async function place(part: string, path: string): Promise<void> {
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  return (await ifThere(stat(path)))?.size;
 }
 
 /** SHA-256 of a file, in lower-case hex. */
@@ -167,13 +153,4 @@ async function nextVersion({ folder, runId }: ReportTarget): Promise<number> {
 function versionIn(rest: string): number {
   const match = /^([0-9]{1,9})\.(?:csv|json)$/.exec(rest);
   return match === null ? 0 : Number.parseInt(match[1] ?? '', 10);
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -1,8 +1,8 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from '../config/config.ts';
+import { writeAtomically } from '../files.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 
 const schema = z.object({
@@ -50,24 +50,11 @@ export async function readCapabilitiesRecord(
 
 /**
  * Writes the file for `readKnownService`: whole and synced under its name, or not at all. What was there is replaced.
- * Throws what the file system says.
+ * Everybody
+ * may read it: it holds no secret. Throws what the file system says.
  */
 export async function writeCapabilitiesFile(path: string, record: CapabilitiesRecord): Promise<void> {
-  const part = `${path}.${process.pid}.part`;
-  try {
-    await writeSynced(part, `${JSON.stringify(record, null, 2)}\n`);
-    await rename(part, path);
-  } finally {
-    await rm(part, { force: true });
-  }
-  await using folder = await open(dirname(path));
-  await folder.sync();
-}
-
-async function writeSynced(path: string, text: string): Promise<void> {
-  await using file = await open(path, 'w');
-  await file.writeFile(text);
-  await file.sync();
+  await writeAtomically(path, [`${JSON.stringify(record, null, 2)}\n`], { mode: 0o666 });
 }
 
 async function readJson(path: string): Promise<unknown> {

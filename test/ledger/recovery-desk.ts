@@ -34,7 +34,6 @@ export async function joinSeason({ ledger, dataDirId, path }: Host): Promise<rea
     compareDecisions: async () => {},
     arms: true,
     clock: systemClock,
-    random: systemRandom,
     log: silentLog,
   });
 }
@@ -43,7 +42,7 @@ export async function joinSeason({ ledger, dataDirId, path }: Host): Promise<rea
 export async function joinTogether(hosts: readonly Host[]): Promise<void> {
   for (const { ledger, dataDirId } of hosts) await ledger.state.enterDir(dataDirId);
   for (const { ledger, dataDirId, path } of hosts) {
-    const deps = { state: ledger.state, dataDir: path, dataDirId, random: systemRandom };
+    const deps = { state: ledger.state, dataDir: path, dataDirId };
     await notePeers(deps, await ledger.state.season());
   }
   for (const host of hosts) await joinSeason(host);

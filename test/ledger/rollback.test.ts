@@ -97,7 +97,6 @@ function seasonDeps(dataDirId: string): Parameters<typeof ensureSeason>[0] {
     armDeadlineMs: DEADLINE_MS,
     compareDecisions: async () => {},
     arms: true,
-    random: systemRandom,
     clock: systemClock,
     log: silentLog,
   };

@@ -70,7 +70,6 @@ function season(clock: Clock = sleepless(), signal?: AbortSignal): Promise<reado
     armDeadlineMs: DEADLINE_MS,
     compareDecisions: async () => {},
     arms: true,
-    random: systemRandom,
     clock,
     log: silentLog,
   };
@@ -213,7 +212,6 @@ function joining(clock: Clock): Promise<readonly string[]> {
     armDeadlineMs: DEADLINE_MS,
     compareDecisions: async () => {},
     arms: true,
-    random: systemRandom,
     clock,
     log: silentLog,
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
+import { writeAtomically } from '../../files.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
@@ -8,7 +9,6 @@ import { jsonText } from '../../report/json-text.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period/period.ts';
 import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
-import { writeAtomically } from '../../files.ts';
 import { columns } from '../columns.ts';
 import { printAll, safeText, say } from '../print.ts';
 

@@ -1,11 +1,11 @@
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
+import { writeAtomically } from '../../files.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { jsonText } from '../../report/json-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { type Difference, readBack } from '../../runs/read-back.ts';
-import { writeAtomically } from '../../files.ts';
 import { withApp } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { openForLookUp } from '../serve/pay-service.ts';

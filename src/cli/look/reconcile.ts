@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
+import { writeAtomically } from '../../files.ts';
 import { readStatement, type Statement } from '../../intake/statement/read-statement.ts';
 import { readStatementTemplate } from '../../intake/statement/template.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
@@ -16,7 +17,6 @@ import {
   openMatchCounts,
 } from '../../report/statement/match-report.ts';
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
-import { writeAtomically } from '../../files.ts';
 import { columns } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
+import { writeAtomically } from '../../files.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
 import { findRetryRows, type RetryFile } from '../../runs/after/retry-file.ts';
-import { writeAtomically } from '../../files.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';

@@ -3,6 +3,7 @@ import { type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unl
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../../clock.ts';
+import { ifThere, syncFolder } from '../../files.ts';
 import { codeOf, EXIT, Refusal } from '../../refusal.ts';
 
 /** What a data directory knows of itself: its own id, and the instance of the ledger that it belongs to. */
@@ -144,11 +145,7 @@ export function renewDataDir(dataDir: DataDir, random: Random): DataDir {
 
 /** Of several processes that do this at once, one moves the file; all of them go on with what stands there afterwards. */
 async function setAside(path: string, formerId: string): Promise<void> {
-  try {
-    await rename(join(path, IDENTITY), join(path, `${IDENTITY}.was-${formerId}`));
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
+  await ifThere(rename(join(path, IDENTITY), join(path, `${IDENTITY}.was-${formerId}`)));
 }
 
 /** A link does not replace: of two processes that bind a new directory at once, both take the first one's id. */
@@ -162,16 +159,6 @@ async function linkOnce(draft: string, target: string): Promise<void> {
   }
 }
 
-/** Makes the names in a folder last. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
 interface Identity {
   readonly id: string;
   readonly instance: string;
@@ -180,14 +167,12 @@ interface Identity {
 
 async function readIdentity(path: string): Promise<Identity | undefined> {
   const target = join(path, IDENTITY);
-  try {
-    const { id, instance, inode, born } = schema.parse(JSON.parse(await readFile(target, 'utf8')));
-    const { ino, birthtimeNs } = await stat(target, { bigint: true });
-    if (inode === undefined) return { id, instance, inode: 'not said' };
-    const isOwn = inode === String(ino) && (born === '' || birthtimeNs === 0n || born === String(birthtimeNs));
-    return { id, instance, inode: isOwn ? 'its own' : 'another' };
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await ifThere(readFile(target, 'utf8'));
+  const found = text === undefined ? undefined : await ifThere(stat(target, { bigint: true }));
+  if (text === undefined || found === undefined) return undefined;
+  const { id, instance, inode, born } = schema.parse(JSON.parse(text));
+  if (inode === undefined) return { id, instance, inode: 'not said' };
+  const { ino, birthtimeNs } = found;
+  const isOwn = inode === String(ino) && (born === '' || birthtimeNs === 0n || born === String(birthtimeNs));
+  return { id, instance, inode: isOwn ? 'its own' : 'another' };
 }

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import type { Clock, Random } from '../../clock.ts';
-import { codeOf } from '../../refusal.ts';
+import { ifThere } from '../../files.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { integerOf, runScript, script } from '../script.ts';
 import { TAKE_LEASE } from '../scripts/season.ts';
@@ -64,10 +64,6 @@ async function tokenOf(path: string): Promise<string> {
 }
 
 async function bootId(): Promise<string> {
-  try {
-    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return hostname();
-    throw error;
-  }
+  const id = await ifThere(readFile('/proc/sys/kernel/random/boot_id', 'utf8'));
+  return id?.trim() ?? hostname();
 }

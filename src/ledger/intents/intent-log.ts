@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock, Random } from '../../clock.ts';
-import { syncFolder } from './data-dir.ts';
+import { syncFolder } from '../../files.ts';
 import {
   type AnswerLine,
   type IntentLine,

@@ -1,29 +1,22 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Random } from '../../clock.ts';
-import { codeOf } from '../../refusal.ts';
+import { ifThere, writeAtomically } from '../../files.ts';
 import type { LedgerState, Season } from '../season/ledger-state.ts';
-import { syncFolder } from './data-dir.ts';
 
 /** What is needed to note the other data directories. */
 export interface PeersDeps {
   readonly state: Pick<LedgerState, 'notePeers'>;
   readonly dataDir: string;
   readonly dataDirId: string;
-  readonly random: Random;
 }
 
 const schema = z.object({ dataDirs: z.array(z.string().min(1)) });
 
 /** The data directories that may arm, as this one has noted them. */
 export async function readPeers(dataDir: string): Promise<readonly string[]> {
-  try {
-    return schema.parse(JSON.parse(await readFile(join(dataDir, 'peers.json'), 'utf8'))).dataDirs;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const text = await ifThere(readFile(join(dataDir, 'peers.json'), 'utf8'));
+  return text === undefined ? [] : schema.parse(JSON.parse(text)).dataDirs;
 }
 
 /**
@@ -41,10 +34,7 @@ export async function notePeers(deps: PeersDeps, season: Season): Promise<readon
   return peers;
 }
 
-async function writePeers({ dataDir, random }: PeersDeps, dataDirs: readonly string[]): Promise<void> {
+async function writePeers({ dataDir }: PeersDeps, dataDirs: readonly string[]): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const draft = join(dataDir, `peers.json.${random.uuid()}`);
-  await writeFile(draft, `${JSON.stringify({ dataDirs })}\n`, { mode: 0o600, flush: true });
-  await rename(draft, join(dataDir, 'peers.json'));
-  await syncFolder(dataDir);
+  await writeAtomically(join(dataDir, 'peers.json'), [`${JSON.stringify({ dataDirs })}\n`]);
 }

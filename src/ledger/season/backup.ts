@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
+import { syncFolder } from '../../files.ts';
 import { codeOf, EXIT, Refusal } from '../../refusal.ts';
-import { syncFolder } from '../intents/data-dir.ts';
 import type { RedisFiles } from './snapshot.ts';
 
 const READ_BYTES = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifThere } from '../../files.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PurgedRow } from '../../ledger/runs/purging.ts';
 import type { Payout, RefusedRow } from '../../payout.ts';
-import { codeOf } from '../../refusal.ts';
 
 export interface PurgeDeps {
   readonly ledger: Ledger;
@@ -81,10 +81,7 @@ function purgedRow(row: Payout | RefusedRow): PurgedRow {
 }
 
 async function removeReports(folder: string, runId: string): Promise<void> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = (await ifThere(readdir(folder))) ?? [];
   const own = names.filter((name) => name.startsWith(`${runId}.v`) || name.startsWith(`.${runId}.v`));
   for (const name of own) await rm(join(folder, name), { force: true });
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { ifThere } from '../../files.ts';
 import type { Run } from '../../payout.ts';
-import { codeOf } from '../../refusal.ts';
 
 /** One file of a report that was written. */
 export interface ReportFile {
@@ -30,7 +30,7 @@ export async function openReportCopy(
   const noted = reportHashes.find((one) => one.version === version);
   if (noted === undefined) return { kind: 'never-written' };
   const name = `${id}.v${version}.${ending}`;
-  const file = await openOrNone(join(folder, name));
+  const file = await ifThere(open(join(folder, name), 'r'));
   if (file === undefined) return { kind: 'elsewhere' };
   try {
     if ((await digestOf(file)) === noted[ending]) {
@@ -43,15 +43,6 @@ export async function openReportCopy(
   }
   await file.close();
   return { kind: 'altered' };
-}
-
-async function openOrNone(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 async function digestOf(file: FileHandle): Promise<string> {

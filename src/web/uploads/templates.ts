@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifThere } from '../../files.ts';
 import { parseTemplate, readTemplateText } from '../../intake/template/file.ts';
-import { codeOf } from '../../refusal.ts';
 import { Problem } from '../problem.ts';
 
 /** A template that people may choose. */
@@ -35,10 +35,6 @@ export async function templateText(folder: string | null, file: string): Promise
 
 async function namesIn(folder: string | null): Promise<string[]> {
   if (folder === null) return [];
-  try {
-    return (await readdir(folder)).filter((name) => name.endsWith('.json') && name !== 'template.schema.json');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
+  const names = (await ifThere(readdir(folder))) ?? [];
+  return names.filter((name) => name.endsWith('.json') && name !== 'template.schema.json');
 }

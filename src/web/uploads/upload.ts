@@ -1,12 +1,12 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../access/roles.ts';
 import { isSamePerson } from '../../access/same-person.ts';
 import type { Clock, Random } from '../../clock.ts';
 import type { WebSettings } from '../../config/web.ts';
+import { ifThere, writeAtomically } from '../../files.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
-import { codeOf } from '../../refusal.ts';
 
 /*
  * An upload is a folder from its first byte until it is removed, 24 hours later or by its owner:
@@ -95,10 +95,10 @@ export async function readUpload(deps: UploadPlace, id: string): Promise<Upload 
 
 /** The names of all folders of uploads, and when something was last made or removed in each. */
 export async function uploadFolders(deps: UploadPlace): Promise<{ id: string; changedAt: number }[]> {
-  const ids = await readdir(uploadsFolder(deps)).catch(absent<string[]>([]));
+  const ids = (await ifThere(readdir(uploadsFolder(deps)))) ?? [];
   const found = ids.map(async (id) => {
-    const changedAt = await stat(folderOf(deps, id)).then(({ mtimeMs }) => mtimeMs, absent(undefined));
-    return changedAt === undefined ? [] : [{ id, changedAt }];
+    const stats = await ifThere(stat(folderOf(deps, id)));
+    return stats === undefined ? [] : [{ id, changedAt: stats.mtimeMs }];
   });
   return (await Promise.all(found)).flat();
 }
@@ -121,27 +121,18 @@ export async function makeUploadFolder(deps: UploadPlace, id: string): Promise<v
 }
 
 /** Keeps what is known of an upload; after this it lasts. */
-export async function saveUpload(deps: UploadPlace & { readonly random: Random }, upload: Upload): Promise<Upload> {
+export async function saveUpload(deps: UploadPlace, upload: Upload): Promise<Upload> {
   await writeUploadJson(deps, upload.id, { file: 'upload.json', value: upload });
   return upload;
 }
 
 /** Writes a file of an upload whole, synced, or not at all. */
 export async function writeUploadJson(
-  deps: UploadPlace & { readonly random: Random },
+  deps: UploadPlace,
   id: string,
   { file, value }: { file: UploadFile; value: unknown },
 ): Promise<void> {
-  const path = uploadPath(deps, id, file);
-  const part = `${path}.${deps.random.bytes(4).toString('hex')}.part`;
-  const handle = await open(part, 'wx', FILE_MODE);
-  try {
-    await handle.writeFile(JSON.stringify(value));
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(part, path);
+  await writeAtomically(uploadPath(deps, id, file), [JSON.stringify(value)]);
 }
 
 /** What a file of an upload says; undefined when it is not there. */
@@ -150,13 +141,13 @@ export async function readUploadJson<T>(
   id: string,
   { file, schema: shape }: { file: UploadFile; schema: z.ZodType<T> },
 ): Promise<T | undefined> {
-  const text = await readFile(uploadPath(deps, id, file), 'utf8').catch(absent<undefined>(undefined));
+  const text = await ifThere(readFile(uploadPath(deps, id, file), 'utf8'));
   return text === undefined ? undefined : shape.parse(JSON.parse(text));
 }
 
 /** The bytes that an upload has on disk by now. */
 export async function uploadedBytes(deps: UploadPlace, id: string): Promise<number> {
-  return await stat(uploadPath(deps, id, 'file')).then(({ size }) => size, absent(0));
+  return (await ifThere(stat(uploadPath(deps, id, 'file'))))?.size ?? 0;
 }
 
 /** Removes an upload with all that lies beside it. */
@@ -176,11 +167,4 @@ function uploadsFolder({ config }: UploadPlace): string {
 
 function folderOf(deps: UploadPlace, id: string): string {
   return join(uploadsFolder(deps), id);
-}
-
-function absent<T>(value: T): (error: unknown) => T {
-  return (error) => {
-    if (codeOf(error) === 'ENOENT') return value;
-    throw error;
-  };
 }
