@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { SETTINGS_HELP } from '../config/settings-help.ts';
+import { plainText, SETTINGS } from '../config/setting-lines.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { columns } from './columns.ts';
 import { print } from './print.ts';
@@ -18,7 +18,8 @@ const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] = [
 
 const TOPICS: Readonly<Record<string, () => string>> = {
   'exit-codes': () => columns(EXIT_CODES.map(([code, about]) => [String(code), about])),
-  settings: () => `${columns(SETTINGS_HELP.map(({ name, usual, about }) => [name, usual, about]))}\n\n${SETTINGS_NOTE}`,
+  settings: () =>
+    `${columns(SETTINGS.map(({ name, standard, description }) => [name, plainText(standard), firstSentence(plainText(description))]))}\n\n${SETTINGS_NOTE}`,
 };
 const SETTINGS_NOTE =
   'Each is a variable of the environment, or a line NAME=value in payrun.env or the file of --env-file; NAME_FILE names a\n' +
@@ -35,6 +36,10 @@ export function helpCommand(program: Command): Command {
       if (topic !== undefined) return print(topic());
       commandAt(program, words).outputHelp();
     });
+}
+
+function firstSentence(text: string): string {
+  return text.split('. ', 1)[0]?.replace(/\.$/, '') ?? '';
 }
 
 function commandAt(program: Command, words: readonly string[]): Command {

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { EnvironmentVariables } from './config.ts';
 import { ENV_FILE_DEFAULT, readEnvFile } from './env-file.ts';
-import { SETTINGS_HELP } from './settings-help.ts';
+import { plainText, SETTINGS } from './setting-lines.ts';
 
 const FINGERPRINT_DIGITS = 12;
-const SECRETS: ReadonlySet<string> = new Set([
-  'PAYRUN_CLIENT_SECRET',
-  'PAYRUN_LEDGER_KEY',
-  'PAYRUN_SIGNING_KEY',
-  'PAYRUN_SFTP_KEY',
-]);
 /** Addresses that may hold a password. */
 const ADDRESSES: ReadonlySet<string> = new Set(['REDIS_URL', 'PAYRUN_PROXY', 'PAYRUN_SERVICE_URL']);
 
@@ -24,18 +18,18 @@ export interface SettingSource {
 /** Each setting with its value and where this process has it from, once `loadEnvFile` has read the file at `envFile`. */
 export function sourcesOf(envFile: string | undefined, environment: EnvironmentVariables): readonly SettingSource[] {
   const inFile = readEnvFile(envFile);
-  return SETTINGS_HELP.map(({ name: setting, usual }) => {
+  return SETTINGS.map(({ name: setting, standard, isSecret }) => {
     const name = [setting, `${setting}_FILE`].find((one) => environment[one] !== undefined);
     const value = name === undefined ? undefined : environment[name];
-    if (name === undefined || value === undefined) return { name: setting, value: usual, from: 'default' };
+    if (name === undefined || value === undefined)
+      return { name: setting, value: plainText(standard), from: 'default' };
     const from = inFile[name] === value ? (envFile ?? ENV_FILE_DEFAULT) : 'environment';
-    return { name, value: shownValue(name, value), from };
+    return { name, value: isSecret ? fingerprintOf(value) : shownValue(name, value), from };
   });
 }
 
-/** The same secret has the same fingerprint, and nobody learns it from there. */
+/** Without the password that an address may hold. */
 function shownValue(name: string, value: string): string {
-  if (SECRETS.has(name)) return fingerprintOf(value);
   if (!ADDRESSES.has(name)) return value;
   const start = value.indexOf('//') + 2;
   const authority = value.slice(start).split('/', 1)[0] ?? '';
@@ -45,6 +39,7 @@ function shownValue(name: string, value: string): string {
   return `${value.slice(0, start + colon + 1)}(${fingerprintOf(password)})${value.slice(start + end)}`;
 }
 
+/** The same secret has the same fingerprint, and nobody learns it from there. */
 function fingerprintOf(secret: string): string {
   return `sha256 ${createHash('sha256').update(secret).digest('hex').slice(0, FINGERPRINT_DIGITS)}`;
 }

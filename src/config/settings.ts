@@ -66,6 +66,9 @@ const about = (section: SettingText['section'], standard: string, description: s
   description,
 });
 
+/** The same of a secret: it is shown by its fingerprint only. */
+const aboutSecret = (...said: Parameters<typeof about>): SettingText => ({ ...about(...said), isSecret: true });
+
 /** Every setting: how its text is read, and what docs/settings.md says of it. A test holds the page equal to this. */
 export const settingsSchema = z.object({
   REDIS_URL: redisAddress
@@ -90,7 +93,7 @@ export const settingsSchema = z.object({
   PAYRUN_CLIENT_ID: text.optional().meta(about('The service', '', 'Client id for the access token.')),
   PAYRUN_CLIENT_SECRET: text
     .optional()
-    .meta(about('The service', '', 'Client secret. Keep it in a file and set `PAYRUN_CLIENT_SECRET_FILE`.')),
+    .meta(aboutSecret('The service', '', 'Client secret. Keep it in a file and set `PAYRUN_CLIENT_SECRET_FILE`.')),
   PAYRUN_TENANT_ID: text.optional().meta(about('The service', '', 'Your tenant at the service.')),
   PAYRUN_ENVIRONMENT: oneOf(['test', 'prod'])
     .optional()
@@ -269,7 +272,7 @@ export const settingsSchema = z.object({
   PAYRUN_LEDGER_KEY: keyLines
     .optional()
     .meta(
-      about(
+      aboutSecret(
         'Safety',
         'the client secret',
         'Key that [seals](security.md#the-ledgers-key) what the ledger says: one a line, the first signs, all verify. Keep it in a file and set `PAYRUN_LEDGER_KEY_FILE`. The same for all processes of a ledger.',
@@ -278,7 +281,7 @@ export const settingsSchema = z.object({
   PAYRUN_SIGNING_KEY: signingKey
     .optional()
     .meta(
-      about(
+      aboutSecret(
         'Safety',
         '`signing-key.pem` in the data directory, if there is one',
         'Ed25519 key that [signs reports](verify.md). Keep it in a file and set `PAYRUN_SIGNING_KEY_FILE`; `payrun key sign-init` makes one.',
@@ -287,7 +290,7 @@ export const settingsSchema = z.object({
   PAYRUN_SFTP_KEY: text
     .optional()
     .meta(
-      about(
+      aboutSecret(
         'Payout files',
         'none',
         'Private key for an [inbox](inbox.md) on an SFTP server. Keep it in a file and set `PAYRUN_SFTP_KEY_FILE`.',

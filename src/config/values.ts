@@ -18,6 +18,8 @@ export interface SettingText extends Record<string, unknown> {
   /** The default, as one would write it; empty where the setting must be set. */
   readonly standard: string;
   readonly description: string;
+  /** Shown by its fingerprint only. */
+  readonly isSecret?: boolean;
 }
 
 export function integer(min: number, max: number): z.ZodType<number, string> {
