@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { type Clock, rfc3339 } from '../clock.ts';
+import { durationText } from '../duration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NotedOutage } from '../ledger/outages.ts';
 import type { Answering } from '../service/answering.ts';
@@ -35,6 +36,8 @@ export interface OutageWatching {
   readonly say: (line: string) => void;
   /** How far the work is, as a sentence; empty where there is nothing to say of it. */
   readonly progress?: () => string;
+  /** How long Redis is waited for, where that has an end. */
+  readonly redisWaitMs?: number | undefined;
 }
 
 /**
@@ -43,7 +46,7 @@ export interface OutageWatching {
  */
 export async function watchOutages(
   deps: OutageDeps,
-  { stop, say, progress = () => '' }: OutageWatching,
+  { stop, say, progress = () => '', redisWaitMs }: OutageWatching,
 ): Promise<void> {
   const { clock, ledger } = deps;
   const redis = openRedisLook(deps);
@@ -59,7 +62,7 @@ export async function watchOutages(
       const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
       if (isRecent && (before.isWhole || work === '')) continue;
       told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
-      const words = [outageWords(outage, clock.now()), work, GOES_ON].filter((part) => part !== '');
+      const words = [outageWords(outage, clock.now()), work, goesOn(outage, redisWaitMs)].filter((part) => part !== '');
       say(words.join(' '));
     }
     for (const [what, { outage }] of told) {
@@ -88,6 +91,11 @@ export async function watchOutages(
 }
 
 const GOES_ON = 'payrun keeps trying and goes on by itself.';
+
+function goesOn({ what }: Outage, redisWaitMs: number | undefined): string {
+  if (what !== 'redis' || redisWaitMs === undefined) return GOES_ON;
+  return `payrun waits ${durationText(redisWaitMs)} at most and goes on by itself.`;
+}
 
 /** An outage in one sentence. */
 export function outageWords({ what, name, since }: Outage, now: number): string {

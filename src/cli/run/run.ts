@@ -36,7 +36,6 @@ import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 import { openPatience as openWaitLimit, type Patience } from './wait-limit.ts';
 
 const LOOK_EVERY_MS = 200;
-const REDIS_AWAY_MS_MAX = 60_000;
 /** What could not be told by then is told by whoever works on this ledger next. */
 const NOTIFY_MS_MAX = 5000;
 
@@ -60,7 +59,7 @@ export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Com
   return addSubmitOptions(new Command('run'))
     .argument('[file]', 'the payout file')
     .option('--report-dir <dir>', 'where the report is written')
-    .option('--wait <duration>', 'how long to wait for unknown payouts', '15m')
+    .option('--wait <duration>', 'how long to wait for unknown payouts, and for a Redis that is away', '15m')
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
     .option('--rehearse <mix>', `pay nobody, with faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
@@ -90,7 +89,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
     const progress = openProgress(app.clock, process.stderr);
-    tellOutages(app, { stop, progress });
+    tellOutages(app, { stop, progress, redisWaitMs: options.wait });
     const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -218,7 +217,7 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
   if (run.state === 'finished') await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
 }
 
-/** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
+/** Looks at the run until waiting any longer would not help. A Redis that is away is waited for as long as unknown payouts are. */
 async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
   const patience = openWaitLimit(app.clock, {
     unknownMs: work.waitMs,
@@ -230,7 +229,7 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
       if (await isWaitedFor(app, work, patience)) return;
       answeredAt = app.clock.monotonic();
     } catch (error) {
-      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > REDIS_AWAY_MS_MAX) throw error;
+      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > work.waitMs) throw error;
     }
     await app.clock.sleep(LOOK_EVERY_MS, ended);
   }
