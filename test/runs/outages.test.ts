@@ -57,7 +57,12 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     },
   };
   const say = (line: string): void => void said.push([at / 1000, line]);
-  await watchOutages(deps, { stop: end.signal, say, progress: () => '51 of 300 rows were sent, 249 wait.', redisWaitMs: world.redisWaitMs });
+  await watchOutages(deps, {
+    stop: end.signal,
+    say,
+    progress: () => '51 of 300 rows were sent, 249 wait.',
+    redisWaitMs: world.redisWaitMs,
+  });
   return { said, noted };
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { perSecondOf, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
+import { perSecondOf, rowsInDoubt, rowsSent, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
 import { SETTLING_MS } from './wait-limit.ts';
 
 const PLAIN_EVERY_MS = 5000;
@@ -76,10 +76,9 @@ function stateWords({ state, counts }: Run): string {
 }
 
 function sentenceOf({ rows, counts }: Run): string {
-  const unknown = counts.armed + counts.quoted + counts.unknown;
-  const sent = unknown + counts.accepted + counts.completed + counts.failed + counts.returned;
+  const unknown = rowsInDoubt({ counts });
   const doubt = unknown === 0 ? '' : ` (of ${unknown} nobody knows yet whether they were paid)`;
-  return `${sent} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
+  return `${rowsSent({ counts })} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
 }
 
 /**

@@ -17,13 +17,14 @@ import { documentOf } from '../../runs/document.ts';
 import { finishRun, lookUpDeadQuotes } from '../../runs/finish.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { readRun, requireSeason, type Submitted, submitRun } from '../../runs/hand-in/submit.ts';
+import { rowsSent } from '../../runs/progress.ts';
 import { requireReportFolder, writeReport } from '../../runs/report.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { exitCodeOf } from '../exit-code.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
-import { print, printJson, say } from '../print.ts';
+import { print, printJson, safeText, say } from '../print.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
 import { STOP_MS, unlessStopped } from '../stop.ts';
@@ -102,11 +103,24 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
     await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
-    const code = await concludeRun(app, run.id, options);
+    const code = await concludeRun(app, run.id, { ...options, sameCommand: sameCommand(file, options) });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-    return stop.aborted ? EXIT.interrupted : code;
+    if (!stop.aborted) return code;
+    say(await interruptedText(app, run.id));
+    return EXIT.interrupted;
   });
+}
+
+/** What carries on with the run once this process has ended. */
+function sameCommand(file: string, { rehearse }: RunOptions): string {
+  const shown = /^[\w./-]+$/.test(file) ? file : `'${file}'`;
+  return `payrun run ${safeText(shown)}${rehearse === undefined ? '' : ` --rehearse ${rehearse}`}`;
+}
+
+async function interruptedText(app: App, runId: string): Promise<string> {
+  const run = await readRun(app, runId);
+  return `Interrupted; ${rowsSent(run)} of ${run.rows} rows were sent. The same command carries on.`;
 }
 
 interface HandedIn {
@@ -154,7 +168,11 @@ async function tellHalt({ ledger }: App): Promise<void> {
   say('Nothing is sent until two people release it: "payrun release --as NAME", then the same by another NAME.');
 }
 
-async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptions): Promise<ExitCode> {
+async function concludeRun(
+  app: App<JobQueues>,
+  runId: string,
+  options: RunOptions & { readonly sameCommand: string },
+): Promise<ExitCode> {
   const { summary, paths } = await writeReport(app, runId, options.reportDir);
   const run = await readRun(app, runId);
   const rehearsal = rehearsalOf(options);
@@ -165,7 +183,7 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
       [
         ...rehearsed,
         summaryText(summary),
-        ...nextSteps(run, await heldText(app, run)),
+        ...nextSteps(run, { carriesOn: options.sameCommand, held: await heldText(app, run) }),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),
     );
