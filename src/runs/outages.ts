@@ -25,7 +25,7 @@ export interface OutageDeps {
   readonly ledger: Pick<Ledger, 'state' | 'outages'>;
   readonly serviceName: string;
   readonly place: string;
-  readonly config: { readonly dataDir: string };
+  readonly config: { readonly dataDir: string; readonly redisUrl?: string | undefined };
   readonly answering: Pick<Answering, 'awaySince'>;
   /** Free bytes of the disk of a folder; for tests. */
   readonly freeBytes?: (folder: string) => Promise<number>;
@@ -48,7 +48,7 @@ export async function watchOutages(
   deps: OutageDeps,
   { stop, say, progress = () => '', redisWaitMs }: OutageWatching,
 ): Promise<void> {
-  const { clock, ledger } = deps;
+  const { clock, ledger, config } = deps;
   const redis = openRedisLook(deps);
   const disk = openDiskLook(deps);
   const told = new Map<Outage['what'], { outage: Outage; at: number; isWhole: boolean }>();
@@ -67,6 +67,8 @@ export async function watchOutages(
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
+      // A private Redis on a full disk answers until its next write.
+      if (what === 'redis' && config.redisUrl === undefined && told.has('disk')) continue;
       told.delete(what);
       const back = what === 'disk' ? 'has room again' : 'answers again';
       say(`${outage.name} ${back} after ${secondsSince(outage.since, clock.now())} s.`);

@@ -101,6 +101,16 @@ test('a full disk is told by its name in one line, not with every row that waits
   ]);
 });
 
+test('a private Redis that answers now and then on a full disk is back once the disk has room', async () => {
+  const { said } = await watched({ disk: [1, 40], redis: [3, 10], seconds: 45 });
+  expect(said.map(([second, line]) => [second, line.split(' ', 2).join(' ')])).toEqual([
+    [1, 'The disk'],
+    [expect.any(Number), 'Redis of'],
+    [40, 'The disk'],
+    [expect.any(Number), 'Redis of'],
+  ]);
+});
+
 test('an outage that goes on is told again each minute', async () => {
   const { said } = await watched({ service: [0, 150], seconds: 150 });
   expect(said.map(([second]) => second)).toEqual([0, 60, 120]);
