@@ -36,6 +36,8 @@ export interface OutageWatching {
   readonly say: (line: string) => void;
   /** How far the work is, as a sentence; empty where there is nothing to say of it. */
   readonly progress?: () => string;
+  /** Told at each look whether anything is away. */
+  readonly setAway?: (isAway: boolean) => void;
   /** How long Redis is waited for, where that has an end. */
   readonly redisWaitMs?: number | undefined;
 }
@@ -46,7 +48,7 @@ export interface OutageWatching {
  */
 export async function watchOutages(
   deps: OutageDeps,
-  { stop, say, progress = () => '', redisWaitMs }: OutageWatching,
+  { stop, say, progress = () => '', setAway = () => {}, redisWaitMs }: OutageWatching,
 ): Promise<void> {
   const { clock, ledger, config } = deps;
   const redis = openRedisLook(deps);
@@ -86,6 +88,7 @@ export async function watchOutages(
   while (!stop.aborted) {
     const seen = [serviceOutage(deps), redis(), await disk()].filter((one) => one !== undefined);
     if (stop.aborted) return;
+    setAway(seen.length > 0);
     tell(seen);
     note(seen);
     await clock.sleep(LOOK_EVERY_MS, stop);

@@ -6,7 +6,7 @@ import type { Progress } from '../run/progress.ts';
 interface Telling {
   readonly stop: AbortSignal;
   /** How far the work is, for who is told that it waits. */
-  readonly progress?: Pick<Progress, 'say' | 'sentence'>;
+  readonly progress?: Pick<Progress, 'say' | 'sentence' | 'setAway'>;
   /** As in `OutageWatching`. */
   readonly redisWaitMs?: number;
 }
@@ -15,6 +15,7 @@ interface Telling {
 export function tellOutages(app: App, { stop, progress, redisWaitMs }: Telling): void {
   const closed = new AbortController();
   app.onClose(async () => closed.abort());
-  const telling = progress === undefined ? { say } : { say: progress.say, progress: progress.sentence };
+  const telling =
+    progress === undefined ? { say } : { say: progress.say, progress: progress.sentence, setAway: progress.setAway };
   void watchOutages(app, { stop: AbortSignal.any([stop, closed.signal]), redisWaitMs, ...telling });
 }
