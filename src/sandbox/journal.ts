@@ -47,7 +47,7 @@ export async function openJournal<Entry>(
   let pending: Entry[] = [];
   let last = Promise.resolve();
   const underWay = new Set<Promise<void>>();
-  let broken: unknown;
+  let broken: Error | undefined;
 
   async function writePending(): Promise<void> {
     await endOfTurn();
@@ -71,8 +71,7 @@ export async function openJournal<Entry>(
       await handle.truncate(size);
       lost?.(entries);
     } catch (error) {
-      // Nobody can tell what the file holds now.
-      broken = error;
+      broken = new Error(`${file} cannot be brought back to what it held`, { cause: error });
     }
   }
 

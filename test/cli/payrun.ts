@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
-import { allowedAsRoot } from '../support/as-root.ts';
+import { asTestStarts } from '../support/as-test-starts.ts';
 
 /** What became of one command. */
 export interface Ended {
@@ -39,7 +39,7 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
     const main = join(inject('built'), 'src/cli/main.js');
-    return watchOver(spawn(process.execPath, [main, ...allowedAsRoot(words)], { cwd: dir, env: { ...base, ...env } }));
+    return watchOver(spawn(process.execPath, [main, ...asTestStarts(words)], { cwd: dir, env: { ...base, ...env } }));
   }
 
   return {

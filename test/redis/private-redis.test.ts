@@ -235,8 +235,8 @@ describe('the private Redis', () => {
         await systemClock.sleep(ms, signal);
       };
       const clock = { ...systemClock, sleep: counting };
-      const { socket, close } = await openPrivateRedis(dir, { report: (line) => lines.push(line), clock });
-      const redis = await connect(socket);
+      const own = await openPrivateRedis(dir, { report: (line) => lines.push(line), clock });
+      const redis = await connect(own.socket);
       await redis.set('kept', 'yes');
       writeFileSync(join(dir, 'filler'), '');
       expect(() => writeFileSync(join(dir, 'filler'), Buffer.alloc(4 * 1024 * 1024))).toThrow('ENOSPC');
@@ -253,7 +253,7 @@ describe('the private Redis', () => {
       await expect.poll(() => redis.get('kept').catch(() => ''), { timeout: 30_000 }).toBe('yes');
       await writing;
       redis.disconnect();
-      await close();
+      await own.close();
     });
   });
 
