@@ -122,7 +122,13 @@ export const problemsSchema = z.strictObject({
 
 /** What `doctor` prints (design 12). */
 export const doctorSchema = z.array(
-  z.strictObject({ check: z.string(), ok: z.boolean(), found: z.string(), remedy: z.string().nullable() }),
+  z.strictObject({
+    check: z.string(),
+    status: z.enum(['ok', 'warning', 'FAIL', 'not looked at']),
+    ok: z.boolean(),
+    found: z.string(),
+    remedy: z.string().nullable(),
+  }),
 );
 
 /** A report's document; `rows` only with `--format json`. */
