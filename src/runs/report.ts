@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { type AuditAct, headText, readEntry } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
+import { faultWords, trueFault } from '../ledger/intents/data-dir.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
 import { formatAmount } from '../money.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
 import { OUTCOMES, type Payout, type RefusedRow, type Run } from '../payout.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { EXIT, Refusal } from '../refusal.ts';
 import type { OnRecord } from '../report/file-hashes.ts';
 import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../report/files.ts';
 import { reportStatement, signatureText } from '../report/signature.ts';
@@ -219,8 +220,9 @@ export async function requireReportFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
-  } catch (cause) {
-    throw new Refusal(`The report folder ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
+  } catch (error) {
+    const cause = await trueFault(folder, error);
+    throw new Refusal(`The report folder ${folder} cannot be written (${faultWords(cause)}).`, {
       exitCode: EXIT.usage,
       remedy: 'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
       cause,
