@@ -2,15 +2,15 @@ import type { Statement } from '../intake/statement/read-statement.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
 import { type Match, matchStatement } from '../report/statement/match.ts';
 import type { MatchCounts } from '../report/statement/match-report.ts';
-import { type ReportDeps, reportSource } from './report.ts';
+import { type ReportDeps, reportableRun } from './report.ts';
 
 /** Matches a statement with the payments of runs. Throws a Refusal (exit 2) for a run that is not there, is being recorded or was purged. */
 export async function reconcileRuns(
-  deps: ReportDeps,
+  deps: Pick<ReportDeps, 'ledger'>,
   runIds: readonly string[],
   { movements }: Statement,
 ): Promise<AsyncGenerator<readonly Match[], void>> {
-  for (const runId of runIds) await reportSource(deps, runId);
+  for (const runId of runIds) await reportableRun(deps, runId);
 
   async function* rows(): AsyncGenerator<readonly (Payout | RefusedRow)[], void> {
     for (const runId of runIds) yield* deps.ledger.runs.rows(runId);
