@@ -51,6 +51,27 @@ describe('a payment is matched', () => {
     ]);
   });
 
+  test('by what was debited alone when it arrives in the same currency', async () => {
+    const within = { row: { ...payment(2, 'ready').row, destinationCurrency: 'USD' }, destinationAmount: usd(10_000n) };
+    const amounts = [10_000n, 10_050n, 10_175n].map((minor, at) =>
+      movement(at + 1, { ids: [uuid(2)], amount: usd(minor) }),
+    );
+    const found = await Promise.all(amounts.map((one) => told([payment(2, 'completed', within)], [one])));
+    expect(found).toEqual([
+      ['different 2 1 the amount is not 100.50 USD or 101.75 USD'],
+      ['matched 2 2'],
+      ['matched 2 3'],
+    ]);
+    const unknown = {
+      ...within,
+      sourceAmount: null,
+      row: { ...within.row, amountType: 'DESTINATION_AMOUNT' },
+    } as const;
+    expect(await told([payment(2, 'completed', unknown)], amounts.slice(0, 1))).toEqual([
+      'different 2 1 what was debited is not known',
+    ]);
+  });
+
   test('before a payout that was never debited and has the same reference', async () => {
     const rows = [
       payment(2, 'failed'),
