@@ -7,8 +7,8 @@ import { marked } from '../../report/csv.ts';
 import { jsonText } from '../../report/json-text.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period.ts';
 import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period-tables.ts';
+import { writeWholeFile } from '../../report/whole-file.ts';
 import { readPeriod } from '../../runs/period.ts';
-import { writeWholeFile } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { printAll, safeText, say } from '../print.ts';
 

@@ -15,8 +15,8 @@ import {
   matchJson,
   openMatchCounts,
 } from '../../report/statement/match-report.ts';
+import { writeWholeFile } from '../../report/whole-file.ts';
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
-import { writeWholeFile } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
