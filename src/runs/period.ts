@@ -1,5 +1,5 @@
 import type { Outcome, Payout, RefusedRow, Run } from '../payout.ts';
-import { openPeriod, type PeriodReport, periodFaults } from '../report/period.ts';
+import { openPeriod, type PeriodReport, periodFaults } from '../report/period/period.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { outcomeCounts } from '../report/totals.ts';
@@ -44,7 +44,7 @@ export async function readPeriod(
 async function addRun(source: ReportSource, period: ReturnType<typeof openPeriod>): Promise<ReportSummary> {
   async function* added(): AsyncGenerator<readonly (Payout | RefusedRow)[], void> {
     for await (const batch of source.rows) {
-      period.add(batch);
+      period.add(source.run.id, batch);
       yield batch;
     }
   }

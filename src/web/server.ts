@@ -24,6 +24,7 @@ import { addOidcPages } from './oidc/routes.ts';
 import { addOperations } from './operations/routes.ts';
 import { addPayoutPages } from './payouts/routes.ts';
 import { addPeoplePages } from './people/routes.ts';
+import { addPeriodPages } from './period/routes.ts';
 import { Problem } from './problem.ts';
 import { openRecentRuns } from './recent-runs.ts';
 import { ofRun } from './runs/find-run.ts';
@@ -88,6 +89,7 @@ export async function openWeb(parts: WebParts): Promise<Web> {
   });
   addTodayPage(web, deps);
   addRunPages(web, deps);
+  addPeriodPages(web, deps);
   addPayoutPages(web, deps);
   addSettlePages(web, deps);
   addBulkPages(web, deps);
