@@ -27,6 +27,7 @@ import { addPeoplePages } from './people/routes.ts';
 import { addPeriodPages } from './period/routes.ts';
 import { Problem } from './problem.ts';
 import { openRecentRuns } from './recent-runs.ts';
+import { addReconcilePages } from './reconcile/routes.ts';
 import { ofRun } from './runs/find-run.ts';
 import { addRunPages } from './runs/routes.ts';
 import { addSchedulePages } from './schedules/routes.ts';
@@ -90,6 +91,7 @@ export async function openWeb(parts: WebParts): Promise<Web> {
   addTodayPage(web, deps);
   addRunPages(web, deps);
   addPeriodPages(web, deps);
+  addReconcilePages(web, deps);
   addPayoutPages(web, deps);
   addSettlePages(web, deps);
   addBulkPages(web, deps);

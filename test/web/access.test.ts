@@ -49,6 +49,8 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'POST /sessions/end-others': 'read',
   'GET /runs': 'read',
   'GET /runs.csv': 'read',
+  'GET /reconcile': 'submit',
+  'POST /reconcile': 'submit',
   'GET /period': 'read',
   'GET /period/download': 'read',
   'GET /runs/:run': 'read',

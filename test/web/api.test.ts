@@ -204,6 +204,25 @@ describe('each operation answers as the served document says', () => {
     });
   });
 
+  test('for a run that is held against a statement of the bank', async () => {
+    const { app, person, program } = await openRig();
+    await person('anna', 'maker');
+    const key = await program('accounting', 'maker');
+    const runId = await recordRun(app.ledger, { lines: [2] });
+    const path = `/reconcile?run=${runId}&name=bank.csv`;
+    const statement = csv('reference,amount,currency\nRENT,5.00,USD\n');
+    const found = await key.call('POST', path, statement);
+    expect(found.json).toMatchObject({
+      runs: [runId],
+      counts: { payments: 0, extra: 1 },
+      lines: [{ status: 'extra' }],
+    });
+    const table = await key.call('POST', `${path}&format=csv`, statement);
+    expect(table.text).toMatch(/^status,why,runId,.*\r\nextra,no payment of these runs,/);
+    expect((await key.call('GET', `/runs/${runId}`)).json).toMatchObject({ reconciled: { payments: 0, extra: 1 } });
+    expect((await key.call('POST', '/reconcile?run=none', statement)).status).toBe(422);
+  });
+
   test('for a run that is purged once it has ended long ago', async () => {
     const { app, person } = await openRig({ env: { PAYRUN_RETENTION: '400d' } });
     const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];

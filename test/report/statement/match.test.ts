@@ -172,6 +172,20 @@ test('payments are reconciled when all of their lines are matched', async () => 
   expect(isReconciled(counts)).toBe(false);
 });
 
+test('each run has counts of its own, and a movement without a payment counts for all of them', async () => {
+  const rows = [payment(2, 'completed'), payment(3, 'completed'), payment(4, 'completed', { runId: 'other' })];
+  const movements = ['INV-2', 'INV-4', 'RENT'].map((reference, at) => movement(at + 1, { reference }));
+  async function* batches() {
+    yield rows;
+  }
+  const counts = openMatchCounts();
+  for await (const _ of counts.counting(matchStatement(batches, movements)));
+  expect(counts.ofRun('r7k2m9')).toMatchObject({ payments: 2, reconciled: 1, missing: 1, extra: 1 });
+  expect(counts.ofRun('other')).toMatchObject({ payments: 1, reconciled: 1, missing: 0, extra: 1 });
+  expect(counts.ofRun('none')).toMatchObject({ payments: 0, reconciled: 0, extra: 1 });
+  expect(counts.result()).toMatchObject({ payments: 3, reconciled: 2, missing: 1, extra: 1 });
+});
+
 test('what a statement says is no formula in the CSV', async () => {
   const { found } = await matched([payment(2, 'completed')], [movement(1, { reference: '=1+1', ids: ['@x'] })]);
   async function* batches() {
