@@ -1,4 +1,5 @@
 import type { Money } from './money.ts';
+import type { Reconciled } from './report/statement/reconciled.ts';
 
 /*
  * The words of payrun, and what may happen to a payout.
@@ -399,18 +400,4 @@ export interface Run {
   readonly deadQuotesFound: number | null;
   /** With the last statement that somebody held against it. */
   readonly reconciled: Reconciled | null;
-}
-
-/** How far the payments of a run were found on a statement of the account that paid them. */
-export interface Reconciled {
-  readonly at: number;
-  /** Of the statement, in hexadecimal. */
-  readonly sha256: string;
-  /** Payments that a statement should show, and how many of them are wholly on it. */
-  readonly payments: number;
-  readonly reconciled: number;
-  readonly missing: number;
-  readonly different: number;
-  /** Movements too many: of its payments, and those that belong to no payment of the runs that were asked for. */
-  readonly extra: number;
 }

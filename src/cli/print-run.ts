@@ -1,7 +1,8 @@
 import { rfc3339 } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { OUTCOMES, type Reconciled, type Run } from '../payout.ts';
+import { OUTCOMES, type Run } from '../payout.ts';
 import type { RunDocument } from '../report/document.ts';
+import type { Reconciled } from '../report/statement/reconciled.ts';
 import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';

@@ -1,8 +1,9 @@
 import { rfc3339 } from '../clock.ts';
 import { formatAmount } from '../money.ts';
-import type { Outcome, Reconciled, Run, RunState } from '../payout.ts';
+import type { Outcome, Run, RunState } from '../payout.ts';
 import type { BookingEntry } from './booking.ts';
 import type { ReportFacts } from './source.ts';
+import type { Reconciled } from './statement/reconciled.ts';
 import type { ReportSummary } from './summary.ts';
 import { type FileTotal, fileTotals, outcomeCounts, perOutcome } from './totals.ts';
 

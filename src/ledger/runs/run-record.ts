@@ -4,12 +4,12 @@ import {
   OUTCOMES,
   type Outcome,
   PAYOUT_STATES,
-  type Reconciled,
   type ReportHashes,
   RUN_STATES,
   type Run,
   type RunStart,
 } from '../../payout.ts';
+import type { Reconciled } from '../../report/statement/reconciled.ts';
 import { readApprovals } from '../people/approvals.ts';
 import { integerOf, LedgerFault } from '../script.ts';
 

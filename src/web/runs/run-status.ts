@@ -1,4 +1,5 @@
-import type { Reconciled, Run, RunState } from '../../payout.ts';
+import type { Run, RunState } from '../../payout.ts';
+import type { Reconciled } from '../../report/statement/reconciled.ts';
 import type { Tone } from '../parts/badge.tsx';
 import { shownCount } from '../parts/figures.ts';
 
