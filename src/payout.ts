@@ -1,4 +1,5 @@
 import type { Money } from './money.ts';
+import type { Reconciled } from './report/statement/reconciled.ts';
 
 /*
  * The words of payrun, and what may happen to a payout.
@@ -397,4 +398,6 @@ export interface Run {
   /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
   readonly deadQuotes: number;
   readonly deadQuotesFound: number | null;
+  /** With the last statement that somebody held against it. */
+  readonly reconciled: Reconciled | null;
 }

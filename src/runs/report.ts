@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AuditAct, headText, readEntry } from '../audit/entry.ts';
+import { type AuditAct, headText } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
 import { faultWords, trueFault } from '../ledger/intents/data-dir.ts';
@@ -19,6 +19,7 @@ import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
 import { haltAll } from './decide/control.ts';
 import { readRun } from './hand-in/submit.ts';
+import { readOnRecord } from './on-record.ts';
 import { weakTimesOf } from './safety/durability-watch.ts';
 
 /** Processes that end a run together write its report one after the other: the first one's serves them all. */
@@ -47,8 +48,8 @@ export interface WrittenReport {
   readonly paths: readonly string[];
 }
 
-/** What a report of the run is made from: the ledger, read while the report is made. */
-export async function reportSource(deps: ReportDeps, runId: string): Promise<ReportSource> {
+/** A run whose rows can be reported. Throws a Refusal (exit 2) for one that is not there, is being recorded or was purged. */
+export async function reportableRun(deps: Pick<ReportDeps, 'ledger'>, runId: string): Promise<Run> {
   const run = await readRun(deps, runId);
   if (run.state === 'recording') {
     throw new Refusal(`Run ${runId} is still being recorded.`, {
@@ -57,6 +58,16 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     });
   }
   if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
+  return run;
+}
+
+/**
+ * What a report of the run is made from: the ledger, read while the report is made. `onRecord` is what the audit log says
+ * of the run's file, where that was read already. Throws what `reportableRun` throws.
+ */
+export async function reportSource(deps: ReportDeps, runId: string, onRecord?: OnRecord): Promise<ReportSource> {
+  const run = await reportableRun(deps, runId);
+  const record = onRecord ?? (await readOnRecord(deps.ledger, [runId])).get(runId);
   const { disproved } = await deps.ledger.state.read();
   const changedLines = new Set<number>();
   return {
@@ -71,7 +82,7 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     ),
     overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.state.weakTimes())],
     auditHead: headText(await deps.ledger.audit.head()),
-    onRecord: await readOnRecord(deps.ledger, runId),
+    ...(record === undefined ? {} : { onRecord: record }),
     version: VERSION,
     createdAt: deps.clock.now(),
     reports: await reportPaths(deps.config.reportDir, run),
@@ -94,24 +105,6 @@ async function* judgedRows(
     for (const { line } of changed) changedLines.add(line);
     yield batch;
   }
-}
-
-const HANDED_IN = ['run.submitted', 'run.attached'];
-
-/** What the audit log says of the run's file. */
-async function readOnRecord({ audit }: Pick<Ledger, 'audit'>, runId: string): Promise<OnRecord> {
-  let rowsHandedIn: string | null = null;
-  const approved: string[] = [];
-  for await (const line of audit.lines()) {
-    // Most entries are of others: it costs much more to read one than to look for the name.
-    const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
-    if (entry === undefined) continue;
-    const { fileSha256, contentHash } = entry.details;
-    if (entry.action === 'run.approved' && fileSha256 !== undefined) approved.push(fileSha256);
-    // A file that was handed in again has the same rows.
-    if (HANDED_IN.includes(entry.action)) rowsHandedIn = contentHash ?? null;
-  }
-  return { rowsHandedIn, approved };
 }
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
