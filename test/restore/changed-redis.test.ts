@@ -119,6 +119,37 @@ describe('what something else than payrun changed in Redis', () => {
   );
 
   test(
+    'a beneficiary under the seal of its row, while people look: no command shows it, none approves it, and everything is halted',
+    async () => {
+      const site = await openControlledSite({ approval: { mode: 'on' } });
+      const { redis } = site.server;
+      const runId = await site.submit('look.csv', ['K-1', 'K-2']);
+      const sha = (await redis.hget(runKey(runId), 'fileSha256')) ?? '';
+      const former = (await redis.hget(rowKey(runId, 2), 'ben')) ?? '';
+      await redis.hset(rowKey(runId, 2), { ben: THIEF });
+      const looks = [
+        ['approve', runId, '--sha256', sha, '--as', 'bob'],
+        ['list', runId],
+        ['show', runId, 'K-1'],
+      ];
+      for (const words of looks) {
+        const { code, stdout, stderr } = await site.run(words);
+        expect([words[0], code, stderr]).toEqual([
+          words[0],
+          2,
+          expect.stringContaining(`line 2 of run ${runId} was changed`),
+        ]);
+        expect(stdout).not.toContain(THIEF);
+      }
+      await untilHalted(site, new RegExp(`line 2 of run ${runId} was changed in Redis`));
+      await redis.hset(rowKey(runId, 2), { ben: former });
+      await redis.hset(runKey(runId), { createdBy: 'nobody' });
+      await site.does(['status', runId], 2);
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
     'a beneficiary taken off the block list: everything is halted before it is paid, and two people who look at the list let it go',
     async () => {
       const site = await openControlledSite({});
