@@ -271,7 +271,13 @@ export interface Payout {
   readonly line: number;
   readonly row: PayoutRow;
   /** Of the row, of its cost limit and of people's word that limits do not count for it (src/ledger/seals.ts); null: none. */
-  readonly seals: { readonly row: string; readonly costLimit: string | null; readonly beyondLimits: string | null };
+  readonly seals: {
+    readonly row: string;
+    readonly costLimit: string | null;
+    readonly beyondLimits: string | null;
+    /** Left out where nothing is proposed. */
+    readonly proposal?: string;
+  };
   /** Grows by one with each move and note; only the count of failed quotes is kept without. */
   readonly version: number;
   readonly state: PayoutState;
