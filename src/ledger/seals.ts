@@ -18,6 +18,8 @@ export interface Seals {
   /** `limit` null: people lifted it. */
   costLimit(place: Place, limit: CostLimit | null): string;
   beyondLimits(place: Place): string;
+  /** Of a quote that was given for the payout, and when it ends. */
+  quote(place: Place, quote: SealedQuote): string;
   run(run: SealedRun): string;
   approval(runId: string, approval: Omit<Approval, 'seal'>): string;
   blockList(version: number, entries: ReadonlyMap<string, string>): string;
@@ -29,6 +31,8 @@ export interface Seals {
   people(version: number, entries: ReadonlyMap<string, string>): string;
   /** Of a payout as the ledger gives it: a proposal whose seal is not true is left out, and makes this false. */
   judgePayout(payout: Pick<Payout, 'runId' | 'line' | 'row' | 'costLimit' | 'seals' | 'proposal'>): SealVerdict;
+  /** Of the payout's present quote. */
+  judgeQuote(payout: Pick<Payout, 'runId' | 'line' | 'quoteId' | 'quoteExpiresAt' | 'seals'>): SealVerdict;
   judgeRun(run: SealedRun & Pick<Run, 'seal'>): SealVerdict;
   judgeApproval(runId: string, approval: Approval): SealVerdict;
   judgeBlockList(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
@@ -43,6 +47,12 @@ export interface SealedSchedule {
   readonly name: string;
   readonly definition: string;
   readonly setBy: string;
+}
+
+/** `expiresAt`: milliseconds since 1970. */
+export interface SealedQuote {
+  readonly quoteId: string;
+  readonly expiresAt: number | null;
 }
 
 /** What of a run decides who has to agree to it, and to what. */
@@ -84,6 +94,7 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
     row: (place, row, isCostLimited) => seal(...rowParts(place, row, isCostLimited)),
     costLimit: (place, limit) => seal(...costParts(place, limit)),
     beyondLimits: (place) => seal(...beyondParts(place)),
+    quote: (place, quote) => seal(...quoteParts(place, quote)),
     run: (run) => seal(...runParts(run)),
     approval: (runId, approval) => seal(...approvalParts(runId, approval)),
     blockList: (version, entries) => seal(...listParts('blocked', version, entries)),
@@ -95,11 +106,13 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
       const verdicts = [judge(seals.row, ...rowParts(place, row, seals.costLimit !== null))];
       if (seals.costLimit !== null) verdicts.push(judge(seals.costLimit, ...costParts(place, costLimit)));
       if (seals.beyondLimits !== null) verdicts.push(judge(seals.beyondLimits, ...beyondParts(place)));
-      if (seals.proposal !== undefined) {
+      if (seals.proposal !== null) {
         verdicts.push(judge(seals.proposal, ...(proposal === null ? ['left out'] : proposalParts(place, proposal))));
       }
       return worstOf(verdicts);
     },
+    judgeQuote: ({ seals, quoteId, quoteExpiresAt, ...place }) =>
+      judge(seals.quote, ...quoteParts(place, { quoteId: quoteId ?? '', expiresAt: quoteExpiresAt })),
     judgeRun: (run) => judge(run.seal, ...runParts(run)),
     judgeApproval: (runId, approval) => judge(approval.seal, ...approvalParts(runId, approval)),
     judgeBlockList: (given, version, entries) => judge(given, ...listParts('blocked', version, entries)),
@@ -140,6 +153,10 @@ function costParts({ runId, line }: Place, limit: CostLimit | null): string[] {
 
 function beyondParts({ runId, line }: Place): string[] {
   return ['beyond limits', runId, String(line)];
+}
+
+function quoteParts({ runId, line }: Place, { quoteId, expiresAt }: SealedQuote): string[] {
+  return ['quote', runId, String(line), quoteId, String(expiresAt)];
 }
 
 function runParts(run: SealedRun): string[] {

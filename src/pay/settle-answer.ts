@@ -57,7 +57,11 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
     case 'not-sent':
       return await putBack(deps, payout, { sent, reading, isAgain });
     case 'again':
-      await moveSent(deps, payout, { sent, to: 'quoted', dueMs: QUOTED_AGAIN_MS, reason: reading.reason });
+      await moveSent(deps, payout, {
+        ...quotedMove(deps, payout, sent),
+        dueMs: QUOTED_AGAIN_MS,
+        reason: reading.reason,
+      });
       return reading.status === 401 ? 'again' : 'done';
     case 'run-wide':
       await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason: reading.code });
@@ -136,6 +140,11 @@ interface SentMove {
   readonly fields?: Record<string, string>;
 }
 
+/** Whoever arms the quote again sees by its seal that it was given for this payout (docs/security.md, "Seals"). */
+function quotedMove({ seals }: PayDeps, payout: Payout, sent: SentRequest): Pick<SentMove, 'sent' | 'to' | 'fields'> {
+  return { sent, to: 'quoted', fields: { qs: seals.quote(placeOf(payout), sent.quote) } };
+}
+
 async function moveSent(
   deps: PayDeps,
   payout: Payout,
@@ -160,7 +169,7 @@ async function putBack(
   const isOurs = reading.reason === 'deadline' || reading.reason === 'no token';
   const dueMs = isOurs ? 0 : nextQuoteMs(NOT_SENT_BACK_OFF, deps.random);
   if (isAgain) {
-    await moveSent(deps, payout, { sent, to: 'quoted', dueMs, reason: `not sent: ${reading.reason}` });
+    await moveSent(deps, payout, { ...quotedMove(deps, payout, sent), dueMs, reason: `not sent: ${reading.reason}` });
   } else {
     await deps.payouts.move({
       ...placeOf(payout),

@@ -21,7 +21,13 @@ export function payoutOf(entry: Entry): Payout | undefined {
     runId: entry.runId,
     line: entry.line,
     row,
-    seals: { row: rowHash, costLimit: null, beyondLimits: more['al'] ?? null, ...sealIn(more['pr']) },
+    seals: {
+      row: rowHash,
+      costLimit: null,
+      beyondLimits: more['al'] ?? null,
+      quote: more['qs'] ?? null,
+      proposal: more['pr']?.split('\u001f')[6] ?? null,
+    },
     version: entry.version,
     state,
     quoteId: quote,
@@ -61,11 +67,6 @@ function proposalIn(text: string | undefined): Payout['proposal'] {
   const [word, by = '', at = '', paymentId = '', reason = '', seen = ''] = text.split('\u001f');
   const decision = DECISIONS.find((known) => known === word);
   return decision === undefined ? null : { decision, by, at: Number.parseInt(at, 10), paymentId, reason, seen };
-}
-
-/** Of a proposal. */
-function sealIn(text: string | undefined): { proposal?: string } {
-  return text === undefined ? {} : { proposal: text.split('\u001f')[6] ?? '' };
 }
 
 function numberIn(text: string | undefined): number | null {

@@ -68,7 +68,8 @@ export function rowsFinding(
   return unknown;
 }
 
-function findingOf(verdict: SealFinding['verdict'], what: string): SealFinding {
+/** What to say of it. */
+export function findingOf(verdict: SealFinding['verdict'], what: string): SealFinding {
   return verdict === 'false' ? changed(what) : { verdict, reason: `${what}: ${UNKNOWN_KEY}` };
 }
 
