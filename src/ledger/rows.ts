@@ -5,6 +5,7 @@ import type { LedgerKeys } from './keys.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
 import { READ, ROW_SEALS } from './scripts/read.ts';
+import type { Seals } from './seals.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
 const RECORDS_PER_CALL = 100;
@@ -38,7 +39,7 @@ export interface Rows {
 }
 
 /** The rows of the ledger's runs, found by the index of their states. */
-export function openRows(redis: Redis, keys: LedgerKeys): Rows {
+export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Rows {
   const { prefix } = keys;
   const readScript = script(READ);
   const sealsScript = script(ROW_SEALS);
@@ -47,7 +48,7 @@ export function openRows(redis: Redis, keys: LedgerKeys): Rows {
     const args = lines.flatMap((line) => [runId, line]);
     const replies = recordsOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
     return lines.flatMap((line, index) => {
-      const record = readRecord(replies[index], { runId, line });
+      const record = readRecord(replies[index], { runId, line }, seals);
       return record === undefined || 'rowless' in record ? [] : [record];
     });
   }
