@@ -166,6 +166,11 @@ export function paidKey(prefix: string, hash: string): string {
   return `${prefix}:paid:${hash.slice(0, PAID_BUCKET_CHARACTERS)}`;
 }
 
+/** The hash that holds what was armed on a day, counted from 1970-01-01 by the clock of the limits. */
+export function spentKey(prefix: string, day: number): string {
+  return `${prefix}:spent:${day}`;
+}
+
 /** Of a beneficiary's identity id, as scripts make it: the first 16 digits of its SHA-1. */
 export const BENEFICIARY_HASH_CHARACTERS = 16;
 

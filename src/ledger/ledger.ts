@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
 import { openAuditStore } from './audit.ts';
+import { type Foresight, openForesight } from './foresight.ts';
 import { type Inboxes, openInboxes } from './inboxes.ts';
 import { ledgerKeys } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
@@ -33,6 +34,7 @@ export interface Ledger {
   readonly outbox: Outbox;
   readonly outages: Outages;
   readonly references: References;
+  readonly foresight: Foresight;
   readonly purging: Purging;
   readonly approvals: Approvals;
   readonly people: People;
@@ -65,6 +67,7 @@ export function openLedger(
     outbox: openOutbox(connections.redis, keys),
     outages: openOutages(connections.redis, keys),
     references: openReferences(connections.redis, keys),
+    foresight: openForesight(connections.redis, keys),
     purging: openPurging(connections.redis, keys),
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
+import { openProblemList, type ProblemGroup } from '../intake/problems/problem-list.ts';
 import { type Problem, problemOf } from '../intake/problems/problems.ts';
 import { readPayoutFile } from '../intake/read-file.ts';
 import type { Log } from '../log.ts';
@@ -27,12 +28,19 @@ export interface IdentityFindings {
   /** At most as many as intake tells, of `problemsTotal`. */
   readonly problems: readonly Problem[];
   readonly problemsTotal: number;
+  readonly problemGroups: readonly ProblemGroup[];
   /** Rows that have one. */
   readonly refused: number;
   readonly warnings: readonly Problem[];
 }
 
-const NOTHING_FOUND: IdentityFindings = { problems: [], problemsTotal: 0, refused: 0, warnings: [] };
+const NOTHING_FOUND: IdentityFindings = {
+  problems: [],
+  problemsTotal: 0,
+  problemGroups: [],
+  refused: 0,
+  warnings: [],
+};
 
 export interface IdentityLister {
   listIdentities(type: IdentityType): Promise<Answer>;
@@ -77,22 +85,26 @@ export function openIdentityBook(deps: {
   }
 
   async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
-    const problems: Problem[] = [];
+    const problems = openProblemList(problemsMax);
     const warnings = new Map<string, Problem>();
     let refused = 0;
-    let problemsTotal = 0;
     for await (const rows of readPayoutFile(path, checked)) {
       for (const row of rows.filter((one) => 'reference' in one)) {
         const found = cellsOf(row).flatMap((cell) => problemOfCell(cell, lists) ?? []);
         const faults = found.filter(({ code }) => code !== 'W_IDENTITY');
         if (faults.length > 0) refused++;
-        problemsTotal += faults.length;
-        if (problems.length < problemsMax) problems.push(...faults);
+        for (const fault of faults) problems.add(fault);
         const doubts = warnings.size < problemsMax ? found.filter(({ code }) => code === 'W_IDENTITY') : [];
         for (const doubt of doubts.filter((one) => !warnings.has(aboutOf(one)))) warnings.set(aboutOf(doubt), doubt);
       }
     }
-    return { problems, problemsTotal, refused, warnings: [...warnings.values()] };
+    return {
+      problems: problems.kept(),
+      problemsTotal: problems.total(),
+      problemGroups: problems.groups(),
+      refused,
+      warnings: [...warnings.values()],
+    };
   }
 
   return {
