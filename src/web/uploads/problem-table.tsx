@@ -7,11 +7,11 @@ type FileProblem = Review['problems'][number];
 /** Problems that are shown one by one; all of them are in the files. */
 const SHOWN_MAX = 25;
 
-/** All that is wrong with a file: equal problems together where there are such, then the first ones with their cells. */
+/** All that is wrong with a file; where that is much, equal problems together, and the first ones in a fold. */
 export function Problems({ id, review }: { id: string; review: Review }) {
   const { problems, problemsTotal, groups, warnings, hasMarkedUpCopy } = review;
   if (problemsTotal === 0 && warnings.length === 0) return null;
-  const hasEqual = groups.length < problemsTotal && groups.length > 0;
+  const isLong = problemsTotal > SHOWN_MAX && groups.length > 0;
   const shown = problems.slice(0, SHOWN_MAX);
   const left = shown.length < problemsTotal ? `, the first ${shownCount(shown.length)} shown` : '';
   const table = shown.length === 0 ? null : <ProblemTable caption="What is wrong" problems={shown} />;
@@ -26,7 +26,7 @@ export function Problems({ id, review }: { id: string; review: Review }) {
           <a href={`/uploads/${id}/marked-up.csv`}>The file with its problems in two more columns</a>
         ) : null}
       </p>
-      {hasEqual ? (
+      {isLong ? (
         <>
           <GroupTable groups={groups} />
           <details>
@@ -47,7 +47,7 @@ export function Problems({ id, review }: { id: string; review: Review }) {
 function GroupTable({ groups }: Pick<Review, 'groups'>) {
   return (
     <Table
-      caption="What is wrong, equal problems together"
+      caption="Equal problems together"
       columns={[{ number: 'Rows' }, 'Column', 'What is wrong', 'What to do', 'First', 'Code']}
       class="problems stacked"
     >

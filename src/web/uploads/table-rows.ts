@@ -41,7 +41,7 @@ export function totalRows({ totals, validTotals, rows, valid }: Review): Rows {
 }
 
 /** Rows that would not be paid, as far as they are named. */
-export function stoppedRows(foreseen: ForeseenDocument | undefined): Rows {
+export function stoppedRows(foreseen: Pick<ForeseenDocument, 'stopped'> | undefined): Rows {
   return [
     ['line', 'reference', 'beneficiaryIdentityId', 'amount', 'currency', 'wouldBe', 'code', 'reason', 'other'],
     ...(foreseen?.stopped ?? []).flatMap(({ code, becomes, reason, named }) =>
