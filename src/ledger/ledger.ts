@@ -9,6 +9,7 @@ import { type Outbox, openOutbox } from './outbox.ts';
 import { openPayouts, type Payouts } from './payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Beneficiaries, openBeneficiaries } from './people/beneficiaries.ts';
+import { type Names, openNames } from './people/names.ts';
 import { openPeople, type People } from './people/people.ts';
 import { openReferences, type References } from './references.ts';
 import { openPurging, type Purging } from './runs/purging.ts';
@@ -40,6 +41,7 @@ export interface Ledger {
   readonly people: People;
   readonly submissions: Submissions;
   readonly beneficiaries: Beneficiaries;
+  readonly names: Names;
 }
 
 /**
@@ -71,6 +73,7 @@ export function openLedger(
     purging: openPurging(connections.redis, keys),
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
+    names: openNames(connections.redis, keys),
     people: openPeople(connections.redis, keys, place),
     submissions: openSubmissions(connections.redis, keys),
   };

@@ -380,7 +380,6 @@ const LISTS_LINE_2_ONLY: IdentityBook = {
     row.line === 2
       ? row
       : { line: row.line, cells: {}, amount: row.amount, code: 'E_IDENTITY', message: 'it is not listed' },
-  names: async () => new Map(),
 };
 
 describe('a Redis that was restored from before the submit', () => {

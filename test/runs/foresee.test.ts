@@ -48,8 +48,8 @@ async function openDesk(settings: object = {}, env: Record<string, string> = {})
   return { app, write, look, handIn };
 }
 
-const row = (reference: string, beneficiary = ANNA, amount = '10.00', currency = 'USD'): string =>
-  [reference, beneficiary, amount, currency, 'MXN'].join(',');
+const row = (reference: string, beneficiary = ANNA, money = '10.00,USD'): string =>
+  [reference, beneficiary, money.includes(',') ? money : `${money},USD`, 'MXN'].join(',');
 
 /** Which rows are foreseen to stop, by code. */
 const linesOf = ({ stopped }: Foreseen) => stopped.map(({ code, named }) => [code, named.map(({ line }) => line)]);
@@ -84,7 +84,7 @@ async function armAll({ ledger, config, clock }: App, runId: string): Promise<(r
 describe('what handing a file in would come to', () => {
   test('is nothing but payments where nothing stands against it, and the ledger is as it was', async () => {
     const { app, write, look } = await openDesk();
-    const file = write([row('A'), row('B', BERT, '250.00'), row('C', CORA, '40.00', 'EUR')]);
+    const file = write([row('A'), row('B', BERT, '250.00'), row('C', CORA, '40.00,EUR')]);
     const keys = await server.redis.keys(`${app.config.prefix}:*`);
     const foreseen = await look(file);
     expect(foreseen).toMatchObject({ knownRun: null, stopped: [], untold: 0, waiting: null, pays: { rows: 3 } });
@@ -155,7 +155,7 @@ describe('what handing a file in would come to', () => {
       row('G', BERT, '70.00'),
       row('H', 'dddddddd-5f0a-4c56-9f5e-2b1d3c4a5e6f', '61.00'),
       row('I', 'eeeeeeee-5f0a-4c56-9f5e-2b1d3c4a5e6f', '60.00'),
-      row('J', 'ffffffff-5f0a-4c56-9f5e-2b1d3c4a5e6f', '500.00', 'EUR'),
+      row('J', 'ffffffff-5f0a-4c56-9f5e-2b1d3c4a5e6f', '500.00,EUR'),
     ]);
     const foreseen = await look(file);
     expect(foreseen.stopped.map(({ code, reason, rows }) => [code, reason, rows])).toEqual([

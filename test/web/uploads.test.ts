@@ -297,7 +297,6 @@ describe('an uploaded file', () => {
       identities: {
         check: async () => ({ problems: [found], problemsTotal: 1, problemGroups: [], refused: 1, warnings: [] }),
         judge: (row: PayoutRow) => row,
-        names: async () => new Map(),
       },
     };
     const bytes = Readable.from([Buffer.from(payoutFile())]);

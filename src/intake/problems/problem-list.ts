@@ -34,7 +34,7 @@ export function openProblemList(keptMax: number): ProblemList {
   return {
     add(problem) {
       total++;
-      count(groups, problem);
+      addTo(groups, problem);
       if (PROBLEM_KINDS[problem.code].verdict === 'file') refusesFile = true;
       if (problem.line !== null && kept.length < keptMax) kept.push(problem);
       if (problem.line === null && ofFile.length < Math.min(OF_FILE_KEPT_MAX, keptMax)) ofFile.push(problem);
@@ -52,7 +52,7 @@ export function openProblemList(keptMax: number): ProblemList {
   };
 }
 
-function count(groups: Map<string, { count: number; readonly first: Problem }>, problem: Problem): void {
+function addTo(groups: Map<string, { count: number; readonly first: Problem }>, problem: Problem): void {
   const key = `${problem.code} ${problem.column}`;
   const group = groups.get(key);
   if (group !== undefined) group.count++;

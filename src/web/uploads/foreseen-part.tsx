@@ -1,12 +1,15 @@
+import type { ListedName } from '../../people/listed-name.ts';
 import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
+import { Identity } from '../parts/identity.tsx';
 import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 type Stopped = ForeseenDocument['stopped'][number];
 type Row = ForeseenDocument['first'][number];
+type Names = ReadonlyMap<string, ListedName>;
 
 const SHOWN_ROWS = 3;
 const SHOWN_TOTALS = 3;
@@ -111,16 +114,16 @@ function Other({ other }: { other: string }) {
 }
 
 /** The rows by which somebody knows whether it is the file that they mean. */
-export function FewRows({ foreseen: { first, largest } }: { foreseen: ForeseenDocument }) {
+export function FewRows({ foreseen: { first, largest }, names }: { foreseen: ForeseenDocument; names: Names }) {
   return (
     <div class="few-rows">
-      <RowTable caption="The first rows" rows={first} />
-      <RowTable caption="The largest rows" rows={largest} />
+      <RowTable caption="The first rows" rows={first} names={names} />
+      <RowTable caption="The largest rows" rows={largest} names={names} />
     </div>
   );
 }
 
-function RowTable({ caption, rows }: { caption: string; rows: readonly Row[] }) {
+function RowTable({ caption, rows, names }: { caption: string; rows: readonly Row[]; names: Names }) {
   return (
     <Table
       caption={caption}
@@ -132,7 +135,7 @@ function RowTable({ caption, rows }: { caption: string; rows: readonly Row[] }) 
           <td class="number">{line}</td>
           <th scope="row">{reference}</th>
           <td>
-            <code>{beneficiaryIdentityId}</code>
+            <Identity id={beneficiaryIdentityId} name={names.get(beneficiaryIdentityId)} />
           </td>
           <td class="number">
             {shownDecimal(amount)} <abbr>{currency}</abbr>

@@ -1,3 +1,4 @@
+import type { ListedName } from '../../people/listed-name.ts';
 import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { wordsForPages } from '../page-words.ts';
 import { Confirm } from '../parts/confirm.tsx';
@@ -18,6 +19,8 @@ interface ReviewPageProps {
   readonly review: Review;
   /** What the ledger knew against its rows; undefined where none can be paid. */
   readonly foreseen: ForeseenDocument | undefined;
+  /** Of the rows that are shown. */
+  readonly names: ReadonlyMap<string, ListedName>;
   readonly cost: UploadCost | undefined;
   readonly costing: ReturnType<Costing['stateOf']>;
   /** How many people have to approve its run. */
@@ -27,7 +30,7 @@ interface ReviewPageProps {
 }
 
 /** What is wrong with an uploaded file, or what it comes to; from here it is handed in or discarded. */
-export function ReviewPage({ upload, review, foreseen, cost, costing, approvals, isOwn }: ReviewPageProps) {
+export function ReviewPage({ upload, review, foreseen, names, cost, costing, approvals, isOwn }: ReviewPageProps) {
   const isKnown = foreseen !== undefined && foreseen.knownRun !== null;
   return (
     <>
@@ -43,7 +46,7 @@ export function ReviewPage({ upload, review, foreseen, cost, costing, approvals,
         <>
           <ForeseenPart id={upload.id} foreseen={foreseen} />
           <CostPart id={upload.id} cost={cost} costing={costing} />
-          <FewRows foreseen={foreseen} />
+          <FewRows foreseen={foreseen} names={names} />
         </>
       )}
       <Totals review={review} />
@@ -66,8 +69,8 @@ function Verdict({ upload, review, foreseen }: Pick<ReviewPageProps, 'upload' | 
     );
   }
   if (foreseen !== undefined && foreseen.knownRun !== null) return <KnownVerdict {...foreseen.knownRun} />;
-  const stopped = foreseen?.stopped.length ?? 0;
-  if (isPayable && problemsTotal === 0 && stopped === 0) {
+  const isAllPaid = foreseen === undefined || foreseen.stopped.length === 0;
+  if (isPayable && problemsTotal === 0 && isAllPaid) {
     return (
       <p class="empty">The file is sound and can be handed in. {foreseen === undefined ? null : paysText(foreseen)}</p>
     );
@@ -75,11 +78,14 @@ function Verdict({ upload, review, foreseen }: Pick<ReviewPageProps, 'upload' | 
   return (
     <div class={isPayable ? 'proposal' : 'problem'}>
       {isPayable ? <PayableVerdict review={review} /> : <RefusedVerdict review={review} />}
-      {foreseen === undefined || (isPayable && stopped === 0) ? null : (
-        <p>{isPayable ? paysText(foreseen) : `Of its valid rows alone: ${paysText(foreseen)}`}</p>
-      )}
+      <Outlook isPayable={isPayable} foreseen={foreseen} />
     </div>
   );
+}
+
+function Outlook({ isPayable, foreseen }: Pick<ReviewPageProps, 'foreseen'> & { isPayable: boolean }) {
+  if (foreseen === undefined) return null;
+  return <p>{isPayable ? paysText(foreseen) : `Of its valid rows alone: ${paysText(foreseen)}`}</p>;
 }
 
 function PayableVerdict({ review }: Pick<ReviewPageProps, 'review'>) {

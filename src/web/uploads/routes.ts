@@ -70,10 +70,13 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
       return await sendPage(reply, deps, { title: upload.name, body: KnownPage({ upload }) });
     }
     const review = await findReview(deps, upload);
+    const foreseen = await readForeseen(app, upload);
+    const shown = [...(foreseen?.first ?? []), ...(foreseen?.largest ?? [])];
     const body = ReviewPage({
       upload,
       review,
-      foreseen: await readForeseen(app, upload),
+      foreseen,
+      names: await app.ledger.names.read(shown.map(({ beneficiaryIdentityId }) => beneficiaryIdentityId)),
       cost: await readCost(app, upload),
       costing: costing.stateOf(upload.id),
       approvals: approvalsOf(deps, review),
