@@ -265,7 +265,7 @@ describe('a source file', () => {
         ' ',
       );
     const files =
-      'payout moves money capabilities clock closing log metrics zone tracing refusal duration trailing version secret-file ledger-key files'
+      'payout moves money capabilities clock closing log metrics zone tracing refusal duration trailing version secret-file ledger-key files reconciled'
         .split(' ')
         .map((name) => `src/${name}.ts`);
     const known = new Set([...named.map((name) => `src/${name}`), 'src/app.ts', 'src/open-pay.ts', ...files, 'jobs']);

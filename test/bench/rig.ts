@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openRuns, type Runs } from '../../src/ledger/runs/runs.ts';
+import { openSeals } from '../../src/ledger/seals.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import type { ServiceCounts, ServiceLog } from './answering-service.ts';
 import { type Child, startChild } from './child.ts';
@@ -62,7 +63,7 @@ export async function openRig(): Promise<Rig> {
     children.push(one);
     return one;
   };
-  const runs = openRuns(redis.redis, ledgerKeys(PREFIX));
+  const runs = openRuns(redis.redis, ledgerKeys(PREFIX), openSeals());
   const service = await openService(child('answering-service'), () => describeLatest(runs));
 
   const env = (changes: Environment = {}): Environment => ({
@@ -127,13 +128,13 @@ export async function openRig(): Promise<Rig> {
 
 /** Throws when what it is told stays the same for too long. */
 export function openStuck(what: string): (now: string) => void {
-  const patience = openPatience();
+  const patience = openWaitLimit();
   return (now) => {
     if (patience.isOver(now)) throw new Error(`${what} does not go on: ${now}`);
   };
 }
 
-function openPatience(): { isOver: (now: string) => boolean } {
+function openWaitLimit(): { isOver: (now: string) => boolean } {
   let last = '';
   let since = performance.now();
   return {
@@ -169,7 +170,7 @@ async function openService(child: Child, describe: () => Promise<string>): Promi
     },
     log: () => child.ask({ order: 'log' }),
     async paid(payments) {
-      const idle = openPatience();
+      const idle = openWaitLimit();
       for (;;) {
         const now = await counts();
         if (now.payments >= payments) return now;
