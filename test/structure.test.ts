@@ -7,6 +7,7 @@ import { VERSION } from '../src/version.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const LINES_PER_FILE_MAX = 350;
+const FILES_PER_FOLDER_MAX = 20;
 
 interface Import {
   readonly file: string;
@@ -243,6 +244,12 @@ describe('a source file', () => {
   test(`has at most ${LINES_PER_FILE_MAX} lines`, () => {
     const long = SOURCES.filter((file) => (textOf.get(file) ?? '').split('\n').length - 1 > LINES_PER_FILE_MAX);
     expect(long).toEqual([]);
+  });
+
+  test(`has at most ${FILES_PER_FOLDER_MAX - 1} others beside it; the pages of a run still have more`, () => {
+    const folders = [...new Set(SOURCES.map(dirname))].filter((folder) => folder !== 'src/web/runs');
+    const filesIn = (folder: string): number => SOURCES.filter((file) => dirname(file) === folder).length;
+    expect(folders.filter((folder) => filesIn(folder) > FILES_PER_FOLDER_MAX)).toEqual([]);
   });
 
   test('is named for a noun or a verb of the domain, in kebab-case', () => {

@@ -346,7 +346,11 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a reference that was used holds the next payout',
-    edits: replaced('src/ledger/scripts/record.ts', 'if not earlier or earlier == m.own then', 'if true then'),
+    edits: replaced(
+      'src/ledger/scripts/record.ts',
+      "if earlier then return 'E_DUP_HISTORY'",
+      "if false then return 'E_DUP_HISTORY'",
+    ),
     caughtBy: named(
       RECORDING_TESTS,
       'a reference of a payout that is accepted holds the next payout, with a link to the earlier one',

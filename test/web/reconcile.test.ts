@@ -104,9 +104,9 @@ describe('the page', () => {
   test.each<[what: string, fields: Record<string, string>, content: string, told: string]>([
     ['a run that there is not', { runs: 'a1 none' }, statementOf([2]), 'no run'],
     ['no run', { runs: ' ' }, statementOf([2]), 'must name a run'],
-    ['a template that is none', { runs: 'a1', template: '{"delimter":";"}' }, statementOf([2]), 'is of no use'],
+    ['a template that is none', { runs: 'a1', template: '{"delimter":";"}' }, statementOf([2]), 'is invalid'],
     ['a statement that is none', { runs: 'a1' }, '<Document/>', 'cannot be used'],
-  ])('refuses %s, keeps nothing of it and notes nothing', async (_what, fields, content, told) => {
+  ])('refuses %s, keeps nothing of it and notes nothing', async (...[, fields, content, told]) => {
     const { app, mia } = await rigWithRun();
     const { status, text } = await mia.upload('/reconcile', formOf(content, fields));
     expect(status).toBe(422);

@@ -23,6 +23,8 @@ const form = z.strictObject({
 });
 const NAMES = ['csrf', ...Object.keys(form.shape)];
 
+const readOptions = (fields: unknown) => readForm(form, fields);
+
 /** The payments of runs against a statement of the bank: nothing of the statement is kept, but how far it fits. */
 export function addReconcilePages(web: Web, deps: WebDeps): void {
   const { app, settings } = deps;
@@ -37,8 +39,11 @@ export function addReconcilePages(web: Web, deps: WebDeps): void {
   web.post(PAGE, { config }, async (request, reply) => {
     const actor = actorOf(request);
     const sender = { person: actor, csrf: request.who?.csrf ?? null };
-    const read = (fields: unknown) => readForm(form, fields);
-    const { upload, options } = await readFileForm(request, { ...app, settings }, { ...sender, names: NAMES, read });
+    const { upload, options } = await readFileForm(
+      request,
+      { ...app, settings },
+      { ...sender, names: NAMES, read: readOptions },
+    );
     const { statement, lines, counts } = await matchUpload(deps, { ...options, upload, actor });
     if (options.format === 'csv') {
       return sendDownload(reply, { name: `${statement.name}.reconciled`, ending: 'csv', content: matchCsv(lines) });

@@ -79,8 +79,8 @@ export function addReconcileOperation(api: Web, deps: WebDeps): void {
       statement: { ...file, movements: movements.length },
       createdAt: rfc3339(deps.app.clock.now()),
     };
-    const text = matchJson(lines, { about, counts });
-    return sendDownload(reply, { name: `${statement.name}.reconciled`, ending: 'json', content: text });
+    const json = matchJson(lines, { about, counts });
+    return sendDownload(reply, { name: `${statement.name}.reconciled`, ending: 'json', content: json });
   });
 }
 
