@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { signatureText } from '../report/signature.ts';
 import { openSigningKey } from '../report/signing-key.ts';
-import { readRun } from './hand-in/submit.ts';
+import { readRun } from './read-run.ts';
 
 interface AuditExportDeps {
   readonly ledger: Ledger;

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
 import { type Problem, problemOf } from '../intake/problems/problems.ts';
-import { readPayoutFile } from '../intake/read-file.ts';
 import type { Log } from '../log.ts';
 import type { PayoutRow, RefusedRow } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
@@ -77,6 +76,8 @@ export function openIdentityBook(deps: {
   }
 
   async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
+    // Loaded by who checks a file: most commands only look at runs.
+    const { readPayoutFile } = await import('../intake/read-file.ts');
     const problems: Problem[] = [];
     const warnings = new Map<string, Problem>();
     let refused = 0;

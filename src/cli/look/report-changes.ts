@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { reportChanges } from '../../runs/report-changes.ts';
 import { writeWholeFile } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
