@@ -5,6 +5,7 @@ import {
   identifier,
   instant,
   internalId,
+  isList,
   type Json,
   objectOf,
   optional,
@@ -160,10 +161,11 @@ export function parseQuotes(json: unknown): QuoteReply[] | undefined {
 
 /** The page says only that the reply contains a quote object: a collection of quotes, or one quote. */
 function collectionOf(json: unknown): readonly unknown[] | undefined {
-  if (Array.isArray(json)) return json.length > 0 && json.every(isQuote) ? json : undefined;
+  if (isList(json)) return json.length > 0 && json.every(isQuote) ? json : undefined;
   const reply = objectOf(json);
   if (reply === undefined) return undefined;
-  if (Array.isArray(reply['quotes'])) return reply['quotes'];
+  const { quotes } = reply;
+  if (isList(quotes)) return quotes;
   if ('quote' in reply) return [reply['quote']];
   return isQuote(reply) ? [reply] : undefined;
 }
@@ -222,7 +224,7 @@ const errorEntry: Read<ErrorEntry> = (json) => {
 
 /** The entries under `errors`, an array or a single object. */
 function errorEntries(json: unknown): ErrorEntry[] {
-  return readable(Array.isArray(json) ? json : [json], errorEntry);
+  return readable(isList(json) ? json : [json], errorEntry);
 }
 
 const oauthError = textLike(/^[a-z_]{1,64}$/);
@@ -257,5 +259,5 @@ const identity: Read<IdentityReply> = (json) => {
  */
 export function parseIdentities(json: unknown): IdentityReply[] | undefined {
   const data = objectOf(json)?.['data'];
-  return Array.isArray(data) ? readable(data, identity, IDENTITIES_MAX) : undefined;
+  return isList(data) ? readable(data, identity, IDENTITIES_MAX) : undefined;
 }

@@ -20,7 +20,11 @@ export function objectOf(json: unknown): Json | undefined {
 }
 
 function isObject(json: unknown): json is Json {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
+  return typeof json === 'object' && json !== null && !isList(json);
+}
+
+export function isList(json: unknown): json is readonly unknown[] {
+  return Array.isArray(json);
 }
 
 /** Null when the field is missing or null, undefined when it is unreadable. */
@@ -35,7 +39,7 @@ export function shown<T>(value: unknown, read: Read<T>): T | null {
 
 /** The readable ones among the first entries of a list, 20 unless told; none of what is no list. */
 export function readable<T>(json: unknown, read: Read<T>, max = ENTRIES_MAX): T[] {
-  if (!Array.isArray(json)) return [];
+  if (!isList(json)) return [];
   const entries: T[] = [];
   for (const entry of json.slice(0, max)) {
     const value = read(entry);
