@@ -5,7 +5,7 @@ import type { Run } from '../payout.ts';
 import { jsonText } from '../report/json-text.ts';
 import { type ReportDeps, writeReport } from '../runs/after/report.ts';
 import { hasEnded } from '../runs/decide/control.ts';
-import { readRun } from '../runs/hand-in/submit.ts';
+import { readRun } from '../runs/read-run.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';
 import { openLateWrites, putChangedAfterClaim } from './changed-after-claim.ts';
 import {

@@ -8,7 +8,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { signatureText } from '../report/signing/signature.ts';
 import { openSigningKey } from '../report/signing/signing-key.ts';
-import { readRun } from './hand-in/submit.ts';
+import { readRun } from './read-run.ts';
 
 interface AuditExportDeps {
   readonly ledger: Ledger;

@@ -12,7 +12,7 @@ import { summaryJson } from '../../src/report/document.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { summariseRun, writeReport } from '../../src/runs/after/report.ts';
 import { documentOf } from '../../src/runs/document.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { openBox, payouts, watching } from '../inbox/rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';

@@ -4,8 +4,9 @@ import { writeAtomically } from '../../files.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { jsonText } from '../../report/json-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+
 import { type Difference, readBack } from '../../runs/read-back.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { withApp } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { openForLookUp } from '../serve/pay-service.ts';

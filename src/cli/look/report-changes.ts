@@ -2,8 +2,7 @@ import { writeAtomically } from '../../files.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
 import { reportChanges } from '../../runs/after/report-changes.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
-
+import { readRun } from '../../runs/read-run.ts';
 import { withLedger } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 

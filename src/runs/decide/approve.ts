@@ -7,7 +7,7 @@ import type { Approval, Run } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';
-import { readRun } from '../hand-in/submit.ts';
+import { readRun } from '../read-run.ts';
 import { sealFinding } from '../safety/seals.ts';
 import { approvalDigest, approvalsNeededFor } from './approval.ts';
 import { haltAll } from './control.ts';

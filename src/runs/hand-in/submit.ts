@@ -10,6 +10,7 @@ import { PAYOUT_STATES, type Run, type RunStart } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
+import { readRun } from '../read-run.ts';
 import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
@@ -293,14 +294,4 @@ async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: S
   const { result } = await deps.ledger.runs.move(runId, move);
   if (result === 'season' || result === 'incomplete') throw refuseRestarted();
   await deps.wake(runId);
-}
-
-/** The run, or a Refusal (exit 2) when there is none with that id. */
-export async function readRun(deps: { ledger: Pick<Ledger, 'runs'> }, runId: string): Promise<Run> {
-  const run = await deps.ledger.runs.read(runId);
-  if (run !== undefined) return run;
-  throw new Refusal(`There is no run ${runId}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'See "payrun list" for all runs.',
-  });
 }
