@@ -1,5 +1,4 @@
 import { Command } from 'commander';
-import { plainText, SETTINGS } from '../config/setting-lines.ts';
 import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { columns } from './columns.ts';
 import { print } from './print.ts';
@@ -16,10 +15,9 @@ const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] = [
   [EXIT.interrupted, 'a signal ended it; the same command carries on'],
 ];
 
-const TOPICS: Readonly<Record<string, () => string>> = {
+const TOPICS: Readonly<Record<string, () => string | Promise<string>>> = {
   'exit-codes': () => columns(EXIT_CODES.map(([code, about]) => [String(code), about])),
-  settings: () =>
-    `${columns(SETTINGS.map(({ name, standard, description }) => [name, plainText(standard), firstSentence(plainText(description))]))}\n\n${SETTINGS_NOTE}`,
+  settings: settingsHelp,
 };
 const SETTINGS_NOTE =
   'Each is a variable of the environment, or a line NAME=value in payrun.env or the file of --env-file; NAME_FILE names a\n' +
@@ -31,11 +29,22 @@ export function helpCommand(program: Command): Command {
     .description('show help for a command, for exit-codes or for settings')
     .argument('[topic...]', 'a command, exit-codes or settings')
     .addHelpText('after', '\nExamples:\n  payrun help run\n  payrun help exit-codes')
-    .action((words: string[]) => {
+    .action(async (words: string[]) => {
       const topic = TOPICS[words.join(' ')];
-      if (topic !== undefined) return print(topic());
+      if (topic !== undefined) return print(await topic());
       commandAt(program, words).outputHelp();
     });
+}
+
+/** Loaded by then: other help needs nothing of it. */
+async function settingsHelp(): Promise<string> {
+  const { plainText, SETTINGS } = await import('../config/setting-lines.ts');
+  const lines = SETTINGS.map(({ name, standard, description }) => [
+    name,
+    plainText(standard),
+    firstSentence(plainText(description)),
+  ]);
+  return `${columns(lines)}\n\n${SETTINGS_NOTE}`;
 }
 
 function firstSentence(text: string): string {

@@ -55,8 +55,8 @@ export function parseStatementTemplate(text: string, name: string): StatementTem
   );
 }
 
-function refuse(name: string, problems: readonly string[]): Refusal {
-  return new Refusal([`The template ${name} is invalid:`, ...problems].join('\n  '), {
+function refuse(which: string, problems: readonly string[]): Refusal {
+  return new Refusal([`The template ${which} is invalid:`, ...problems].join('\n  '), {
     exitCode: EXIT.usage,
     remedy: 'Correct it: docs/reconcile.md lists what it may say.',
   });
