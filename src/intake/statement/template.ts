@@ -44,13 +44,13 @@ export async function readStatementTemplate(path: string | undefined): Promise<S
 export const PLAIN_STATEMENT: StatementTemplate = schema.parse({});
 
 /** A template's text. Throws a Refusal (exit 2) with all that is wrong with it. */
-export function parseStatementTemplate(text: string, name: string): StatementTemplate {
+export function parseStatementTemplate(text: string, which: string): StatementTemplate {
   const json = parseStrictJson(text);
-  if (json.fault !== undefined) throw refuse(name, [json.fault]);
+  if (json.fault !== undefined) throw refuse(which, [json.fault]);
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return parsed.data;
   throw refuse(
-    name,
+    which,
     parsed.error.issues.map((issue) => `${issue.path.join('.') || 'template'}: ${issue.message}`),
   );
 }
