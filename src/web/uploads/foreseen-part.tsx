@@ -13,6 +13,8 @@ type Names = ReadonlyMap<string, ListedName>;
 
 const SHOWN_ROWS = 3;
 const SHOWN_TOTALS = 3;
+/** Of many currencies the first ones. */
+const LARGEST_MAX = 10;
 
 /** What each reason comes to in words, and what is said where nothing stands against the rows. */
 const CHECKS = [
@@ -118,7 +120,7 @@ export function FewRows({ foreseen: { first, largest }, names }: { foreseen: For
   return (
     <div class="few-rows">
       <RowTable caption="The first rows" rows={first} names={names} />
-      <RowTable caption="The largest rows" rows={largest} names={names} />
+      <RowTable caption="The largest rows" rows={largest.slice(0, LARGEST_MAX)} names={names} />
     </div>
   );
 }
