@@ -189,6 +189,7 @@ function Menu({ who, path, counts }: MenuProps) {
           </details>
         </li>
       </ul>
+      <SearchBox />
       {who.may('submit') ? (
         <a class="btn" href="/upload">
           <Icon name="upload" /> Upload
@@ -211,6 +212,22 @@ function Menu({ who, path, counts }: MenuProps) {
         </ul>
       </details>
     </nav>
+  );
+}
+
+/** In all runs, from every page. */
+function SearchBox() {
+  return (
+    <form class="search-box" role="search" method="get" action="/search">
+      <input
+        type="search"
+        class="form-control"
+        name="text"
+        maxLength={100}
+        aria-label="Search all runs"
+        placeholder="Reference, name, amount, payment"
+      />
+    </form>
   );
 }
 
