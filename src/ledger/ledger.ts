@@ -54,15 +54,17 @@ export function openLedger(
   place: { prefix: string; lease?: string; seals?: Seals } & AuditPlace,
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
-  const payouts = openPayouts(connections, place);
   const { seals = openSeals() } = place;
+  const payouts = openPayouts(connections, { ...place, seals });
+  const state = openLedgerState(connections.redis, keys, payouts);
+  const sealing = { seals, halt: async (reason: string) => await state.halt('payrun', reason) };
   return {
     seals,
-    state: openLedgerState(connections.redis, keys, payouts),
-    runs: openRuns(connections.redis, keys),
+    state,
+    runs: openRuns(connections.redis, keys, seals),
     payouts,
     slices: openSlices(connections.redis, keys),
-    schedules: openSchedules(connections.redis, keys),
+    schedules: openSchedules(connections.redis, keys, sealing),
     inboxes: openInboxes(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
     recovery: openRecovery(connections.redis, keys),
@@ -74,7 +76,7 @@ export function openLedger(
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
     names: openNames(connections.redis, keys),
-    people: openPeople(connections.redis, keys, place),
+    people: openPeople(connections.redis, keys, { ...place, ...sealing }),
     submissions: openSubmissions(connections.redis, keys),
   };
 }

@@ -7,6 +7,7 @@ import { openNames } from './people/names.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
 import { READ, ROW_SEALS, ROW_TEXTS } from './scripts/read.ts';
+import type { Seals } from './seals.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
 const RECORDS_PER_CALL = 100;
@@ -50,7 +51,7 @@ export interface Rows {
 }
 
 /** The rows of the ledger's runs, found by the index of their states. */
-export function openRows(redis: Redis, keys: LedgerKeys): Rows {
+export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Rows {
   const { prefix } = keys;
   const readScript = script(READ);
   const sealsScript = script(ROW_SEALS);
@@ -61,7 +62,7 @@ export function openRows(redis: Redis, keys: LedgerKeys): Rows {
     const args = lines.flatMap((line) => [runId, line]);
     const replies = recordsOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
     const rows = lines.flatMap((line, index) => {
-      const record = readRecord(replies[index], { runId, line });
+      const record = readRecord(replies[index], { runId, line }, seals);
       return record === undefined || 'rowless' in record ? [] : [record];
     });
     const listed = await names.read(rows.flatMap(identitiesOf));

@@ -15,6 +15,7 @@ import { addControlOperations } from './runs/control.ts';
 import { addPayoutOperations } from './runs/payouts.ts';
 import { addPeriodOperation } from './runs/period.ts';
 import { addProposalOperations } from './runs/proposals.ts';
+import { addReconcileOperation } from './runs/reconcile.ts';
 import { addReportOperations } from './runs/reports.ts';
 import { addRowOperations } from './runs/rows.ts';
 import { addRunOperations } from './runs/runs.ts';
@@ -36,6 +37,7 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
       addSearchOperation(api, deps);
       addReportOperations(api, deps);
       addPeriodOperation(api, deps);
+      addReconcileOperation(api, deps);
       addControlOperations(api, deps);
       addPayoutOperations(api, deps);
       addToSettleOperations(api, deps);
