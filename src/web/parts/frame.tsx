@@ -8,6 +8,7 @@ import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
 import { shownCount } from './figures.ts';
 import { Icon } from './icon.tsx';
+import { labelOf } from './read-form.ts';
 import { RefusalPart } from './refusal-part.tsx';
 import { CsrfContext, RefusedContext } from './refused-context.ts';
 
@@ -218,16 +219,21 @@ function Menu({ who, path, counts }: MenuProps) {
 /** In all runs, from every page. */
 function SearchBox() {
   return (
-    <form class="search-box" role="search" method="get" action="/search">
-      <input
-        type="search"
-        class="form-control"
-        name="text"
-        maxLength={100}
-        aria-label="Search all runs"
-        placeholder="Reference, name, amount, payment"
-      />
-    </form>
+    <search class="search-box">
+      <form method="get" action="/search">
+        <label class="heard" for="search-all">
+          {labelOf('text')}
+        </label>
+        <input
+          id="search-all"
+          type="search"
+          class="form-control"
+          name="text"
+          maxLength={100}
+          placeholder="Reference, name, amount, payment"
+        />
+      </form>
+    </search>
   );
 }
 

@@ -33,7 +33,6 @@ function Rows({ rows, hasMore }: Pick<Found, 'rows' | 'hasMore'>) {
     <Table
       caption={hasMore ? `Payouts, the newest ${shownCount(rows.length)}` : 'Payouts'}
       columns={['Reference', 'Beneficiary', { number: 'Amount' }, 'Outcome', 'Run']}
-      class="stacked"
     >
       {rows.map((found) => (
         <Row key={`${found.runId} ${found.row.line}`} {...found} />
@@ -70,7 +69,7 @@ function Row({ runId, row }: FoundRow) {
 
 function Runs({ runs }: Pick<Found, 'runs'>) {
   return (
-    <Table caption="Runs" columns={['File', 'Run', { number: 'Rows' }, 'State', 'Handed in']} class="stacked">
+    <Table caption="Runs" columns={['File', 'Run', { number: 'Rows' }, 'State', 'Handed in']}>
       {runs.map(({ id, fileName, rows, state, createdAt }) => (
         <Line key={id}>
           <th scope="row">
