@@ -4,7 +4,7 @@ import type { Answer } from '../service/answer.ts';
 import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
-import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
 import type { StepResult } from './step-result.ts';
@@ -76,7 +76,7 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
   }
 }
 
-/** Where the service began to say yes, the intent log has it before Redis, which may go back in time. */
+/** Where the service began to say yes, the intent log has it first. */
 async function noteYes(
   deps: PayDeps,
   payout: Payout,
@@ -84,10 +84,7 @@ async function noteYes(
 ): Promise<void> {
   const isNamed = reading.kind === 'accepted' || reading.kind === 'breach';
   if (!isNamed && !(reading.kind === 'unknown' && reading.seen2xx)) return;
-  const paymentId = isNamed ? reading.payment.paymentId : null;
-  await deps.intents.noteAnswer({ quoteId, paymentId }).catch((error: unknown) => {
-    deps.log.warn('the intent log lacks an answer of the service', { ...logFields(payout), error });
-  });
+  await noteAnswer(deps, payout, { quoteId, paymentId: isNamed ? reading.payment.paymentId : null });
 }
 
 /**

@@ -171,6 +171,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     reportVersion: 0,
     deadQuotes: 0,
     deadQuotesFound: 0,
+    reconciled: null,
     ...change,
   };
 }

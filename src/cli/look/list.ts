@@ -14,6 +14,7 @@ import { columns, columnsLine } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { print, printAll, printJson, say } from '../print.ts';
+import { reconciledWords } from '../print-run.ts';
 import { isRowless, rowlessText } from './awaiting-row.ts';
 
 const schema = z.object({ outcome: z.enum(OUTCOMES).optional(), json: z.boolean() });
@@ -61,7 +62,7 @@ function runCells({ run, document }: { run: Run; document: RunDocument }): strin
   const outcomes = OUTCOMES.filter((outcome) => document.outcomes[outcome] > 0);
   return [
     run.id,
-    run.state,
+    run.reconciled === null ? run.state : `${run.state}, ${reconciledWords(run.reconciled)}`,
     rfc3339(run.createdAt),
     String(run.rows),
     outcomes.map((outcome) => `${document.outcomes[outcome]} ${outcome}`).join(', '),

@@ -26,11 +26,12 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const readBeneficiaries = openBeneficiaryBook(deps);
   const readSeen = async (run: Run): Promise<Seen> => {
     const beneficiaries = await readBeneficiaries(run);
-    const [names, neverPaid, blocked] = await Promise.all([
-      app.identities?.names() ?? new Map<string, string>(),
+    const [listed, neverPaid, blocked] = await Promise.all([
+      app.ledger.names.read(beneficiaries.top.map(({ identityId }) => identityId)),
       app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
       app.ledger.approvals.blocked(),
     ]);
+    const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
     return { beneficiaries, names, neverPaid, blocked: new Set(blocked.map(({ identityId }) => identityId)) };
   };
   const route = { config: { act: 'approve' }, schema: ofRun } as const;
