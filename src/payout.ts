@@ -217,11 +217,7 @@ export const PAYOUT_TRIED_MS_MAX = 24 * 60 * 60 * 1000;
  * The most that a payout may cost: what a quote at its recording debited for what arrived, in minor units, and by how many
  * basis points of it a later quote may be dearer. Nothing debited: no quote told it, and any is too dear.
  */
-export interface CostLimit {
-  readonly debited: bigint;
-  readonly arrives: bigint;
-  readonly driftBp: bigint;
-}
+export type CostLimit = Readonly<Record<'debited' | 'arrives' | 'driftBp', bigint>>;
 
 /** One step of a payout's history. */
 export interface HistoryEntry {

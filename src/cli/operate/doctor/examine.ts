@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { systemRandom } from '../../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../../config/config.ts';
 import { type DataDir, openDataDir } from '../../../ledger/intents/data-dir.ts';
@@ -11,6 +12,7 @@ import { examineRedis } from './redis-check.ts';
 import { examineService } from './service-check.ts';
 
 const NODE_MIN = [20, 19] as const;
+const OTHERS_MODE = 0o077;
 const GIBIBYTE = 1024 ** 3;
 const DISK_BYTES_MIN = GIBIBYTE;
 
@@ -52,7 +54,10 @@ async function checkSettings(): Promise<Found & { value: Config }> {
 async function checkDataDir({ dataDir, service }: Config): Promise<Found & { value: DataDir }> {
   const value = await openDataDir(dataDir, { random: systemRandom, requirePersistentDisk: service !== undefined });
   await proveWritable(dataDir);
-  return { found: `${dataDir}, writable, on ${describeDisk(await readDisk(dataDir))}`, value };
+  const found = `${dataDir}, writable, on ${describeDisk(await readDisk(dataDir))}`;
+  const { mode } = await stat(dataDir);
+  if ((mode & OTHERS_MODE) === 0) return { found, value };
+  return { found: `${found}; others may look into it`, advice: `chmod -R go= ${dataDir}`, value };
 }
 
 async function checkSpace({ dataDir }: Config): Promise<Found> {
