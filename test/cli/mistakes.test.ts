@@ -74,7 +74,13 @@ test('docs/mistakes.md shows what is shown', () => {
   const rows = ended.map(({ mistake, code, text }, index) => {
     const lines = text.split('\n');
     const shown = [...lines.slice(0, LINES_SHOWN_MAX), ...(lines.length > LINES_SHOWN_MAX ? ['…'] : [])];
-    const cells = [index + 1, mistake.mistake, `\`${`payrun ${mistake.command}`.trim()}\``, code, shown.map(inCell).join('<br>')];
+    const cells = [
+      index + 1,
+      mistake.mistake,
+      `\`${`payrun ${mistake.command}`.trim()}\``,
+      code,
+      shown.map(inCell).join('<br>'),
+    ];
     return `| ${cells.join(' | ')} |`;
   });
   const page = `${HEAD}${rows.join('\n')}\n${TAIL}`;

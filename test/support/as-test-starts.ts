@@ -7,10 +7,5 @@ export function asTestStarts(words: readonly string[]): readonly string[] {
   const mayBeFirst = ['serve', 'worker', 'inbox', 'submit'].includes(command);
   const isRefused = mayBeFirst && command !== 'submit' && (command !== 'inbox' || rest.includes('--with-worker'));
   if (!mayBeFirst) return words;
-  return [
-    command,
-    ...(isRefused && process.getuid?.() === 0 ? ['--allow-root'] : []),
-    '--new-ledger',
-    ...rest,
-  ];
+  return [command, ...(isRefused && process.getuid?.() === 0 ? ['--allow-root'] : []), '--new-ledger', ...rest];
 }
