@@ -4,6 +4,7 @@ import { SANDBOX_NAME } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import type { RunDocument } from '../report/document.ts';
+import type { Reconciled } from '../report/statement/reconciled.ts';
 import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
@@ -50,6 +51,7 @@ function describeRun(app: Shown, { document, run, changes, carriesOn }: Describe
     ...changes.map((change) => ['way changed', `${rfc3339(change.at)}: ${scheduleChangeWords(change)}`]),
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
+    ...(run.reconciled === null ? [] : [['bank', reconciledText(run.reconciled)]]),
     ['service', document.sandbox ? 'sandbox: no money moved' : app.serviceName],
     ['ledger', app.place],
     ['capabilities', capabilityWords(document)],
@@ -64,6 +66,15 @@ function capabilityWords({ capabilities }: RunDocument): string {
   return unknown.length === 0
     ? 'all four hold'
     : `not known to hold, so no quote is proven dead: ${unknown.join(', ')}`;
+}
+
+function reconciledText(reconciled: Reconciled): string {
+  return `${reconciledWords(reconciled)} payments on ${rfc3339(reconciled.at)}, statement ${reconciled.sha256}`;
+}
+
+/** Such as `reconciled 998 of 1000`. */
+export function reconciledWords({ reconciled, payments }: Reconciled): string {
+  return `reconciled ${reconciled} of ${payments}`;
 }
 
 /** A run's state, and why it is paused. */

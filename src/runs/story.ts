@@ -112,6 +112,7 @@ function rowFacts(story: Story): string[][] {
     ...factOf('reason', [story.reasonCode, story.reason]),
     ...factOf('proposed', proposalWords(story.proposal)),
     ...factOf('beneficiary', [story.beneficiaryIdentityId]),
+    ...factOf('beneficiary name', [story.beneficiaryName]),
     ...factOf('originator', [story.originatorIdentityId]),
     ['asked for', amountAskedFor(story)],
   ];

@@ -90,7 +90,7 @@ const perOutcome = <Value extends z.ZodType>(value: Value) =>
   z.strictObject(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, value])));
 
 /** A run as design 12 has it. */
-export const runSchema = z.strictObject({
+const runMembers = {
   runId: z.string(),
   state: z.enum(RUN_STATES),
   sandbox: z.boolean(),
@@ -99,7 +99,8 @@ export const runSchema = z.strictObject({
   totals: z.array(perOutcome(decimal).extend({ currency: z.string().length(3), file: decimal })),
   reports: z.array(z.string()),
   capabilities: z.record(z.string(), z.boolean()),
-});
+};
+export const runSchema = z.strictObject({ ...runMembers, reconciled: z.looseObject({}).nullable() });
 
 /** What `validate`, and a refused `run` or `submit`, print (design 12). */
 export const problemsSchema = z.strictObject({
@@ -132,7 +133,8 @@ export const doctorSchema = z.array(
 );
 
 /** A report's document; `rows` only with `--format json`. */
-export const reportSchema = runSchema.extend({
+export const reportSchema = z.strictObject({
+  ...runMembers,
   service: z.string(),
   environment: z.string(),
   capabilities: z.record(z.string(), z.boolean()),
