@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import { terminalVariables } from '../config/terminal-variables.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
@@ -34,7 +35,7 @@ export function say(text: string): void {
 
 /** Where people read what a command says. */
 export function stderr(): Terminal {
-  return openTerminal(process.stderr, process.env);
+  return openTerminal(process.stderr, terminalVariables());
 }
 
 /** Text of several lines with nothing in it that steers a terminal. */

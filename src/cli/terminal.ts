@@ -28,7 +28,7 @@ export function openTerminal(stream: Stream, variables: Variables): Terminal {
 }
 
 /** Whether the language of a process has no letters but those of ASCII; one that names none is not asked. */
-export function isAscii({ LC_ALL, LC_CTYPE, LANG }: Variables): boolean {
+function isAscii({ LC_ALL, LC_CTYPE, LANG }: Variables): boolean {
   const language = [LC_ALL, LC_CTYPE, LANG].find((one) => one !== undefined && one !== '');
   return language === 'C' || language === 'POSIX';
 }
@@ -49,6 +49,6 @@ const ASCII: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Our own signs in ASCII; any other letter, such as one of a name, as a question mark. */
-export function asciiOf(text: string): string {
+function asciiOf(text: string): string {
   return text.replaceAll(/\P{ASCII}/gu, (sign) => ASCII.get(sign) ?? '?');
 }

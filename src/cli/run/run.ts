@@ -91,8 +91,8 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     }
     const progress = openProgress(app.clock, stderr());
     tellOutages(app, { stop, progress, redisWaitMs: options.wait });
-    const { early, submitted } = await unlessStopped(handIn(app, file, { ...options, progress }), stop).finally(
-      progress.end,
+    const { early, submitted } = await unlessStopped(handIn(app, file, { ...options, progress }), stop).finally(() =>
+      progress.end(),
     );
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -106,6 +106,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
     progress.phase('writing the report');
+    progress.end();
     const code = await concludeRun(app, run.id, { ...options, sameCommand: sameCommand(file, options) });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
