@@ -13,6 +13,7 @@ export const EVENTS = [
   'paused',
   'finished',
   'cancelled',
+  'settled',
   'unknown',
   'held',
   'returned',

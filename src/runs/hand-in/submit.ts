@@ -52,6 +52,8 @@ export interface SubmitDeps {
   readonly notifier?: Pick<Notifier, 'tellRefused'> | undefined;
   /** What a row costs now; needed only for a submission that limits the drift of costs. */
   readonly previewCost?: ((row: PayoutRow) => Promise<Cost | null>) | undefined;
+  /** Told how many rows are recorded, of how many. */
+  readonly onRecording?: ((done: number, of: number) => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly at: AtCrashPoint;
@@ -269,6 +271,7 @@ async function recordRun(
   const inFlight: Promise<void>[] = [];
   const currencies = new Set<string>();
   let lastLine = 1;
+  let rows = 0;
   try {
     for await (const batch of readPayoutFile(file.submission.path, file.checked)) {
       lastLine = batch.at(-1)?.line ?? lastLine;
@@ -280,6 +283,8 @@ async function recordRun(
       // It is awaited later, and may fail while the next batch is read.
       recording.catch(() => {});
       inFlight.push(recording);
+      rows += batch.length;
+      deps.onRecording?.(rows, file.checked.rows);
       deps.at('C16');
     }
     await Promise.all(inFlight);
