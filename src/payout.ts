@@ -14,9 +14,7 @@ import type { Reconciled } from './report/statement/reconciled.ts';
  *   look-up            reading a payment by its id to learn whether it exists
  *   held               a person has to decide before anything more happens
  *   spent              said of a quote for which a byte of a payment request may have left
- *   due                wanting something at a time
  *   pause, halt        stop one run; stop everything
- *   problem            what is wrong with a file or row
  */
 
 export const AMOUNT_TYPES = ['SOURCE_AMOUNT', 'DESTINATION_AMOUNT'] as const;
@@ -398,6 +396,5 @@ export interface Run {
   /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
   readonly deadQuotes: number;
   readonly deadQuotesFound: number | null;
-  /** With the last statement that somebody held against it. */
   readonly reconciled: Reconciled | null;
 }
