@@ -20,9 +20,16 @@ const ALWAYS = ['--from', '2020-01-01', '--to', '2099-12-31'];
 
 type Cells = Readonly<Record<string, string>>;
 
+/** A cell of a row as the CSV has it; the JSON's list of fees is another thing. */
+const shownCell = z.union([
+  z.string(),
+  z.number().transform(String),
+  z.null().transform(() => ''),
+  z.array(z.unknown()).transform(() => ''),
+]);
 const money = z.object({ amount: z.string(), currency: z.string() });
 const jsonReport = z.object({
-  rows: z.array(z.record(z.string(), z.unknown())),
+  rows: z.array(z.record(z.string(), shownCell)),
   booking: z.array(z.object({ currency: z.string(), debited: z.string(), debitedPayments: z.int() })),
 });
 const periodReport = z.object({
@@ -61,7 +68,7 @@ async function formatFaults(office: Office, tables: Tables): Promise<string[]> {
     const own = csv.filter(({ outcome = '' }) => DEBITED.includes(outcome)).flatMap((row) => entryOf(book, row) ?? []);
     debited.push(...own);
     const others = [
-      await jsonFaults(office, runId, csv, own),
+      await jsonFaults(office, { runId, csv, own }),
       await workbookFaults(office, runId, csv),
       await statusFaults(office, runId, csv),
     ];
@@ -111,21 +118,20 @@ function sumsOf(entries: readonly BookEntry[], side: 'source' | 'destination'): 
   return Object.fromEntries([...sums].map(([currency, minor]) => [currency, formatAmount({ minor, currency })]));
 }
 
-async function jsonFaults(
-  { company }: Office,
-  runId: string,
-  csv: readonly Cells[],
-  own: readonly BookEntry[],
-): Promise<string[]> {
+/** A run, its CSV, and the payments of its rows that were debited. */
+interface RunTold {
+  readonly runId: string;
+  readonly csv: readonly Cells[];
+  readonly own: readonly BookEntry[];
+}
+
+async function jsonFaults({ company }: Office, { runId, csv, own }: RunTold): Promise<string[]> {
   const { bytes } = await company.reported([runId, '--format', 'json']);
   const { rows, booking } = jsonReport.parse(JSON.parse(bytes.toString()));
-  const told = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, String(cell ?? '')])),
-  );
   const shown = Object.fromEntries(booking.map(({ currency, debited }) => [currency, debited]));
   return [
-    ...(told.length === csv.length ? [] : [`JSON: ${told.length} rows, the CSV has ${csv.length}`]),
-    ...csv.flatMap((row, at) => different(row, told[at] ?? {}).map((fault) => `JSON line ${row['line']}: ${fault}`)),
+    ...(rows.length === csv.length ? [] : [`JSON: ${rows.length} rows, the CSV has ${csv.length}`]),
+    ...csv.flatMap((row, at) => different(row, rows[at] ?? {}).map((fault) => `JSON line ${row['line']}: ${fault}`)),
     ...different(sumsOf(own, 'source'), shown).map((fault) => `JSON, booking: ${fault}`),
   ];
 }
@@ -144,7 +150,7 @@ async function workbookFaults({ company }: Office, runId: string, csv: readonly 
 }
 
 function isSame(text: string, cell: unknown): boolean {
-  return typeof cell === 'number' ? cell === Number(text) : String(cell ?? '') === text;
+  return typeof cell === 'number' ? cell === Number(text) : (cell ?? '') === text;
 }
 
 /** Of each row its outcome, its payment and the amount of the file. */
