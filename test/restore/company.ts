@@ -64,8 +64,8 @@ export interface Company {
   /** Runs in the order in which they came. */
   listed(): Promise<Listed[]>;
   rowsOf(runId: string): Promise<Told[]>;
-  /** A report as a file, and the code with which its command ended. */
-  reported(words: readonly string[]): Promise<{ readonly code: number; readonly bytes: Buffer }>;
+  /** A report as a file; undefined for a run that is still being recorded, of which there is none. */
+  reported(words: readonly string[]): Promise<Buffer | undefined>;
   /** Writes a payout file of these rows; gives its path. */
   write(name: string, rows: readonly Row[]): string;
   /** Starts a worker on each host that has none. */
@@ -140,7 +140,10 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
     async reported(words) {
       const path = join(cwd, `report-${++reports}`);
       const carried = await clerks.run({ words: ['report', ...words, '--output', path], env: envOf('one') });
-      return { code: carried?.code ?? -1, bytes: readFileSync(path) };
+      if (carried?.stderr.includes('is still being recorded') === true) return undefined;
+      if (!existsSync(path))
+        throw new Error(`report ${words.join(' ')} ended with ${carried?.code}: ${carried?.stderr}`);
+      return readFileSync(path);
     },
     write(name, rows) {
       const path = join(cwd, name);

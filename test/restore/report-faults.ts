@@ -5,6 +5,7 @@ import { formatAmount } from '../../src/money.ts';
 import { sheetsOf } from '../report/workbook.ts';
 import type { BookEntry } from '../support/paid-once.ts';
 import type { Office } from './acts.ts';
+import type { Company } from './company.ts';
 
 /*
  * Every format of a report against the book that the sandbox keeps on disk: the amounts of each payment, and what they add
@@ -55,7 +56,10 @@ type Tables = ReadonlyMap<string, readonly Cells[]>;
 async function tablesOf({ company }: Office): Promise<Tables> {
   const runs = (await company.listed()).filter(({ outcomes }) => Object.values(outcomes).some((rows) => rows > 0));
   const tables = new Map<string, readonly Cells[]>();
-  for (const { runId } of runs) tables.set(runId, rowsIn((await company.reported([runId])).bytes.toString()));
+  for (const { runId } of runs) {
+    const csv = await company.reported([runId]);
+    if (csv !== undefined) tables.set(runId, parse(csv, { columns: true }));
+  }
   return tables;
 }
 
@@ -77,8 +81,10 @@ async function formatFaults(office: Office, tables: Tables): Promise<string[]> {
   return [...faults, ...(await periodFaults(office, debited))];
 }
 
-function rowsIn(text: string): Cells[] {
-  return parse<Record<string, string>>(text, { columns: true });
+async function reportOf(company: Company, words: readonly string[]): Promise<Buffer> {
+  const bytes = await company.reported(words);
+  if (bytes === undefined) throw new Error(`there is no report ${words.join(' ')}`);
+  return bytes;
 }
 
 function entryOf(book: ReadonlyMap<string, BookEntry>, { paymentId = '' }: Cells): BookEntry | undefined {
@@ -126,7 +132,7 @@ interface RunTold {
 }
 
 async function jsonFaults({ company }: Office, { runId, csv, own }: RunTold): Promise<string[]> {
-  const { bytes } = await company.reported([runId, '--format', 'json']);
+  const bytes = await reportOf(company, [runId, '--format', 'json']);
   const { rows, booking } = jsonReport.parse(JSON.parse(bytes.toString()));
   const shown = Object.fromEntries(booking.map(({ currency, debited }) => [currency, debited]));
   return [
@@ -138,7 +144,7 @@ async function jsonFaults({ company }: Office, { runId, csv, own }: RunTold): Pr
 
 /** Numbers of the workbook are compared as numbers: another program made them of what stands in it. */
 async function workbookFaults({ company }: Office, runId: string, csv: readonly Cells[]): Promise<string[]> {
-  const { bytes } = await company.reported([runId, '--format', 'xlsx']);
+  const bytes = await reportOf(company, [runId, '--format', 'xlsx']);
   const [head = [], ...lines] = (await sheetsOf(bytes)).get('Rows') ?? [];
   const columns = ['line', 'reference', 'amount', 'sourceAmount', 'destinationAmount', 'outcome', 'paymentId'];
   if (lines.length !== csv.length) return [`XLSX: ${lines.length} rows, the CSV has ${csv.length}`];
@@ -155,7 +161,7 @@ function isSame(text: string, cell: unknown): boolean {
 
 /** Of each row its outcome, its payment and the amount of the file. */
 async function statusFaults({ company }: Office, runId: string, csv: readonly Cells[]): Promise<string[]> {
-  const { bytes } = await company.reported([runId, '--format', 'pain.002']);
+  const bytes = await reportOf(company, [runId, '--format', 'pain.002']);
   const told = [...bytes.toString().matchAll(/<TxInfAndSts>.*?<\/TxInfAndSts>/gs)].map(([text]) => text);
   if (told.length !== csv.length) return [`pain.002: ${told.length} rows, the CSV has ${csv.length}`];
   return csv.flatMap((row, at) => {
@@ -171,7 +177,7 @@ async function statusFaults({ company }: Office, runId: string, csv: readonly Ce
 
 /** The period with all runs: what was debited and what arrived, in each way of adding it up. */
 async function periodFaults({ company }: Office, debited: readonly BookEntry[]): Promise<string[]> {
-  const { bytes } = await company.reported([...ALWAYS, '--format', 'json']);
+  const bytes = await reportOf(company, [...ALWAYS, '--format', 'json']);
   const { lines } = periodReport.parse(JSON.parse(bytes.toString()));
   return ['currency', 'corridor', 'beneficiary', 'run'].flatMap((by) => {
     const own = lines.filter((line) => line.by === by);
