@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { type AuditAct, headText } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
+import { faultWords, trueFault } from '../ledger/intents/data-dir.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
 import { formatAmount } from '../money.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
-import { OUTCOMES, type Payout, type RefusedRow, type Run } from '../payout.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { OUTCOMES, type Run } from '../payout.ts';
+import { EXIT, Refusal } from '../refusal.ts';
 import type { OnRecord } from '../report/file-hashes.ts';
 import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../report/files.ts';
 import { reportStatement, signatureText } from '../report/signature.ts';
@@ -16,10 +17,10 @@ import { openSigningKey } from '../report/signing-key.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
-import { haltAll } from './decide/control.ts';
 import { readRun } from './hand-in/submit.ts';
 import { readOnRecord } from './on-record.ts';
 import { weakTimesOf } from './safety/durability-watch.ts';
+import { openReportSeals } from './safety/report-seals.ts';
 
 /** Processes that end a run together write its report one after the other: the first one's serves them all. */
 const TURN_MS = 30_000;
@@ -68,11 +69,11 @@ export async function reportSource(deps: ReportDeps, runId: string, onRecord?: O
   const run = await reportableRun(deps, runId);
   const record = onRecord ?? (await readOnRecord(deps.ledger, [runId])).get(runId);
   const { disproved } = await deps.ledger.state.read();
-  const changedLines = new Set<number>();
+  const seals = await openReportSeals(deps, run);
   return {
     run,
-    rows: judgedRows(deps, run, changedLines),
-    changedLines,
+    rows: seals.judged(deps.ledger.runs.rows(run.id)),
+    sealFaults: () => seals.faults(),
     service: deps.serviceName,
     sandbox: deps.config.service === undefined,
     environment: deps.config.service?.environment ?? 'test',
@@ -87,23 +88,6 @@ export async function reportSource(deps: ReportDeps, runId: string, onRecord?: O
     reports: await reportPaths(deps.config.reportDir, run),
     changesNow: async () => (await readRun(deps, runId)).changes,
   };
-}
-
-/** The rows of a run; a line that something else than payrun changed is noted, and halts everything. */
-async function* judgedRows(
-  { ledger }: ReportDeps,
-  run: Run,
-  changedLines: Set<number>,
-): AsyncGenerator<(Payout | RefusedRow)[]> {
-  for await (const batch of ledger.runs.rows(run.id)) {
-    const changed = batch.filter((row) => 'row' in row && ledger.seals.judgePayout(row) === 'false');
-    if (changed.length > 0 && changedLines.size === 0) {
-      const reason = `line ${changed[0]?.line} of run ${run.id} was changed in Redis by something else than payrun`;
-      await haltAll({ ledger }, { actor: 'payrun', reason });
-    }
-    for (const { line } of changed) changedLines.add(line);
-    yield batch;
-  }
 }
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
@@ -212,8 +196,9 @@ export async function requireReportFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
-  } catch (cause) {
-    throw new Refusal(`The report folder ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
+  } catch (error) {
+    const cause = await trueFault(folder, error);
+    throw new Refusal(`The report folder ${folder} cannot be written (${faultWords(cause)}).`, {
       exitCode: EXIT.usage,
       remedy: 'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
       cause,

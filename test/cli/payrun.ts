@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
-import { allowedAsRoot } from '../support/as-root.ts';
+import { asTestStarts } from '../support/as-test-starts.ts';
 
 /** What became of one command. */
 export interface Ended {
@@ -39,7 +39,7 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
     const main = join(inject('built'), 'src/cli/main.js');
-    return watchOver(spawn(process.execPath, [main, ...allowedAsRoot(words)], { cwd: dir, env: { ...base, ...env } }));
+    return watchOver(spawn(process.execPath, [main, ...asTestStarts(words)], { cwd: dir, env: { ...base, ...env } }));
   }
 
   return {
@@ -123,7 +123,13 @@ export const problemsSchema = z.strictObject({
 
 /** What `doctor` prints (design 12). */
 export const doctorSchema = z.array(
-  z.strictObject({ check: z.string(), ok: z.boolean(), found: z.string(), remedy: z.string().nullable() }),
+  z.strictObject({
+    check: z.string(),
+    status: z.enum(['ok', 'warning', 'FAIL', 'not looked at']),
+    ok: z.boolean(),
+    found: z.string(),
+    remedy: z.string().nullable(),
+  }),
 );
 
 /** A report's document; `rows` only with `--format json`. */

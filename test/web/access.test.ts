@@ -98,6 +98,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /uploads/:id/problems.csv': 'submit',
   'GET /uploads/:id/problems.xlsx': 'submit',
   'GET /uploads/:id/totals.csv': 'submit',
+  'GET /uploads/:id/not-paid.csv': 'submit',
   'GET /uploads/:id/funds.csv': 'submit',
   'GET /uploads/:id/corridors.csv': 'submit',
   'GET /uploads/:id/unquoted.csv': 'submit',

@@ -329,7 +329,9 @@ describe('each operation answers as the served document says', () => {
     const own = await startOwnSandbox(app.config.dataDir, app);
     onTestFinished(async () => await own?.sandbox.close());
     expect((await anna.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'proposed' });
-    expect((await bob.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ state: 'rejected' });
+    expect((await bob.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'to-read' });
+    const read = { ...notPaid, read: true };
+    expect((await bob.call('POST', `${at(4)}/resolve`, { body: read })).json).toMatchObject({ state: 'rejected' });
 
     const cancelled = await anna.call('POST', `${at(5)}/cancel`, { body: { reason: 'paid by hand' } });
     expect(cancelled.json).toMatchObject({ runId, outcomes: { cancelled: 2, rejected: 1, waiting: 1 } });

@@ -292,7 +292,8 @@ async function openSite() {
   await recordRun(ledger, { id: 'pays', lines: [2, 3, 4, 5] });
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
   const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
-  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, { ...proposalField(proposal), rc: 'E_LIMIT' });
+  const proposed = proposalField({ runId: 'pays', line: 3 }, proposal, ledger.seals);
+  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, { ...proposed, rc: 'E_LIMIT' });
   await armPayout(ledger, { runId: 'pays', line: 4 }, 'quote-4');
   await movePayout(ledger, { runId: 'pays', line: 4 }, 'unknown', 'held');
   await recordRun(ledger, { id: 'stands', lines: [2] });

@@ -9,6 +9,7 @@ import { jsonText } from '../../report/json-text.ts';
 import { type ReportRow, reportRow } from '../../report/row.ts';
 import { documentOf } from '../../runs/document.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
+import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { columns, columnsLine } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
@@ -70,7 +71,7 @@ function runCells({ run, document }: { run: Run; document: RunDocument }): strin
 }
 
 async function listRows(app: App, run: Run, { outcome, json }: ListOptions): Promise<void> {
-  const rows = reportRows(app.ledger.runs.rows(run.id), outcome);
+  const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
   await printAll(json ? jsonLines(rows) : textLines(rows));
 }
 

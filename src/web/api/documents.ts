@@ -118,6 +118,7 @@ const rowMembers = {
   quotedAt: time.nullable(),
   sentAt: time.nullable(),
   settledAt: time.nullable(),
+  beneficiaryName: text,
   fees: z.array(z.object({ amount, currency: z.string() })),
 };
 

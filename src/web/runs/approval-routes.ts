@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { Run } from '../../payout.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
 import { approvalStanding, approveRun } from '../../runs/decide/approve.ts';
+import { factsFinding } from '../../runs/safety/seals.ts';
+import { refuseFinding } from '../../runs/safety/shown-seals.ts';
 import { scheduleChangesOf } from '../../runs/schedule-changes.ts';
 import { actorOf } from '../actor.ts';
 import { sendTable } from '../download.ts';
@@ -24,11 +26,12 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const readBeneficiaries = openBeneficiaryBook(deps);
   const readSeen = async (run: Run): Promise<Seen> => {
     const beneficiaries = await readBeneficiaries(run);
-    const [names, neverPaid, blocked] = await Promise.all([
-      app.identities?.names() ?? new Map<string, string>(),
+    const [listed, neverPaid, blocked] = await Promise.all([
+      app.ledger.names.read(beneficiaries.top.map(({ identityId }) => identityId)),
       app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
       app.ledger.approvals.blocked(),
     ]);
+    const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
     return { beneficiaries, names, neverPaid, blocked: new Set(blocked.map(({ identityId }) => identityId)) };
   };
   const route = { config: { act: 'approve' }, schema: ofRun } as const;
@@ -42,6 +45,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
         `Run ${run.id} waits for nobody's approval: it is ${run.state}.`,
         'Look at the run itself.',
       );
+    await refuseFinding(app, factsFinding(app.ledger, run));
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
     const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
@@ -53,6 +57,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/approve/totals.csv', route, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
+    await refuseFinding(app, factsFinding(app.ledger, run));
     return sendTable(reply, `${run.id}.totals`, fileRows(run));
   });
 
@@ -81,5 +86,5 @@ const RUNS_KEPT_MAX = 20;
 /** Adds a run's beneficiaries up once for all who look at it while its payouts stay as they are: a large file has many rows. */
 function openBeneficiaryBook({ app }: WebDeps): (run: Run) => Promise<Beneficiaries> {
   const recent = openRecent<Beneficiaries>(RUNS_KEPT_MAX);
-  return ({ id, counts }) => recent(`${id} ${JSON.stringify(counts)}`, () => beneficiariesOf(app.ledger, id));
+  return (run) => recent(`${run.id} ${JSON.stringify(run.counts)}`, () => beneficiariesOf(app, run));
 }

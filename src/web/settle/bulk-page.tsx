@@ -5,6 +5,7 @@ import { isSamePerson } from '../../people/same-person.ts';
 import type { BulkDecided } from '../../runs/decide/in-bulk.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
+import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
@@ -104,7 +105,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
       caption="Payouts"
       columns={['Take', 'Reference', { number: 'Amount' }, 'Beneficiary', 'Why it is held', 'Proposed']}
     >
-      {payouts.map(({ runId, line, row, reason, proposal }) => (
+      {payouts.map(({ runId, line, row, reason, proposal, beneficiaryName }) => (
         <tr key={line}>
           <td>
             <Take line={line} reference={row.reference} />
@@ -116,7 +117,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
             <Amount money={row.amount} />
           </td>
           <td>
-            <code>{row.beneficiaryIdentityId}</code>
+            <Identity id={row.beneficiaryIdentityId} name={beneficiaryName} />
           </td>
           <td>{escapeUnseen(reason ?? '')}</td>
           <td>{proposal === null ? '' : `${proposal.decision} by ${escapeUnseen(proposal.by)}`}</td>

@@ -34,6 +34,8 @@ const list = {
   }),
 };
 
+const TITLES = { proposed: 'Proposed', 'to-read': 'Read this first', done: 'Settled' } as const;
+
 /** As much of a form as is taken in; what its fields must be is told with a remedy. */
 const fields = z.record(z.string().max(64), z.string().max(1000));
 const cancelForm = z.strictObject({ reason: reasonText });
@@ -42,6 +44,7 @@ const decideForm = z
     decision: z.enum(DECISIONS, 'must be chosen'),
     paymentId: z.string().trim().max(128, 'must have at most 128 characters').default(''),
     reason: reasonText,
+    caveats: z.literal('read').optional(),
   })
   .refine(({ decision, paymentId }) => decision !== 'paid' || paymentId !== '', {
     path: ['paymentId'],
@@ -75,15 +78,15 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
     { config: { act: 'settle', page: ROW }, schema: { ...ofRow, body: fields } },
     async (request, reply) => {
       const payout = await findPayout(deps, request.params);
-      const { decision, paymentId, reason } = readForm(decideForm, request.body);
+      const { decision, paymentId, reason, caveats } = readForm(decideForm, request.body);
       const by = nameOf(request.who);
-      const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason };
+      const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason, caveats };
       const decided = await decidePayout({ ...app, openPay }, payout, asked).catch((error: unknown) =>
         refuseDecision(error, payout, by),
       );
       const now = await findPayout(deps, request.params);
-      const title = decided.result === 'proposed' ? 'Proposed' : 'Settled';
-      return await sendPage(reply, deps, { title, body: DecidedPage({ payout: now, decided }) });
+      const title = TITLES[decided.result];
+      return await sendPage(reply, deps, { title, body: DecidedPage({ payout: now, asked, decided }) });
     },
   );
 
@@ -118,7 +121,7 @@ function refuseDecision(error: unknown, { proposal }: Payout, by: string): never
 }
 
 const COLUMNS =
-  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor,mayHaveBeenPaid,mayNotHaveBeenPaid';
+  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor,mayHaveBeenPaid,mayNotHaveBeenPaid,beneficiaryName';
 
 async function* csvOf({ app }: WebDeps, readProposed: () => Promise<Payout[]>): AsyncGenerator<string, void> {
   yield tableCsv([COLUMNS.split(','), ...(await readProposed()).map(cellsOf)]);
@@ -150,5 +153,6 @@ function cellsOf(payout: Payout): TableCell[] {
     proposal?.reason ?? null,
     paid.join('; '),
     notPaid.join('; '),
+    payout.beneficiaryName?.name ?? null,
   ];
 }
