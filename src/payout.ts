@@ -15,7 +15,6 @@ import type { Reconciled } from './report/statement/reconciled.ts';
  *   look-up            reading a payment by its id to learn whether it exists
  *   held               a person has to decide before anything more happens
  *   spent              said of a quote for which a byte of a payment request may have left
- *   pause, halt        stop one run; stop everything
  */
 
 export const AMOUNT_TYPES = ['SOURCE_AMOUNT', 'DESTINATION_AMOUNT'] as const;
