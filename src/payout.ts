@@ -379,6 +379,5 @@ export interface Run {
   /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
   readonly deadQuotes: number;
   readonly deadQuotesFound: number | null;
-  /** With the last statement that somebody held against it. */
   readonly reconciled: Reconciled | null;
 }

@@ -11,7 +11,7 @@ import { reportableRun } from './report.ts';
 export interface Reconciliation {
   readonly lines: AsyncIterable<readonly Match[]>;
   /** All of it once the lines have been read; of one run where one is named. */
-  counts(runId?: string): MatchCounts;
+  readonly counts: (runId?: string) => MatchCounts;
 }
 
 /** Matches a statement with the payments of runs. Throws a Refusal (exit 2) for a run that is not there, is being recorded or was purged. */

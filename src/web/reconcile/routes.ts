@@ -37,8 +37,11 @@ export function addReconcilePages(web: Web, deps: WebDeps): void {
   web.post(PAGE, { config }, async (request, reply) => {
     const actor = actorOf(request);
     const sender = { person: actor, csrf: request.who?.csrf ?? null };
-    const read = (fields: unknown) => readForm(form, fields);
-    const { upload, options } = await readFileForm(request, { ...app, settings }, { ...sender, names: NAMES, read });
+    const { upload, options } = await readFileForm(
+      request,
+      { ...app, settings },
+      { ...sender, names: NAMES, read: wantedOf },
+    );
     const { statement, lines, counts } = await matchUpload(deps, { ...options, upload, actor });
     if (options.format === 'csv') {
       return sendDownload(reply, { name: `${statement.name}.reconciled`, ending: 'csv', content: matchCsv(lines) });
@@ -50,6 +53,10 @@ export function addReconcilePages(web: Web, deps: WebDeps): void {
       body: ReconciledPage({ statement, runs: options.runs, counts: counts(), open }),
     });
   });
+}
+
+function wantedOf(fields: unknown): z.infer<typeof form> {
+  return readForm(form, fields);
 }
 
 /** The first lines that are not matched, after all have been read. */
