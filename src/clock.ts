@@ -44,5 +44,24 @@ export const systemRandom: Random = {
 
 /** Epoch milliseconds as RFC 3339 UTC with milliseconds. */
 export function rfc3339(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  const ms = Math.trunc(epochMs);
+  const day = Math.floor(ms / DAY_MS);
+  if (day !== lastDay.day) {
+    const text = new Date(ms).toISOString();
+    lastDay = { day, text: text.slice(0, text.indexOf('T') + 1) };
+  }
+  const ofDay = ms - day * DAY_MS;
+  const seconds = Math.floor(ofDay / 1000);
+  const hour = twoDigits(Math.floor(seconds / 3600));
+  const minute = twoDigits(Math.floor(seconds / 60) % 60);
+  const fraction = String(ofDay % 1000).padStart(3, '0');
+  return `${lastDay.text}${hour}:${minute}:${twoDigits(seconds % 60)}.${fraction}Z`;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Most times that are written are of one day, which costs more than the rest. */
+let lastDay = { day: Number.NaN, text: '' };
+
+function twoDigits(number: number): string {
+  return number < 10 ? `0${number}` : String(number);
 }

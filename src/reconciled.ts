@@ -1,4 +1,4 @@
-/** How far the payments of a run were found on a statement of the account that paid them. */
+/** How far the payments of a run were found on the last statement of the account that paid them. */
 export interface Reconciled {
   readonly at: number;
   /** Of the statement, in hexadecimal. */

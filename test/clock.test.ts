@@ -62,6 +62,12 @@ test.each([
   [0, '1970-01-01T00:00:00.000Z'],
   [Date.UTC(2026, 0, 31, 23, 59, 59, 7), '2026-01-31T23:59:59.007Z'],
   [Date.UTC(2028, 1, 29), '2028-02-29T00:00:00.000Z'],
+  [-1, '1969-12-31T23:59:59.999Z'],
+  [Date.UTC(10_000, 0), '+010000-01-01T00:00:00.000Z'],
 ])('%i is %s', (epochMs, text) => {
   expect(rfc3339(epochMs)).toBe(text);
+});
+
+test('what is no time is refused', () => {
+  expect(() => rfc3339(Number.NaN)).toThrow(RangeError);
 });

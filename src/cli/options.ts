@@ -18,7 +18,7 @@ export function newLedgerOption(): Option {
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(path.join('.'))} ${message}`);
+  const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(String(path[0]))} ${message}`);
   throw new Refusal(problems.join('\n'), { exitCode: EXIT.usage, remedy: 'See --help for what the command takes.' });
 }
 

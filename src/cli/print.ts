@@ -1,7 +1,9 @@
 import { pipeline } from 'node:stream/promises';
+import { terminalVariables } from '../config/config.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
 
 /** Data, on standard output. */
 export function print(text: string): void {
@@ -25,10 +27,15 @@ export async function printAll(chunks: AsyncIterable<string | Uint8Array>): Prom
 /** Progress and remarks, on standard error. Nothing fails because they cannot be written. */
 export function say(text: string): void {
   try {
-    process.stderr.write(`${text}\n`);
+    stderr().write(`${text}\n`);
   } catch {
     // A file on a full disk: what is said is lost, and what is done goes on.
   }
+}
+
+/** Where people read what a command says. */
+export function stderr(): Terminal {
+  return openTerminal(process.stderr, terminalVariables());
 }
 
 /** Text of several lines with nothing in it that steers a terminal. */

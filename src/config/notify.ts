@@ -10,6 +10,7 @@ export const EVENTS = [
   'paused',
   'finished',
   'cancelled',
+  'settled',
   'unknown',
   'held',
   'returned',

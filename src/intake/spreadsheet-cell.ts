@@ -13,6 +13,9 @@ const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** Most texts are this, and far cheaper to recognise. */
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
+/** Nor can this be a formula: it begins with a letter or a digit, and no semicolon follows. */
+const PLAIN = /^[A-Za-z0-9][ -:<-~]*$/;
+
 /** The text with each control character written as `\u` and four hexadecimal digits, as JSON would write it. */
 export function escapeControls(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(CONTROLS, escapeCodeUnits);
@@ -30,6 +33,7 @@ function escapeCodeUnits(character: string): string {
  * control characters are escaped. Any other text is returned as it is. Not for numbers: a negative amount is no formula.
  */
 export function textCell(text: string): string {
+  if (PLAIN.test(text)) return text;
   return escapeControls(neutralised(text).replaceAll(FORMULA_BEHIND, ";'"));
 }
 

@@ -19,6 +19,7 @@ const ANNOUNCED_STATES = ['unknown', 'held', 'returned', 'failed'] as const;
 const countSchema = z.object({ count: z.int(), at: z.int() });
 const announcedSchema = z.object({
   accepted: z.boolean(),
+  settled: z.boolean().default(false),
   approvalSince: z.int().nullable(),
   approvalAt: z.int(),
   unknown: countSchema,
@@ -34,6 +35,7 @@ export type Announced = z.infer<typeof announcedSchema>;
 const NEVER = { count: 0, at: 0 };
 const NOTHING: Announced = {
   accepted: false,
+  settled: false,
   approvalSince: null,
   approvalAt: 0,
   unknown: NEVER,
@@ -78,6 +80,7 @@ export function announcedOf({ news, run, since }: RunLook): Announced {
   return {
     ...NOTHING,
     accepted: true,
+    settled: isFinal(run),
     unknown: now('unknown'),
     held: now('held'),
     returned: now('returned'),
@@ -105,13 +108,13 @@ export function announceRun(look: RunLook, before: Announced, rules: NewsRules):
   const approvalAgain = announceApproval(look, { announced, drafts, rules });
   const countsAgain = ANNOUNCED_STATES.map((state) => announceCount(look, state, { announced, drafts }));
   announcePending(look, { announced, drafts, rules });
-  const isOver = look.run.state === 'finished' || look.run.state === 'cancelled';
-  const isSettled = isOver && !look.news.isFollowed && !mayGoOn(look.run);
+  announceSettled(look, { announced, drafts });
+  const isSettled = isFinal(look.run) && !look.news.isFollowed;
   const again = [
     approvalAgain,
     ...countsAgain,
     pendingDueAt(look, announced, rules),
-    isOver ? look.nowMs + OVER_AGAIN_MS : null,
+    isOver(look.run) ? look.nowMs + OVER_AGAIN_MS : null,
   ];
   return { drafts, announced, againAt: isSettled ? null : earliest(again), isSettled };
 }
@@ -193,8 +196,20 @@ function announcePending(
   drafts.push({ event: 'pending-long', at: nowMs, run, payouts });
 }
 
-function mayGoOn({ counts }: Run): boolean {
-  return [...OPEN_STATES, 'held' as const, 'accepted' as const].some((state) => counts[state] > 0);
+/** Told once: what still comes of the run then are payments that come back. */
+function announceSettled({ run, nowMs }: RunLook, { announced, drafts }: Pad): void {
+  if (announced.settled || !announced.accepted || !isFinal(run)) return;
+  announced.settled = true;
+  drafts.push({ event: 'settled', at: nowMs, run });
+}
+
+function isOver({ state }: Pick<Run, 'state'>): boolean {
+  return state === 'finished' || state === 'cancelled';
+}
+
+/** Nothing of the run waits for its service or for people. */
+function isFinal({ state, counts }: Run): boolean {
+  return isOver({ state }) && [...OPEN_STATES, 'held' as const, 'accepted' as const].every((of) => counts[of] === 0);
 }
 
 function earliest(times: readonly (number | null)[]): number | null {

@@ -1,4 +1,3 @@
-import { stringify } from 'csv-stringify/sync';
 import { textCell } from '../intake/spreadsheet-cell.ts';
 import { outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
 import { REPORT_COLUMN_FACTS } from './columns.ts';
@@ -6,29 +5,37 @@ import type { RowCells } from './read-rows.ts';
 import { REPORT_COLUMNS, reportRow } from './row.ts';
 import type { ReportSource } from './source.ts';
 
-/** RFC 4180 ends lines with CRLF; cells hold no line end, so a line of the report is a row of the file. */
-const FORMAT = { record_delimiter: '\r\n' };
-
 /** Columns of a payout that carry somebody else's words. */
 const IS_PAYOUT_TEXT = REPORT_COLUMNS.map((column) => REPORT_COLUMN_FACTS[column].kind === 'words');
 
 /** The header line of the report's CSV. */
 export function csvHeader(): string {
-  return stringify([REPORT_COLUMNS], FORMAT);
+  return `${REPORT_COLUMNS.join(',')}\r\n`;
 }
 
 /** The CSV lines of a batch of rows. Every cell of a refused row is text; amounts, rates and times of payouts are exact. */
 export function csvLines(batch: readonly (Payout | RefusedRow)[]): string {
-  return stringify(batch.map(csvRecord), FORMAT);
+  let text = '';
+  for (const row of batch) text += csvLine(reportRow(row));
+  return text;
 }
 
-function csvRecord(row: Payout | RefusedRow): (string | number | null)[] {
-  return csvCells(reportRow(row));
+/** RFC 4180 ends lines with CRLF; cells hold no line end, so a line of the report is a row of the file. */
+function csvLine(row: RowCells): string {
+  return `${csvCells(row).map(csvText).join(',')}\r\n`;
 }
+
+/** What has a comma, a quote or a line end in it is quoted (RFC 4180). */
+function csvText(cell: string | number | null): string {
+  if (typeof cell !== 'string') return cell === null ? '' : String(cell);
+  return NEEDS_QUOTES.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+const NEEDS_QUOTES = /[",\r\n]/;
 
 /** A row of the JSON as one line of the CSV: its cells as they stand there, without commas, in the order of the columns. */
 export function csvCellTexts(row: RowCells): string[] {
-  return csvCells(row).map((cell) => stringify([[cell]], { record_delimiter: '' }));
+  return csvCells(row).map(csvText);
 }
 
 function csvCells(cells: RowCells): (string | number | null)[] {

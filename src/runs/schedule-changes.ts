@@ -4,12 +4,13 @@ import type { Run } from '../payout.ts';
 
 const SINCE_MS = 24 * 60 * 60_000;
 const ENTRIES_AT_ONCE = 500;
-/** Beyond them nothing is looked for. */
+/** Beyond them nothing is looked for, and the first change says so. */
 const ENTRIES_MAX = 20_000;
 
 /** Somebody set or removed a schedule, or an inbox was watched under other settings, shortly before a run came by it, or since. */
 export interface ScheduleChange {
-  readonly what: 'schedule' | 'inbox';
+  /** `unseen`: so much was done since that time that its changes were not all looked for; of one the other facts are empty. */
+  readonly what: 'schedule' | 'inbox' | 'unseen';
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly by: string;
@@ -28,11 +29,13 @@ export interface ScheduleChange {
 export async function scheduleChangesOf(
   { audit }: Pick<Ledger, 'audit'>,
   run: Pick<Run, 'state' | 'createdAt' | 'dropper'>,
+  entriesMax = ENTRIES_MAX,
 ): Promise<ScheduleChange[]> {
   if (run.dropper === null || (run.state !== 'awaiting-approval' && run.state !== 'paused')) return [];
   const from = run.createdAt - SINCE_MS;
-  const changes: ScheduleChange[] = [];
-  for await (const line of audit.lines(await firstSince(audit, from))) {
+  const { first, isWhole } = await firstSince(audit, from, entriesMax);
+  const changes: ScheduleChange[] = isWhole ? [] : [unseenBefore(from)];
+  for await (const line of audit.lines(first)) {
     // Most entries are something else, and are not looked at more closely.
     const entry = /"(?:schedule|inbox)\./.test(line) ? readEntry(line) : undefined;
     if (entry !== undefined && entry.at >= from) changes.push(...changeIn(entry));
@@ -54,22 +57,33 @@ function changeIn({ at, actor: by, action, target, details }: AuditRecord): Sche
   }
 }
 
-/** Where to begin to read, so that no later entry is left out. */
-async function firstSince(audit: Ledger['audit'], from: number): Promise<number> {
+/** In the place of the changes for which nobody looked. */
+function unseenBefore(at: number): ScheduleChange {
+  return { what: 'unseen', at, by: '', name: '', isSet: true, does: '' };
+}
+
+/** Where to begin to read, so that no later entry is left out, and whether that is as far back as asked. */
+async function firstSince(
+  audit: Ledger['audit'],
+  from: number,
+  entriesMax: number,
+): Promise<{ first: number; isWhole: boolean }> {
   const last = (await audit.head()).number;
   let first = last + 1;
-  while (first > 1 && last - first < ENTRIES_MAX) {
+  while (first > 1 && last - first < entriesMax) {
     first = Math.max(1, first - ENTRIES_AT_ONCE);
     for await (const line of audit.lines(first)) {
-      if ((readEntry(line)?.at ?? from) < from) return first;
+      if ((readEntry(line)?.at ?? from) < from) return { first, isWhole: true };
       break;
     }
   }
-  return first;
+  return { first, isWhole: first === 1 };
 }
 
 /** A change in words, after its time. */
 export function scheduleChangeWords({ what, by, name, isSet, does }: ScheduleChange): string {
+  if (what === 'unseen')
+    return 'from here on not all changes were looked for: too much stands on the audit log since. Look at it';
   if (what === 'inbox')
     return `${by} watches the inbox ${name} ${does === 'first' ? 'for the first time' : 'under other settings'}`;
   return isSet ? `${by} set the schedule ${name} (${does})` : `${by} removed the schedule ${name}`;

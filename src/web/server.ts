@@ -8,6 +8,7 @@ import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { WebSettings } from '../config/web.ts';
 import { isRunId } from '../runs/hand-in/run-id.ts';
+import { openSearch } from '../runs/search/search.ts';
 import { addAwaitedFactor } from './account/awaited-factor.ts';
 import { addFactorPages, addPasskeyRoutes } from './account/factor-routes.ts';
 import { addSessionPages } from './account/session-routes.ts';
@@ -31,6 +32,7 @@ import { addReconcilePages } from './reconcile/routes.ts';
 import { ofRun } from './runs/find-run.ts';
 import { addRunPages } from './runs/routes.ts';
 import { addSchedulePages } from './schedules/routes.ts';
+import { addSearchPage } from './search/routes.ts';
 import { addSettingsPages } from './settings/routes.ts';
 import { addBlockListPages } from './settle/block-routes.ts';
 import { addBulkPages } from './settle/bulk-routes.ts';
@@ -54,7 +56,7 @@ const HSTS_S = 365 * 24 * 3600;
  */
 export async function openWeb(parts: WebParts): Promise<Web> {
   const { app, settings } = parts;
-  const deps: WebDeps = { ...parts, recentRuns: openRecentRuns(app.ledger.runs) };
+  const deps: WebDeps = { ...parts, recentRuns: openRecentRuns(app.ledger.runs), search: openSearch(app) };
   const limits = { ...WEB_LIMITS, ...deps.limits };
   const web: Web = fastify({
     logger: false,
@@ -93,6 +95,7 @@ export async function openWeb(parts: WebParts): Promise<Web> {
   addPeriodPages(web, deps);
   addReconcilePages(web, deps);
   addPayoutPages(web, deps);
+  addSearchPage(web, deps);
   addSettlePages(web, deps);
   addBulkPages(web, deps);
   addBlockListPages(web, deps);

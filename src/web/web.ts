@@ -8,6 +8,7 @@ import type { WebSettings } from '../config/web.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
+import type { Found } from '../runs/search/search.ts';
 import type { WebLimits } from './limits/limits.ts';
 import type { Problem } from './problem.ts';
 import type { RecentRuns } from './recent-runs.ts';
@@ -34,10 +35,12 @@ export interface WebDeps {
   /** Inboxes that this process watches. */
   readonly inboxes?: readonly WatchedInbox[];
   readonly recentRuns: RecentRuns;
+  /** In all runs. */
+  readonly search: (text: string) => Promise<Found>;
 }
 
 /** What it is opened with. */
-export type WebParts = Omit<WebDeps, 'recentRuns'>;
+export type WebParts = Omit<WebDeps, 'recentRuns' | 'search'>;
 
 /** Who asks. */
 export interface Person {

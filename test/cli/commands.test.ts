@@ -7,6 +7,7 @@ import { explain } from '../../src/cli/explain.ts';
 import { exitCodeOfUsage, openProgram } from '../../src/cli/program.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { selfSignedUrl } from '../pay/unreachable.ts';
 import { makeLedger } from '../runs/opened-app.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
@@ -367,6 +368,13 @@ describe('doctor', () => {
     expect(notOk(wrong)).toEqual(['access token']);
     expect([fine.code, wrong.code]).toEqual([0, 2]);
     expect(wrong.stdout).not.toContain(clientSecret);
+  });
+
+  test('names PAYRUN_CA_FILE where the certificate of the service does not verify', async () => {
+    const url = await selfSignedUrl();
+    const ended = await payrun.run(['doctor', '--json'], { ...place, ...NOWHERE, PAYRUN_SERVICE_URL: url });
+    const found = parsed(doctorSchema, ended.stdout).find(({ check }) => check === 'service');
+    expect(found).toMatchObject({ status: 'FAIL', remedy: expect.stringContaining('PAYRUN_CA_FILE') });
   });
 
   test('--assumptions lists what is taken for granted', async () => {

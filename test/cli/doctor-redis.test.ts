@@ -1,8 +1,11 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { infoFields } from '../../src/redis/durability.ts';
 import { knownFaultsOf } from '../../src/redis/known-faults.ts';
 import { type NetworkRedis, startNetworkRedis } from '../support/network-redis.ts';
+import { ROOT } from '../support/payrun-processes.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';
 
@@ -60,6 +63,17 @@ test('doctor is content with one that wants a password, and names the faults of 
   expect(version?.found.split('\n').slice(1)).toEqual(faults);
   expect([version?.ok, version?.remedy !== null]).toEqual([true, faults.length > 0]);
   expect(code).toBe(0);
+});
+
+test('doctor warns of a data directory into which others may look', async () => {
+  const dataDir = mkdtempSync(join(ROOT, '.tmp-doctor-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const env = { REDIS_URL: `redis://:secret@${guarded.host}`, PAYRUN_DATA_DIR: dataDir };
+  chmodSync(dataDir, 0o750);
+  const { code, of } = await findingsOf(env);
+  expect([code, of('data directory')]).toMatchObject([0, { ok: true, remedy: `chmod -R go= ${dataDir}` }]);
+  chmodSync(dataDir, 0o700);
+  expect((await findingsOf(env)).of('data directory')).toMatchObject({ ok: true, remedy: null });
 });
 
 test('doctor tells no remote fault of a Redis on a socket', async () => {

@@ -17,30 +17,37 @@ afterAll(async () => {
   await processes.remove();
 });
 
-test.each([
+const MOMENTS: { words: string[]; moment: string; bytes: number; said?: string }[] = [
   { words: ['run'], moment: 'Redis starts', bytes: 0 },
+  { words: ['run'], moment: 'the file is read', bytes: 0, said: 'reading many.csv' },
   { words: ['run'], moment: 'rows are recorded', bytes: RECORDING_BYTES },
   { words: ['submit', '--sandbox'], moment: 'rows are recorded', bytes: RECORDING_BYTES },
-])('Ctrl-C at payrun $words while $moment says that nothing was paid and leaves no Redis behind', async (at) => {
-  const cwd = processes.folder();
-  const rows = Array.from({ length: ROWS }, (_, index) => [`INV-${index}`, '10.00'] as const);
-  writeFileSync(join(cwd, 'many.csv'), payoutFile(rows));
-  const started = processes.start([...at.words, 'many.csv'], { cwd });
-  await vi.waitFor(
-    () => {
-      expect(redisServersBelow(cwd)).toHaveLength(1);
-      expect(bytesOfRedis(cwd)).toBeGreaterThanOrEqual(at.bytes);
-    },
-    { timeout: 30_000, interval: 5 },
-  );
-  started.kill('SIGINT');
+];
 
-  expect(await started.ended).toMatchObject({
-    code: EXIT.interrupted,
-    stderr: expect.stringContaining('Interrupted; nothing was paid.\nThe same command carries on.\n'),
-  });
-  expect(redisServersBelow(cwd)).toEqual([]);
-});
+test.each(MOMENTS)(
+  'Ctrl-C at payrun $words while $moment says that nothing was paid and leaves no Redis behind',
+  async (at) => {
+    const cwd = processes.folder();
+    const rows = Array.from({ length: ROWS }, (_, index) => [`INV-${index}`, '10.00'] as const);
+    writeFileSync(join(cwd, 'many.csv'), payoutFile(rows));
+    const started = processes.start([...at.words, 'many.csv'], { cwd });
+    await vi.waitFor(
+      () => {
+        expect(redisServersBelow(cwd)).toHaveLength(1);
+        expect(bytesOfRedis(cwd)).toBeGreaterThanOrEqual(at.bytes);
+      },
+      { timeout: 30_000, interval: 5 },
+    );
+    if (at.said !== undefined) await started.said(at.said);
+    started.kill('SIGINT');
+
+    expect(await started.ended).toMatchObject({
+      code: EXIT.interrupted,
+      stderr: expect.stringContaining('Interrupted; nothing was paid.\nThe same command carries on.\n'),
+    });
+    expect(redisServersBelow(cwd)).toEqual([]);
+  },
+);
 
 test.each([
   {

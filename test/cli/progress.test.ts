@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { openProgress, progressLine } from '../../src/cli/run/progress.ts';
+import { openTerminal } from '../../src/cli/terminal.ts';
 import { runOf } from '../report/rows.ts';
 
+const PLAIN = { NO_COLOR: '1' };
 const CURRENCIES = ['EUR', 'GBP', 'USD', 'CHF', 'AUD', 'CAD'];
 const MINOR = 63_153_341n;
 
@@ -29,7 +31,7 @@ test('a figure stands whole or not at all, at each width of a terminal, and what
 function shownOn(width: number): string {
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
-  openProgress({ monotonic: () => 0 }, { isTTY: true, columns: width, write }).show(run);
+  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run);
   return written.join('').replace('\r\u001b[2K', '');
 }
 
@@ -39,7 +41,7 @@ function watchedTerminal() {
   let done = 0;
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
-  const progress = openProgress({ monotonic: () => at }, { isTTY: true, columns: 200, write });
+  const progress = openProgress({ monotonic: () => at }, openTerminal({ isTTY: true, columns: 200, write }, PLAIN));
   const show = (): string => {
     const counts = { ...run.counts, completed: Math.floor(done), ready: 1000 - Math.floor(done) };
     progress.show({ ...run, rows: 1000, counts });
@@ -86,4 +88,40 @@ test('no rate is told while something is away, and afterwards none over that tim
   terminal.progress.setAway(false);
   expect(terminal.pass(4.8, 20)).not.toMatch(/rows\/s|left/);
   expect(terminal.pass(1, 20)).toContain('20 rows/s');
+});
+
+/** All that is written of two looks at the run, to a terminal with these variables. */
+function writtenWith(variables: Record<string, string>, isTTY = true): string {
+  const written: string[] = [];
+  const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
+  const progress = openProgress({ monotonic: () => 0 }, openTerminal({ isTTY, columns: 200, write }, variables));
+  progress.phase('recording', '24000/60000 rows');
+  progress.show(run);
+  progress.show(run);
+  progress.end();
+  return written.join('');
+}
+
+test('the phase stands out on a terminal, but for one with NO_COLOR', () => {
+  const bold = '\u001b[1mrecording\u001b[22m 24000/60000 rows';
+  expect(writtenWith({ TERM: 'xterm' })).toContain(bold);
+  expect(writtenWith({ TERM: 'xterm', NO_COLOR: '1' })).not.toContain('\u001b[1m');
+});
+
+test('where lines cannot be written over, each phase has a line, and nothing steers', () => {
+  for (const written of [writtenWith({ TERM: 'dumb' }), writtenWith({}, false)]) {
+    expect(written).not.toContain('\u001b');
+    expect(written).not.toContain('\r');
+    expect(written.split('\n').map((line) => line.split(' ')[0])).toEqual(['recording', 'finished', 'finished', '']);
+  }
+});
+
+test.each([{ LANG: 'C' }, { LANG: 'de_DE.UTF-8', LC_ALL: 'POSIX' }])('%j gets ASCII alone', (variables) => {
+  const written = writtenWith(variables);
+  expect(written).toMatch(/ \| EUR 631533\.41 \| /);
+  expect(written).toMatch(/^\p{ASCII}*$/u);
+});
+
+test.each([{}, { LANG: 'C.UTF-8' }, { LANG: 'C', LC_ALL: 'en_US.UTF-8' }])('%j gets the usual signs', (variables) => {
+  expect(writtenWith(variables)).toContain(' · EUR 631533.41 · ');
 });

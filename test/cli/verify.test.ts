@@ -120,6 +120,14 @@ describe('payrun audit export', MINUTES, () => {
   });
 });
 
+test('payrun report says when the last report that was written is older', MINUTES, async () => {
+  const words = ['report', runId, '--format', 'summary'];
+  expect((await payrun.run(words, place)).stderr).toBe('');
+  await redis.redis.hincrby(`${place['PAYRUN_PREFIX']}:run:${runId}`, 'changes', 1);
+  const { stderr } = await payrun.run(words, place);
+  expect(stderr).toContain('This is newer than v1, the last report that was written');
+});
+
 describe('docs/verify.md without payrun', () => {
   /** The commands of the page, as they stand there. */
   const [commands = ''] = /(?<=as they stand\. -->\n```sh\n)[^`]+/.exec(readFileSync('docs/verify.md', 'utf8')) ?? [];

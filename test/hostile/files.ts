@@ -13,28 +13,46 @@ export interface HostileFile {
   readonly name: string;
   readonly make: () => Buffer;
   readonly code: string;
+  readonly budget: Budget;
 }
+
+/** What a reader may take for it; one that takes more dies, and the file is refused with another code. */
+export interface Budget {
+  /** Beside those that the size of any file explains. */
+  readonly seconds: number;
+  readonly mebibytes: number;
+}
+
+/** Of each of these files, until one needs another: half a gibibyte and a minute is what any file may take (src/intake/limits.ts). */
+export const BUDGET: Budget = { seconds: 10, mebibytes: 160 };
 
 export const HOSTILE_FILES: readonly HostileFile[] = [
   ...HOSTILE_CSV_FILES.map(([what, make, code]) => ({ what, name: 'hostile.csv', make, code })),
   ...HOSTILE_WORKBOOKS.map(([what, make, code]) => ({ what, name: 'hostile.xlsx', make, code })),
   ...HOSTILE_MESSAGES.map(([what, make]) => ({ what, name: 'hostile.xml', make, code: 'E_MESSAGE' })),
-];
+].map((file) => ({ ...file, budget: BUDGET }));
 
 const MEBIBYTE = 1024 * 1024;
 
-/** A reader that took more would die, and its file be refused with another code. Seconds are those of any machine. */
-const BUDGET = { readMemoryBytesMax: 320 * MEBIBYTE, readSecondsMax: 3600, sharedTextBytesMax: 8 * MEBIBYTE };
+const SHARED_TEXT_BYTES_MAX = 8 * MEBIBYTE;
+
+export function limitsOf({ seconds, mebibytes }: Budget) {
+  return {
+    readMemoryBytesMax: mebibytes * MEBIBYTE,
+    readSecondsMax: seconds,
+    sharedTextBytesMax: SHARED_TEXT_BYTES_MAX,
+  };
+}
 
 const template = parseTemplate(JSON.stringify({ name: 'hostile', pain001: { creditorBy: 'creditorId' } }));
 
-export async function checkHostile(name: string, bytes: Buffer): Promise<CheckedFile> {
+export async function checkHostile({ name, budget }: HostileFile, bytes: Buffer): Promise<CheckedFile> {
   if (Array.isArray(template)) throw new Error(template.join('\n'));
   const folder = mkdtempSync(join(tmpdir(), 'payrun-hostile-'));
   try {
     const path = join(folder, name);
     writeFileSync(path, bytes);
-    return await checkPayoutFile(path, { limits: BUDGET, template });
+    return await checkPayoutFile(path, { limits: limitsOf(budget), template });
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,7 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file.ts';
+import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
+import { readStatement } from '../../src/intake/statement/read-statement.ts';
+import { readStatementTemplate } from '../../src/intake/statement/template.ts';
 import { parseTemplate } from '../../src/intake/template/file.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { camtXml } from '../intake/camt-message.ts';
 import { messageXml, paymentXml, transferXml } from '../intake/payment-message.ts';
 import { COLUMNS, file, line, sourceOf } from '../intake/payout-text.ts';
 import { partsOf, rowXml, zipOf } from '../intake/workbook-file.ts';
@@ -10,7 +18,7 @@ import { partsOf, rowXml, zipOf } from '../intake/workbook-file.ts';
  * FUZZ_MINUTES (10) for all of it; FUZZ_SEED, which is printed, makes up the same files again.
  */
 
-const PROPERTIES = 4;
+const PROPERTIES = 5;
 const MS_A_MINUTE = 60_000;
 const timeMs = (Number(process.env['FUZZ_MINUTES'] ?? 10) * MS_A_MINUTE) / PROPERTIES;
 // The clock gives each run other files; the seed of a run that found something is in its output.
@@ -24,6 +32,7 @@ const PARTS = partsOf({
   formats: ['0.00', '@'],
 });
 const MESSAGE = messageXml({ count: '1', payments: [paymentXml({ transfers: [transferXml()] })] });
+const STATEMENT = camtXml([{ amount: '1.00', transactions: [{ reference: 'INV-1' }, { reference: 'INV-2' }] }]);
 const CSV = file(line({ reference: 'INV-1' }), line({ reference: '"INV-2"' }));
 
 /** A text in which pieces are left out, repeated, moved, or replaced by what parsers stumble over. */
@@ -118,6 +127,22 @@ test('any row is refused, or paid as it stands', async () => {
 
 test('any payment message is refused or read', async () => {
   expect(await breaking(changed(MESSAGE), (text) => isSound('fuzz.xml', Buffer.from(text)))).toBeNull();
+});
+
+test('any statement is refused or read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'payrun-fuzz-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'fuzz.xml');
+  const shape = await readStatementTemplate(undefined);
+  const found = await breaking(changed(STATEMENT), async (text) => {
+    writeFileSync(path, text);
+    const said = await readStatement(path, { template: shape, limits: DEFAULT_LIMITS }).then(
+      ({ movements }) => `${movements.length} movements`,
+      (error: unknown) => (error instanceof Refusal ? error.message : Promise.reject(error)),
+    );
+    expect(said).not.toMatch(/program that reads it|takes more than/);
+  });
+  expect(found).toBeNull();
 });
 
 test('any workbook is refused or read', async () => {

@@ -240,8 +240,8 @@ describe('a run never waits for it', () => {
       const due = await desk.look(notifier);
       under.push(...due.map((one) => notifier.deliver(one, new AbortController().signal)));
     }
-    await expect.poll(() => toldTo(good).length).toBe(36);
-    for (const runId of seen) expect(reasonsOf(toldTo(good), runId)).toEqual([null, 'pause 0', null]);
+    await expect.poll(() => toldTo(good).length).toBe(48);
+    for (const runId of seen) expect(reasonsOf(toldTo(good), runId)).toEqual([null, 'pause 0', null, null]);
     expect(hanging.requests.length).toBeLessThanOrEqual(4);
     await hanging.close();
     await Promise.all(under);

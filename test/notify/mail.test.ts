@@ -263,6 +263,7 @@ describe('a run is told by mail', () => {
       `[payrun sandbox] Run ${runId} was accepted`,
       `[payrun sandbox] Run ${runId} is finished`,
       `[payrun sandbox] 1 payout failed in run ${runId}`,
+      `[payrun sandbox] All payments of run ${runId} are final`,
     ]);
   });
 });

@@ -88,12 +88,12 @@ describe('of a run is told', () => {
     await finishRun(desk.ledger, runId);
     for (let times = 0; times < 3; times++) await desk.look(notifier);
     const told = await desk.waiting(runId);
-    expect(eventsOf(told)).toEqual(['accepted', 'paused', 'finished']);
+    expect(eventsOf(told)).toEqual(['accepted', 'paused', 'finished', 'settled']);
     expect(told[0]).toMatchObject({ runId, environment: 'test', sandbox: true, reason: null, payouts: null });
     expect(told[1]?.reason).toBe('the account is empty');
     expect(told[2]?.run).toMatchObject({ state: 'finished', outcomes: { paid: 1, rejected: 1, waiting: 0 } });
     expect(told[2]?.run?.totals[0]).toMatchObject({ currency: 'USD', paid: '2.01', rejected: '3.01' });
-    expect(new Set(told.map(({ id }) => id)).size).toBe(3);
+    expect(new Set(told.map(({ id }) => id)).size).toBe(4);
   });
 
   test('also when it was over, reported and left before anybody looked', async () => {
@@ -103,7 +103,23 @@ describe('of a run is told', () => {
     await finishRun(desk.ledger, runId);
     await desk.ledger.runs.leave(runId);
     await desk.look(notifier);
-    expect(await eventsIn(runId)).toEqual(['accepted', 'finished']);
+    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'settled']);
+  });
+
+  test('that all its payments are final, once the last of them is and nothing is held any more', async () => {
+    const notifier = await begin();
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    await sendTo(desk.ledger, { runId, line: 2 }, 'accepted');
+    await sendTo(desk.ledger, { runId, line: 3 }, 'held');
+    await finishRun(desk.ledger, runId);
+    await desk.look(notifier);
+    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'held']);
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'completed' });
+    await desk.look(notifier);
+    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'held']);
+    await movePayout(desk.ledger, { runId, line: 3 }, { to: 'rejected' });
+    for (let times = 0; times < 3; times++) await desk.look(notifier);
+    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'held', 'settled']);
   });
 
   test('that it was cancelled, and nothing of an acceptance when it was never recorded', async () => {
@@ -238,7 +254,7 @@ describe('of payouts is told', () => {
     desk.clock.pass(8 * DAY_MS);
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'returned' });
     await desk.look(notifier);
-    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'returned']);
+    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'settled', 'returned']);
   });
 });
 
@@ -441,7 +457,7 @@ describe('looking costs little', () => {
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted' });
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'failed' });
     await desk.look(notifier);
-    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'failed']);
+    expect(await eventsIn(runId)).toEqual(['accepted', 'finished', 'settled', 'failed']);
   });
 
   test('a look at which nothing moved writes nothing, and reads no run', async () => {

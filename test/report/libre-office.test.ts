@@ -74,6 +74,16 @@ describe.skipIf(!hasLibreOffice)(
       expect(shownBy('again.xlsx').get('Payouts')).toEqual(parse(csv.stdout));
     });
 
+    test('the report of a period has every line, name, count, amount and rate of its CSV', async () => {
+      const period = ['report', '--from', '2020-01-01', '--to', '2099-12-31'];
+      await payrun.run([...period, '--format', 'xlsx', '--output', 'period.xlsx']);
+      const [head, ...lines]: string[][] = parse((await payrun.run(period)).stdout);
+      const [summary, ...tables] = [...shownBy('period.xlsx').values()];
+      expect(summary?.[0]?.slice(0, 2)).toEqual(['does it tie?', 'yes']);
+      expect(tables.map((rows) => rows[0])).toEqual(tables.map(() => head));
+      expect(tables.flatMap((rows) => rows.slice(1))).toEqual(lines);
+    });
+
     test('the problems of a file are told, a line each', async () => {
       await payrun.run(['validate', 'payouts.csv', '--problems', 'problems.xlsx']);
       await payrun.run(['validate', 'payouts.csv', '--problems', 'problems.csv']);

@@ -64,6 +64,8 @@ export interface Company {
   /** Runs in the order in which they came. */
   listed(): Promise<Listed[]>;
   rowsOf(runId: string): Promise<Told[]>;
+  /** A report as a file; undefined for a run that is still being recorded, of which there is none. */
+  reported(words: readonly string[]): Promise<Buffer | undefined>;
   /** Writes a payout file of these rows; gives its path. */
   write(name: string, rows: readonly Row[]): string;
   /** Starts a worker on each host that has none. */
@@ -96,6 +98,7 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
   const kept = join(cwd, 'kept');
   const workers = new Map<string, Working>();
   let lost: string | undefined;
+  let reports = 0;
 
   const envOf = (host: string): Record<string, string> => ({
     REDIS_URL: server.url,
@@ -134,6 +137,14 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
     },
     listed: async () => (await jsonOf<Listed>(['list'])).toReversed(),
     rowsOf: (runId) => jsonOf<Told>(['list', runId]),
+    async reported(words) {
+      const path = join(cwd, `report-${++reports}`);
+      const carried = await clerks.run({ words: ['report', ...words, '--output', path], env: envOf('one') });
+      if (carried?.stderr.includes('is still being recorded') === true) return undefined;
+      if (!existsSync(path))
+        throw new Error(`report ${words.join(' ')} ended with ${carried?.code}: ${carried?.stderr}`);
+      return readFileSync(path);
+    },
     write(name, rows) {
       const path = join(cwd, name);
       const lines = rows.map(({ reference, beneficiary, amount }) => `${reference},${beneficiary},${amount},USD,MXN\n`);

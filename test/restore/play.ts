@@ -3,6 +3,7 @@ import { openDice } from '../simulation/dice.ts';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
 import { actAtRandom, faultsOf, handIn, letGo, openOffice } from './acts.ts';
 import { openCompany, openTown, type Town } from './company.ts';
+import { reportFaultsOf } from './report-faults.ts';
 
 const ACTS_BEFORE = 6;
 const ACTS_AFTER = 10;
@@ -24,7 +25,7 @@ export function testRandomActs(seeds: readonly number[], { atOnce }: { readonly 
     await processes.remove();
   });
   test.concurrent.for([...seeds])(
-    'whatever people do before and after a restore, seed %i, no reference is paid twice and each payment is told',
+    'whatever people do before and after a restore, seed %i, no reference is paid twice and each payment is told, to the cent in each report',
     { timeout: SEED_MS_MAX },
     async (seed, { expect }) => {
       const { faults, done } = await play(town, seed);
@@ -61,7 +62,7 @@ async function play(town: Town, seed: number): Promise<Played> {
     }
     const faults = await vi
       .waitUntil(() => letGo(office), SETTLED)
-      .then(() => faultsOf(office))
+      .then(async () => [...(await faultsOf(office)), ...(await reportFaultsOf(office))])
       .catch(async (error: unknown) => [
         `it did not come to its end: ${String(error)}`,
         ...(await company.listed()).map((run) => JSON.stringify(run)),

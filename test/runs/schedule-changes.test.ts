@@ -58,6 +58,14 @@ test('they are found behind many other entries', async () => {
   expect((await scheduleChangesOf(ledger, run)).map(scheduleChangeWords)).toEqual(WORDS);
 });
 
+test('where too much was done since to look at all of it, that is told in their place', async () => {
+  const { ledger, run } = await openChanged();
+  const act = { actor: 'anna', action: 'run.noted', target: 'run', details: {} };
+  for (let count = 0; count < 1100; count++) await ledger.audit.append(act);
+  const [first, ...others] = (await scheduleChangesOf(ledger, run, 500)).map(scheduleChangeWords);
+  expect([first, others]).toEqual([expect.stringMatching(/not all changes were looked for/), []]);
+});
+
 test('the command that shows a run tells them', async () => {
   const { ledger, run } = await openChanged();
   const reportDir = mkdtempSync(join(tmpdir(), 'payrun-changes-'));

@@ -35,7 +35,7 @@ export interface People {
 const LOOK_SOON_MS_MAX = 300;
 const LOOK_MS_MAX = 4000;
 /** How often they look once no fault happens any more. */
-const LAST_LOOKS = 16;
+const LAST_LOOKS = 32;
 
 const ACTS = [
   'pause',

@@ -6,10 +6,6 @@ export function asTestStarts(words: readonly string[]): readonly string[] {
   const [command = '', ...rest] = words;
   const mayBeFirst = ['serve', 'worker', 'inbox', 'submit'].includes(command);
   const isRefused = mayBeFirst && command !== 'submit' && (command !== 'inbox' || rest.includes('--with-worker'));
-  return [
-    command,
-    ...(isRefused && process.getuid?.() === 0 ? ['--allow-root'] : []),
-    ...(mayBeFirst ? ['--new-ledger'] : []),
-    ...rest,
-  ];
+  if (!mayBeFirst) return words;
+  return [command, ...(isRefused && process.getuid?.() === 0 ? ['--allow-root'] : []), '--new-ledger', ...rest];
 }

@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<ColumnKind, string>> = {
 const HEAD = `# The report
 
 \`payrun report RUN\` adds the ledger up anew and says whether it ties; it exits 1 when it does not. The same can be had from the page of a run and by the
-API (\`GET /runs/{run}/report\`). CSV, workbook and JSON have the same rows in the order of the file.
+API (\`GET /runs/{run}/report\`). Where the run has changed since its last report was written, command and printed page say so; a download of an older version names the newest one in its \`Link\` header (\`rel="latest-version"\`). CSV, workbook and JSON have the same rows in the order of the file.
 
 | format | what it is |
 |---|---|
@@ -32,10 +32,11 @@ API (\`GET /runs/{run}/report\`). CSV, workbook and JSON have the same rows in t
 what it cost. A browser prints both to PDF. \`payrun retry-file\` and \`payrun validate --problems PATH\` write workbooks, too.
 
 ## A period
-\`payrun report --from DAY --to DAY\` (UTC, both days included) adds up the runs that were submitted in it, as \`csv\`, \`xlsx\`, \`json\` or \`summary\`: a line for each currency, corridor
-and beneficiary, and one for each reason why rows were not paid. A line has rows and the file's amounts by outcome, what was debited and what arrived with
-fees, the rate as it was quoted and with the fees, and the mean time from the payment request to the final state. It ties when each run ties and the lines of each kind are the sum of the
-runs' own reports; else it says what does not, and exits 1. The API has it as \`GET /period\`. It names runs from before the period that still have open rows, and runs whose rows were removed, which are in no line.
+\`payrun report --month 2026-01\` adds up the runs that were submitted in it, as \`csv\`, \`xlsx\`, \`json\` or \`summary\`; so do \`--day 2026-01-31\`, \`--week 2026-W05\` and \`--from DAY --to DAY\` (UTC, all
+days included). There is a line for each currency, corridor, beneficiary and run, and one for each reason why rows were not paid. A line has rows and the file's amounts by outcome; what was debited, what arrived and the fees;
+the mean of the quoted rates, weighted by what was debited, beside the rate that came of it, without and with the fees; and the mean time from the payment request to the final state. It ties when each run ties and the lines
+of each kind are the sum of the runs' own reports; else it says what does not, and exits 1. It names runs from before the period that still have open rows, and runs whose rows were removed, which are in no line.
+The page **Report of a period** (from *Runs*) and \`GET /period\` of the API have the same.
 
 ## Columns
 A cell is empty, in JSON null, where there is nothing to say. JSON has \`fees\` besides, an amount and its currency each.

@@ -59,8 +59,8 @@ async function openSmall(limits: Partial<WebLimits>, { proxies = [] }: { proxies
   onTestFinished(() => web.close());
   const { port } = web.server.address() as AddressInfo;
   /** Somebody with a connection of their own, which stays open. */
-  const connect = (): Asking => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const connect = (localAddress = '127.0.0.1'): Asking => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress });
     onTestFinished(() => agent.destroy());
     return {
       async ask(path, headers = {}) {
@@ -77,7 +77,16 @@ async function openSmall(limits: Partial<WebLimits>, { proxies = [] }: { proxies
     await new Promise<number>((resolve) => {
       web.server.getConnections((_error, open) => resolve(open));
     });
-  return { connect, count, open: () => openSlow(port) };
+  /** This many connections that say nothing, as fast as they are taken. */
+  const flood = async (sockets: number): Promise<void> => {
+    const opened = Array.from({ length: sockets }, () => {
+      const socket = connectTcp(port, '127.0.0.1').on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      return socket;
+    });
+    await Promise.all(opened.map(async (socket) => await once(socket, 'connect').catch(() => {})));
+  };
+  return { connect, count, flood, open: () => openSlow(port) };
 }
 
 /** A connection over which a text is sent as it is. */
@@ -122,11 +131,32 @@ describe('strangers who are too many', () => {
     expect((await anna.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
     const slow = [await open(), await open(), await open(), await open()];
     slow.forEach(({ socket }) => socket.write('GET /runs HTTP/1.1\r\n'));
+    await expect.poll(() => slow.filter(({ isOpen }) => isOpen()).length, PATIENCE).toBe(2);
     await expect.poll(count, PATIENCE).toBe(3);
     expect((await connect().ask('/healthz')).statusCode).toBe(204);
     expect((await connect().ask('/runs', SIGNED_IN)).statusCode).toBe(200);
     await expect.poll(() => slow[0]?.isOpen(), PATIENCE).toBe(false);
     expect((await anna.ask('/runs')).statusCode).toBe(200);
+  });
+
+  test('from one address are not let in at twice what an address may have, however fast they come: others do not wait', async () => {
+    const { connect, count, flood } = await openSmall({});
+    const most = 2 * WEB_LIMITS.strangersPerAddressMax;
+    const anna = connect();
+    expect((await anna.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
+    let highest = 0;
+    for (let wave = 0; wave < 6; wave++) {
+      await flood(500);
+      const began = performance.now();
+      const elsewhere = connect('127.0.0.2');
+      expect((await elsewhere.ask('/healthz')).statusCode).toBe(204);
+      expect((await elsewhere.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
+      expect((await anna.ask('/runs')).statusCode).toBe(200);
+      expect(performance.now() - began).toBeLessThan(2000);
+      highest = Math.max(highest, await count());
+    }
+    // The one that is over it, Anna, and who came from elsewhere.
+    expect(highest).toBeLessThanOrEqual(most + 1 + 1 + 6);
   });
 
   test('give way when all of them are too many, also from behind a proxy of ours', async () => {

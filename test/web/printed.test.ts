@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { writeReport } from '../../src/runs/after/report.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
@@ -22,7 +23,7 @@ async function openSite() {
   const fields = { paymentState: 'COMPLETED' };
   await app.ledger.payouts.move({ runId, line: 2, to: 'completed', actor: 'test', reason: 'test', fields });
   await movePayout(app.ledger, { runId, line: 3 }, 'held');
-  return { base, runId, anna: await person('anna', 'viewer') };
+  return { app, base, runId, anna: await person('anna', 'viewer') };
 }
 
 describe('a page for paper', () => {
@@ -31,10 +32,25 @@ describe('a page for paper', () => {
     const { status, text } = await anna.get(`/runs/${runId}/printed`);
     expect(status).toBe(200);
     expect(text).toContain('This report ties.');
-    expect(text).toMatch(/<th scope="row">USD<\/th><td>402\.00<\/td>/);
-    expect(text).toMatch(/<th scope="row">refused<\/th><td>E_AMOUNT<\/td><td class="number">1<\/td>/);
+    expect(text).toMatch(/<th scope="row">USD<\/th><td[^>]*>402\.00<\/td>/);
+    expect(text).toMatch(/<th scope="row">refused<\/th><td[^>]*>E_AMOUNT<\/td><td class="number"[^>]*>1<\/td>/);
     expect(text).toContain('Sandbox: no money moved');
+    expect(text).toContain('<dt>Version</dt><dd>none was written yet</dd>');
     expect((await anna.get(`/runs/${runId}`)).text).toContain(`href="/runs/${runId}/printed"`);
+  });
+
+  test('says how it stands to the versions that were written', async () => {
+    const { app, runId, anna } = await openSite();
+    await writeReport(app, runId);
+    expect((await anna.get(`/runs/${runId}/printed`)).text).toContain('<dd>as v1</dd>');
+    expect((await anna.get(`/runs/${runId}/reports/v1.csv`)).headers.get('link')).toBeNull();
+    await movePayout(app.ledger, { runId, line: 2 }, 'returned');
+    const printed = await anna.get(`/runs/${runId}/printed`);
+    expect(printed.text).toContain('<dd>newer than v1, the last one that was written</dd>');
+    await writeReport(app, runId);
+    const link = `</runs/${runId}/reports/v2.csv>; rel="latest-version"`;
+    expect((await anna.get(`/runs/${runId}/reports/v1.csv`)).headers.get('link')).toBe(link);
+    expect((await anna.get(`/runs/${runId}/reports/v2.csv`)).headers.get('link')).toBeNull();
   });
 
   test('confirms one payment to whoever was paid, and does not say what it cost', async () => {

@@ -101,12 +101,16 @@ describe('the page', () => {
     expect(await app.ledger.runs.read('b1')).toMatchObject({ reconciled: { payments: 3, reconciled: 1 } });
   });
 
-  test.each<[what: string, fields: Record<string, string>, content: string, told: string]>([
-    ['a run that there is not', { runs: 'a1 none' }, statementOf([2]), 'no run'],
-    ['no run', { runs: ' ' }, statementOf([2]), 'must name a run'],
-    ['a template that is none', { runs: 'a1', template: '{"delimter":";"}' }, statementOf([2]), 'is invalid'],
-    ['a statement that is none', { runs: 'a1' }, '<Document/>', 'cannot be used'],
-  ])('refuses %s, keeps nothing of it and notes nothing', async (...[, fields, content, told]) => {
+  test.each<[what: string, form: { fields: Record<string, string>; content: string }, told: string]>([
+    ['a run that there is not', { fields: { runs: 'a1 none' }, content: statementOf([2]) }, 'no run'],
+    ['no run', { fields: { runs: ' ' }, content: statementOf([2]) }, 'must name a run'],
+    [
+      'a template that is none',
+      { fields: { runs: 'a1', template: '{"delimter":";"}' }, content: statementOf([2]) },
+      'is invalid',
+    ],
+    ['a statement that is none', { fields: { runs: 'a1' }, content: '<Document/>' }, 'cannot be used'],
+  ])('refuses %s, keeps nothing of it and notes nothing', async (_what, { fields, content }, told) => {
     const { app, mia } = await rigWithRun();
     const { status, text } = await mia.upload('/reconcile', formOf(content, fields));
     expect(status).toBe(422);

@@ -121,6 +121,7 @@ async function report(app: App, runId: string, { format, output, original, bom }
   const { summary, text } =
     format === 'pain.002' ? await statusReport(app, runId, original) : await plainReport(app, runId, { format, bom });
   if (!summary.ties) tellFaults(summary);
+  tellVersion(summary);
   if (output === undefined) await printAll(text);
   else {
     await writeAtomically(output, text);
@@ -159,6 +160,12 @@ function refuse(message: string, remedy: string): Refusal {
 
 function tellFaults({ conservation }: ReportSummary): void {
   say(['THIS REPORT DOES NOT TIE: do not book from it.', ...conservation.faults].join('\n  '));
+}
+
+/** Says so when what was written is older than this. */
+function tellVersion({ facts: { run } }: ReportSummary): void {
+  if (run.reportVersion === 0 || run.reportedChanges === run.changes) return;
+  say(`This is newer than v${run.reportVersion}, the last report that was written: the run has changed since.`);
 }
 
 interface Plain {

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import { perSecondOf, rowsInDoubt, rowsSent, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
+import type { Terminal } from '../terminal.ts';
 import { SETTLING_MS } from './wait-limit.ts';
 
 const PLAIN_EVERY_MS = 5000;
@@ -13,9 +14,11 @@ const MINUTE_S = 60;
 /** To the start of the line, and nothing on it. */
 const CLEAR = '\r\u001b[2K';
 
-/** Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere. */
+/** Shows how far a run is: one line that is written over on a terminal; elsewhere a line for each phase, and every few seconds. */
 export interface Progress {
   show(run: Run): void;
+  /** Shows that something else is done for the run, and how far that is. */
+  phase(name: string, detail?: string): void;
   /** Takes note of how far the run is, without a line. */
   note(run: Run): void;
   /** Says something on a line of its own. */
@@ -28,21 +31,33 @@ export interface Progress {
   end(): void;
 }
 
-export function openProgress(
-  clock: Pick<Clock, 'monotonic'>,
-  stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>,
-): Progress {
+export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal): Progress {
   let isAway = false;
   let samples: readonly Sample[] = [];
   let shownAt = Number.NEGATIVE_INFINITY;
   let isOpen = false;
   let unshown = '';
+  let current = '';
   let last: Run | undefined;
   function rateOf(done: number): number {
     const atMs = clock.monotonic();
     const isCut = isAway || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
     samples = withSample(isCut ? [] : samples, { atMs, done });
     return atMs - (samples[0]?.atMs ?? atMs) >= RATE_SPAN_MS_MIN ? (perSecondOf(samples) ?? 0) : 0;
+  }
+
+  function put(phase: string, rest: string): void {
+    if (terminal.rewrites) {
+      terminal.write(`${CLEAR}${terminal.strong(phase)}${rest}`);
+      isOpen = true;
+    } else if (phase !== current || clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
+      shownAt = clock.monotonic();
+      unshown = '';
+      terminal.write(`${phase}${rest}\n`);
+    } else {
+      unshown = `${phase}${rest}\n`;
+    }
+    current = phase;
   }
 
   return {
@@ -54,31 +69,32 @@ export function openProgress(
       last = run;
     },
     say(line) {
-      stream.write(`${isOpen ? CLEAR : ''}${line}\n`);
+      terminal.write(`${isOpen ? CLEAR : ''}${line}\n`);
       isOpen = false;
     },
     show(run) {
       last = run;
       const done = rowsTaken(run);
       const rate = { done, perSecond: rateOf(done) };
-      const line = progressLine(run, rate);
-      if (stream.isTTY) {
-        stream.write(`${CLEAR}${progressLine(run, { ...rate, width: stream.columns - 1 })}`);
-        isOpen = true;
-      } else if (clock.monotonic() - shownAt >= PLAIN_EVERY_MS) {
-        shownAt = clock.monotonic();
-        unshown = '';
-        stream.write(`${line}\n`);
-      } else {
-        unshown = `${line}\n`;
-      }
+      const width = terminal.rewrites ? terminal.width() - 1 : Number.POSITIVE_INFINITY;
+      put(phaseOf(run), progressLine(run, { ...rate, width }).slice(phaseOf(run).length));
+    },
+    phase(name, detail) {
+      const line = detail === undefined ? name : `${name} ${detail}`;
+      put(name, line.slice(name.length, terminal.rewrites ? terminal.width() - 1 : undefined));
     },
     end() {
-      if (isOpen) stream.write('\n');
-      else stream.write(unshown);
+      if (isOpen) terminal.write('\n');
+      else terminal.write(unshown);
       isOpen = false;
+      unshown = '';
     },
   };
+}
+
+/** Its words begin the line. */
+function phaseOf({ state, counts }: Run): string {
+  return state === 'finished' && counts.accepted > 0 ? 'paid; waiting for the service to settle' : state;
 }
 
 /** A finished run whose payments are under way is waited for, at most for a while. */

@@ -25,7 +25,7 @@ import { exitCodeOf } from '../exit-code.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
-import { print, printJson, safeText, say } from '../print.ts';
+import { print, printJson, safeText, say, stderr } from '../print.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
 import { STOP_MS, unlessStopped } from '../stop.ts';
@@ -90,9 +90,11 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
       say(rehearsalText(rehearsal));
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
-    const progress = openProgress(app.clock, process.stderr);
+    const progress = openProgress(app.clock, stderr());
     tellOutages(app, { stop, progress, redisWaitMs: options.wait });
-    const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
+    const { early, submitted } = await unlessStopped(handIn(app, file, { ...options, progress }), stop).finally(() =>
+      progress.end(),
+    );
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
       say(describeProblems(submitted.checked));
@@ -104,6 +106,8 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
     await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
+    progress.phase('writing the report');
+    progress.end();
     const code = await concludeRun(app, run.id, { ...options, sameCommand: sameCommand(file, options) });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -131,13 +135,19 @@ interface HandedIn {
 }
 
 /** Records the file as a run, or finds the one that it is. */
-async function handIn(app: App<JobQueues>, path: string, options: RunOptions): Promise<HandedIn> {
+async function handIn(
+  app: App<JobQueues>,
+  path: string,
+  { progress, ...options }: RunOptions & { readonly progress: Progress },
+): Promise<HandedIn> {
   // Before anything is recorded that a worker with other settings would pay.
   await app.requireSafety();
   await requireReportFolder(options.reportDir ?? app.config.reportDir);
   const early = await openEarly(app, options);
+  progress.phase('reading', safeText(path));
+  const onRecording = (done: number, of: number): void => progress.phase('recording', `${done}/${of} rows`);
   const submitted = await submitRun(
-    { ...app, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
+    { ...app, onRecording, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
     {
       path,
       actor: actorOf(options.as),

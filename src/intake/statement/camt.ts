@@ -168,7 +168,7 @@ function openStatement(movements: Movements): XmlListener {
       const path = pathInEntry();
       if (path === '') movements.openEntry();
       if (path === TRANSACTION) movements.openTransaction();
-      if (/(?:^|\/)Amt$/.test(path)) movements.keep(`${path}/@Ccy`, element.attribute('Ccy') ?? '');
+      if (path.endsWith('Amt') && isRead(path)) movements.keep(`${path}/@Ccy`, element.attribute('Ccy') ?? '');
     },
     text(piece) {
       text += piece;

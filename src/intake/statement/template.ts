@@ -5,7 +5,7 @@ import { readTemplateText } from '../template/file.ts';
 import { DECIMAL_MARKS, DELIMITERS, THOUSANDS_MARKS } from '../template/template.ts';
 import { CREDIT, DEBIT } from './movement.ts';
 
-const name = z.string().min(1).max(128);
+const someName = z.string().min(1).max(128);
 
 /** How the CSV statements of one bank look. What it does not say is as here. */
 const schema = z.strictObject({
@@ -14,12 +14,12 @@ const schema = z.strictObject({
   thousandsMark: z.enum(THOUSANDS_MARKS).optional(),
   columns: z
     .strictObject({
-      reference: name.default('reference'),
-      paymentId: name.default('paymentId'),
-      amount: name.default('amount'),
-      currency: name.default('currency'),
-      direction: name.default('direction'),
-      date: name.default('date'),
+      reference: someName.default('reference'),
+      paymentId: someName.default('paymentId'),
+      amount: someName.default('amount'),
+      currency: someName.default('currency'),
+      direction: someName.default('direction'),
+      date: someName.default('date'),
     })
     .prefault({}),
   /** The currency of an account whose statement does not name it. */
@@ -30,8 +30,8 @@ const schema = z.strictObject({
   /** Without a column of the direction: whether a sign says it (below zero is a debit); else all are debits. */
   signed: z.boolean().default(false),
   /** What stands in the column of the direction. */
-  debit: name.default(DEBIT),
-  credit: name.default(CREDIT),
+  debit: someName.default(DEBIT),
+  credit: someName.default(CREDIT),
 });
 export type StatementTemplate = z.infer<typeof schema>;
 

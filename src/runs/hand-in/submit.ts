@@ -11,10 +11,12 @@ import { EXIT, Refusal } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { readRun } from '../read-run.ts';
+import type { HandedIn } from './handed-in.ts';
 import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
+import { handedInOnRecord, sealOfRun } from './seal-run.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
 /** Who records rows says so at least that often; nobody does any more after it. */
@@ -31,6 +33,8 @@ export interface SubmitDeps extends RecordDeps {
   } & StartRules;
   /** Told of a file that is refused, whichever door it came by. */
   readonly notifier?: Pick<Notifier, 'announceRefused'> | undefined;
+  /** Told how many rows are recorded, of how many. */
+  readonly onRecording?: ((done: number, of: number) => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly at: AtCrashPoint;
@@ -74,7 +78,7 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     await deps.notifier?.announceRefused(checked, deps.clock.now());
     return { kind: 'refused', checked };
   }
-  const { id, isNew } = await claimOrTakeOver(deps, checked, submission);
+  const { id, isNew, isFresh } = await claimOrTakeOver(deps, checked, submission);
   const { actor, dropper } = submission;
   await deps.ledger.audit.append({
     actor,
@@ -84,12 +88,14 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
       fileSha256: checked.sha256,
       contentHash: checked.contentHash,
       rows: String(checked.rows),
-      ...(dropper === undefined || dropper === '' ? {} : { droppedBy: dropper }),
+      ...(dropper === undefined ? {} : { droppedBy: dropper }),
     },
   });
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
-    await recordRun(deps, id, { submission, checked });
+    const onRecord = isFresh ? undefined : await handedInOnRecord(deps.ledger, id);
+    const by = onRecord ?? { createdBy: actor, dropper: dropper ?? null };
+    await recordRun(deps, id, { submission, checked, by });
   }
   await releaseRun(deps, id, submission);
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
@@ -137,11 +143,7 @@ export function isRefused(
  * Claims the content. Where another file of the same rows was never recorded to its end, and nobody records it now, that run
  * is cancelled and its rows are taken over: the very bytes that began it may be gone.
  */
-async function claimOrTakeOver(
-  deps: SubmitDeps,
-  checked: CheckedFile,
-  submission: Submission,
-): Promise<{ id: string; isNew: boolean }> {
+async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submission: Submission): Promise<Claimed> {
   const claimed = await claimRun(deps, checked, submission);
   if (claimed.isNew) return claimed;
   const run = await readRun(deps, claimed.id);
@@ -163,11 +165,18 @@ async function claimOrTakeOver(
 /** States of what may have been sent, as far as a run can have it that was never recorded to its end. */
 const SENT_STATES = PAYOUT_STATES.filter((state) => state !== 'ready' && state !== 'cancelled');
 
+interface Claimed {
+  readonly id: string;
+  readonly isNew: boolean;
+  /** Nobody had begun it before. */
+  readonly isFresh: boolean;
+}
+
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
   { actor, dropper, key, again }: Submission,
-): Promise<{ id: string; isNew: boolean }> {
+): Promise<Claimed> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const { id, result } = await deps.ledger.runs.claim({
       id: newRunId(deps),
@@ -183,9 +192,11 @@ async function claimRun(
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.
     if (result === 'season') await requireSeason(deps);
-    else if (result === 'new') return { id, isNew: true };
-    else if (result === 'known')
-      return { id, isNew: key !== undefined && (await readRun(deps, id)).submissionKey === key };
+    else if (result === 'new') return { id, isNew: true, isFresh: true };
+    else if (result === 'known') {
+      const isNew = key !== undefined && (await readRun(deps, id)).submissionKey === key;
+      return { id, isNew, isFresh: false };
+    }
   }
   throw new Error('no free run id was found');
 }
@@ -235,12 +246,13 @@ async function isRecorded(deps: SubmitDeps, run: Run): Promise<boolean> {
 async function recordRun(
   deps: SubmitDeps,
   runId: string,
-  file: { submission: Submission; checked: CheckedFile },
+  file: { submission: Submission; checked: CheckedFile; by: HandedIn },
 ): Promise<void> {
   const { runs } = deps.ledger;
   const inFlight: Promise<void>[] = [];
   const currencies = new Set<string>();
   let lastLine = 1;
+  let rows = 0;
   try {
     for await (const batch of readPayoutFile(file.submission.path, file.checked)) {
       lastLine = batch.at(-1)?.line ?? lastLine;
@@ -252,6 +264,8 @@ async function recordRun(
       // It is awaited later, and may fail while the next batch is read.
       recording.catch(() => {});
       inFlight.push(recording);
+      rows += batch.length;
+      deps.onRecording?.(rows, file.checked.rows);
       deps.at('C16');
     }
     await Promise.all(inFlight);
@@ -263,23 +277,9 @@ async function recordRun(
     lastLine: String(lastLine),
     currencies: [...currencies].toSorted().join(' '),
     columns: file.checked.columns.join(' '),
-    ...(await sealOfRun(deps, runId, { checked: file.checked, lastLine })),
+    ...(await sealOfRun(deps, runId, { ...file, lastLine })),
   });
   if (!isNoted) throw refuseRestarted();
-}
-
-/** Binds the run to its file, to who handed it in and, where people have to agree to it, to its rows. */
-async function sealOfRun(
-  deps: SubmitDeps,
-  runId: string,
-  { checked, lastLine }: { checked: CheckedFile; lastLine: number },
-): Promise<Record<string, string>> {
-  const { createdBy, dropper } = await readRun(deps, runId);
-  const { sha256: fileSha256, contentHash, rows, totals: fileTotals } = checked;
-  const isApproved = approvalsNeeded(deps.config.approval ?? null, fileTotals) > 0;
-  const rowsDigest = isApproved ? await deps.ledger.runs.digestRows(runId, lastLine) : null;
-  const run = { id: runId, fileSha256, contentHash, rows, fileTotals, createdBy, dropper, rowsDigest };
-  return { seal: deps.ledger.seals.run(run), ...(rowsDigest === null ? {} : { rowsDigest }) };
 }
 
 /** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */

@@ -18,6 +18,7 @@ import { addReconcileOperation } from './runs/reconcile.ts';
 import { addReportOperations } from './runs/reports.ts';
 import { addRowOperations } from './runs/rows.ts';
 import { addRunOperations } from './runs/runs.ts';
+import { addSearchOperation } from './runs/search.ts';
 import { addProposalOperations, addToSettleOperations } from './runs/to-settle.ts';
 import { answerSafely } from './serializer.ts';
 
@@ -32,6 +33,7 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
       await describeApi(api);
       addRunOperations(api, deps);
       addRowOperations(api, deps);
+      addSearchOperation(api, deps);
       addReportOperations(api, deps);
       addPeriodOperation(api, deps);
       addReconcileOperation(api, deps);

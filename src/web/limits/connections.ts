@@ -8,6 +8,8 @@ import type { WebLimits } from './limits.ts';
 
 /** Those beyond the most that are told so; of still more nothing is read. */
 const TOLD_CONNECTIONS_MAX = 400;
+/** So many times what an address may have is open from it before the sweep. */
+const AT_ONCE = 2;
 const TRY_AGAIN_S = 30;
 const SWEEP_MS = 500;
 
@@ -31,21 +33,29 @@ interface Deps {
 
 /**
  * Bounds the connections to the server. Those over which only strangers ask give way, the oldest first, where they are too
- * many from one address or in all; whoever has signed in stays connected, and is answered. A stranger over one connection
- * too many gets a Problem (503). Whether payrun is alive is told over each. It has to come after the guard.
+ * many from one address or in all; whoever has signed in stays connected, and is answered. An address with twice as many
+ * strangers as it may have is not let in at all for that moment. A stranger over one connection too many gets a Problem (503). Whether payrun is alive is told over each. It has to come after the guard.
  */
 export function limitConnections(web: Web, deps: Deps): void {
   const { clock, limits } = deps;
   const open = new Map<string, Connection>();
+  const strangers = openCounts();
   const addressOf = openAddresses(deps.proxies);
   web.server.maxConnections = limits.connectionsMax + TOLD_CONNECTIONS_MAX;
   // Before TLS has shaken hands.
   web.server.on('connection', (socket: Socket) => {
     const place = placeOf(socket);
+    const address = addressOf(socket);
+    if (strangers.of(address) > AT_ONCE * limits.strangersPerAddressMax) {
+      socket.destroy();
+      return;
+    }
     const isBeyond = open.size >= limits.connectionsMax;
-    const connection = { socket, address: addressOf(socket), isBeyond, isStranger: true, since: clock.monotonic() };
+    const connection = { socket, address, isBeyond, isStranger: true, since: clock.monotonic() };
     open.set(place, connection);
+    strangers.add(address, 1);
     socket.once('close', () => {
+      if (connection.isStranger) strangers.add(address, -1);
       if (open.get(place) === connection) open.delete(place);
     });
   });
@@ -61,7 +71,10 @@ export function limitConnections(web: Web, deps: Deps): void {
   web.addHook('onRequest', async ({ raw, who, routeOptions }, reply) => {
     const connection = open.get(placeOf(raw.socket));
     if (connection === undefined) return;
-    if (who !== null) connection.isStranger = false;
+    if (who !== null && connection.isStranger) {
+      connection.isStranger = false;
+      strangers.add(connection.address, -1);
+    }
     if (who !== null || !connection.isBeyond) return;
     reply.header('connection', 'close');
     if (routeOptions.url === '/healthz') return;
@@ -72,6 +85,21 @@ export function limitConnections(web: Web, deps: Deps): void {
       'Close pages that you do not need, and try again in a while.',
     );
   });
+}
+
+/** How many strangers are connected from each address; those from behind a proxy of ours (null) are not counted. */
+function openCounts() {
+  const counts = new Map<string, number>();
+  const of = (address: string | null): number => (address === null ? 0 : (counts.get(address) ?? 0));
+  return {
+    of,
+    add(address: string | null, more: 1 | -1) {
+      if (address === null) return;
+      const count = of(address) + more;
+      if (count > 0) counts.set(address, count);
+      else counts.delete(address);
+    },
+  };
 }
 
 /** The connections of strangers that are too many; those that came or asked last stay, and each has its time. */

@@ -23,8 +23,6 @@ const form = z.strictObject({
 });
 const NAMES = ['csrf', ...Object.keys(form.shape)];
 
-const readOptions = (fields: unknown) => readForm(form, fields);
-
 /** The payments of runs against a statement of the bank: nothing of the statement is kept, but how far it fits. */
 export function addReconcilePages(web: Web, deps: WebDeps): void {
   const { app, settings } = deps;
@@ -42,7 +40,7 @@ export function addReconcilePages(web: Web, deps: WebDeps): void {
     const { upload, options } = await readFileForm(
       request,
       { ...app, settings },
-      { ...sender, names: NAMES, read: readOptions },
+      { ...sender, names: NAMES, read: wantedOf },
     );
     const { statement, lines, counts } = await matchUpload(deps, { ...options, upload, actor });
     if (options.format === 'csv') {
@@ -55,6 +53,10 @@ export function addReconcilePages(web: Web, deps: WebDeps): void {
       body: ReconciledPage({ statement, runs: options.runs, counts: counts(), open }),
     });
   });
+}
+
+function wantedOf(fields: unknown): z.infer<typeof form> {
+  return readForm(form, fields);
 }
 
 /** The first lines that are not matched, after all have been read. */

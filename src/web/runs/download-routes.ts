@@ -16,7 +16,7 @@ import { sendDownload, sendTable } from '../download.ts';
 import { sendPrintPage } from '../parts/print-page.tsx';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { COPY_NAME, noteDownload, takeCopy } from './downloads.ts';
+import { COPY_NAME, latestLink, noteDownload, takeCopy } from './downloads.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { PrintedReport, readPrinted } from './printed-report.tsx';
 import { outcomeRows, reportRows, tieRows } from './table-rows.ts';
@@ -66,7 +66,9 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/reports/:file', { ...noted, schema: ofCopy }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    return sendDownload(reply, await takeCopy(deps, request, { run, file: request.params.file }));
+    const { file } = request.params;
+    const copy = await takeCopy(deps, request, { run, file });
+    return sendDownload(reply.headers(latestLink(run, { file, below: '' })), copy);
   });
 
   web.get('/runs/:run/changes', { ...noted, schema: sinceVersion }, async (request, reply) => {

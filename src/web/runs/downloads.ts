@@ -51,6 +51,19 @@ export async function takeCopy(
   return { name: `${run.id}.v${version}`, ending, content, bytes };
 }
 
+/**
+ * The header that leads from a report to the newest version of it, below where the runs are (RFC 8288, RFC 5829); none for
+ * the newest.
+ */
+export function latestLink(
+  { id, reportVersion }: Pick<Run, 'id' | 'reportVersion'>,
+  { file, below }: { readonly file: string; readonly below: string },
+): { readonly link?: string } {
+  const [version = '', ending = ''] = file.slice(1).split('.');
+  if (Number.parseInt(version, 10) >= reportVersion) return {};
+  return { link: `<${below}/runs/${id}/reports/v${reportVersion}.${ending}>; rel="latest-version"` };
+}
+
 const NO_COPY: Readonly<Record<Exclude<ReportCopy['kind'], 'found'>, (name: string) => Problem>> = {
   'never-written': (name) =>
     new Problem(404, `No report ${name} was written.`, 'The page of the run lists those that were.'),

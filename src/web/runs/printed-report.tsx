@@ -1,7 +1,7 @@
 import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { formatAmount } from '../../money.ts';
-import type { Outcome, Payout, RefusedRow } from '../../payout.ts';
+import type { Outcome, Payout, RefusedRow, Run } from '../../payout.ts';
 import type { Booking } from '../../report/booking.ts';
 import { summaryJson } from '../../report/document.ts';
 import { reportRow } from '../../report/row.ts';
@@ -93,6 +93,8 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
         <dd>
           {document.createdAt} by payrun {document.version}
         </dd>
+        <dt>Version</dt>
+        <dd>{versionWords(run)}</dd>
         <dt>Audit log</dt>
         <dd>
           <code>{document.auditHead ?? 'empty'}</code>
@@ -107,6 +109,14 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
       <ReasonTable reasons={reasons} />
     </>
   );
+}
+
+/** How this reading stands to the reports that were written. */
+function versionWords({ reportVersion, reportedChanges, changes }: Run): string {
+  if (reportVersion === 0) return 'none was written yet';
+  return reportedChanges === changes
+    ? `as v${reportVersion}`
+    : `newer than v${reportVersion}, the last one that was written`;
 }
 
 function BookingTable({ booking }: { booking: Booking }) {

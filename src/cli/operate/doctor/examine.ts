@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemRandom } from '../../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../../config/config.ts';
@@ -45,6 +45,7 @@ async function proveWritable(folder: string): Promise<void> {
 }
 
 const NODE_MIN = [20, 19] as const;
+const OTHERS_MODE = 0o077;
 const GIBIBYTE = 1024 ** 3;
 const DISK_BYTES_MIN = GIBIBYTE;
 
@@ -86,7 +87,10 @@ async function checkSettings(): Promise<Found & { value: Config }> {
 async function checkDataDir({ dataDir, service }: Config): Promise<Found & { value: DataDir }> {
   const value = await openDataDir(dataDir, { random: systemRandom, requirePersistentDisk: service !== undefined });
   await proveWritable(dataDir);
-  return { found: `${dataDir}, writable, on ${describeDisk(await readDisk(dataDir))}`, value };
+  const found = `${dataDir}, writable, on ${describeDisk(await readDisk(dataDir))}`;
+  const { mode } = await stat(dataDir);
+  if ((mode & OTHERS_MODE) === 0) return { found, value };
+  return { found: `${found}; others may look into it`, advice: `chmod -R go= ${dataDir}`, value };
 }
 
 async function checkSpace({ dataDir }: Config): Promise<Found> {

@@ -57,13 +57,13 @@ const querystring = z.strictObject({
 
 /** The payments of runs against a statement of the bank, as the page does it. The result is noted with the runs. */
 export function addReconcileOperation(api: Web, deps: WebDeps): void {
-  const content = { 'application/json': { schema: document }, 'text/csv': { schema: z.string() } };
+  const answers = { 'application/json': { schema: document }, 'text/csv': { schema: z.string() } };
   const description =
     'Each payment and each movement, and how they stand to each other; "reconciled" of the runs is set';
   const schema = {
     summary: 'Reconcile runs with a statement of the bank: camt.053, camt.054 or CSV',
     querystring,
-    response: { 200: { description, content } },
+    response: { 200: { description, content: answers } },
   };
   api.post('/reconcile', { config: { act: 'submit', takesFile: true }, schema }, async (request, reply) => {
     const { run: runs, name, template, format } = request.query;

@@ -7,7 +7,7 @@ import { reportXlsx } from '../../../report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../../runs/after/report.ts';
 import { findRetryRows } from '../../../runs/after/retry-file.ts';
 import { sendDownload } from '../../download.ts';
-import { COPY_NAME, noteDownload, takeCopy } from '../../runs/downloads.ts';
+import { COPY_NAME, latestLink, noteDownload, takeCopy } from '../../runs/downloads.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { reportDocument, summaryDocument } from '../documents.ts';
@@ -54,14 +54,17 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
     params: ofRun.extend({ file: z.string().regex(COPY_NAME).describe('Such as v1.csv') }),
     response: {
       200: {
-        description: 'The file, whose SHA-256 the audit log has',
+        description:
+          'The file, whose SHA-256 the audit log has; where there is a newer version, Link leads to it as "latest-version"',
         content: { ...csv, 'application/json': { schema: documents } },
       },
     },
   };
   api.get('/runs/:run/reports/:file', { ...noted, schema: copy }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    return sendDownload(reply, await takeCopy(deps, request, { run, file: request.params.file }));
+    const { file } = request.params;
+    const copyOf = await takeCopy(deps, request, { run, file });
+    return sendDownload(reply.headers(latestLink(run, { file, below: '/api/v1' })), copyOf);
   });
 
   const retryFile = {

@@ -35,7 +35,7 @@ const details = z.object({
     scheduleChanges: z
       .array(
         z.object({
-          what: z.enum(['schedule', 'inbox']),
+          what: z.enum(['schedule', 'inbox', 'unseen']),
           at: time,
           by: z.string(),
           name: z.string(),

@@ -1,0 +1,54 @@
+import { styleText } from 'node:util';
+
+type Variables = Readonly<Record<string, string | undefined>>;
+type Stream = Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>;
+
+/** A stream to a person, and what may be shown there. */
+export interface Terminal {
+  /** Whether a line may be written over. */
+  readonly rewrites: boolean;
+  /** Characters in a line. */
+  readonly width: () => number;
+  readonly write: (text: string) => void;
+  /** Text that stands out, where there are colours. */
+  readonly strong: (text: string) => string;
+}
+
+/** Plain lines for a file, a pipe and TERM=dumb; no colours with NO_COLOR; ASCII alone for LANG=C. */
+export function openTerminal(stream: Stream, variables: Variables): Terminal {
+  const rewrites = stream.isTTY && variables['TERM'] !== 'dumb';
+  const hasColours = rewrites && (variables['NO_COLOR'] ?? '') === '';
+  const shown = isAscii(variables) ? asciiOf : (text: string): string => text;
+  return {
+    rewrites,
+    width: () => stream.columns,
+    write: (text) => void stream.write(shown(text)),
+    strong: (text) => (hasColours ? styleText('bold', text, { validateStream: false }) : text),
+  };
+}
+
+/** Whether the language of a process has no letters but those of ASCII; one that names none is not asked. */
+function isAscii({ LC_ALL, LC_CTYPE, LANG }: Variables): boolean {
+  const language = [LC_ALL, LC_CTYPE, LANG].find((one) => one !== undefined && one !== '');
+  return language === 'C' || language === 'POSIX';
+}
+
+const ASCII: ReadonlyMap<string, string> = new Map([
+  ['·', '|'],
+  ['…', '...'],
+  ['’', "'"],
+  ['‘', "'"],
+  ['“', '"'],
+  ['”', '"'],
+  ['–', '-'],
+  ['—', '-'],
+  ['→', '->'],
+  ['×', 'x'],
+  ['≥', '>='],
+  ['≤', '<='],
+]);
+
+/** Our own signs in ASCII; any other letter, such as one of a name, as a question mark. */
+function asciiOf(text: string): string {
+  return text.replaceAll(/\P{ASCII}/gu, (sign) => ASCII.get(sign) ?? '?');
+}
