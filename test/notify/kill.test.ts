@@ -35,7 +35,7 @@ function startTelling(url: string, aheadMs: number) {
     import { openLedger } from ${JSON.stringify(join(built, 'src/ledger/ledger.js'))};
     import { connectRedis } from ${JSON.stringify(join(built, 'src/redis/connect.js'))};
     import { openNotifier } from ${JSON.stringify(join(built, 'src/notify/notifier.js'))};
-    import { EVENTS } from ${JSON.stringify(join(built, 'src/notify/notification.js'))};
+    import { EVENTS } from ${JSON.stringify(join(built, 'src/config/notify.js'))};
     import { silentLog } from ${JSON.stringify(join(built, 'src/log.js'))};
     import { systemClock, systemRandom } from ${JSON.stringify(join(built, 'src/clock.js'))};
     const redis = await connectRedis({ socket: ${JSON.stringify(server.socket)} }, { name: 'teller', kind: 'commands' });
