@@ -155,6 +155,9 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       `/runs/${refused}/purge`,
       `/runs/${paused}/payouts/2`,
       `/runs/${refused}/payouts/2`,
+      `/runs/${refused}/printed`,
+      `/runs/${refused}/payouts/2/confirmation`,
+      `/runs/${paused}/settle`,
       `/runs/${refused}/payouts/4`,
       '/to-settle',
       '/block-list',
@@ -171,7 +174,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     ];
   }
 
-  test('have nothing that axe-core calls serious or critical, light and dark, on a phone and on a desk', async () => {
+  test('have nothing that axe-core finds fault with, light and dark, on a phone and on a desk', async () => {
     const found: string[] = [];
     for (const path of paths()) found.push(...(await pageFaults(root.page, path)));
     found.push(...(await pageFaults(bob.page, `/runs/${runs.waiting}/approve`)));
@@ -188,6 +191,17 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       for (const script of SCRIPTS) if (text.includes(script)) shown.add(script);
     }
     expect([...shown].toSorted()).toEqual(SCRIPTS.toSorted());
+  });
+
+  test('for paper set figures apart in the same typeface as all pages', async () => {
+    const { page } = root;
+    for (const path of [`/runs/${runs.refused}/printed`, `/runs/${runs.refused}/payouts/2/confirmation`]) {
+      await open(page, path);
+      expect(await page.evaluate('getComputedStyle(document.body).fontFamily')).toMatch(/^Inter/);
+    }
+    await open(page, `/runs/${runs.refused}/printed`);
+    const padding = await page.evaluate('parseFloat(getComputedStyle(document.querySelector("td")).paddingLeft)');
+    expect(padding).toBeGreaterThanOrEqual(8);
   });
 
   test('let somebody sign in, upload, hand in and approve with the keyboard alone', async () => {

@@ -82,6 +82,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'POST /runs/:run/settle/:code': 'settle',
   'GET /to-settle': 'read',
   'GET /to-settle.csv': 'read',
+  'GET /runs/:run/settle': 'read',
   'GET /block-list': 'read',
   'GET /block-list.csv': 'read',
   'POST /block-list': 'block',

@@ -278,7 +278,7 @@ describe('each operation answers as the served document says', () => {
       proposed: [],
       next: null,
     });
-    const after = await anna.call('GET', `/to-settle?run=${runId}&line=4`);
+    const after = await anna.call('GET', `/to-settle?run=${runId}&from=${runId}-4`);
     expect(after.json).toMatchObject({ payouts: [{ row: { line: 4 } }] });
 
     const proposed = await anna.call('POST', `${at(2)}/allow`, { body });

@@ -18,11 +18,12 @@ export function sendPrintPage(reply: FastifyReply, { app }: WebDeps, { title, bo
         <title>{`${title} · payrun`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light" />
+        <link rel="stylesheet" href="/static/look/tabler.css" />
         <link rel="stylesheet" href="/static/payrun.css" />
         <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
       </head>
       <body class="printed">
-        <main id="content">
+        <main id="content" class="container-xl">
           <h1>{title}</h1>
           {app.serviceName === SANDBOX_NAME ? <p class="halt">Sandbox: no money moved.</p> : null}
           {body}

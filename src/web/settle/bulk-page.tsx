@@ -10,18 +10,22 @@ import { Table } from '../parts/table.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import type { Person } from '../web.ts';
 import { hrefOfGroup, type SettleGroup } from './groups.ts';
+import { hrefOfList } from './wanted.ts';
 
-/** Held payouts by reason and run, the largest group first. */
+/** Payouts by reason and run, the largest group first. */
 export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
   if (groups.length === 0) return null;
   return (
     <Table
-      caption="Held payouts by reason and run"
+      caption="By reason and run"
       columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, '']}
+      class="stacked"
     >
       {groups.map((group) => (
-        <tr key={`${group.runId} ${group.reasonCode}`}>
-          <th scope="row">{group.reasonCode}</th>
+        <tr key={`${group.runId} ${group.state} ${group.reason}`}>
+          <th scope="row">
+            {group.state}: {escapeUnseen(group.reason)}
+          </th>
           <td>
             <a href={`/runs/${group.runId}`}>{group.runId}</a>
           </td>
@@ -30,13 +34,28 @@ export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
             <Sums sums={group.sums} />
           </td>
           <td>
-            <a href={hrefOfGroup(group)} aria-label={`Settle together: ${group.reasonCode} of ${group.runId}`}>
-              Settle together
-            </a>
+            <GroupLink group={group} />
           </td>
         </tr>
       ))}
     </Table>
+  );
+}
+
+/** Held ones are settled together; what is not known yet is looked at. */
+function GroupLink({ group: { runId, state, reason, reasonCode } }: { group: SettleGroup }) {
+  const which = `${reason} of ${runId}`;
+  if (reasonCode !== null) {
+    return (
+      <a href={hrefOfGroup({ runId, reasonCode })} aria-label={`Settle together: ${which}`}>
+        Settle together
+      </a>
+    );
+  }
+  return (
+    <a href={hrefOfList({ run: runId, state, reason })} aria-label={`Show them: ${which}`}>
+      Show them
+    </a>
   );
 }
 
