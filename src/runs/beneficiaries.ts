@@ -1,6 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Money } from '../money.ts';
+import { type Money, sumMoney } from '../money.ts';
 import type { Run } from '../payout.ts';
+import { settleReason } from './decide/to-settle.ts';
 
 /** What one beneficiary gets in a run, in one currency of its file. */
 export interface BeneficiaryTotal {
@@ -14,13 +15,30 @@ export interface Beneficiaries {
   /** In each currency the largest first. */
   readonly top: readonly BeneficiaryTotal[];
   readonly others: number;
+  /** Of all of them, however little they get. */
+  readonly blocked: readonly BeneficiaryTotal[];
+  /** Those to whom this ledger never paid anything, and what goes to them, one entry for each currency. */
+  readonly newOnes: { readonly beneficiaries: number; readonly amounts: readonly Money[] };
+  /** Held payouts by why they are held, the most frequent first. */
+  readonly held: readonly { readonly reason: string; readonly rows: number }[];
 }
 
 const TOP_PER_CURRENCY = 20;
+const REASONS_MAX = 8;
 
-/** Who is to get how much, added up from all payouts of a run that are not cancelled or refused. Each row is read. */
-export async function beneficiariesOf(ledger: Pick<Ledger, 'runs'>, runId: Run['id']): Promise<Beneficiaries> {
+type Totals = ReadonlyMap<string, { readonly rows: number; readonly minor: bigint }>;
+
+/**
+ * Who is to get how much, added up from all payouts of a run that are not cancelled or refused, and who of them is in
+ * `blocked`. Each row is read.
+ */
+export async function beneficiariesOf(
+  ledger: Pick<Ledger, 'runs' | 'beneficiaries'>,
+  runId: Run['id'],
+  blocked: ReadonlySet<string>,
+): Promise<Beneficiaries> {
   const totals = new Map<string, Map<string, { rows: number; minor: bigint }>>();
+  const held = new Map<string, number>();
   for await (const batch of ledger.runs.rows(runId)) {
     for (const payout of batch) {
       if (!('row' in payout) || payout.state === 'cancelled') continue;
@@ -28,6 +46,10 @@ export async function beneficiariesOf(ledger: Pick<Ledger, 'runs'>, runId: Run['
       const ofCurrency = totals.get(amount.currency) ?? new Map<string, { rows: number; minor: bigint }>();
       const before = ofCurrency.get(beneficiaryIdentityId);
       totals.set(amount.currency, ofCurrency);
+      if (payout.state === 'held') {
+        const reason = settleReason(payout);
+        held.set(reason, (held.get(reason) ?? 0) + 1);
+      }
       ofCurrency.set(beneficiaryIdentityId, {
         rows: (before?.rows ?? 0) + 1,
         minor: (before?.minor ?? 0n) + amount.minor,
@@ -37,13 +59,35 @@ export async function beneficiariesOf(ledger: Pick<Ledger, 'runs'>, runId: Run['
   const currencies = [...totals].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const all = new Set(currencies.flatMap(([, ofCurrency]) => [...ofCurrency.keys()]));
   const top = currencies.flatMap(([currency, ofCurrency]) => topOf(currency, ofCurrency));
+  const neverPaid = await ledger.beneficiaries.neverPaid([...all]);
   for (const { identityId } of top) all.delete(identityId);
-  return { top, others: all.size };
+  const among = (ids: ReadonlySet<string>) =>
+    currencies.flatMap(([currency, ofCurrency]) =>
+      [...ofCurrency].filter(([id]) => ids.has(id)).map(([id, total]) => totalOf(currency, id, total)),
+    );
+  return {
+    top,
+    others: all.size,
+    blocked: among(blocked),
+    newOnes: { beneficiaries: neverPaid.size, amounts: sumMoney(among(neverPaid).map(({ amount }) => amount)) },
+    held: [...held]
+      .map(([reason, rows]) => ({ reason, rows }))
+      .toSorted((one, other) => other.rows - one.rows)
+      .slice(0, REASONS_MAX),
+  };
 }
 
-function topOf(currency: string, ofCurrency: ReadonlyMap<string, { rows: number; minor: bigint }>): BeneficiaryTotal[] {
+function totalOf(
+  currency: string,
+  identityId: string,
+  { rows, minor }: { rows: number; minor: bigint },
+): BeneficiaryTotal {
+  return { identityId, rows, amount: { minor, currency } };
+}
+
+function topOf(currency: string, ofCurrency: Totals): BeneficiaryTotal[] {
   return [...ofCurrency]
     .toSorted(([, one], [, other]) => (one.minor === other.minor ? 0 : one.minor > other.minor ? -1 : 1))
     .slice(0, TOP_PER_CURRENCY)
-    .map(([identityId, { rows, minor }]) => ({ identityId, rows, amount: { minor, currency } }));
+    .map(([identityId, total]) => totalOf(currency, identityId, total));
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { nameOf } from '../../config/config.ts';
+import type { Run } from '../../payout.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { previewFile } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
@@ -79,4 +80,13 @@ export async function costUpload(deps: App, upload: Upload): Promise<void> {
 /** What was found out when somebody asked; undefined when nobody did. */
 export async function readCost(deps: UploadPlace, { id }: Upload): Promise<UploadCost | undefined> {
   return await readUploadJson(deps, id, { file: 'cost.json', schema });
+}
+
+/** The same for the run that was made of an upload, as long as the upload is kept. */
+export async function readCostOfRun(
+  deps: UploadPlace,
+  { submissionKey }: Pick<Run, 'submissionKey'>,
+): Promise<UploadCost | undefined> {
+  const { success, data: id } = z.uuid().safeParse(submissionKey);
+  return success ? await readUploadJson(deps, id, { file: 'cost.json', schema }) : undefined;
 }

@@ -16,7 +16,7 @@ import { codeOf } from '../../refusal.ts';
  *   <data dir>/uploads/<id>/template.json  the template as it was when the file came
  *   <data dir>/uploads/<id>/review.json    what is wrong with it, or what it comes to
  *   <data dir>/uploads/<id>/marked-up.csv  the file with its problems, where rows can show them
- *   <data dir>/uploads/<id>/cost.json      what quotes said of it
+ *   <data dir>/uploads/<id>/cost.json      what quotes said of it; who approves its run sees it too
  *
  * Names are ours alone, folders are 700, files 600 (docs/security.md).
  */
@@ -166,7 +166,7 @@ export async function removeUpload(deps: UploadPlace, id: string): Promise<void>
 
 /** Removes the bytes of an upload that is a run now, and what shows them. */
 export async function removeContent(deps: UploadPlace, id: string): Promise<void> {
-  const contents = ['file', 'template.json', 'marked-up.csv', 'review.json', 'cost.json'] as const;
+  const contents = ['file', 'template.json', 'marked-up.csv', 'review.json'] as const;
   for (const file of contents) await rm(uploadPath(deps, id, file), { force: true });
 }
 
