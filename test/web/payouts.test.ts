@@ -127,6 +127,16 @@ describe('the payouts of a run', () => {
     expect((await recordsRead()) - before).toBeLessThanOrEqual(2 + besides);
   }, 180_000);
 
+  test('offer to block a beneficiary to those who may', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const run = await recordRun(app.ledger, { lines: [2] });
+    const offered = async (name: string, role: 'viewer' | 'maker' | 'checker'): Promise<boolean> =>
+      (await (await person(name, role)).get(`/runs/${run}/payouts/2`)).text.includes('Block its beneficiary');
+    expect(await offered('vera', 'viewer')).toBe(false);
+    expect(await offered('mia', 'maker')).toBe(false);
+    expect(await offered('carl', 'checker')).toBe(true);
+  });
+
   test('of a run that there is not, or on a line that it has not, are not found', async () => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2] });

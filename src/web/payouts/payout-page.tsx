@@ -42,7 +42,7 @@ export function PayoutPage({ story, payout, who, rules }: PayoutProps) {
           Compare it with <a href={hrefOfRow({ run: twin.runId, line: twin.line })}>the payout that it may repeat</a>.
         </p>
       )}
-      {payout === null || story.beneficiaryIdentityId === null ? null : (
+      {payout === null || story.beneficiaryIdentityId === null || who?.may('block') !== true ? null : (
         <p>
           <a href={`/block-list?id=${encodeURIComponent(story.beneficiaryIdentityId)}`}>Block its beneficiary</a>
         </p>

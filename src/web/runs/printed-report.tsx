@@ -113,7 +113,11 @@ function BookingTable({ booking }: { booking: Booking }) {
   const numbers = ['Payments', 'Debited', 'Fees', 'Payments returned', 'Returned', 'Their fees'];
   if (booking.entries.length === 0) return <p class="empty">Nothing was debited.</p>;
   return (
-    <Table caption="What was debited, by currency" columns={['Currency', ...numbers.map((number) => ({ number }))]}>
+    <Table
+      hasNoLinks
+      caption="What was debited, by currency"
+      columns={['Currency', ...numbers.map((number) => ({ number }))]}
+    >
       {booking.entries.map(({ currency, ...entry }) => (
         <tr key={currency}>
           <th scope="row">{currency}</th>
@@ -132,7 +136,7 @@ function BookingTable({ booking }: { booking: Booking }) {
 function ReasonTable({ reasons }: Pick<PrintedProps, 'reasons'>) {
   if (reasons.length === 0) return <p class="empty">There is no such row.</p>;
   return (
-    <Table caption="Why rows were not paid" columns={['Outcome', 'Reason', { number: 'Rows' }]}>
+    <Table hasNoLinks caption="Why rows were not paid" columns={['Outcome', 'Reason', { number: 'Rows' }]}>
       {reasons.map(({ outcome, code, rows }) => (
         <tr key={`${outcome} ${code}`}>
           <th scope="row">{outcome}</th>
