@@ -8,6 +8,7 @@ import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { WebSettings } from '../config/web.ts';
 import { isRunId } from '../runs/hand-in/run-id.ts';
+import { openZone } from '../schedules/zone.ts';
 import { addAwaitedFactor } from './account/awaited-factor.ts';
 import { addFactorPages, addPasskeyRoutes } from './account/factor-routes.ts';
 import { addSessionPages } from './account/session-routes.ts';
@@ -52,7 +53,11 @@ const HSTS_S = 365 * 24 * 3600;
  */
 export async function openWeb(parts: WebParts): Promise<Web> {
   const { app, settings } = parts;
-  const deps: WebDeps = { ...parts, recentRuns: openRecentRuns(app.ledger.runs) };
+  const deps: WebDeps = {
+    ...parts,
+    recentRuns: openRecentRuns(app.ledger.runs),
+    zone: openZone(app.config.limits?.zone ?? 'UTC'),
+  };
   const limits = { ...WEB_LIMITS, ...deps.limits };
   const web: Web = fastify({
     logger: false,

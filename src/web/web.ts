@@ -8,6 +8,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
 import type { Act, Role } from '../people/roles.ts';
+import type { Zone } from '../schedules/zone.ts';
 import type { WebLimits } from './limits/limits.ts';
 import type { Problem } from './problem.ts';
 import type { RecentRuns } from './recent-runs.ts';
@@ -34,10 +35,12 @@ export interface WebDeps {
   /** Inboxes that this process watches. */
   readonly inboxes?: readonly WatchedInbox[];
   readonly recentRuns: RecentRuns;
+  /** In which pages tell time. */
+  readonly zone: Zone;
 }
 
 /** What it is opened with. */
-export type WebParts = Omit<WebDeps, 'recentRuns'>;
+export type WebParts = Omit<WebDeps, 'recentRuns' | 'zone'>;
 
 /** Who asks. */
 export interface Person {

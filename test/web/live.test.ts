@@ -7,6 +7,7 @@ import { startSession } from '../../src/people/sessions.ts';
 import { pauseRun } from '../../src/runs/decide/control.ts';
 import { perSecondOf, type Sample, withSample } from '../../src/runs/progress.ts';
 import { writeReport } from '../../src/runs/report.ts';
+import { openZone } from '../../src/schedules/zone.ts';
 import { openLive } from '../../src/web/runs/live.ts';
 import { type Look, liveEvents } from '../../src/web/runs/live-events.ts';
 import { progressHtml, progressOf } from '../../src/web/runs/progress-part.tsx';
@@ -324,6 +325,7 @@ describe('the run that nobody looks at any more', () => {
     let reads = 0;
     const live = openLive({
       endedOf: () => Promise.resolve(null),
+      zone: openZone('UTC'),
       clock,
       log: silentLog,
       rates: openRates(clock),
@@ -388,7 +390,7 @@ describe('the rate of a run', () => {
     const run = (await app.ledger.runs.read(id)) as Run;
     expect(run).toMatchObject({ state: 'paying', counts: { ready: 2 } });
     const shown = (changed: Partial<Run> = {}): boolean =>
-      progressHtml(progressOf(rates, { ...run, ...changed })).includes('perhaps no worker is running');
+      progressHtml(progressOf(rates, { ...run, ...changed }), null).includes('perhaps no worker is running');
     expect(shown()).toBe(false);
     nowMs = 29_000;
     expect(shown()).toBe(false);

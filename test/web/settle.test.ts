@@ -179,7 +179,7 @@ describe('a held payout that may have been sent', () => {
     const proposed = await anna.post(`${path}/decide`, { decision: 'not-paid', reason: 'the bank says no' });
     expect(proposed.text).toContain(`the service knows no payment for the quote ${QUOTE}`);
     const done = await bob.post(`${path}/decide`, { decision: 'not-paid', reason: 'so it is' });
-    expect(done.text).toContain('The payout is rejected now.');
+    expect(done.text).toContain('It was rejected and not paid.');
     expect(done.text).toContain(`the service knows no payment for the quote ${QUOTE}`);
     expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'rejected', reason: 'so it is' });
   });

@@ -7,6 +7,7 @@ import { Badge, type Tone } from '../parts/badge.tsx';
 import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
+import { reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { ApprovalProps, Seen } from './approval-facts.ts';
@@ -204,7 +205,10 @@ export function Checks({ run, limits, beneficiaries, changes }: ApprovalProps) {
         </Check>
         <Check isGood={held === 0} good="No row is held.">
           {shownCount(held)} {held === 1 ? 'row is' : 'rows are'} held and {held === 1 ? 'waits' : 'wait'} for people:{' '}
-          {beneficiaries.held.map(({ reason, rows }) => `${shownCount(rows)} ${escapeUnseen(reason)}`).join(', ')}.
+          {beneficiaries.held
+            .map(({ reason, rows }) => `${shownCount(rows)} because ${reasonWords(reason) ?? escapeUnseen(reason)}`)
+            .join(', ')}
+          .
         </Check>
         <Check isGood={stopped.size === 0} good="No beneficiary is blocked.">
           {shownCount(stopped.size)} {stopped.size === 1 ? 'beneficiary is' : 'beneficiaries are'} blocked.

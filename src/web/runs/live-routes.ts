@@ -42,6 +42,6 @@ export function addLiveRoutes(web: Web, deps: WebDeps, sources: ProgressSources)
     const run = await findRun(deps, request.params.run);
     return reply
       .type('text/html; charset=utf-8')
-      .send(progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))));
+      .send(progressHtml(progressOf(sources.rates, run, await sources.endedOf(run)), sources.zone));
   });
 }

@@ -115,7 +115,7 @@ function fromNowOn(looks: Looks): Looks {
 async function lookAt(sources: ProgressSources, run: Run): Promise<Look> {
   return {
     id: String(run.changes),
-    html: progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))),
+    html: progressHtml(progressOf(sources.rates, run, await sources.endedOf(run)), sources.zone),
     isLast: isStill(run),
   };
 }

@@ -1,4 +1,3 @@
-import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { formatAmount } from '../../money.ts';
 import type { Outcome, Payout, RefusedRow } from '../../payout.ts';
@@ -9,8 +8,11 @@ import type { ReportSource } from '../../report/source.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
+import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
+import { RUN_STATE_WORDS } from './run-status.ts';
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 /** Different reasons that are counted apart; a service has some dozens of codes. */
@@ -78,10 +80,10 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
           <code>{run.fileSha256}</code>
         </dd>
         <dt>State</dt>
-        <dd>{run.state}</dd>
+        <dd>{RUN_STATE_WORDS[run.state]}</dd>
         <dt>Submitted</dt>
         <dd>
-          {rfc3339(run.createdAt)} by {run.createdBy}
+          <Time at={run.createdAt} /> by {run.createdBy}
         </dd>
         <dt>Approved by</dt>
         <dd>{run.approvals.map(({ by }) => by).join(', ') || 'nobody was asked'}</dd>
@@ -91,7 +93,7 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
         </dd>
         <dt>Made</dt>
         <dd>
-          {document.createdAt} by payrun {document.version}
+          <Time at={Date.parse(document.createdAt)} /> by payrun {document.version}
         </dd>
         <dt>Audit log</dt>
         <dd>
@@ -139,8 +141,8 @@ function ReasonTable({ reasons }: Pick<PrintedProps, 'reasons'>) {
     <Table hasNoLinks caption="Why rows were not paid" columns={['Outcome', 'Reason', { number: 'Rows' }]}>
       {reasons.map(({ outcome, code, rows }) => (
         <tr key={`${outcome} ${code}`}>
-          <th scope="row">{outcome}</th>
-          <td>{escapeUnseen(code)}</td>
+          <th scope="row">{OUTCOME_WORDS[outcome]}</th>
+          <td>{[reasonWords(code), escapeUnseen(code)].filter((part) => part !== undefined).join(': ')}</td>
           <td class="number">{shownCount(rows)}</td>
         </tr>
       ))}

@@ -3,11 +3,13 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Run } from '../../payout.ts';
 import { runDocument } from '../../report/document.ts';
 import { rowsDone, rowsTaken } from '../../runs/progress.ts';
+import type { Zone } from '../../schedules/zone.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shownAmountsIn, shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
+import { reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time, ZoneContext } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
 import type { EndedRun } from './ended-run.ts';
 import type { Rates } from './rates.ts';
@@ -67,6 +69,7 @@ export function ProgressPart({ run, perSecond, isStuck, ended }: ProgressProps) 
 export interface ProgressSources {
   readonly rates: Rates;
   readonly endedOf: (run: Run) => Promise<EndedRun | null>;
+  readonly zone: Zone;
 }
 
 /** What is shown of a run at this moment. */
@@ -75,8 +78,12 @@ export function progressOf(rates: Rates, run: Run, ended: EndedRun | null = null
 }
 
 /** The same as it is sent while somebody looks on. */
-export function progressHtml(props: ProgressProps): string {
-  return renderToString(<ProgressPart {...props} />);
+export function progressHtml(props: ProgressProps, zone: Zone | null): string {
+  return renderToString(
+    <ZoneContext.Provider value={zone}>
+      <ProgressPart {...props} />
+    </ZoneContext.Provider>,
+  );
 }
 
 function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run: Run }) {
@@ -103,7 +110,8 @@ function Reasons({ run, reasons }: { run: Run; reasons: EndedRun['reasons'] }) {
       {reasons.slice(0, REASONS_MAX).map(({ code, words, isHeld, rows }) => (
         <tr key={`${code} ${String(isHeld)}`}>
           <td>
-            {escapeUnseen(shownAmountsIn(words))} <span class="small">{code === words ? '' : escapeUnseen(code)}</span>
+            {reasonWords(code) ?? escapeUnseen(shownAmountsIn(words))}{' '}
+            <span class="small">{code === words ? '' : escapeUnseen(code)}</span>
           </td>
           <td>{isHeld ? <a href={`/runs/${run.id}/payouts?outcome=held`}>held for a person</a> : 'not paid'}</td>
           <td class="number">{shownCount(rows)}</td>

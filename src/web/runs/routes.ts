@@ -16,7 +16,7 @@ import { RunPage, runHead } from './run-page.tsx';
 /** The pages of runs. */
 export function addRunPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
-  const sources = { rates: openRates(app.clock), endedOf: openEndedRuns(app.ledger) };
+  const sources = { rates: openRates(app.clock), endedOf: openEndedRuns(app.ledger), zone: deps.zone };
 
   web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);

@@ -1,6 +1,7 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import type { Decided } from '../../runs/decide/decide.ts';
+import { STATE_WORDS } from '../parts/outcome-words.ts';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */
@@ -10,7 +11,7 @@ export function DecidedPage({ payout, decided }: { payout: Payout; decided: Deci
       <p class="decided-result">
         {decided.result === 'proposed'
           ? 'Proposed. It is done once another person has confirmed it.'
-          : `Confirmed by two people. The payout is ${payout.state} now.`}
+          : `Confirmed by two people. It ${STATE_WORDS[payout.state]}.`}
       </p>
       {decided.evidence.length === 0 ? null : (
         <>

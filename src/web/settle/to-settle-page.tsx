@@ -1,11 +1,12 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { type Payout, payoutId } from '../../payout.ts';
+import { outcomeOf, type Payout, payoutId } from '../../payout.ts';
 import { choicesOf } from '../../runs/decide/choices.ts';
-import { type SettlePage, TO_SETTLE } from '../../runs/decide/to-settle.ts';
+import { type SettlePage, settleReason, TO_SETTLE } from '../../runs/decide/to-settle.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
+import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -73,9 +74,9 @@ function FilterForm({ wanted: { run, state, reason, hours } }: Pick<ToSettleProp
           label="State"
           name="state"
           value={state}
-          options={[['', 'any'], ...TO_SETTLE.map((one) => [one, one] as const)]}
+          options={[['', 'any'], ...TO_SETTLE.map((one) => [one, OUTCOME_WORDS[one]] as const)]}
         />
-        <Field label="Reason" name="reason" value={reason} maxLength={200} placeholder="E_LIMIT" />
+        <Field label="Reason, as its code" name="reason" value={reason} maxLength={200} placeholder="E_LIMIT" />
         <Field label="Run" name="run" value={run} maxLength={64} />
         <Field label="Has waited for hours" name="hours" value={String(hours)} inputMode="numeric" maxLength={6} />
         <button type="submit" class="btn">
@@ -116,7 +117,7 @@ function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' 
 
 function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['rules'] }) {
   const { row } = payout;
-  const reason = [payout.reasonCode, payout.reason].filter((part) => part !== null).join(' ');
+  const reason = payout.reason ?? reasonWords(settleReason(payout)) ?? settleReason(payout);
   return (
     <tr>
       <th scope="row">
@@ -129,7 +130,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
         <Amount money={row.amount} />
       </td>
       <td>
-        <Badge tone="wait">{payout.state}</Badge> {escapeUnseen(shownAmountsIn(reason))}
+        <Badge tone="wait">{OUTCOME_WORDS[outcomeOf(payout.state)]}</Badge> {escapeUnseen(shownAmountsIn(reason))}
       </td>
       <td>
         <Indications payout={payout} />
@@ -156,9 +157,7 @@ function DecisionCell({ payout, rules }: { payout: Payout; rules: ToSettleProps[
       {possible.length === 0 || !rules.maySettle ? (
         <NoDecision isPossible={possible.length > 0} href={href} />
       ) : (
-        <a href={href}>
-          {proposal === null ? `Propose (${possible.map(({ decision }) => decision).join(', ')})` : 'Look and decide'}
-        </a>
+        <a href={href}>{proposal === null ? 'Propose what becomes of it' : 'Look and decide'}</a>
       )}
     </>
   );

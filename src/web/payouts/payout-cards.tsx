@@ -1,0 +1,122 @@
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import type { Payout, Run } from '../../payout.ts';
+import type { Story } from '../../runs/story.ts';
+import { shownAmountsIn, shownDecimal } from '../parts/figures.ts';
+import { reasonWords } from '../parts/outcome-words.ts';
+
+interface CardsProps {
+  readonly story: Story;
+  /** By identity id, as far as the service tells them. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** To whom how much goes, from where, and what it costs. */
+export function PayoutCards({ story, names }: CardsProps) {
+  const { amount, sourceAmount, destinationAmount, fees, rate } = story;
+  const [from, to] = [escapeUnseen(story.sourceCurrency ?? '?'), escapeUnseen(story.destinationCurrency ?? '?')];
+  const isArriving = story.amountType === 'DESTINATION_AMOUNT';
+  const [leaves, arrives] = [
+    sourceAmount ?? (isArriving ? null : amount),
+    destinationAmount ?? (isArriving ? amount : null),
+  ];
+  return (
+    <div class="cards">
+      <div class="card card-body">
+        <h2 class="label">From → to</h2>
+        <p class="figure">
+          {leaves === null ? null : `${escapeUnseen(shownDecimal(leaves))} `}
+          {from} → {arrives === null ? null : `${escapeUnseen(shownDecimal(arrives))} `}
+          {to}
+        </p>
+        <p class="hint">
+          {fees.length === 0
+            ? 'No fee is known yet.'
+            : `and a fee of ${fees.map((fee) => `${shownDecimal(fee.amount)} ${fee.currency}`).join(' and ')}`}
+          {rate === null ? null : ` at a rate of ${rate}`}
+        </p>
+      </div>
+      <div class="card card-body">
+        <h2 class="label">Beneficiary</h2>
+        <Party id={story.beneficiaryIdentityId} names={names} />
+      </div>
+      {story.originatorIdentityId === null ? null : (
+        <div class="card card-body">
+          <h2 class="label">On behalf of</h2>
+          <Party id={story.originatorIdentityId} names={names} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Party({ id, names }: { id: string | null; names: CardsProps['names'] }) {
+  if (id === null) return <p class="hint">none is named</p>;
+  const name = names.get(id);
+  return (
+    <>
+      {name === undefined ? <p class="hint">Its name is not known.</p> : <p class="figure">{escapeUnseen(name)}</p>}
+      <p>
+        <code>{escapeUnseen(id)}</code>
+      </p>
+    </>
+  );
+}
+
+/** What there is to do about a row as it stands. */
+export function WhatNext({ story, payout, run }: { story: Story; payout: Payout | null; run: Run }) {
+  return (
+    <div class="proposal">
+      <p>
+        <Why story={story} />
+      </p>
+      <p>
+        <Next payout={payout} run={run} />
+      </p>
+    </div>
+  );
+}
+
+function Why({ story: { reasonCode, reason, state } }: Pick<CardsProps, 'story'>) {
+  const words = [reasonCode === null ? undefined : reasonWords(reasonCode), reason].filter((part) => part);
+  if (words.length === 0) return <>{state === 'completed' ? 'It was paid.' : 'Nothing is wrong with it.'}</>;
+  return <>Why: {escapeUnseen(shownAmountsIn(words.join(': ')))}</>;
+}
+
+function Next({ payout, run }: { payout: Payout | null; run: Run }) {
+  switch (payout?.state) {
+    case 'ready':
+      return (
+        <>
+          {run.state === 'paying' ? 'Nothing to do: it is paid when its turn comes.' : 'Its run is not being paid now.'}
+        </>
+      );
+    case 'armed':
+    case 'quoted':
+    case 'unknown':
+      return <>Wait, and do not pay it another way: it may have been sent, and payrun keeps looking what came of it.</>;
+    case 'held':
+      return <>Two people decide what becomes of it, below.</>;
+    case 'accepted':
+      return <>Nothing to do: the service has the payment, and payrun looks how it ends.</>;
+    case 'completed':
+      return <>Nothing to do.</>;
+    case 'rejected':
+      if (payout.rejectionConfirmed || payout.quoteId === null) return <TryAgain run={run} />;
+      return <>Wait: payrun looks once more whether it was paid all the same. Then it may be handed in again.</>;
+    default:
+      return <TryAgain run={run} />;
+  }
+}
+
+function TryAgain({ run }: { run: Run }) {
+  const isOver = run.state === 'finished' || run.state === 'cancelled';
+  if (run.purgedAt !== null) return <>Correct what is wrong, and hand the payout in again.</>;
+  if (!isOver)
+    return <>Correct what is wrong, and hand it in again once its run is over: the run has a file for that then.</>;
+  return (
+    <>
+      Correct what is wrong in <a href={`/runs/${run.id}/retry-file`}>the file of what may be tried again</a>, and hand
+      that in.
+    </>
+  );
+}
