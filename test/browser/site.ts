@@ -94,7 +94,7 @@ export async function openSite(): Promise<Site> {
 }
 
 /** A port that was free a moment ago: the same one is taken again after a kill. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -1,7 +1,7 @@
 import { Table } from '../parts/table.tsx';
 import type { Review } from './review.ts';
 
-type FileProblem = Review['problems'][number];
+type FileProblem = Omit<Review['problems'][number], 'code'> & { readonly code: string };
 
 /** What is wrong with a file, or odd about it, and how to mend it. */
 export function ProblemTable({ caption, problems }: { caption: string; problems: readonly FileProblem[] }) {
