@@ -37,6 +37,9 @@ const SCRIPTS = [
 /** As much of them as a reason may have. */
 const REASONS = [SCRIPTS.slice(0, 4).join(' '), SCRIPTS.slice(4).join(' ')] as const;
 
+/** The fold of the upload's form. */
+const OPTIONS = 'What it should hold, when it starts, and more';
+
 async function open(page: Page, path: string): Promise<void> {
   const answer = await page.goto(path);
   expect([path, answer?.status()]).toEqual([path, 200]);
@@ -102,6 +105,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     await page.goto('/upload');
     const buffer = Buffer.from([payoutFile(2, 'GOOD').trimEnd(), ...refused, ''].join('\n'));
     await page.getByLabel('Payout file').setInputFiles({ name: `${SCRIPTS[1]}.csv`, mimeType: 'text/csv', buffer });
+    await page.getByText(OPTIONS).click();
     await page.getByLabel('Skip invalid rows').check();
     await page.getByRole('button', { name: 'Upload and check' }).click();
     const runId = await handIn(page);
@@ -158,6 +162,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       `/runs/${refused}/printed`,
       `/runs/${refused}/payouts/2/confirmation`,
       `/runs/${paused}/settle`,
+      `/runs/${paused}/settle/E_LIMIT`,
       `/runs/${refused}/payouts/4`,
       '/to-settle',
       '/block-list',
@@ -171,6 +176,9 @@ describe.skipIf(!hasBrowser())('the pages', () => {
       '/keys',
       '/audit',
       '/password',
+      '/password/changed',
+      '/second-factor',
+      '/sessions',
     ];
   }
 
@@ -179,6 +187,8 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     for (const path of paths()) found.push(...(await pageFaults(root.page, path)));
     found.push(...(await pageFaults(bob.page, `/runs/${runs.waiting}/approve`)));
     found.push(...(await pageFaults((await openVisitor(browser, site.base)).page, '/sign-in')));
+    await root.page.goto('/nothing');
+    found.push(...(await shownFaults(root.page, 'a page that there is not')));
     expect(found).toEqual([]);
   });
 
@@ -258,6 +268,7 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     await page.goto('/upload');
     const file = { name: 'late.csv', mimeType: 'text/csv', buffer: Buffer.from(payoutFile(1, 'LATE')) };
     await page.getByLabel('Payout file').setInputFiles(file);
+    await page.getByText(OPTIONS).click();
     await page.getByLabel('Expected totals').fill('USD 250.00');
     await page.getByLabel('Start', { exact: true }).selectOption('at');
     await page.getByLabel('Start time').fill('2020-01-01T06:30');
