@@ -90,6 +90,8 @@ export async function openWeb(parts: WebParts): Promise<Web> {
     maxAge: STATIC_S * 1000,
     decorateReply: false,
     wildcard: false,
+    preCompressed: true,
+    globIgnore: ['**/*.br', '**/*.gz'],
   });
   addTodayPage(web, deps);
   addRunPages(web, deps);
