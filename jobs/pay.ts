@@ -14,11 +14,12 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const { fileSha256, contentHash } = run;
   const approval = approvalOf(run, app.config);
+  const mayArm = run.state === 'paying';
   const results = await Promise.all(
     lines.map((line) =>
       deps.payGate(runId, async (): Promise<PayResult> => {
         if (stopping.aborted) return 'left';
-        return await payPayout(deps.pay, { runId, line, fileSha256, contentHash, approval }, stopping);
+        return await payPayout(deps.pay, { runId, line, mayArm, fileSha256, contentHash, approval }, stopping);
       }),
     ),
   );

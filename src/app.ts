@@ -21,6 +21,7 @@ import { type Notifier, openNotifier } from './notify/notifier.ts';
 import { openCanary } from './pay/canary.ts';
 import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
+import { openKnownBlockList } from './pay/known-block-list.ts';
 import { openPace, openQuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
@@ -348,6 +349,7 @@ async function openPayDeps(
       disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
     },
     seals: ledger.seals,
+    blockList: openKnownBlockList(ledger.approvals),
     intents,
     service: client,
     canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),

@@ -270,8 +270,8 @@ export interface Payout {
   readonly runId: string;
   readonly line: number;
   readonly row: PayoutRow;
-  /** Of the row, of its cost limit and of people's word that limits do not count for it (src/ledger/seals.ts); null: none. */
-  readonly seals: { readonly row: string; readonly costLimit: string | null; readonly beyondLimits: string | null };
+  /** Of the row, of its cost limit, of people's word that limits do not count for it, and of a quote that may be armed again (src/ledger/seals.ts); null: none. */
+  readonly seals: { readonly row: string } & Readonly<Record<'costLimit' | 'beyondLimits' | 'quote', string | null>>;
   /** Grows by one with each move and note; only the count of failed quotes is kept without. */
   readonly version: number;
   readonly state: PayoutState;

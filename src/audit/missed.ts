@@ -23,6 +23,7 @@ const STOPPING = [
   'capability.disproved',
   'payout.cancelled',
   'payout.drop-confirmed',
+  'payout.not-paid-confirmed',
 ] as const;
 export type Stopping = (typeof STOPPING)[number];
 const ENDING: ReadonlySet<string> = new Set([

@@ -54,6 +54,8 @@ export interface Arming extends PayoutPlace {
   readonly fields: Readonly<Record<string, string>>;
   /** Digest of what people must have approved; null where no approval is needed. */
   readonly approval?: string | null;
+  /** The version and seal of the block list that the caller verified. */
+  readonly blockList?: string;
   /** What must not be passed by its amount; null where nobody set limits. */
   readonly limits?: ArmingLimits | null;
 }
@@ -97,6 +99,7 @@ export const ARM_REFUSALS = [
   'armings',
   'quotes',
   'quote-taken',
+  'block-list',
   'not-replicated',
 ] as const;
 export type ArmRefusal = (typeof ARM_REFUSALS)[number];
@@ -271,6 +274,7 @@ function armArgument(arming: Arming): Record<string, unknown> {
     y: arming.exchange,
     f: arming.fields,
     ap: arming.approval ?? undefined,
+    bl: arming.blockList,
     m: limitsArgument(arming.limits ?? null),
   };
 }

@@ -25,7 +25,7 @@ import { LedgerFault, textsOf } from './script.ts';
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, or `minor/digits currency` where they have more digits than it, comma-separated · rc rs reason · qa quoted · st settled
  *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al the seal with which two people allowed it beyond them
  *   cx cost limit (debited, arrives, drift in basis points, each `-` where it was lifted) and its seal
- *   rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen)
+ *   qs seal of a quote that may be armed again · rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen)
  *   cells code msg   a row that intake refused
  */
 
@@ -139,6 +139,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
       row: need(fields, 'rh'),
       costLimit: fields.get('cx')?.split(' ')[3] ?? (fields.has('cx') ? '' : null),
       beyondLimits: optional(fields, 'al'),
+      quote: optional(fields, 'qs'),
     },
     version: count(fields, 'v'),
     state,

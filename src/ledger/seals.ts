@@ -18,13 +18,23 @@ export interface Seals {
   /** `limit` null: people lifted it. */
   costLimit(place: Place, limit: CostLimit | null): string;
   beyondLimits(place: Place): string;
+  /** Of a quote that was given for the payout, and when it ends. */
+  quote(place: Place, quote: SealedQuote): string;
   run(run: SealedRun): string;
   approval(runId: string, approval: Omit<Approval, 'seal'>): string;
   blockList(version: number, entries: ReadonlyMap<string, string>): string;
   judgePayout(payout: Pick<Payout, 'runId' | 'line' | 'row' | 'costLimit' | 'seals'>): SealVerdict;
+  /** Of the payout's present quote. */
+  judgeQuote(payout: Pick<Payout, 'runId' | 'line' | 'quoteId' | 'quoteExpiresAt' | 'seals'>): SealVerdict;
   judgeRun(run: SealedRun & Pick<Run, 'seal'>): SealVerdict;
   judgeApproval(runId: string, approval: Approval): SealVerdict;
   judgeBlockList(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
+}
+
+/** `expiresAt`: milliseconds since 1970. */
+export interface SealedQuote {
+  readonly quoteId: string;
+  readonly expiresAt: number | null;
 }
 
 /** What of a run decides who has to agree to it, and to what. */
@@ -66,6 +76,7 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
     row: (place, row, isCostLimited) => seal(...rowParts(place, row, isCostLimited)),
     costLimit: (place, limit) => seal(...costParts(place, limit)),
     beyondLimits: (place) => seal(...beyondParts(place)),
+    quote: (place, quote) => seal(...quoteParts(place, quote)),
     run: (run) => seal(...runParts(run)),
     approval: (runId, approval) => seal(...approvalParts(runId, approval)),
     blockList: (version, entries) => seal(...blockParts(version, entries)),
@@ -75,6 +86,8 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
       if (seals.beyondLimits !== null) verdicts.push(judge(seals.beyondLimits, ...beyondParts(place)));
       return worstOf(verdicts);
     },
+    judgeQuote: ({ seals, quoteId, quoteExpiresAt, ...place }) =>
+      judge(seals.quote, ...quoteParts(place, { quoteId: quoteId ?? '', expiresAt: quoteExpiresAt })),
     judgeRun: (run) => judge(run.seal, ...runParts(run)),
     judgeApproval: (runId, approval) => judge(approval.seal, ...approvalParts(runId, approval)),
     judgeBlockList: (given, version, entries) => judge(given, ...blockParts(version, entries)),
@@ -111,6 +124,10 @@ function costParts({ runId, line }: Place, limit: CostLimit | null): string[] {
 
 function beyondParts({ runId, line }: Place): string[] {
   return ['beyond limits', runId, String(line)];
+}
+
+function quoteParts({ runId, line }: Place, { quoteId, expiresAt }: SealedQuote): string[] {
+  return ['quote', runId, String(line), quoteId, String(expiresAt)];
 }
 
 function runParts(run: SealedRun): string[] {

@@ -111,6 +111,7 @@ async function arm(
   payout: Payout,
   { quote, fields, exchange, approval, limits }: QuoteToPay & { readonly limits: ArmingLimits | null },
 ): Promise<ArmAnswer | undefined> {
+  if (deps.blockList.has(payout.row.beneficiaryIdentityId)) return { armed: false, refusal: 'blocked' };
   try {
     return await deps.payouts.arm({
       ...placeOf(payout),
@@ -125,6 +126,7 @@ async function arm(
       exchange,
       fields,
       approval,
+      blockList: deps.blockList.kept(),
       limits,
     });
   } catch (error) {
@@ -144,19 +146,22 @@ async function doubtArming(deps: PayDeps, payout: Payout, quoteId: string): Prom
   }
 }
 
-const REFUSAL_RESULTS: Readonly<Record<Exclude<ArmRefusal, 'season' | 'row' | 'quotes' | 'quote-taken'>, StepResult>> =
-  {
-    halted: 'left',
-    newer: 'left',
-    run: 'left',
-    wait: 'again',
-    changed: 'again',
-    armings: 'again',
-    'not-replicated': 'left',
-  };
+const REFUSAL_RESULTS: Readonly<
+  Record<Exclude<ArmRefusal, 'season' | 'row' | 'quotes' | 'quote-taken' | 'block-list'>, StepResult>
+> = {
+  halted: 'left',
+  newer: 'left',
+  run: 'left',
+  wait: 'again',
+  changed: 'again',
+  armings: 'again',
+  'not-replicated': 'left',
+};
 
 async function readRefusal(deps: PayDeps, payout: Payout, refusal: ArmRefusal): Promise<StepResult> {
   if (refusal === 'season') return (await deps.ensureSeason()).length === 0 ? 'again' : 'left';
+  // People changed it since it was read, or somebody else did: then the next slice finds that.
+  if (refusal === 'block-list') return (await deps.blockList.refresh()) === 'true' ? 'again' : 'left';
   if (refusal === 'row') {
     await holdBreach(deps, payout, { evidence: 'the row is not the one that was recorded' });
     return 'done';

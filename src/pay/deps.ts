@@ -9,6 +9,7 @@ import type { Service } from '../service/client.ts';
 import type { BreakerRule } from './breaker.ts';
 import type { Canary } from './canary.ts';
 import type { AtCrashPoint } from './crash-point.ts';
+import type { KnownBlockList } from './known-block-list.ts';
 import type { Limits } from './limits.ts';
 import type { NotFoundRules } from './look-up-answer.ts';
 import type { Pace, QuoteLead } from './pace.ts';
@@ -19,6 +20,7 @@ export interface PayDeps {
   readonly runs: Pick<Runs, 'move' | 'read'>;
   readonly state: Pick<LedgerState, 'halt' | 'disprove'>;
   readonly seals: Seals;
+  readonly blockList: KnownBlockList;
   readonly intents: IntentLog;
   readonly service: Service;
   /** Whether a "not found" of the service means anything now. */

@@ -1,3 +1,4 @@
+import type { AnswerLine } from '../ledger/intents/intent-line.ts';
 import type { MoveAnswer } from '../ledger/payouts.ts';
 import { feesField } from '../ledger/record.ts';
 import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
@@ -141,4 +142,11 @@ export function placeOf(payout: Payout): { runId: string; line: number } {
 /** Where a payout stands, for the log. */
 export function logFields(payout: Payout): { payout: string } {
   return { payout: payoutId(payout) };
+}
+
+/** Writes to the intent log, before Redis, which may go back in time, that the service said yes to a quote. */
+export async function noteAnswer(deps: PayDeps, payout: Payout, line: AnswerLine): Promise<void> {
+  await deps.intents.noteAnswer(line).catch((error: unknown) => {
+    deps.log.warn('the intent log lacks an answer of the service', { ...logFields(payout), error });
+  });
 }

@@ -1,5 +1,5 @@
 import { feesField } from '../ledger/record.ts';
-import { UNKNOWN_KEY } from '../ledger/seals.ts';
+import { type SealVerdict, UNKNOWN_KEY } from '../ledger/seals.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import { quoteBody } from '../service/bodies.ts';
@@ -8,13 +8,15 @@ import { armAndPay } from './arm-and-pay.ts';
 import { costOf, tooDear } from './cost.ts';
 import type { PayDeps } from './deps.ts';
 import { exchangeOf, holdBreach, placeOf } from './facts.ts';
-import { nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
+import { type NextStep, nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
 import { quoteAgain, settleUnsent } from './quote-again.ts';
 import { readQuoteAnswer, type UsableQuote } from './quote-answer.ts';
 import type { PayOrder, PayResult, StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
 
 const STEPS_MAX = 20;
+
+type ArmingStep = Extract<NextStep, { kind: 'quote' | 'arm-again' }>;
 
 /**
  * Takes a payout as far as it will go now: quote, arm, pay, write down what came of it. Safe to run twice, by several
@@ -51,8 +53,9 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
   const self = { owner, armDeadlineMs: rules.armDeadlineMs, credentials: service.fingerprint };
   const step = nextStep(reading, self);
   if (step.kind === 'quote' || step.kind === 'arm-again') {
-    const verdict = deps.seals.judgePayout(step.payout);
-    if (verdict !== 'true') return await refuseSeal(deps, step.payout, verdict);
+    if (!order.mayArm) return await leaveUnpaid(deps, step, 'the run was paused or cancelled');
+    const refused = await judgeSeals(deps, step);
+    if (refused !== undefined) return refused;
   }
   switch (step.kind) {
     case 'nothing':
@@ -87,13 +90,36 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
   }
 }
 
+/** A spent quote that is not armed again is looked up from now on. */
+async function leaveUnpaid(deps: PayDeps, step: ArmingStep, reason: string): Promise<StepResult> {
+  if (step.kind === 'quote') return 'left';
+  await markUnknown(deps, step.payout, reason);
+  return 'done';
+}
+
+/** Undefined when the row is as payrun wrote it, and so is a quote that is to be armed again. */
+async function judgeSeals(deps: PayDeps, step: ArmingStep): Promise<StepResult | undefined> {
+  const { payout } = step;
+  const row = deps.seals.judgePayout(payout);
+  if (row !== 'true') return await refuseSeal(deps, payout, { verdict: row, what: 'its row' });
+  if (step.kind === 'quote') return undefined;
+  // An earlier payrun gave it none.
+  if (payout.seals.quote === null) return await leaveUnpaid(deps, step, 'its quote has no seal');
+  const quote = deps.seals.judgeQuote(payout);
+  return quote === 'true' ? undefined : await refuseSeal(deps, payout, { verdict: quote, what: 'its quote' });
+}
+
 /** Nothing is paid that is not as payrun wrote it (docs/security.md, "Seals"). */
-async function refuseSeal(deps: PayDeps, payout: Payout, verdict: 'false' | 'unknown-key'): Promise<StepResult> {
+async function refuseSeal(
+  deps: PayDeps,
+  payout: Payout,
+  { verdict, what }: { verdict: Exclude<SealVerdict, 'true'>; what: string },
+): Promise<StepResult> {
   if (verdict === 'unknown-key') {
     await stopRun(deps, payout.runId, { code: 'E_LEDGER_KEY', reason: UNKNOWN_KEY });
     return 'left';
   }
-  await holdBreach(deps, payout, { evidence: 'its row was changed in Redis by something else than payrun' });
+  await holdBreach(deps, payout, { evidence: `${what} was changed in Redis by something else than payrun` });
   return 'done';
 }
 

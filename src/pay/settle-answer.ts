@@ -4,7 +4,7 @@ import type { Answer } from '../service/answer.ts';
 import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
-import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from './facts.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
 import type { StepResult } from './step-result.ts';
@@ -57,7 +57,11 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
     case 'not-sent':
       return await putBack(deps, payout, { sent, reading, isAgain });
     case 'again':
-      await moveSent(deps, payout, { sent, to: 'quoted', dueMs: QUOTED_AGAIN_MS, reason: reading.reason });
+      await moveSent(deps, payout, {
+        ...quotedMove(deps, payout, sent),
+        dueMs: QUOTED_AGAIN_MS,
+        reason: reading.reason,
+      });
       return reading.status === 401 ? 'again' : 'done';
     case 'run-wide':
       await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason: reading.code });
@@ -72,7 +76,7 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
   }
 }
 
-/** Where the service began to say yes, the intent log has it before Redis, which may go back in time. */
+/** Where the service began to say yes, the intent log has it first. */
 async function noteYes(
   deps: PayDeps,
   payout: Payout,
@@ -80,10 +84,7 @@ async function noteYes(
 ): Promise<void> {
   const isNamed = reading.kind === 'accepted' || reading.kind === 'breach';
   if (!isNamed && !(reading.kind === 'unknown' && reading.seen2xx)) return;
-  const paymentId = isNamed ? reading.payment.paymentId : null;
-  await deps.intents.noteAnswer({ quoteId, paymentId }).catch((error: unknown) => {
-    deps.log.warn('the intent log lacks an answer of the service', { ...logFields(payout), error });
-  });
+  await noteAnswer(deps, payout, { quoteId, paymentId: isNamed ? reading.payment.paymentId : null });
 }
 
 /**
@@ -136,6 +137,11 @@ interface SentMove {
   readonly fields?: Record<string, string>;
 }
 
+/** Whoever arms the quote again sees by its seal that it was given for this payout (docs/security.md, "Seals"). */
+function quotedMove({ seals }: PayDeps, payout: Payout, sent: SentRequest): Pick<SentMove, 'sent' | 'to' | 'fields'> {
+  return { sent, to: 'quoted', fields: { qs: seals.quote(placeOf(payout), sent.quote) } };
+}
+
 async function moveSent(
   deps: PayDeps,
   payout: Payout,
@@ -160,7 +166,7 @@ async function putBack(
   const isOurs = reading.reason === 'deadline' || reading.reason === 'no token';
   const dueMs = isOurs ? 0 : nextQuoteMs(NOT_SENT_BACK_OFF, deps.random);
   if (isAgain) {
-    await moveSent(deps, payout, { sent, to: 'quoted', dueMs, reason: `not sent: ${reading.reason}` });
+    await moveSent(deps, payout, { ...quotedMove(deps, payout, sent), dueMs, reason: `not sent: ${reading.reason}` });
   } else {
     await deps.payouts.move({
       ...placeOf(payout),

@@ -8,6 +8,8 @@ export type PayResult = 'done' | 'deferred' | 'left';
 
 /** A payout that is to be paid, and the file that asks for it. */
 export interface PayOrder extends PayoutPlace {
+  /** False where the run is not being paid: its quotes may be ended, and nothing is armed. */
+  readonly mayArm: boolean;
   readonly fileSha256: string;
   /** Of the rows of that file, in hexadecimal. */
   readonly contentHash?: string | undefined;

@@ -176,19 +176,9 @@ describe('of two hosts on one Redis, one that is lost for good', () => {
       expect(new Set((await rows()).map(({ outcome }) => outcome))).toEqual(new Set(['paid', 'held']));
       const held = (await rows()).find(({ outcome, quoteId }) => outcome === 'held' && quoteId === '');
       expect(held).toMatchObject({ reasonCode: 'E_DIR_LOST' });
-      for (const name of ['anna', 'bob']) {
-        const allowed = await run([
-          'allow',
-          runId,
-          held?.['reference'] ?? '',
-          '--reason',
-          'not in the console',
-          '--as',
-          name,
-        ]);
-        expect(allowed).toMatchObject({ code: 0 });
-      }
-      await untilBooked(service.folder, sent + 1);
+      // Its request may still be under way, so that nobody sends it anew for a day.
+      const allow = ['allow', runId, held?.['reference'] ?? '', '--reason', 'not in the console', '--as', 'anna'];
+      expect(await run(allow)).toMatchObject({ code: 2, stderr: expect.stringContaining('it could still be paid') });
       expect(paidTwice(readBook(service.folder))).toEqual([]);
       next.kill('SIGTERM');
       expect(await next.ended).toMatchObject({ code: 0 });

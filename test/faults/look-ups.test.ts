@@ -158,7 +158,8 @@ faultRow({
   fault: 'credentials are rotated while payouts are unknown, and payments are visible to their own credential alone',
   tries: ONCE,
   switches: { paymentsVisibleTo: 'their-credential', dropAfterCommit: 0.5, answerDelayMs: { payments: 100 } },
-  settings: { PAYRUN_CONCURRENCY: '4' },
+  // The rows that wait stay sealed by the same key (docs/operation.md, "Credentials rotated").
+  settings: { PAYRUN_CONCURRENCY: '4', PAYRUN_LEDGER_KEY: 'the key of this ledger, for all its credentials' },
   async body(rig) {
     rig.service.switches.set(odds(['lookUpBareNotFound'], 1));
     const requests = watchPayments(rig);

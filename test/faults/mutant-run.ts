@@ -6,7 +6,7 @@ import type { Edit, NamedTest } from './mutation.ts';
 
 /** Rows of the matrix are run as the matrix is, and all other tests as `npm test` runs them. */
 const CONFIGS = ['vitest.config.ts', 'vitest.faults.config.ts'] as const;
-const COPIED = ['src', 'jobs', 'test', 'package.json', 'tsconfig.json', 'tsconfig.build.json', ...CONFIGS];
+const COPIED = ['.ci', 'src', 'jobs', 'test', 'package.json', 'tsconfig.json', 'tsconfig.build.json', ...CONFIGS];
 const LINKED = ['node_modules', 'samples'];
 /** Of one run of vitest on the copy. */
 const RUN_MS_MAX = 8 * 60_000;

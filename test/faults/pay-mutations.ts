@@ -12,6 +12,7 @@ const LOOK_UP_TESTS = 'test/pay/look-up.test.ts';
 const ANSWER_TESTS = 'test/pay/look-up-answer.test.ts';
 const PAY_TESTS = 'test/pay/pay-payout.test.ts';
 const SENT_ONCE_TESTS = 'test/service/sent-once.test.ts';
+const CHANGED_TESTS = 'test/pay/changed-records.test.ts';
 const DECIDE_TESTS = 'test/runs/decide.test.ts';
 const RECOVERY_TESTS = 'test/ledger/recovery.test.ts';
 
@@ -242,6 +243,58 @@ const STOPPING: readonly Mutation[] = [
     caughtBy: named(
       'test/pay/breaker.test.ts',
       'a run pauses itself and says why when too many of its last payments are unknown',
+    ),
+  },
+  {
+    guard: 'what a lost host may have sent is let go a day later',
+    edits: replaced(
+      'src/runs/decide/decision.ts',
+      " || (decision === 'allow' && payout.reasonCode === 'E_DIR_LOST')",
+      '',
+    ),
+    caughtBy: named(
+      DECIDE_TESTS,
+      'a held payout that a lost host may have sent is let go a day later, not while a request of that host may be under way',
+    ),
+  },
+  {
+    guard: 'what speaks against a decision is read before it is confirmed',
+    edits: replaced('src/runs/decide/decide.ts', "if (hasCaveats && asked.caveats !== 'read')", 'if (false)'),
+    caughtBy: named(
+      DECIDE_TESTS,
+      'a held payout that was sent is settled as not paid only by people who read that its payment may have another id',
+    ),
+  },
+  {
+    guard: 'a quote is armed again only under its seal',
+    edits: replaced('src/pay/pay-payout.ts', "quote === 'true' ? undefined", 'true ? undefined'),
+    caughtBy: named(
+      CHANGED_TESTS,
+      'somebody who writes to Redis does not have the quote of another payout paid: it is held, and everything is halted',
+    ),
+  },
+  {
+    guard: 'a run that was not being paid when it was read is not paid',
+    edits: replaced('src/pay/pay-payout.ts', 'if (!order.mayArm)', 'if (false)'),
+    caughtBy: named(
+      CHANGED_TESTS,
+      'somebody who writes to Redis has nothing armed by making a run look as if it were being paid after a worker has read it',
+    ),
+  },
+  {
+    guard: 'the block list that was verified counts',
+    edits: replaced('src/pay/arm-and-pay.ts', 'if (deps.blockList.has(', 'if (false && deps.blockList.has('),
+    caughtBy: named(
+      CHANGED_TESTS,
+      'somebody who writes to Redis does not get past a block by taking it out of Redis for a moment',
+    ),
+  },
+  {
+    guard: 'a former block list is not believed',
+    edits: replaced('src/pay/known-block-list.ts', 'list.version < known.version', 'false'),
+    caughtBy: named(
+      CHANGED_TESTS,
+      'somebody who writes to Redis does not get past a block by putting a former list and its seal back',
     ),
   },
   {

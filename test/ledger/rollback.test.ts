@@ -270,6 +270,23 @@ describe('a Redis that was restored from an older copy', () => {
     ]);
   });
 
+  test('has a lost quote looked up with those proven dead when a later one of its payout came back before it', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await enterDir(desk.ledger, 'dir-a');
+    await enterDir(desk.ledger, 'dir-b');
+    takeCopy();
+    const [first] = await armWithLines(runId, [2], 'dir-b');
+    await movePayout(desk.ledger, place, { to: 'unknown' });
+    await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
+    const [second] = await armWithLines(runId, [2], 'dir-a');
+    await restoreCopy();
+    expect(await seasonOf('dir-a')).toEqual(['dir-b']);
+    expect(await seasonOf('dir-b')).toEqual([]);
+    expect((await readPayout(desk.ledger, place)).quoteId).toBe(second?.quoteId);
+    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([{ line: 2, quoteId: first?.quoteId }]);
+  });
+
   test('counts a quote once although its second arming was lost', async () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     const place = { runId, line: 2 };

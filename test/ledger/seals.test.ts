@@ -14,7 +14,7 @@ const place = { runId: 'r1', line: 2 };
 const { row } = payoutOf();
 const sealed = payoutOf({
   ...place,
-  seals: { row: seals.row(place, row, false), costLimit: null, beyondLimits: null },
+  seals: { row: seals.row(place, row, false), costLimit: null, beyondLimits: null, quote: null },
 });
 
 describe('a payout', () => {
@@ -57,6 +57,7 @@ describe('a payout', () => {
       row: seals.row(place, row, true),
       costLimit: seals.costLimit(place, costLimit),
       beyondLimits: null,
+      quote: null,
     };
     const limited = payoutOf({ ...place, costLimit, seals: ofBoth });
     expect(seals.judgePayout(limited)).toBe('true');

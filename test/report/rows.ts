@@ -38,7 +38,7 @@ export function payout(line: number, change: Partial<Payout> = {}, amount: Money
       purposeCode: null,
       sourceOfCash: null,
     },
-    seals: { row: '00112233445566778899aabbccddeeff', costLimit: null, beyondLimits: null },
+    seals: { row: '00112233445566778899aabbccddeeff', costLimit: null, beyondLimits: null, quote: null },
     version: 1,
     state: 'ready',
     quoteId: null,

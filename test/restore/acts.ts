@@ -140,7 +140,7 @@ const settleHeld: Act = async (office) => {
   const about = [words[0] ?? '', run.runId, row.reference, ...words.slice(1), '--reason', 'looked at', '--as'];
   const { code, said } = await company.say([...about, 'anna']);
   if (code !== 0 || said.includes('both are paid then') || mayBeThere(office, said, row)) return;
-  await company.say([...about, 'bob']);
+  await company.say([...about, 'bob', '--yes']);
 };
 
 /** What the console of the service says decides, where anything was sent. */

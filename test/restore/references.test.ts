@@ -109,7 +109,9 @@ describe('a reference that went to another payout', () => {
       const waiting = await site.submit('first.csv', REFERENCES, '--at', LATER);
       const second = await site.submit('second.csv', [...REFERENCES, 'R-4']);
       for (const reference of REFERENCES) {
-        const said = await site.byTwo(['allow', second, reference, '--reason', 'the first is wrong']);
+        const allow = ['allow', second, reference, '--reason', 'the first is wrong', '--as'];
+        const said = [await site.does([...allow, 'anna']), await site.does([...allow, 'bob'], 5)];
+        await site.does([...allow, 'bob', '--yes']);
         for (const words of said) {
           expect(words).toContain(`has the same reference and waits until ${LATER} in run ${waiting}`);
           expect(words).toContain('once this one is allowed, that one is held instead');
@@ -122,6 +124,28 @@ describe('a reference that went to another payout', () => {
       expect(site.paidTwice()).toEqual([]);
       const rows = await rowsByReference(site, waiting);
       expect([...rows.values()].map(({ outcome }) => outcome)).toEqual(REFERENCES.map(() => 'held'));
+      await stopped(worker);
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    'is not paid again by two people who let all rows of its reason go together: each row is named and left out',
+    async () => {
+      const site = await openSite(processes);
+      const worker = await site.worker();
+      const first = await site.submit('first.csv', REFERENCES);
+      await site.untilEnded(first);
+      const second = await site.submit('second.csv', [...REFERENCES, 'R-4']);
+      await site.untilEnded(second);
+      for (const name of ['anna', 'bob']) {
+        const together = ['allow', second, '--reason-code', 'E_DUP_HISTORY', '--reason', 'no duplicates', '--as', name];
+        const said = await site.does(together, 4);
+        expect(said).toContain('0 done, 0 proposed, 3 left out');
+        expect(said).toContain(`payout ${first}-2 has the same reference and was`);
+      }
+      expect(site.paidTwice()).toEqual([]);
+      expect(site.booked()).toBe(4);
       await stopped(worker);
     },
     TEST_MS_MAX,

@@ -32,6 +32,8 @@ interface Desk {
   readonly pay: PayDeps;
   readonly woken: string[];
   decide(decision: Decision, by: string, paymentId?: string): Promise<Decided>;
+  /** Once the person has read what speaks against it. */
+  confirm(decision: Decision, by: string): Promise<Decided>;
   actions(): Promise<string[]>;
 }
 
@@ -54,6 +56,8 @@ async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
     woken,
     decide: async (decision, by, paymentId = '') =>
       await decidePayout(deps, await rig.payout(), { decision, paymentId, by, reason: 'a good reason' }),
+    confirm: async (decision, by) =>
+      await decidePayout(deps, await rig.payout(), { decision, paymentId: '', by, reason: 'read', caveats: 'read' }),
     actions: async () => {
       const actions: string[] = [];
       for await (const line of audit.lines()) actions.push(readEntry(line)?.action ?? line);
@@ -67,6 +71,15 @@ async function holdUnsent({ rig }: Desk, code = 'E_DUP_HISTORY'): Promise<void> 
   const { runId } = rig;
   const fields = { rc: code, rs: 'a reason' };
   await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: code, fields });
+}
+
+/** As if it had been held longer ago. */
+async function holdLongAgo({ rig }: Desk, ms: number): Promise<void> {
+  const key = `${rig.prefix}:p:${rig.runId}:2`;
+  const version = (await rig.redis.hget(key, 'v')) ?? '';
+  const step = (await rig.redis.hget(key, `h${version}`)) ?? '';
+  const heldAt = /\d{13}/.exec(step)?.[0] ?? '';
+  await rig.redis.hset(key, `h${version}`, step.replace(heldAt, String(Number.parseInt(heldAt, 10) - ms)));
 }
 
 /** Held with a spent quote, of which nobody knows what came of it. */
@@ -246,19 +259,26 @@ describe.each(['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT'])('a payout that is held f
 describe('a held payout that a lost host may have sent', () => {
   const DAY_MS = 24 * 60 * 60_000;
 
+  test('is let go a day later, not while a request of that host may be under way', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk, 'E_DIR_LOST');
+    expect(await refusalOf(desk.decide('allow', 'anna'))).toContain('it could still be paid');
+    await holdLongAgo(desk, DAY_MS + 1);
+    expect((await desk.decide('allow', 'anna')).result).toBe('proposed');
+    expect((await desk.decide('allow', 'bob')).result).toBe('to-read');
+    expect((await desk.rig.payout()).state).toBe('held');
+    expect((await desk.confirm('allow', 'bob')).result).toBe('done');
+    expect((await desk.rig.payout()).state).toBe('ready');
+  });
+
   test('is settled as not paid by two people a day later, not before, and is cancelled then', async () => {
     const desk = await openDesk();
     await holdUnsent(desk, 'E_DIR_LOST');
     expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
-    const { rig } = desk;
-    const key = `${rig.prefix}:p:${rig.runId}:2`;
-    const [, version] = [await rig.redis.hget(key, 's'), await rig.redis.hget(key, 'v')];
-    const step = (await rig.redis.hget(key, `h${version}`)) ?? '';
-    const heldAt = /\d{13}/.exec(step)?.[0] ?? '';
-    await rig.redis.hset(key, `h${version}`, step.replace(heldAt, String(Number.parseInt(heldAt, 10) - DAY_MS - 1)));
+    await holdLongAgo(desk, DAY_MS + 1);
     expect((await desk.decide('not-paid', 'anna')).result).toBe('proposed');
-    expect((await desk.decide('not-paid', 'bob')).result).toBe('done');
-    expect(await rig.payout()).toMatchObject({ state: 'cancelled', reasonCode: 'E_NOT_PAID' });
+    expect((await desk.confirm('not-paid', 'bob')).result).toBe('done');
+    expect(await desk.rig.payout()).toMatchObject({ state: 'cancelled', reasonCode: 'E_NOT_PAID' });
   });
 });
 
@@ -317,6 +337,18 @@ describe('a rejection that nothing can confirm', () => {
 });
 
 describe('a held payout that was sent', () => {
+  test('is settled as not paid only by people who read that its payment may have another id', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    const { runId, prefix } = desk.rig;
+    await desk.rig.redis.hset(`${prefix}:p:${runId}:2`, 'x', String(Date.now() - 3_600_000));
+    await desk.rig.ledger.state.disprove('payment-id-is-quote-id', 'quote 1');
+    expect((await desk.decide('not-paid', 'anna')).evidence.join()).toContain('may have an id of its own');
+    expect((await desk.decide('not-paid', 'bob')).result).toBe('to-read');
+    expect((await desk.rig.payout()).state).toBe('held');
+    expect((await desk.confirm('not-paid', 'bob')).result).toBe('done');
+  });
+
   test('is settled as not paid by two people after the end of its quote and grace, and confirmed', async () => {
     const desk = await openDesk();
     await holdSent(desk);

@@ -144,6 +144,16 @@ describe('a Redis that forgot what people decided', () => {
     expect(keys).toEqual([]);
   });
 
+  test('holds a payout that two people had settled as not paid, and which the copy has as it was before', async () => {
+    const before = await readPayout(ledger, { runId, line: 2 });
+    expect(before.state).toBe('ready');
+    await forgotten(() =>
+      ledger.audit.append({ actor: 'bob', action: 'payout.not-paid-confirmed', target: `${runId}-2`, details: {} }),
+    );
+    await redo();
+    expect(await readPayout(ledger, before)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });
+  });
+
   test('holds a payout that one person had cancelled', async () => {
     const payout = await readPayout(ledger, { runId, line: 2 });
     await forgotten(() => cancelPayout({ ledger, wake: async () => {} }, payout, ANNA));

@@ -257,7 +257,7 @@ describe('a probe', () => {
     ['an audience of prod', { audience: 'urn:servicexcurrent-prod:tenant-1' }],
   ])('refuses %s before anything is sent', async (_what, settings) => {
     const refused = probe(quickOptions(testSettings('http://127.0.0.1:9', settings)));
-    await expect(refused).rejects.toThrow(/never asks prod/);
+    await expect(refused).rejects.toThrow(/never uses prod/);
     await expect(refused).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
   });
 });

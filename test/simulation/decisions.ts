@@ -45,10 +45,11 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
       if (isTold && (await wouldPayTwice(process, payout))) return;
       const pay = { ...process.deps, rules: { ...process.deps.rules, ...parts.mutation.rulesOfPeople } };
       const deps = { ledger: process.ledger, openPay: async () => pay, wake: async () => {} };
-      const asked = { decision, paymentId, by, reason: 'a person' };
+      const asked = { decision, paymentId, by, reason: 'a person', caveats: 'read' as const };
       parts.world.countOnce('schedules with a decision');
       try {
         const { result } = await decidePayout(deps, payout, asked);
+        if (result === 'to-read') throw new Error('what was read was to be read again');
         parts.world.count(`${decision} ${result}`);
         if (result === 'done') parts.world.countOnce('schedules with a decision carried out');
       } catch (error) {
@@ -81,10 +82,9 @@ function onlyPeopleCanTell(service: FakeService, { quote, more }: Entry): boolea
   return more['rc'] === 'E_DIR_LOST' || more['rc'] === 'E_BREACH' || service.isForgotten(quote);
 }
 
-/** People ask at the service for the reference, once no quote lives that a lost host may have sent. */
-function isUnpaid(service: FakeService, { row }: Entry): boolean {
-  if (service.book.some(({ internalId }) => internalId === row?.reference)) return false;
-  return [...service.quotes.values()].every(({ expiresAt }) => expiresAt !== null && expiresAt < service.now());
+/** People ask at the service for the reference; that a request of a lost host may still be under way is the program's to know. */
+function isUnpaid({ book }: FakeService, { row }: Entry): boolean {
+  return book.every(({ internalId }) => internalId !== row?.reference);
 }
 
 function canBeDead({ has, showsToOwnOnly }: Plan): boolean {

@@ -119,7 +119,10 @@ function restoreLine(
   // Where the season opened without the directory, only the quote tells whether the ledger knows the line.
   const owner = store.quotes.get(line.q);
   const isKnown = wasMissing ? owner === id || owner === UNSENT : (there?.counter ?? 0) >= line.c;
-  if (there !== undefined && isKnown) return;
+  if (there !== undefined && isKnown) {
+    noteForgotten(store, there, line.q);
+    return;
+  }
   store.restored++;
   const isWrittenOff = there?.state === 'held' && there.more['rc'] === 'E_DIR_LOST';
   if (there !== undefined && wasMissing && there.quote !== null && there.quote !== line.q) {
@@ -146,6 +149,13 @@ function restoreLine(
   if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') setDue(store, entry, { now, ms: 0 });
   else
     applyMove(store, entry, { to: 'unknown', now, actor: 'season', reason: 'restored from an intent log', dueMs: 0 });
+}
+
+/** A quote before the payout's present one that this Redis does not know. */
+function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
+  if (store.quotes.has(quoteId)) return;
+  store.quotes.set(quoteId, entryId(entry.runId, entry.line));
+  if (entry.quote !== quoteId) store.runs.get(entry.runId)?.dead.push({ line: entry.line, quoteId });
 }
 
 /** What the service answered, and this Redis may have forgotten. */

@@ -32,7 +32,7 @@ export function openJobs(setting: Setting, fleet: Fleet): Jobs {
     fleet.spawn(process, `job: pay ${place.line}`, async () => {
       const run = await process.ledger.runs.read(place.runId);
       if (run === undefined || (run.state !== 'paying' && stamp !== undefined)) return;
-      const order = { fileSha256: run.fileSha256, ...place };
+      const order = { fileSha256: run.fileSha256, mayArm: run.state === 'paying', ...place };
       const result = await payPayout(process.deps, order, process.stopping.signal);
       if (result === 'done' && stamp !== undefined) await endSlice(process, place, stamp);
     });

@@ -21,7 +21,7 @@ export function payoutOf(entry: Entry): Payout | undefined {
     runId: entry.runId,
     line: entry.line,
     row,
-    seals: { row: rowHash, costLimit: null, beyondLimits: more['al'] ?? null },
+    seals: { row: rowHash, costLimit: null, beyondLimits: more['al'] ?? null, quote: more['qs'] ?? null },
     version: entry.version,
     state,
     quoteId: quote,

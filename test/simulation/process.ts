@@ -118,7 +118,9 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     payouts: mutation.payouts?.(payouts) ?? payouts,
     runs: ledger.runs,
     // Nobody here writes to Redis but payrun.
-    seals: { ...openSeals(), judgePayout: () => 'true' },
+    seals: { ...openSeals(), judgePayout: () => 'true', judgeQuote: () => 'true' },
+    // The simulated arming looks at the list by itself.
+    blockList: { refresh: async () => 'true', kept: () => '', has: () => false },
     state: {
       ...ledger.state,
       halt: async (by, reason) => void (await haltAll({ ledger }, { actor: by, reason })),

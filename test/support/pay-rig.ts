@@ -19,6 +19,7 @@ import { silentLog } from '../../src/log.ts';
 import type { Canary } from '../../src/pay/canary.ts';
 import { type AtCrashPoint, noCrash } from '../../src/pay/crash-point.ts';
 import type { PayDeps, PayRules } from '../../src/pay/deps.ts';
+import { openKnownBlockList } from '../../src/pay/known-block-list.ts';
 import { lookUpPayout } from '../../src/pay/look-up.ts';
 import { openPace, openQuoteLead } from '../../src/pay/pace.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
@@ -145,7 +146,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
     runId,
     process: (options = {}) => openProcess({ redis, socket, prefix, dataDir, service, time }, options),
     pay: (deps, line, signal = new AbortController().signal) =>
-      payPayout(deps, { ...place(line), fileSha256: FILE_SHA256 }, signal),
+      payPayout(deps, { ...place(line), mayArm: true, fileSha256: FILE_SHA256 }, signal),
     lookUp: (deps, line) => lookUpPayout(deps, place(line)),
     payout: readPayout,
     async run() {
@@ -308,6 +309,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     runs: ledger.runs,
     state: ledger.state,
     seals: ledger.seals,
+    blockList: openKnownBlockList(ledger.approvals),
     intents,
     service,
     canary: options.canary ?? { sings: async () => true },

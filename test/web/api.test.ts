@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
@@ -302,7 +302,9 @@ describe('each operation answers as the served document says', () => {
     const own = await startOwnSandbox(app.config.dataDir, app);
     onTestFinished(async () => await own?.sandbox.close());
     expect((await anna.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'proposed' });
-    expect((await bob.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ state: 'rejected' });
+    expect((await bob.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'to-read' });
+    const read = { ...notPaid, read: true };
+    expect((await bob.call('POST', `${at(4)}/resolve`, { body: read })).json).toMatchObject({ state: 'rejected' });
 
     const cancelled = await anna.call('POST', `${at(5)}/cancel`, { body: { reason: 'paid by hand' } });
     expect(cancelled.json).toMatchObject({ runId, outcomes: { cancelled: 2, rejected: 1, waiting: 1 } });
@@ -375,6 +377,17 @@ describe('each operation answers as the served document says', () => {
     expect((await ada.call('GET', '/notifications')).json).toMatchObject([{ waiting: 2, deadLetters: [] }]);
     const log = await ada.call('GET', '/audit');
     expect(log.text.match(/"notifications.retried"/g)).toHaveLength(2);
+  });
+
+  test('for an endpoint that is tried', async () => {
+    const env = await configured({ webhooks: [{ name: 'gone', url: 'http://127.0.0.1:1', secretFile: 's' }] });
+    writeFileSync(join(dirname(env['PAYRUN_CONFIG'] ?? ''), 's'), 'a secret of this test', { mode: 0o600 });
+    const { person } = await openRig({ env });
+    const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];
+    expect((await mia.call('POST', '/notifications/test', { body: { endpoint: 'gone' } })).status).toBe(403);
+    const tried = await ada.call('POST', '/notifications/test', { body: { endpoint: 'gone' } });
+    expect(tried.json).toEqual({ delivered: false, reason: expect.stringMatching(/./) });
+    expect((await ada.call('POST', '/notifications/test', { body: { endpoint: 'none' } })).status).toBe(409);
   });
 
   test('for the inboxes that somebody reads', async () => {

@@ -178,7 +178,12 @@ describe('a held payout that may have been sent', () => {
     expect(page.text).not.toContain('Cancel this payout');
     const proposed = await anna.post(`${path}/decide`, { decision: 'not-paid', reason: 'the bank says no' });
     expect(proposed.text).toContain(`the service knows no payment for the quote ${QUOTE}`);
-    const done = await bob.post(`${path}/decide`, { decision: 'not-paid', reason: 'so it is' });
+    const confirmed = { decision: 'not-paid', reason: 'so it is' };
+    const first = await bob.post(`${path}/decide`, confirmed);
+    expect(first.text).toContain('Nothing was decided.');
+    expect(first.text).toContain('under other credentials than it was sent with');
+    expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'held' });
+    const done = await bob.post(`${path}/decide`, { ...confirmed, caveats: 'read' });
     expect(done.text).toContain('It was rejected and not paid.');
     expect(done.text).toContain(`the service knows no payment for the quote ${QUOTE}`);
     expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'rejected', reason: 'so it is' });

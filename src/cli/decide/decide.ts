@@ -19,6 +19,7 @@ const heldSchema = z.object({
   as: personName,
   reason: reasonText,
   reasonCode: reasonCode.optional(),
+  yes: z.boolean(),
   json: z.boolean(),
 });
 const resolveSchema = heldSchema.extend({
@@ -37,8 +38,13 @@ export function allowCommand(end: (code: ExitCode) => void): Command {
         '\n  payrun allow 20260131-k3f9xq --reason-code E_LIMIT --reason "agreed with treasury" --as anna',
     )
     .action(async (runId: string, reference: string | undefined, raw: unknown) => {
-      const { as, reason, json, reasonCode: code } = parseOptions(heldSchema, raw);
-      end(await decide({ runId, reference, code, json }, { decision: 'allow', paymentId: '', by: as, reason }));
+      const { as, reason, json, yes, reasonCode: code } = parseOptions(heldSchema, raw);
+      end(
+        await decide(
+          { runId, reference, code, json },
+          { decision: 'allow', paymentId: '', by: as, reason, caveats: readIf(yes) },
+        ),
+      );
     });
 }
 
@@ -50,8 +56,13 @@ export function dropCommand(end: (code: ExitCode) => void): Command {
       `${BY_TWO}\n\nExample:\n  payrun drop 20260131-k3f9xq INV-7 --reason "sent by hand" --as anna`,
     )
     .action(async (runId: string, reference: string | undefined, raw: unknown) => {
-      const { as, reason, json, reasonCode: code } = parseOptions(heldSchema, raw);
-      end(await decide({ runId, reference, code, json }, { decision: 'drop', paymentId: '', by: as, reason }));
+      const { as, reason, json, yes, reasonCode: code } = parseOptions(heldSchema, raw);
+      end(
+        await decide(
+          { runId, reference, code, json },
+          { decision: 'drop', paymentId: '', by: as, reason, caveats: readIf(yes) },
+        ),
+      );
     });
 }
 
@@ -67,7 +78,7 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
         '\n  payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
     )
     .action(async (runId: string, reference: string | undefined, raw: unknown) => {
-      const { as, reason, json, paid, notPaid, reasonCode: code } = parseOptions(resolveSchema, raw);
+      const { as, reason, json, yes, paid, notPaid, reasonCode: code } = parseOptions(resolveSchema, raw);
       if ((paid === undefined) !== notPaid) {
         throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
           exitCode: EXIT.usage,
@@ -75,7 +86,12 @@ export function resolveCommand(end: (code: ExitCode) => void): Command {
         });
       }
       const decision = notPaid ? 'not-paid' : 'paid';
-      end(await decide({ runId, reference, code, json }, { decision, paymentId: paid ?? '', by: as, reason }));
+      end(
+        await decide(
+          { runId, reference, code, json },
+          { decision, paymentId: paid ?? '', by: as, reason, caveats: readIf(yes) },
+        ),
+      );
     });
 }
 
@@ -86,7 +102,12 @@ function decideCommand(name: string): Command {
     .option('--reason-code <code>', 'all held payouts of the run that have this code, such as E_LIMIT, in place of one')
     .requiredOption('--reason <text>', 'why, for the history and the audit log')
     .requiredOption('--as <name>', 'who says so')
+    .option('--yes', 'confirm it although something speaks against it: first read what the command shows', false)
     .option('--json', 'print the payout as JSON', false);
+}
+
+function readIf(yes: boolean): 'read' | undefined {
+  return yes ? 'read' : undefined;
 }
 
 interface Which {
@@ -102,6 +123,7 @@ interface Wanted {
   readonly paymentId: string;
   readonly by: string;
   readonly reason: string;
+  readonly caveats: 'read' | undefined;
 }
 
 async function decide({ runId, reference, code, json }: Which, wanted: Wanted): Promise<ExitCode> {
@@ -119,7 +141,7 @@ async function decide({ runId, reference, code, json }: Which, wanted: Wanted): 
     if (reference === undefined || code !== undefined) throw refuseWhich(decision);
     const decided = await decidePayout(deps, await requirePayout(app, runId, reference), wanted);
     tell(await requirePayout(app, runId, reference), decided, json);
-    return EXIT.ok;
+    return decided.result === 'to-read' ? EXIT.unsettled : EXIT.ok;
   });
 }
 
@@ -167,6 +189,7 @@ function tell(payout: Payout, { result, evidence }: Decided, json: boolean): voi
   const { runId, row, state, proposal } = payout;
   if (json) printJson({ runId, reference: row.reference, state, result, proposal: proposalShown(proposal), evidence });
   else print(safeText([`${row.reference} is ${state}`, ...evidence].join('\n')));
+  if (result === 'to-read') say('Nothing was decided. If you confirm it all the same, repeat the command with --yes.');
   if (result === 'proposed')
     say('Proposed. Still needed: another person, with the same command and their own --as NAME.');
 }

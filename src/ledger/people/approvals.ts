@@ -36,6 +36,15 @@ export interface Blocked extends BlockEntry {
   readonly identityId: string;
 }
 
+/** The block list at one moment. */
+export interface KeptBlockList {
+  /** Its version and seal as Redis keeps them: an arming compares them. Empty for a list that never was. */
+  readonly kept: string;
+  readonly version: number;
+  readonly verdict: SealVerdict;
+  readonly identityIds: ReadonlySet<string>;
+}
+
 /** What came of asking to end a block. */
 export type Unblocked = 'proposed' | 'unblocked' | 'same-person' | 'not-blocked';
 
@@ -47,7 +56,8 @@ export interface Approvals {
   /** The first person proposes it, another one carries it out. Throws like `block`. */
   unblock(identityId: string, by: string): Promise<Unblocked>;
   blocked(): Promise<Blocked[]>;
-  judgeBlockList(): Promise<SealVerdict>;
+  /** The list as it stands, for whoever pays by it. */
+  blockList(): Promise<KeptBlockList>;
   /** Seals the block list as it stands, on the word of people. */
   sealBlockList(): Promise<void>;
 }
@@ -107,11 +117,7 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
       return reply;
     });
     const entries = new Map(Object.entries(z.record(z.string(), z.string()).parse(found)));
-    const kept = typeof sealText === 'string' ? sealText : '';
-    const [version = '', seal = ''] = kept.split(' ');
-    const number = kept === '' ? 0 : integerOf(version);
-    const isNew = kept === '' && entries.size === 0;
-    return { entries, kept, version: number, verdict: isNew ? 'true' : seals.judgeBlockList(seal, number, entries) };
+    return judgeList(seals, entries, typeof sealText === 'string' ? sealText : '');
   }
 
   /** Whether the list was still the one that was read. */
@@ -159,16 +165,29 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
       const { entries } = await read();
       return [...entries].map(([identityId, text]) => ({ identityId, ...blockEntry.parse(JSON.parse(text)) }));
     },
-    judgeBlockList: async () => (await read()).verdict,
+    async blockList() {
+      const { kept, version, verdict, entries } = await read();
+      return { kept, version, verdict, identityIds: new Set(entries.keys()) };
+    },
     async sealBlockList() {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const list = await read();
         const [first] = list.entries;
         if (list.verdict === 'true') return;
-        if (await write(list, first?.[0] ?? '-', first?.[1] ?? '')) return;
+        // Above any version that a worker has seen, also where the seal was taken away.
+        const version = Math.max(list.version, await redisTime(redis));
+        if (await write({ ...list, version }, first?.[0] ?? '-', first?.[1] ?? '')) return;
       }
     },
   };
+}
+
+/** `kept`: version and seal, with a blank between them. A list that nobody ever wrote has none. */
+function judgeList(seals: Seals, entries: ReadonlyMap<string, string>, kept: string): BlockList {
+  if (kept === '' && entries.size === 0) return { entries, kept, version: 0, verdict: 'true' };
+  const [version = '', seal = ''] = kept.split(' ');
+  const number = kept === '' ? 0 : integerOf(version);
+  return { entries, kept, version: number, verdict: seals.judgeBlockList(seal, number, entries) };
 }
 
 function readEntry(text: string | undefined): BlockEntry | undefined {

@@ -7,7 +7,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * KEYS[1] prefix
  * ARGV[1] JSON array of { r run, l line, v version, h seal of the row, rf hash of the reference, q quote id, x expiry or '', o owner, c credentials,
  *         e due after ms, y the quote's exchange, f further fields, ap digest of what must
- *         be approved or nil, m limits or nil: { o ms by which their days begin before
+ *         be approved or nil, bl version and seal of the block list that the caller verified or nil, m limits or nil: { o ms by which their days begin before
  *         UTC's, b hash of the beneficiary, s what it counts as: a list of { c currency, a minor units or nil, p, r, d, n the
  *         most for a payout, a run, a day and a beneficiary a day, in minor units or nil } } }; ARGV[2] data directory;
  *         ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever saw;
@@ -51,6 +51,7 @@ local function isApproved(e)
   return f[1] == e.ap and tonumber(f[2]) > at
 end
 
+local blockListSeal = redis.call('GET', BLOCKED_SEAL) or ''
 local hasBlocked = redis.call('EXISTS', BLOCKED) == 1
 local function isBlocked(p)
   return hasBlocked and redis.call('HEXISTS', BLOCKED, p.beneficiary or '') == 1
@@ -71,6 +72,7 @@ local function refusal(e, p)
   local holder = referenceHolder(e)
   if holder then return 'reference', holder end
   if not isApproved(e) then return 'approval' end
+  if e.bl and e.bl ~= blockListSeal then return 'block-list' end
   if isBlocked(p) then return 'blocked' end
   if p.state == 'quoted' then
     if p.quote ~= e.q or p.credentials ~= e.c then return 'changed' end
@@ -140,7 +142,7 @@ for i, e in ipairs(cjson.decode(ARGV[1])) do
     -- What earlier quotes left; a record of the first version had none, but for quotes that failed.
     local hasLeft = isNew and (p.version > 1 or p.quoteFailures)
     local version = applyMove(p, 'armed', { at = at, actor = e.o, reason = '', exchange = e.y, due = e.e, set = set,
-      unset = hasLeft and { 'nf', 'z2', 'lu', 'qf' } or nil })
+      unset = hasLeft and { 'nf', 'z2', 'lu', 'qf', 'qs' } or nil })
     answers[i] = { 'armed', version, counter, text(at) }
   end
 end

@@ -25,7 +25,7 @@ local function dropQuote(e, p)
     redis.call('HINCRBY', p.key, 'qn', -1)
     redis.call('HINCRBY', p.key, 'at', -1)
   end
-  redis.call('HDEL', p.key, 'q', 'x', 'ql', 'sam', 'dam', 'rt', 'fe', 'qa', 'nf', 'z2', 'lu', 'ar')
+  redis.call('HDEL', p.key, 'q', 'x', 'qs', 'ql', 'sam', 'dam', 'rt', 'fe', 'qa', 'nf', 'z2', 'lu', 'ar')
 end
 
 -- Names and values that the record is given.

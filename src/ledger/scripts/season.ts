@@ -141,11 +141,17 @@ local function noteQuote(p, quote)
   redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. quote)
 end
 
+-- A quote before the payout's present one that this Redis does not know: it went back, or a lost host came back.
+local function noteForgotten(e, p)
+  local isNew = redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l) == 1
+  if isNew and p.quote ~= e.q then noteQuote(p, e.q) end
+end
+
 local function restore(e)
   if isPurged(e) then return end
   ensureRun(e)
   local p = load(e.r, e.l)
-  if isKnown(e, p) then return end
+  if isKnown(e, p) then return noteForgotten(e, p) end
   local isWrittenOff = p and p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
   if p and wasMissing and p.quote and p.quote ~= e.q and isWrittenOff and e.c > p.counter then
     noteQuote(p, p.quote)

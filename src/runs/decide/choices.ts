@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../clock.ts';
 import { DECISIONS, type Decision, type Payout } from '../../payout.ts';
-import { notPaidFrom, whyNotDecided } from './decision.ts';
+import { decidableFrom, whyNotDecided } from './decision.ts';
 
 /** Something that people may decide of a payout, or why not now. */
 export interface Choice {
@@ -16,9 +16,11 @@ export function choicesOf(payout: Payout, rules: { now: number; quoteGraceMs: nu
 
 function whyNot(payout: Payout, decision: Decision, rules: { now: number; quoteGraceMs: number }): string | null {
   const why = whyNotDecided(payout, decision);
-  if (why !== undefined || decision !== 'not-paid') return why ?? null;
-  const from = notPaidFrom(payout, rules);
-  return rules.now > from ? null : `it could still be paid: this can be said from ${rfc3339(from)} on`;
+  if (why !== undefined) return why;
+  const from = decidableFrom(payout, decision, rules);
+  return from === undefined || rules.now > from
+    ? null
+    : `it could still be paid: this can be decided from ${rfc3339(from)} on`;
 }
 
 /** What speaks for and against a payment of the payout having been made. */

@@ -4,10 +4,10 @@ import { costLimitField, proposalField } from '../../ledger/record.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, paymentFields, placeOf } from '../../pay/facts.ts';
-import { type Decision, type Payout, payoutId } from '../../payout.ts';
+import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
-import { notPaidFrom, whyNotDecided } from './decision.ts';
+import { decidableFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
 import type { OtherOfReference } from './same-reference.ts';
@@ -23,11 +23,13 @@ export interface Asked {
   readonly paymentId: string;
   readonly by: string;
   readonly reason: string;
+  /** Where something speaks against it: `read` confirms it all the same, `alone` leaves the payout out; unless given it is shown first. */
+  readonly caveats?: 'read' | 'alone' | undefined;
 }
 
 export interface Decided {
-  /** `proposed`: another person has to confirm it. */
-  readonly result: 'proposed' | 'done';
+  /** `proposed`: another person has to confirm it. `to-read`: that person confirms it again once they have read the evidence. */
+  readonly result: 'proposed' | 'to-read' | 'done';
   /** What speaks for and against it, in words for people. */
   readonly evidence: readonly string[];
 }
@@ -42,27 +44,34 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
   if (why !== undefined) throw refuse(payout, why);
   const findings = await lookUpForPeople(deps, payout, asked);
   requireNoContradiction(payout, asked, findings);
-  const proposal = payout.proposal;
-  const isConfirmed =
-    proposal !== null &&
-    proposal.decision === asked.decision &&
-    proposal.paymentId === asked.paymentId &&
-    proposal.seen === (findings.other?.seen ?? '');
-  if (!isConfirmed) {
-    await propose(deps, payout, { ...asked, seen: findings.other?.seen ?? '' });
-    return { result: 'proposed', evidence: findings.words };
+  const evidence = [...findings.words, ...findings.caveats];
+  const hasCaveats = findings.caveats.length > 0;
+  if (hasCaveats && asked.caveats === 'alone')
+    throw refuse(payout, `it has to be settled alone: ${evidence.join('; ')}`);
+  const { proposal } = payout;
+  const seen = findings.other?.seen ?? '';
+  if (proposal === null || !isOf(proposal, { ...asked, seen })) {
+    await propose(deps, payout, { ...asked, seen });
+    return { result: 'proposed', evidence };
   }
   if (isSamePerson(proposal.by, asked.by)) throw refuseSamePerson(payout, proposal.by);
+  if (hasCaveats && asked.caveats !== 'read') return { result: 'to-read', evidence };
   await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, other: findings.other });
-  return { result: 'done', evidence: findings.words };
+  return { result: 'done', evidence };
+}
+
+function isOf(proposal: Proposal, asked: Asked & { seen: string }): boolean {
+  return proposal.decision === asked.decision && proposal.paymentId === asked.paymentId && proposal.seen === asked.seen;
 }
 
 function requireNoContradiction(payout: Payout, { decision }: Asked, findings: Findings): void {
   if (findings.contradiction !== undefined) throw refuse(payout, findings.contradiction);
-  if (decision !== 'not-paid') return;
-  const from = notPaidFrom(payout, findings);
-  if (findings.date <= from) {
-    throw refuse(payout, `it could still be paid: this can be said from ${rfc3339(from)} on, by the service's clock`);
+  const from = decidableFrom(payout, decision, findings);
+  if (from !== undefined && findings.date <= from) {
+    throw refuse(
+      payout,
+      `it could still be paid: this can be decided from ${rfc3339(from)} on, by the service's clock`,
+    );
   }
 }
 

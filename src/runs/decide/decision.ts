@@ -34,12 +34,21 @@ function isUnconfirmed({ state, quoteId, rejectionConfirmed }: Payout): boolean 
 }
 
 /**
+ * From when on people may decide this of a payout, in milliseconds since 1970; undefined: at any time. What a lost host may
+ * have sent is sent anew only when no request of that host can be under way any more.
+ */
+export function decidableFrom(payout: Payout, decision: Decision, rules: { quoteGraceMs: number }): number | undefined {
+  const waits = decision === 'not-paid' || (decision === 'allow' && payout.reasonCode === 'E_DIR_LOST');
+  return waits ? notPaidFrom(payout, rules) : undefined;
+}
+
+/**
  * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
  * 24 hours after it was armed where the quote has no end (architecture.md, rule 9). Of a quote that a breach brought to light
  * neither is known: it was armed before the payout was held. Nor is the last quote of one
  * that a lost host may have sent.
  */
-export function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
+function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
   const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
   if (payout.reasonCode === 'E_DIR_LOST') return Math.max(payout.armedAt ?? 0, heldAt) + DAY_MS;
   if (payout.quoteExpiresAt !== null) return payout.quoteExpiresAt + rules.quoteGraceMs;

@@ -36,6 +36,8 @@ export interface Findings {
   /** The payout that has the same reference, when they want to allow this one. */
   readonly other?: OtherOfReference;
   readonly words: readonly string[];
+  /** What speaks against it, which each of the two has to weigh for this very payout. */
+  readonly caveats: readonly string[];
 }
 
 /**
@@ -60,24 +62,31 @@ export async function lookUpForPeople(
           date: (await deps.ledger.payouts.read(payout)).now,
           quoteGraceMs: 0,
           words: payout.reasonCode === 'E_DIR_LOST' ? [] : ['it was never sent'],
+          caveats: [],
         };
-  const words = [...findings.words, ...(payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : []), ...other.words];
-  return { ...findings, words, other };
+  const sentElsewhere = payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : [];
+  return { ...findings, caveats: [...findings.caveats, ...sentElsewhere, ...other.words], other };
 }
 
+const OWN_ID = 'payment-id-is-quote-id';
+const OTHER_ID =
+  'a payment of this service may have an id of its own, which a look-up of the quote does not find: look for its reference at the service';
+const OTHER_CREDENTIALS =
+  'the service was asked under other credentials than it was sent with, which may not be allowed to see its payment';
 const SENT_ELSEWHERE =
   'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
 
 async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
   const words: string[] = [];
-  const { now } = await pay.payouts.read(payout);
+  const { now, disproved } = await pay.payouts.read(payout);
+  const caveats = caveatsOf(pay, payout, disproved);
   let date = now;
   for (const quoteId of quotes) {
     const paymentId = quoteId === payout.quoteId ? (payout.paymentId ?? quoteId) : quoteId;
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
-    const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+    const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words, caveats };
     switch (reading.kind) {
       case 'found':
         return {
@@ -95,10 +104,20 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
         if (!(await pay.canary.sings())) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
-        words.push(foundNothing(pay, payout, { quoteId, date: reading.date }));
+        words.push(foundNothing(quoteId, reading.date));
     }
   }
-  return { date, quoteGraceMs: pay.rules.quoteGraceMs, words };
+  return { date, quoteGraceMs: pay.rules.quoteGraceMs, words, caveats };
+}
+
+/** Why a payment may exist that a look-up does not find. */
+function caveatsOf(pay: PayDeps, payout: Payout, disproved: readonly string[]): string[] {
+  const { credentials, paymentId } = payout;
+  const isOwnId = pay.rules.capabilities.has(OWN_ID) && !disproved.includes(OWN_ID);
+  return [
+    ...(credentials === null || credentials === pay.service.fingerprint ? [] : [OTHER_CREDENTIALS]),
+    ...(isOwnId || paymentId !== null ? [] : [OTHER_ID]),
+  ];
 }
 
 /** A payment that was found is written down at once, unless a breach is known: that one people settle. */
@@ -114,18 +133,14 @@ async function writeDown(
   return 'the service has its payment, and that is written down now';
 }
 
-function foundNothing(pay: PayDeps, payout: Payout, at: { quoteId: string; date: number | null }): string {
-  const when = at.date === null ? 'without a date' : `at ${rfc3339(at.date)}`;
-  const other =
-    payout.credentials === null || payout.credentials === pay.service.fingerprint
-      ? ''
-      : ', asked under other credentials than it was sent with, which may not be allowed to see it';
-  return `the service knows no payment for the quote ${at.quoteId} (${when}${other})`;
+function foundNothing(quoteId: string, date: number | null): string {
+  const when = date === null ? 'without a date' : `at ${rfc3339(date)}`;
+  return `the service knows no payment for the quote ${quoteId} (${when})`;
 }
 
 async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string): Promise<Findings> {
   const holder = await deps.ledger.payouts.holderOf(paymentId);
-  const facts = { date: 0, quoteGraceMs: 0, words: [] };
+  const facts = { date: 0, quoteGraceMs: 0, words: [], caveats: [] };
   if (holder !== undefined && holder !== payoutId(payout)) {
     return { ...facts, contradiction: `the payment ${paymentId} belongs to payout ${holder}` };
   }

@@ -42,7 +42,8 @@ const AT_A_TIME = 8;
 
 /**
  * Settles payouts of one reason together. Each is decided as if alone: its own guard, its own look-up, its own entry on the
- * audit log, by the same two people. What cannot be decided is left out and named.
+ * audit log, by the same two people. What cannot be decided is left out and named, and so is a payout against which something
+ * speaks that people have to weigh for it alone.
  */
 export async function decideInBulk(deps: DecideDeps, scope: BulkScope, asked: BulkAsked): Promise<BulkDecided> {
   const found = await findPayouts(deps, scope);
@@ -53,7 +54,7 @@ export async function decideInBulk(deps: DecideDeps, scope: BulkScope, asked: Bu
   async function decideNext(): Promise<void> {
     for (let payout = waiting.shift(); payout !== undefined; payout = waiting.shift()) {
       try {
-        counts[(await decidePayout(deps, payout, { ...asked, paymentId: '' })).result] += 1;
+        counts[await decideOne(deps, payout, asked)] += 1;
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         leftOut.push({ line: payout.line, reference: payout.row.reference, why: error.message });
@@ -67,6 +68,12 @@ export async function decideInBulk(deps: DecideDeps, scope: BulkScope, asked: Bu
     leftOut: leftOut.toSorted((one, other) => one.line - other.line),
     more: found.length > PAYOUTS_PER_CALL_MAX,
   };
+}
+
+async function decideOne(deps: DecideDeps, payout: Payout, asked: BulkAsked): Promise<'proposed' | 'done'> {
+  const { result } = await decidePayout(deps, payout, { ...asked, paymentId: '', caveats: 'alone' });
+  if (result === 'to-read') throw new Error('a payout that is settled with others has nothing to be read');
+  return result;
 }
 
 async function findPayouts({ ledger }: DecideDeps, { runId, reasonCode, lines }: BulkScope): Promise<Payout[]> {

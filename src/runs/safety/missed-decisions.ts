@@ -89,6 +89,7 @@ const STOPS: Readonly<Record<Stopping, Stop>> = {
   'capability.disproved': ({ ledger }, target, { reason }) => ledger.state.disprove(target, reason),
   'payout.cancelled': holdAgain,
   'payout.drop-confirmed': holdAgain,
+  'payout.not-paid-confirmed': holdAgain,
 };
 
 /** What this Redis never had, or what is over, has nothing to stop. */

@@ -3,7 +3,7 @@ import { stopRun } from '../../pay/stop.ts';
 import type { Run } from '../../payout.ts';
 import { approvalOf } from '../decide/approval.ts';
 import { type ApproveDeps, approvalStanding } from '../decide/approve.ts';
-import { factsFinding, type SealFinding, sealFinding } from './seals.ts';
+import { factsFinding, findingOf, type SealFinding, sealFinding } from './seals.ts';
 
 const BLOCK_LIST_EVERY_MS = 1000;
 const RUNS_REMEMBERED_MAX = 10_000;
@@ -22,15 +22,13 @@ export function openSealGuard(
 
   async function blockListFinding(): Promise<SealFinding | undefined> {
     if (clock.monotonic() - blockListAt < BLOCK_LIST_EVERY_MS) return undefined;
-    const verdict = await ledger.approvals.judgeBlockList();
-    if (verdict !== 'true') {
-      return { verdict: 'false', reason: 'the block list was changed in Redis by something else than payrun' };
-    }
+    const verdict = await pay.blockList.refresh();
+    if (verdict !== 'true') return findingOf(verdict, 'the block list');
     blockListAt = clock.monotonic();
     return undefined;
   }
 
-  async function findingOf(run: Run): Promise<SealFinding | undefined> {
+  async function look(run: Run): Promise<SealFinding | undefined> {
     const finding = withTrueRows.has(run.id) ? factsFinding(ledger, run) : await sealFinding(deps, run);
     if (finding !== undefined) return finding;
     if (withTrueRows.size >= RUNS_REMEMBERED_MAX) withTrueRows.clear();
@@ -39,7 +37,7 @@ export function openSealGuard(
   }
 
   return async (run) => {
-    const finding = await findingOf(run);
+    const finding = await look(run);
     if (finding?.verdict === 'false') {
       await pay.state.halt(pay.owner, finding.reason);
       return false;

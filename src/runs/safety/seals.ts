@@ -34,7 +34,8 @@ export function factsFinding({ seals }: Pick<Ledger, 'seals'>, run: Run): SealFi
   return undefined;
 }
 
-function findingOf(verdict: SealFinding['verdict'], what: string): SealFinding {
+/** What to say of it. */
+export function findingOf(verdict: SealFinding['verdict'], what: string): SealFinding {
   return verdict === 'false' ? changed(what) : { verdict, reason: `${what}: ${UNKNOWN_KEY}` };
 }
 

@@ -121,7 +121,7 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         <script src="/static/payrun.js" defer />
       </head>
       <body>
-        <a class="skip" href="#content">
+        <a class="visually-hidden-focusable" href="#content">
           Skip to the content
         </a>
         <header class="top">
@@ -232,7 +232,7 @@ function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[
             {count === 0 ? null : (
               <span class="badge tone-wait">
                 {shownCount(count)}
-                <span class="heard"> {count === 1 ? 'waits' : 'wait'} for you</span>
+                <span class="visually-hidden"> {count === 1 ? 'waits' : 'wait'} for you</span>
               </span>
             )}
           </a>

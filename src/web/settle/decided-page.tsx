@@ -1,17 +1,18 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
-import type { Decided } from '../../runs/decide/decide.ts';
+import type { Asked, Decided } from '../../runs/decide/decide.ts';
+import { Form } from '../parts/form.tsx';
 import { STATE_WORDS } from '../parts/outcome-words.ts';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */
-export function DecidedPage({ payout, decided }: { payout: Payout; decided: Decided }) {
+export function DecidedPage({ payout, asked, decided }: { payout: Payout; asked: Asked; decided: Decided }) {
   return (
     <section class="decided">
       <p class="decided-result">
-        {decided.result === 'proposed'
-          ? 'Proposed. It is done once another person has confirmed it.'
-          : `Confirmed by two people. It ${STATE_WORDS[payout.state]}.`}
+        {decided.result === 'to-read' ? 'Nothing was decided. Read what speaks against it before you confirm.' : null}
+        {decided.result === 'proposed' ? 'Proposed. It is done once another person has confirmed it.' : null}
+        {decided.result === 'done' ? `Confirmed by two people. It ${STATE_WORDS[payout.state]}.` : null}
       </p>
       {decided.evidence.length === 0 ? null : (
         <>
@@ -23,8 +24,24 @@ export function DecidedPage({ payout, decided }: { payout: Payout; decided: Deci
           </ul>
         </>
       )}
+      {decided.result === 'to-read' ? <ConfirmAfterReading payout={payout} asked={asked} /> : null}
       <Onwards payout={payout} />
     </section>
+  );
+}
+
+function ConfirmAfterReading({ payout, asked }: { payout: Payout; asked: Asked }) {
+  const { decision, paymentId, reason } = asked;
+  return (
+    <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`}>
+      <input type="hidden" name="decision" value={decision} />
+      <input type="hidden" name="paymentId" value={paymentId} />
+      <input type="hidden" name="reason" value={reason} />
+      <input type="hidden" name="caveats" value="read" />
+      <button type="submit" class="btn btn-danger">
+        Confirm it all the same
+      </button>
+    </Form>
   );
 }
 

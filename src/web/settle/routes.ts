@@ -31,6 +31,8 @@ const PAYOUTS_PER_CALL = 500;
 
 const list = { querystring: z.strictObject(settleQuery) };
 
+const TITLES = { proposed: 'Proposed', 'to-read': 'Read this first', done: 'Settled' } as const;
+
 /** As much of a form as is taken in; what its fields must be is told with a remedy. */
 const fields = z.record(z.string().max(64), z.string().max(1000));
 const cancelForm = z.strictObject({ reason: reasonText });
@@ -39,6 +41,7 @@ const decideForm = z
     decision: z.enum(DECISIONS, 'must be chosen'),
     paymentId: z.string().trim().max(128, 'must have at most 128 characters').default(''),
     reason: reasonText,
+    caveats: z.literal('read').optional(),
   })
   .refine(({ decision, paymentId }) => decision !== 'paid' || paymentId !== '', {
     path: ['paymentId'],
@@ -82,15 +85,15 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
     { config: { act: 'settle', page: ROW }, schema: { ...ofRow, body: fields } },
     async (request, reply) => {
       const payout = await findPayout(deps, request.params);
-      const { decision, paymentId, reason } = readForm(decideForm, request.body);
+      const { decision, paymentId, reason, caveats } = readForm(decideForm, request.body);
       const by = nameOf(request.who);
-      const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason };
+      const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason, caveats };
       const decided = await decidePayout({ ...app, openPay }, payout, asked).catch((error: unknown) =>
         refuseDecision(error, payout, by),
       );
       const now = await findPayout(deps, request.params);
-      const title = decided.result === 'proposed' ? 'Proposed' : 'Settled';
-      return await sendPage(reply, deps, { title, body: DecidedPage({ payout: now, decided }) });
+      const title = TITLES[decided.result];
+      return await sendPage(reply, deps, { title, body: DecidedPage({ payout: now, asked, decided }) });
     },
   );
 

@@ -114,7 +114,7 @@ function teller(note) {
   return (words, { isUrgent, isShown }) => {
     if (!note || note.textContent === words || (!isUrgent && Date.now() - toldAt < TOLD_EVERY_MS)) return;
     toldAt = Date.now();
-    note.classList.toggle('heard', isShown);
+    note.classList.toggle('visually-hidden', isShown);
     note.textContent = words;
   };
 }

@@ -20,17 +20,23 @@ const decided = z.object({
   line: z.int(),
   reference: z.string(),
   state: z.enum(PAYOUT_STATES),
-  /** `proposed`: another person has to do the same. */
-  result: z.enum(['proposed', 'done']),
+  result: z
+    .enum(['proposed', 'to-read', 'done'])
+    .describe('proposed: another person has to do the same. to-read: something speaks against it; see `evidence`'),
   proposal: proposalDocument.nullable(),
   evidence: z.array(z.string()),
 });
 
 const because = z.strictObject({ reason: reasonText });
+const hasRead = z
+  .boolean()
+  .default(false)
+  .describe('You have read the evidence of a `to-read` answer and confirm it all the same');
+const becauseRead = because.extend({ read: hasRead });
 const paymentId = z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters');
 const resolution = z.discriminatedUnion('outcome', [
-  z.strictObject({ outcome: z.literal('paid'), paymentId, reason: reasonText }),
-  z.strictObject({ outcome: z.literal('not-paid'), reason: reasonText }),
+  z.strictObject({ outcome: z.literal('paid'), paymentId, reason: reasonText, read: hasRead }),
+  z.strictObject({ outcome: z.literal('not-paid'), reason: reasonText, read: hasRead }),
 ]);
 
 const bulk = z.strictObject({
@@ -58,28 +64,21 @@ export function addPayoutOperations(api: Web, deps: WebDeps): void {
   const settle = { act: 'settle' } as const;
   const shared = { params: ofPayout, response: { 200: decided } };
 
-  const allow = { summary: 'Let a held payout that was never sent go; two people', body: because, ...shared };
-  api.post(
-    '/runs/:run/payouts/:line/allow',
-    { config: settle, schema: allow },
-    async ({ params, body: { reason }, who }) => {
-      return await decide(who, params, { decision: 'allow', paymentId: '', reason });
-    },
-  );
+  const allow = { summary: 'Let a held payout that was never sent go; two people', body: becauseRead, ...shared };
+  api.post('/runs/:run/payouts/:line/allow', { config: settle, schema: allow }, async ({ params, body, who }) => {
+    return await decide(who, params, { decision: 'allow', paymentId: '', ...body });
+  });
 
-  const drop = { summary: 'Give up a held payout that was never sent; two people', body: because, ...shared };
-  api.post(
-    '/runs/:run/payouts/:line/drop',
-    { config: settle, schema: drop },
-    async ({ params, body: { reason }, who }) => {
-      return await decide(who, params, { decision: 'drop', paymentId: '', reason });
-    },
-  );
+  const drop = { summary: 'Give up a held payout that was never sent; two people', body: becauseRead, ...shared };
+  api.post('/runs/:run/payouts/:line/drop', { config: settle, schema: drop }, async ({ params, body, who }) => {
+    return await decide(who, params, { decision: 'drop', paymentId: '', ...body });
+  });
 
   const resolve = { summary: 'Settle what only people can; two people', body: resolution, ...shared };
   api.post('/runs/:run/payouts/:line/resolve', { config: settle, schema: resolve }, async ({ params, body, who }) => {
     const payment = body.outcome === 'paid' ? body.paymentId : '';
-    return await decide(who, params, { decision: body.outcome, paymentId: payment, reason: body.reason });
+    const { outcome: decision, reason } = body;
+    return await decide(who, params, { decision, paymentId: payment, reason, read: body.read });
   });
 
   const inBulk = {
@@ -118,15 +117,20 @@ export function addPayoutOperations(api: Web, deps: WebDeps): void {
 }
 
 type Place = z.infer<typeof ofPayout>;
-type Wanted = { readonly decision: Decision; readonly paymentId: string; readonly reason: string };
+type Wanted = {
+  readonly decision: Decision;
+  readonly paymentId: string;
+  readonly reason: string;
+  readonly read: boolean;
+};
 
 /** Decisions share one way to look payouts up. */
 function openDecisions(deps: WebDeps) {
   const { app } = deps;
   const openPay = openLookUps(app);
-  return async (who: Person | null, place: Place, wanted: Wanted): Promise<z.infer<typeof decided>> => {
+  return async (who: Person | null, place: Place, { read, ...wanted }: Wanted): Promise<z.infer<typeof decided>> => {
     const payout = await findPayoutAt(deps, place);
-    const asked = { ...wanted, by: actorOf({ who }) };
+    const asked = { ...wanted, by: actorOf({ who }), caveats: read ? ('read' as const) : undefined };
     const { result, evidence } = await decidePayout({ ...app, openPay }, payout, asked);
     const { runId, line, row, state, proposal } = await findPayoutAt(deps, place);
     const shown = { proposal: proposalShown(proposal), evidence: [...evidence] };

@@ -1,0 +1,28 @@
+import type { Approvals } from '../ledger/people/approvals.ts';
+import type { SealVerdict } from '../ledger/seals.ts';
+
+/** The block list as this process verified it last: an arming is refused where Redis has another one by then. */
+export interface KnownBlockList {
+  /** Reads and judges it anew. A version below one that was seen before is false: somebody put a former list back. */
+  refresh(): Promise<SealVerdict>;
+  /** Its version and seal as Redis keeps them. */
+  kept(): string;
+  /** Whether nothing is paid to this beneficiary. */
+  has(identityId: string): boolean;
+}
+
+/** Knows an empty list until the first `refresh`. */
+export function openKnownBlockList(approvals: Pick<Approvals, 'blockList'>): KnownBlockList {
+  let known = { kept: '', version: 0, identityIds: new Set<string>() as ReadonlySet<string> };
+  return {
+    async refresh() {
+      const { verdict, ...list } = await approvals.blockList();
+      if (verdict !== 'true') return verdict;
+      if (list.version < known.version) return 'false';
+      known = list;
+      return 'true';
+    },
+    kept: () => known.kept,
+    has: (identityId) => known.identityIds.has(identityId),
+  };
+}

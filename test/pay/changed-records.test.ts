@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { payPayout } from '../../src/pay/pay-payout.ts';
+import { movableClock } from '../service/test-service.ts';
+import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(async () => {
+  await redis.stop();
+});
+
+const BENEFICIARY = '6f8a1c52-2b1d-4c8e-9a34-0123456789ab';
+
+/** Its payment request was refused in a way that lets the same quote be armed again. */
+async function openQuoted(): Promise<PayRig> {
+  const rig = await openRig(redis);
+  const { onPay } = rig.service;
+  rig.service.onPay = (_request, answering) =>
+    rig.service.reply(answering, { status: 429, headers: { 'retry-after': '1' } });
+  await rig.pay(await rig.process({ clock: movableClock() }));
+  rig.service.onPay = onPay;
+  await rig.redis.del(`${rig.prefix}:wait`);
+  expect((await rig.payout()).state).toBe('quoted');
+  return rig;
+}
+
+const record = (rig: PayRig): string => `${rig.prefix}:p:${rig.runId}:2`;
+const haltOf = async (rig: PayRig): Promise<string | null> => (await rig.ledger.state.read()).halt;
+
+describe('somebody who writes to Redis', () => {
+  test('does not have the quote of another payout paid: it is held, and everything is halted', async () => {
+    const rig = await openQuoted();
+    await rig.redis.hset(record(rig), 'q', 'b7a0c4d2-9f3e-4f57-8a86-2f3c5c1d7e90');
+    expect(await rig.pay(await rig.process())).toBe('done');
+    expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+    expect(await haltOf(rig)).toContain('its quote was changed in Redis');
+    expect(rig.service.payments()).toHaveLength(1);
+  });
+
+  test('does not lengthen the life of a quote', async () => {
+    const rig = await openQuoted();
+    const { quoteExpiresAt } = await rig.payout();
+    await rig.redis.hset(record(rig), 'x', String((quoteExpiresAt ?? 0) + 3_600_000));
+    await rig.pay(await rig.process());
+    expect(await haltOf(rig)).toContain('its quote was changed in Redis');
+    expect(rig.service.payments()).toHaveLength(1);
+  });
+
+  test('has a quote without a seal looked up, not armed again', async () => {
+    const rig = await openQuoted();
+    await rig.redis.hdel(record(rig), 'qs');
+    expect(await rig.pay(await rig.process())).toBe('done');
+    expect((await rig.payout()).state).toBe('unknown');
+    expect(rig.service.payments()).toHaveLength(1);
+  });
+
+  test('has nothing armed by making a run look as if it were being paid after a worker has read it', async () => {
+    const rig = await openRig(redis);
+    const order = { runId: rig.runId, line: 2, fileSha256: 'f'.repeat(64), mayArm: false };
+    expect(await payPayout(await rig.process(), order, new AbortController().signal)).toBe('left');
+    expect(await rig.payout()).toMatchObject({ state: 'ready', attempts: 0 });
+    expect(rig.service.server.requests).toEqual([]);
+  });
+
+  test('does not get past a block by taking it out of Redis for a moment', async () => {
+    const rig = await openRig(redis, [{ beneficiaryIdentityId: BENEFICIARY }]);
+    await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+    const deps = await rig.process();
+    expect(await deps.blockList.refresh()).toBe('true');
+    await rig.redis.hdel(`${rig.prefix}:blocked`, BENEFICIARY);
+    expect(await rig.pay(deps)).toBe('done');
+    expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BLOCKED' });
+    expect(rig.service.payments()).toEqual([]);
+  });
+
+  test('does not get past a block by putting a former list and its seal back', async () => {
+    const rig = await openRig(redis, [{ beneficiaryIdentityId: BENEFICIARY }]);
+    const other = BENEFICIARY.replaceAll('6', '7');
+    const keys = [`${rig.prefix}:blocked`, `${rig.prefix}:blocked-seal`] as const;
+    await rig.ledger.approvals.block(other, 'anna', 'fraud');
+    const former = [await rig.redis.hgetall(keys[0]), (await rig.redis.get(keys[1])) ?? ''] as const;
+    await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+    const deps = await rig.process();
+    expect(await deps.blockList.refresh()).toBe('true');
+    await rig.redis.del(keys[0]);
+    await rig.redis.hset(keys[0], former[0]);
+    await rig.redis.set(keys[1], former[1]);
+    expect(await deps.blockList.refresh()).toBe('false');
+    await rig.pay(deps);
+    expect(rig.service.payments()).toEqual([]);
+  });
+});
+
+test('a block that people made since a worker looked holds the payout', async () => {
+  const rig = await openRig(redis, [{ beneficiaryIdentityId: BENEFICIARY }]);
+  const deps = await rig.process();
+  expect(await deps.blockList.refresh()).toBe('true');
+  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  expect(await rig.pay(deps)).toBe('done');
+  expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BLOCKED' });
+  expect(rig.service.payments()).toEqual([]);
+});
+
+test('a block list that was taken away and sealed anew by people is believed by a worker that saw the former one', async () => {
+  const rig = await openRig(redis);
+  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  const deps = await rig.process();
+  expect(await deps.blockList.refresh()).toBe('true');
+  await rig.redis.del(`${rig.prefix}:blocked-seal`);
+  expect(await deps.blockList.refresh()).toBe('false');
+  await rig.ledger.approvals.sealBlockList();
+  expect(await deps.blockList.refresh()).toBe('true');
+});
