@@ -24,7 +24,7 @@ export const EVENTS = [
 ] as const;
 export type NotifyEvent = (typeof EVENTS)[number];
 /** What an endpoint is told, whatever events it is to get, when somebody tries it. */
-export const TEST = 'test';
+const TEST = 'test';
 
 const REASON_CHARACTERS_MAX = 500;
 

@@ -46,10 +46,7 @@ export async function beneficiariesOf(
       const ofCurrency = totals.get(amount.currency) ?? new Map<string, { rows: number; minor: bigint }>();
       const before = ofCurrency.get(beneficiaryIdentityId);
       totals.set(amount.currency, ofCurrency);
-      if (payout.state === 'held') {
-        const reason = settleReason(payout);
-        held.set(reason, (held.get(reason) ?? 0) + 1);
-      }
+      if (payout.state === 'held') countIn(held, settleReason(payout));
       ofCurrency.set(beneficiaryIdentityId, {
         rows: (before?.rows ?? 0) + 1,
         minor: (before?.minor ?? 0n) + amount.minor,
@@ -75,6 +72,10 @@ export async function beneficiariesOf(
       .toSorted((one, other) => other.rows - one.rows)
       .slice(0, REASONS_MAX),
   };
+}
+
+function countIn(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 function totalOf(

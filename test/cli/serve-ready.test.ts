@@ -26,13 +26,10 @@ test('serve says that it is ready once its worker is, and answers before', async
   await first.said(' is ready: ');
   // Its worker waits while another process runs the sandbox.
   const second = serve(ports[1]);
-  let isReady = false;
-  const ready = second.said(`payrun serve ${second.pid} is ready: `).then(() => {
-    isReady = true;
-  });
+  const ready = second.said(`payrun serve ${second.pid} is ready: `).then(() => 'ready');
   const status = async (): Promise<number> => (await fetch(`http://127.0.0.1:${ports[1]}/healthz`)).status;
   await vi.waitFor(async () => expect(await status()).toBe(204), { timeout: 60_000, interval: 100 });
-  expect(isReady).toBe(false);
+  expect(await Promise.race([ready, Promise.resolve('not yet')])).toBe('not yet');
   first.kill('SIGTERM');
   await ready;
 });

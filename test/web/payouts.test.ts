@@ -156,6 +156,8 @@ describe('the payouts of a run', () => {
   });
 });
 
+const clock = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+
 describe('one payout', () => {
   test('is shown with its whole story', async () => {
     const { app, person } = await openWebRig(server.url);
@@ -218,7 +220,6 @@ describe('one payout', () => {
     const { app, person } = await openWebRig(server.url, { env: { PAYRUN_CONFIG: config } });
     const run = await recordRun(app.ledger, { lines: [2] });
     const at = (await app.ledger.runs.read(run))?.createdAt ?? 0;
-    const clock = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
     const { text } = await (await person('anna', 'viewer')).get(`/runs/${run}/payouts/2`);
     expect(text).toContain(`title="${clock(at)} UTC">${clock(at + 9 * 3_600_000)} Asia/Tokyo</time>`);
     const live = (await (await person('bob', 'viewer')).get(`/runs/${run}`)).text;

@@ -379,6 +379,8 @@ async function openApprovalRig(actor = 'mia', { approvals = 1, rows = ROWS } = {
   return { ...rig, run: submitted.run };
 }
 
+const idOf = (number: number): string => `5d2e8b7f-1d2f-42c8-a8de-fe56e686${String(number).padStart(4, '0')}`;
+
 function seenOn(page: string): { sha256: string; digest: string } {
   const valueOf = (name: string): string => new RegExp(`name="${name}" value="([0-9a-f]+)"`).exec(page)?.[1] ?? '';
   return { sha256: valueOf('sha256'), digest: valueOf('digest') };
@@ -418,7 +420,6 @@ describe('an approval', () => {
   });
 
   test('names each blocked beneficiary, however little they get, what goes to new ones, and why rows are held', async () => {
-    const idOf = (number: number): string => `5d2e8b7f-1d2f-42c8-a8de-fe56e686${String(number).padStart(4, '0')}`;
     const small = idOf(40);
     const rows = Array.from({ length: 40 }, (_, index) => `R${index + 1},${idOf(index + 1)},${50 - index}.00,USD,MXN`);
     const { app, run, person } = await openApprovalRig('mia', { rows });

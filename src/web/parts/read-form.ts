@@ -87,7 +87,7 @@ export async function checkAll(checks: readonly (() => unknown)[]): Promise<void
     }
   }
   const told = (part: 'message' | 'remedy'): string => [...new Set(problems.map((one) => one[part]))].join(' ');
-  const fields = Object.assign({}, ...problems.map((one) => one.fields));
+  const fields = Object.fromEntries(problems.flatMap((one) => Object.entries(one.fields)));
   if (problems.length > 0) throw new Problem(422, told('message'), told('remedy'), fields);
 }
 

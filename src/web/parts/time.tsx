@@ -25,3 +25,13 @@ function clockText(at: number): string {
   const text = rfc3339(at);
   return `${text.slice(0, 10)} ${text.slice(11, 19)}`;
 }
+
+const MOMENT = /([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z)/;
+
+/** A text in which each moment that stands in RFC 3339 is told like all others. */
+export function WithTimes({ text }: { text: string }) {
+  return text.split(MOMENT).map((part, at) => {
+    const moment = at % 2 === 1 ? Date.parse(part) : Number.NaN;
+    return Number.isNaN(moment) ? part : <Time key={`${part} ${text.indexOf(part)}`} at={moment} />;
+  });
+}

@@ -1,5 +1,5 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import type { Payout, Run } from '../../payout.ts';
+import type { Payout, PayoutState, Run } from '../../payout.ts';
 import type { Story } from '../../runs/story.ts';
 import { shownAmountsIn, shownDecimal } from '../parts/figures.ts';
 import { reasonWords } from '../parts/outcome-words.ts';
@@ -82,30 +82,28 @@ function Why({ story: { reasonCode, reason, state } }: Pick<CardsProps, 'story'>
   return <>Why: {escapeUnseen(shownAmountsIn(words.join(': ')))}</>;
 }
 
+const MAY_BE_SENT =
+  'Wait, and do not pay it another way: it may have been sent, and payrun keeps looking what came of it.';
+/** Of the other states the payout may be tried again. */
+const NEXT: Readonly<Partial<Record<PayoutState, string>>> = {
+  ready: 'Nothing to do: it is paid when its turn comes.',
+  armed: MAY_BE_SENT,
+  quoted: MAY_BE_SENT,
+  unknown: MAY_BE_SENT,
+  held: 'Two people decide what becomes of it, below.',
+  accepted: 'Nothing to do: the service has the payment, and payrun looks how it ends.',
+  completed: 'Nothing to do.',
+};
+
 function Next({ payout, run }: { payout: Payout | null; run: Run }) {
-  switch (payout?.state) {
-    case 'ready':
-      return (
-        <>
-          {run.state === 'paying' ? 'Nothing to do: it is paid when its turn comes.' : 'Its run is not being paid now.'}
-        </>
-      );
-    case 'armed':
-    case 'quoted':
-    case 'unknown':
-      return <>Wait, and do not pay it another way: it may have been sent, and payrun keeps looking what came of it.</>;
-    case 'held':
-      return <>Two people decide what becomes of it, below.</>;
-    case 'accepted':
-      return <>Nothing to do: the service has the payment, and payrun looks how it ends.</>;
-    case 'completed':
-      return <>Nothing to do.</>;
-    case 'rejected':
-      if (payout.rejectionConfirmed || payout.quoteId === null) return <TryAgain run={run} />;
-      return <>Wait: payrun looks once more whether it was paid all the same. Then it may be handed in again.</>;
-    default:
-      return <TryAgain run={run} />;
+  if (payout === null) return <TryAgain run={run} />;
+  const { state, rejectionConfirmed, quoteId } = payout;
+  if (state === 'ready' && run.state !== 'paying') return <>Its run is not being paid now.</>;
+  if (state === 'rejected' && quoteId !== null && !rejectionConfirmed) {
+    return <>Wait: payrun looks once more whether it was paid all the same. Then it may be handed in again.</>;
   }
+  const words = NEXT[state];
+  return words === undefined ? <TryAgain run={run} /> : <>{words}</>;
 }
 
 function TryAgain({ run }: { run: Run }) {

@@ -4,7 +4,7 @@ import { isRefused, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
-import { OUTCOME_TONES, OUTCOME_WORDS } from '../parts/outcome-words.ts';
+import { OUTCOME_TONES, OUTCOME_WORDS, reasonWords, STATE_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -133,7 +133,7 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
 
 function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
   const cells = reportRow(row);
-  const reason = [cells.reasonCode, cells.reason].filter((part) => part !== null).join(' ');
+  const reason = cells.reason ?? reasonWords(cells.reasonCode ?? '') ?? cells.reasonCode ?? '';
   return (
     <tr>
       <td class="number">{row.line}</td>
@@ -154,7 +154,7 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
       <td>
         <Badge tone={OUTCOME_TONES[cells.outcome]}>{OUTCOME_WORDS[cells.outcome]}</Badge>
       </td>
-      <td>{isRefused(row) ? 'refused' : row.state}</td>
+      <td>{STATE_WORDS[isRefused(row) ? 'refused' : row.state]}</td>
       <td>
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>

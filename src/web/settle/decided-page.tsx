@@ -3,6 +3,7 @@ import type { Payout } from '../../payout.ts';
 import type { Asked, Decided } from '../../runs/decide/decide.ts';
 import { Form } from '../parts/form.tsx';
 import { STATE_WORDS } from '../parts/outcome-words.ts';
+import { WithTimes } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */
@@ -19,7 +20,9 @@ export function DecidedPage({ payout, asked, decided }: { payout: Payout; asked:
           <h2>What was found</h2>
           <ul>
             {decided.evidence.map((words) => (
-              <li key={words}>{escapeUnseen(words)}</li>
+              <li key={words}>
+                <WithTimes text={escapeUnseen(words)} />
+              </li>
             ))}
           </ul>
         </>
