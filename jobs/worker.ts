@@ -13,6 +13,7 @@ import { feed } from './feed.ts';
 import { openGate } from './gate.ts';
 import { inbox } from './inbox.ts';
 import { lookUp } from './look-up.ts';
+import { tellNames } from './names.ts';
 import { notify, wakeNotify } from './notify.ts';
 import type { JobQueues } from './open.ts';
 import { pay } from './pay.ts';
@@ -72,12 +73,14 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
 }
 
 /** Adds a sweep for each period; processes that tick at once add the same one. */
-async function tick({ app, stopping }: JobDeps): Promise<void> {
+async function tick(deps: JobDeps): Promise<void> {
+  const { app, stopping } = deps;
   await app.jobs.living.note();
   await setWakers({ app });
   while (!stopping.aborted) {
     app.refreshSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
     void wakeNotify({ app });
+    void tellNames(deps);
     const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
     try {
       await app.jobs.living.note();

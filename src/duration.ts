@@ -33,3 +33,15 @@ export function durationFrom(min: string, max: string): z.ZodType<number, string
     .refine((ms) => ms >= minMs && ms <= maxMs, { error: `must be from ${min} to ${max}` })
     .meta({ takes: `\`${min}\` to \`${max}\`` });
 }
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A duration for people, rounded up: seconds below two minutes, minutes below two hours, then hours. */
+export function durationText(ms: number): string {
+  if (ms < SECOND_MS) return 'a second';
+  if (ms < 2 * MINUTE_MS) return `${Math.ceil(ms / SECOND_MS)} s`;
+  if (ms < 2 * HOUR_MS) return `${Math.ceil(ms / MINUTE_MS)} min`;
+  return `${Math.ceil(ms / HOUR_MS)} h`;
+}

@@ -1,4 +1,6 @@
 import type { Money } from './money.ts';
+import type { RowNames } from './people/listed-name.ts';
+import type { Reconciled } from './report/statement/reconciled.ts';
 
 /*
  * The words of payrun, and what may happen to a payout.
@@ -13,7 +15,6 @@ import type { Money } from './money.ts';
  *   look-up            reading a payment by its id to learn whether it exists
  *   held               a person has to decide before anything more happens
  *   spent              said of a quote for which a byte of a payment request may have left
- *   due                wanting something at a time
  *   pause, halt        stop one run; stop everything
  *   problem            what is wrong with a file or row
  */
@@ -64,7 +65,7 @@ export interface PayoutRow {
 }
 
 /** A row that intake refused while the rest of its file was let go (`--skip-invalid`). */
-export interface RefusedRow {
+export interface RefusedRow extends RowNames {
   readonly line: number;
   /** The cells by column name as they stood in the file; over-long ones are cut. */
   readonly cells: Readonly<Record<string, string>>;
@@ -228,9 +229,8 @@ export const QUOTES_PER_PAYOUT_MAX = 5;
 export const PAYOUT_TRIED_MS_MAX = 24 * 60 * 60 * 1000;
 
 /**
- * The most that a payout may cost: what a quote at its recording debited in the source currency for what arrived in the
- * destination currency, in minor units, and by how many basis points of it a later quote may be dearer. Nothing debited: no
- * quote told it, and any is too dear.
+ * The most that a payout may cost: what a quote at its recording debited for what arrived, in minor units, and by how many
+ * basis points of it a later quote may be dearer. Nothing debited: no quote told it, and any is too dear.
  */
 export interface CostLimit {
   readonly debited: bigint;
@@ -265,13 +265,14 @@ export interface Proposal {
   readonly seen: string;
 }
 
+type SealedPart = 'costLimit' | 'beyondLimits' | 'quote' | 'proposal';
 /** A payout as the ledger holds it. Times are milliseconds since 1970. */
-export interface Payout {
+export interface Payout extends RowNames {
   readonly runId: string;
   readonly line: number;
   readonly row: PayoutRow;
-  /** Of the row, of its cost limit, of people's word that limits do not count for it, and of a quote that may be armed again (src/ledger/seals.ts); null: none. */
-  readonly seals: { readonly row: string } & Readonly<Record<'costLimit' | 'beyondLimits' | 'quote', string | null>>;
+  /** Of the row, of its cost limit, of people's word that limits do not count for it, of a quote that may be armed again, and of what is proposed (src/ledger/seals.ts); null: none. */
+  readonly seals: { readonly row: string } & Readonly<Record<SealedPart, string | null>>;
   /** Grows by one with each move and note; only the count of failed quotes is kept without. */
   readonly version: number;
   readonly state: PayoutState;
@@ -397,4 +398,6 @@ export interface Run {
   /** Quotes that were proven dead, and how many of them a last look-up found after all; null before that look-up. */
   readonly deadQuotes: number;
   readonly deadQuotesFound: number | null;
+  /** With the last statement that somebody held against it. */
+  readonly reconciled: Reconciled | null;
 }

@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
 import { placeOf } from '../runs/safety/no-ledger.ts';
 import type { ObserveCall } from '../service/client.ts';
 import { noTracing, openTracing, type Tracing } from '../tracing.ts';
-import { say } from './print.ts';
+import { safeText, say } from './print.ts';
 import { onStop, STOP_MS, unlessStopped } from './stop.ts';
 
 const TELL_WAIT_MS = 3000;
@@ -22,6 +22,8 @@ export interface OpenOptions {
   readonly makesLedger?: boolean;
   /** As in `AppOptions`. */
   readonly purpose?: string | undefined;
+  /** Says of which service and ledger the answer is, where the command itself does not. */
+  readonly tellsPlace?: boolean;
   readonly at?: AtCrashPoint;
   /** The command ends by itself, in good order, once the signal comes; any other is left where it is. */
   readonly endsItself?: boolean;
@@ -59,7 +61,9 @@ async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSi
       .finally(opened);
     try {
       const working = command(app, stop);
-      return await (options.endsItself === true ? working : unlessStopped(working, stop));
+      const code = await (options.endsItself === true ? working : unlessStopped(working, stop));
+      if (options.tellsPlace === true) say(safeText(`Service ${app.serviceName}, ledger ${app.place}.`));
+      return code;
     } finally {
       await app.close();
     }
@@ -127,13 +131,9 @@ function logOf(told: LogLevel | undefined, usual: LogLevel): Log {
   return told === undefined && usual === 'error' ? withoutRepeats(log, () => systemClock.monotonic()) : log;
 }
 
-interface LedgerOptions {
-  /** As in `OpenOptions`. */
-  readonly endsItself?: boolean;
+interface LedgerOptions extends Pick<OpenOptions, 'endsItself' | 'purpose' | 'tellsPlace'> {
   /** The command was given `--sandbox`: it may be the first on its ledger. */
   readonly sandbox?: boolean;
-  /** As in `AppOptions`. */
-  readonly purpose?: string;
 }
 
 /**
@@ -141,9 +141,9 @@ interface LedgerOptions {
  * a Refusal (exit 2) where there is no ledger.
  */
 export async function withLedger(command: AppCommand, options: LedgerOptions = {}): Promise<ExitCode> {
-  const { endsItself = false, sandbox = false, purpose } = options;
+  const { sandbox = false, ...opening } = options;
   if (sandbox) requireService(readConfig(), { sandbox });
-  return await withApp({ logLevel: 'error', readOnly: true, endsItself, makesLedger: sandbox, purpose }, command);
+  return await withApp({ logLevel: 'error', readOnly: true, makesLedger: sandbox, ...opening }, command);
 }
 
 /** Who acts: the name that was given, else the user of the operating system. */

@@ -9,6 +9,11 @@ export function sandboxOption(): Option {
   return new Option('--sandbox', 'for the simulated service; makes its ledger where there is none').default(false);
 }
 
+/** For a command that goes on where a ledger is, and may be the first on it when it is told to. */
+export function newLedgerOption(): Option {
+  return new Option('--new-ledger', 'make the ledger where there is none: for the first start').default(false);
+}
+
 /** A command's options as its schema says; a Refusal (exit 2) that names what is wrong. */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
   const parsed = schema.safeParse(options);

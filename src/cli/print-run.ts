@@ -1,31 +1,46 @@
+import type { Jobs } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
+import { SANDBOX_NAME } from '../config/config.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import type { RunDocument } from '../report/document.ts';
+import type { Reconciled } from '../report/statement/reconciled.ts';
 import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
 import { print, printJson, safeText } from './print.ts';
 import { nextSteps } from './run/next-steps.ts';
 
+interface Shown extends DocumentDeps {
+  readonly ledger: Pick<Ledger, 'audit' | 'state'>;
+  readonly place: string;
+  readonly jobs: Pick<Jobs, 'workers'>;
+}
+
 /** Prints a run as JSON, or for a terminal: what it is, and its rows and money per outcome. */
-export async function printRun(
-  app: DocumentDeps & { readonly ledger: Pick<Ledger, 'audit'>; readonly place: string },
-  run: Run,
-  { json }: { json: boolean },
-): Promise<void> {
+export async function printRun(app: Shown, run: Run, { json }: { json: boolean }): Promise<void> {
   const document = await documentOf(app, run);
   if (json) printJson(document);
-  else print(safeText(describeRun(app, { document, run, changes: await scheduleChangesOf(app.ledger, run) })));
+  else {
+    const [changes, carriesOn] = await Promise.all([scheduleChangesOf(app.ledger, run), carrierOf(app, run)]);
+    print(safeText(describeRun(app, { document, run, changes, carriesOn })));
+  }
+}
+
+/** Where no worker lives, nothing of a run goes on by itself. */
+async function carrierOf({ jobs, serviceName }: Shown, { id }: Run): Promise<string> {
+  if ((await jobs.workers()).length > 0) return `payrun watch ${id}`;
+  return serviceName === SANDBOX_NAME ? 'payrun worker --sandbox' : 'payrun worker';
 }
 
 interface Described {
   readonly document: RunDocument;
   readonly run: Run;
   readonly changes: readonly ScheduleChange[];
+  readonly carriesOn: string;
 }
 
-function describeRun(app: DocumentDeps & { readonly place: string }, { document, run, changes }: Described): string {
+function describeRun(app: Shown, { document, run, changes, carriesOn }: Described): string {
   const facts = columns([
     ['run', document.runId],
     ['state', stateText(run)],
@@ -36,11 +51,14 @@ function describeRun(app: DocumentDeps & { readonly place: string }, { document,
     ...changes.map((change) => ['way changed', `${rfc3339(change.at)}: ${scheduleChangeWords(change)}`]),
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
+    ...(run.reconciled === null ? [] : [['bank', reconciledText(run.reconciled)]]),
     ['service', document.sandbox ? 'sandbox: no money moved' : app.serviceName],
     ['ledger', app.place],
     ['capabilities', capabilityWords(document)],
   ]);
-  return [facts, outcomeTable(document), nextSteps(run).join('\n')].filter((part) => part !== '').join('\n\n');
+  return [facts, outcomeTable(document), nextSteps(run, { carriesOn }).join('\n')]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }
 
 function capabilityWords({ capabilities }: RunDocument): string {
@@ -48,6 +66,15 @@ function capabilityWords({ capabilities }: RunDocument): string {
   return unknown.length === 0
     ? 'all four hold'
     : `not known to hold, so no quote is proven dead: ${unknown.join(', ')}`;
+}
+
+function reconciledText(reconciled: Reconciled): string {
+  return `${reconciledWords(reconciled)} payments on ${rfc3339(reconciled.at)}, statement ${reconciled.sha256}`;
+}
+
+/** Such as `reconciled 998 of 1000`. */
+export function reconciledWords({ reconciled, payments }: Reconciled): string {
+  return `reconciled ${reconciled} of ${payments}`;
 }
 
 /** A run's state, and why it is paused. */

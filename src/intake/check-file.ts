@@ -7,7 +7,7 @@ import { formatOf, type Reading } from './formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import { readManifest } from './manifest.ts';
 import { openPayoutSource, type PayoutSource } from './payout-source.ts';
-import { openProblemList } from './problems/problem-list.ts';
+import { openProblemList, type ProblemGroup } from './problems/problem-list.ts';
 import { type Problem, problemOf } from './problems/problems.ts';
 import { ReaderDied } from './reader/read-apart.ts';
 import { openReferenceHashes } from './row/reference-hash.ts';
@@ -38,6 +38,8 @@ export interface CheckedFile {
   /** At most `limits.problemsMax`, in file order. */
   readonly problems: readonly Problem[];
   readonly problemsTotal: number;
+  /** All problems by code and column, the most frequent first. */
+  readonly problemGroups: readonly ProblemGroup[];
   /** What is odd but no reason to refuse; as many at most. */
   readonly warnings: readonly Problem[];
   /** The structure is damaged or a limit is passed: the valid rows must not be paid either. */
@@ -119,6 +121,7 @@ async function checkOnce(source: PayoutSource, { name, reading, told }: Checking
     validTotals: valid.totals(),
     problems,
     problemsTotal: findings.problems.total() + duplicates.lines.length,
+    problemGroups: withRepeated(findings.problems.groups(), repeated[0], duplicates.lines.length),
     duplicates,
   };
 }
@@ -143,6 +146,7 @@ function resultOf(findings: Findings, of: Pick<CheckedFile, 'name' | 'sha256' | 
     validTotals: findings.valid.totals(),
     problems: findings.problems.kept(),
     problemsTotal: findings.problems.total(),
+    problemGroups: findings.problems.groups(),
     warnings: findings.warnings.kept(),
     fileRefused: findings.isRefused(),
     isMarkable: findings.isMarkable(),
@@ -307,6 +311,11 @@ async function lookAgain(source: PayoutSource, reading: Reading, duplicates: Dup
     }
   }
   return { valid, repeated };
+}
+
+function withRepeated(groups: readonly ProblemGroup[], first: Problem | undefined, count: number): ProblemGroup[] {
+  const repeated = first === undefined ? [] : [{ code: first.code, column: first.column, count, first }];
+  return [...groups, ...repeated].toSorted((one, other) => other.count - one.count);
 }
 
 /** What concerns the whole file stands first. */

@@ -35,6 +35,7 @@ import { foldedName } from '../people/same-person.ts';
  *   outages               string   what processes see to be away now: service, disk; lives for seconds
  *   missed                set      hashes of entries of the audit log that Redis lost, once their loss was said
  *   paid:<bucket>         hash     hash of a beneficiary's identity id to whom a payment was ever accepted, kept for ever
+ *   names                 hash     identity id -> when the service listed it last, and the name that it gave
  *   blocked               hash     identity id of a beneficiary to whom nothing is paid -> by whom, when and why
  *   blocked-seal          string   version and seal of that list (seals.ts)
  *   spent:<day>           hash     what was armed on a day, by currency and by currency and beneficiary, for the limits
@@ -77,6 +78,7 @@ export interface LedgerKeys {
   readonly putBack: string;
   readonly weak: string;
   readonly outages: string;
+  readonly names: string;
   readonly blocked: string;
   readonly blockedSeal: string;
   readonly token: string;
@@ -118,6 +120,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     putBack: `${prefix}:put-back`,
     weak: `${prefix}:weak`,
     outages: `${prefix}:outages`,
+    names: `${prefix}:names`,
     blocked: `${prefix}:blocked`,
     blockedSeal: `${prefix}:blocked-seal`,
     token: `${prefix}:token`,
@@ -164,6 +167,11 @@ export function referencesKey(prefix: string, hash: string): string {
 /** The hash that holds a beneficiary to whom something was paid, by the hash of their identity id. */
 export function paidKey(prefix: string, hash: string): string {
   return `${prefix}:paid:${hash.slice(0, PAID_BUCKET_CHARACTERS)}`;
+}
+
+/** The hash that holds what was armed on a day, counted from 1970-01-01 by the clock of the limits. */
+export function spentKey(prefix: string, day: number): string {
+  return `${prefix}:spent:${day}`;
 }
 
 /** Of a beneficiary's identity id, as scripts make it: the first 16 digits of its SHA-1. */

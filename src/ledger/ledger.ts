@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
 import { openAuditStore } from './audit.ts';
+import { type Foresight, openForesight } from './foresight.ts';
 import { type Inboxes, openInboxes } from './inboxes.ts';
 import { ledgerKeys } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
@@ -8,6 +9,7 @@ import { type Outbox, openOutbox } from './outbox.ts';
 import { openPayouts, type Payouts } from './payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Beneficiaries, openBeneficiaries } from './people/beneficiaries.ts';
+import { type Names, openNames } from './people/names.ts';
 import { openPeople, type People } from './people/people.ts';
 import { openReferences, type References } from './references.ts';
 import { openPurging, type Purging } from './runs/purging.ts';
@@ -33,11 +35,13 @@ export interface Ledger {
   readonly outbox: Outbox;
   readonly outages: Outages;
   readonly references: References;
+  readonly foresight: Foresight;
   readonly purging: Purging;
   readonly approvals: Approvals;
   readonly people: People;
   readonly submissions: Submissions;
   readonly beneficiaries: Beneficiaries;
+  readonly names: Names;
 }
 
 /**
@@ -50,25 +54,29 @@ export function openLedger(
   place: { prefix: string; lease?: string; seals?: Seals } & AuditPlace,
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
-  const payouts = openPayouts(connections, place);
   const { seals = openSeals() } = place;
+  const payouts = openPayouts(connections, { ...place, seals });
+  const state = openLedgerState(connections.redis, keys, payouts);
+  const sealing = { seals, halt: async (reason: string) => await state.halt('payrun', reason) };
   return {
     seals,
-    state: openLedgerState(connections.redis, keys, payouts),
-    runs: openRuns(connections.redis, keys),
+    state,
+    runs: openRuns(connections.redis, keys, seals),
     payouts,
     slices: openSlices(connections.redis, keys),
-    schedules: openSchedules(connections.redis, keys),
+    schedules: openSchedules(connections.redis, keys, sealing),
     inboxes: openInboxes(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
     recovery: openRecovery(connections.redis, keys),
     outbox: openOutbox(connections.redis, keys),
     outages: openOutages(connections.redis, keys),
     references: openReferences(connections.redis, keys),
+    foresight: openForesight(connections.redis, keys),
     purging: openPurging(connections.redis, keys),
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
-    people: openPeople(connections.redis, keys, place),
+    names: openNames(connections.redis, keys),
+    people: openPeople(connections.redis, keys, { ...place, ...sealing }),
     submissions: openSubmissions(connections.redis, keys),
   };
 }

@@ -8,6 +8,7 @@ import { ARM } from './scripts/arm.ts';
 import { DEFER } from './scripts/feed.ts';
 import { MOVE } from './scripts/move.ts';
 import { READ } from './scripts/read.ts';
+import type { Seals } from './seals.ts';
 import { SCHEMA_VERSION } from './season/ledger-state.ts';
 
 const ITEMS_PER_CALL_MAX = 500;
@@ -182,9 +183,16 @@ export interface Payouts {
  * The payouts of the ledger. Reads, armings and moves of one turn of the event loop are one call each. `arming` is a
  * connection that never queues and never sends a command again.
  */
+interface PayoutsPlace {
+  readonly prefix: string;
+  readonly dataDirId: string;
+  readonly lease?: string;
+  readonly seals: Pick<Seals, 'judgeProposal'>;
+}
+
 export function openPayouts(
   connections: { redis: Redis; arming: Redis },
-  { prefix, dataDirId, lease = '' }: { prefix: string; dataDirId: string; lease?: string },
+  { prefix, dataDirId, lease = '', seals }: PayoutsPlace,
 ): Payouts {
   const { redis, arming } = connections;
   const scripts = { arm: script(ARM), move: script(MOVE), read: script(READ), defer: script(DEFER) };
@@ -209,7 +217,7 @@ export function openPayouts(
     const replies = recordsOf(records);
     return places.map((place, index) => {
       try {
-        const record = readRecord(replies[index], { runId: place.runId, line: place.line });
+        const record = readRecord(replies[index], { runId: place.runId, line: place.line }, seals);
         return { ...beside, payout: record !== undefined && 'row' in record ? record : undefined };
       } catch (error) {
         return error instanceof Error ? error : new LedgerFault('a record cannot be read');

@@ -13,6 +13,7 @@ import {
   SOURCES_OF_CASH,
 } from '../payout.ts';
 import { LedgerFault, textsOf } from './script.ts';
+import type { Seals } from './seals.ts';
 
 /*
  * A payout's record: a hash of short fields, each under 64 bytes where it can be, so that Redis keeps it as a listpack.
@@ -25,7 +26,7 @@ import { LedgerFault, textsOf } from './script.ts';
  *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, or `minor/digits currency` where they have more digits than it, comma-separated · rc rs reason · qa quoted · st settled
  *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al the seal with which two people allowed it beyond them
  *   cx cost limit (debited, arrives, drift in basis points, each `-` where it was lifted) and its seal
- *   qs seal of a quote that may be armed again · rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen)
+ *   qs seal of a quote that may be armed again · rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen, seal)
  *   cells code msg   a row that intake refused
  */
 
@@ -72,11 +73,12 @@ export interface RowlessPayout {
 
 /**
  * Reads a record as Redis gives it: names and values, one after the other. Undefined for a record that is not there.
- * Throws a LedgerFault for a damaged one.
+ * Throws a LedgerFault for a damaged one. A proposal whose seal is not true is left out of it.
  */
 export function readRecord(
   reply: unknown,
   place: { runId: string; line: number },
+  seals: Pick<Seals, 'judgeProposal'>,
 ): Payout | RefusedRow | RowlessPayout | undefined {
   const flat = textsOf(reply);
   if (flat.length === 0) return undefined;
@@ -84,7 +86,7 @@ export function readRecord(
   for (let index = 0; index < flat.length; index += 2) fields.set(flat[index] ?? '', flat[index + 1] ?? '');
   if (fields.get('s') === 'refused') return readRefused(fields, place.line);
   if (!fields.has('rh')) return { ...place, rowless: true };
-  return readPayout(fields, place);
+  return withTrueProposal(readPayout(fields, place), seals);
 }
 
 type Fields = ReadonlyMap<string, string>;
@@ -130,6 +132,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
   const row = readRow(fields, line);
   const quoteId = optional(fields, 'q');
   const armedAt = integer(fields, 'aa');
+  const proposed = readProposal(fields.get('pr'));
   const hasPayment = ['accepted', 'completed', 'failed', 'returned'].includes(state);
   return {
     runId,
@@ -140,6 +143,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
       costLimit: fields.get('cx')?.split(' ')[3] ?? (fields.has('cx') ? '' : null),
       beyondLimits: optional(fields, 'al'),
       quote: optional(fields, 'qs'),
+      proposal: proposed?.seal ?? null,
     },
     version: count(fields, 'v'),
     state,
@@ -170,7 +174,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     quotedAt: integer(fields, 'qa'),
     sentAt: quoteId === null ? null : armedAt,
     settledAt: integer(fields, 'st'),
-    proposal: readProposal(fields.get('pr')),
+    proposal: proposed?.proposal ?? null,
     history: readHistory(fields),
   };
 }
@@ -199,17 +203,29 @@ function readHistory(fields: Fields): HistoryEntry[] {
   return steps;
 }
 
-function readProposal(text: string | undefined): Proposal | null {
-  if (text === undefined) return null;
-  const [word, by = '', at = '', paymentId = '', reason = '', seen = ''] = text.split(SEPARATOR);
+function readProposal(text: string | undefined): { proposal: Proposal; seal: string } | undefined {
+  if (text === undefined) return undefined;
+  const [word, by = '', at = '', paymentId = '', reason = '', seen = '', seal = ''] = text.split(SEPARATOR);
   const decision = DECISIONS.find((known) => known === word);
   if (decision === undefined) throw new LedgerFault(`a record proposes ${JSON.stringify(word)}`);
-  return { decision, by, at: Number.parseInt(at, 10), paymentId, reason, seen };
+  return { proposal: { decision, by, at: Number.parseInt(at, 10), paymentId, reason, seen }, seal };
 }
 
-/** A proposal as the record keeps it. */
-export function proposalField({ decision, by, at, paymentId, reason, seen }: Proposal): Record<string, string> {
-  return { pr: [decision, by, at, paymentId, reason, seen].join(SEPARATOR) };
+/** A proposal as the record keeps it, with its seal. */
+export function proposalField(
+  place: Pick<Payout, 'runId' | 'line'>,
+  proposal: Proposal,
+  seals: Pick<Seals, 'proposal'>,
+): Record<string, string> {
+  const { decision, by, at, paymentId, reason, seen } = proposal;
+  return { pr: [decision, by, at, paymentId, reason, seen, seals.proposal(place, proposal)].join(SEPARATOR) };
+}
+
+/** The payout without a proposal that is not as payrun wrote it; its seal stays, and tells that there was one. */
+function withTrueProposal(payout: Payout, seals: Pick<Seals, 'judgeProposal'>): Payout {
+  const { proposal, seals: given } = payout;
+  if (proposal === null || seals.judgeProposal(given.proposal ?? '', payout, proposal) === 'true') return payout;
+  return { ...payout, proposal: null };
 }
 
 function readFees(text: string): Money[] {

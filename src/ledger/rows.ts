@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { PAYOUT_STATES, type Payout, type PayoutState, type RefusedRow } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
+import { openNames } from './people/names.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
 import { READ, ROW_SEALS } from './scripts/read.ts';
+import type { Seals } from './seals.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
 const RECORDS_PER_CALL = 100;
@@ -21,7 +23,7 @@ export interface PageOfRows {
   readonly most: number;
 }
 
-/** The rows of runs: payouts, and rows that intake refused. */
+/** The rows of runs: payouts, and rows that intake refused; with the names that the service lists. */
 export interface Rows {
   /** The lines of a run's payouts in a state, ascending, in pieces; what moves meanwhile may be seen or not. */
   linesIn(runId: string, options: { state: RowState; from?: number }): AsyncGenerator<number[]>;
@@ -38,17 +40,24 @@ export interface Rows {
 }
 
 /** The rows of the ledger's runs, found by the index of their states. */
-export function openRows(redis: Redis, keys: LedgerKeys): Rows {
+export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Rows {
   const { prefix } = keys;
   const readScript = script(READ);
   const sealsScript = script(ROW_SEALS);
+  const names = openNames(redis, keys);
 
   async function records(runId: string, lines: readonly number[]): Promise<(Payout | RefusedRow)[]> {
     const args = lines.flatMap((line) => [runId, line]);
     const replies = recordsOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
-    return lines.flatMap((line, index) => {
-      const record = readRecord(replies[index], { runId, line });
+    const rows = lines.flatMap((line, index) => {
+      const record = readRecord(replies[index], { runId, line }, seals);
       return record === undefined || 'rowless' in record ? [] : [record];
+    });
+    const listed = await names.read(rows.flatMap(identitiesOf));
+    return rows.map((row) => {
+      const [beneficiary = '', originator = ''] = identitiesOf(row);
+      const beneficiaryName = listed.get(beneficiary) ?? null;
+      return { ...row, beneficiaryName, originatorName: listed.get(originator) ?? null };
     });
   }
 
@@ -94,6 +103,12 @@ export function openRows(redis: Redis, keys: LedgerKeys): Rows {
       return counts.map((texts) => texts.reduce((sum, text) => sum + integerOf(text ?? '0'), 0));
     },
   };
+}
+
+/** Who is paid by a row, and on whose behalf, in lower case. */
+function identitiesOf(row: Payout | RefusedRow): string[] {
+  const { beneficiaryIdentityId, originatorIdentityId } = 'row' in row ? row.row : row.cells;
+  return [beneficiaryIdentityId ?? '', originatorIdentityId ?? ''].map((id) => id.toLowerCase());
 }
 
 async function* linesOf(redis: Redis, index: string, from: number): AsyncGenerator<number[]> {

@@ -10,6 +10,7 @@ import {
   SET_SCHEDULE,
   TAKE_TICKS,
 } from './scripts/schedules.ts';
+import type { Seals } from './seals.ts';
 
 /** More would be a slip; each costs the sweeper a look. */
 export const SCHEDULES_MAX = 100;
@@ -62,7 +63,7 @@ export interface Schedules {
   set(schedule: Pick<StoredSchedule, 'name' | 'definition' | 'next' | 'setBy'>): Promise<'set' | 'there' | 'full'>;
   /** Forgets a schedule and its ticks; false when there is none. */
   remove(name: string): Promise<boolean>;
-  /** All of them by name, and Redis's time. */
+  /** All of them by name, and Redis's time. One whose seal is not true is left out; a false one halts everything. */
   read(): Promise<{ now: number; schedules: StoredSchedule[] }>;
   /** Records planned times as due; false when somebody else recorded them, or the schedule is another by now. */
   record(ticks: PlannedTicks): Promise<boolean>;
@@ -78,24 +79,43 @@ export interface Schedules {
 }
 
 /** The schedules of the ledger, and their ticks. It stores planned times, and knows nothing of cron. */
-export function openSchedules(redis: Redis, keys: LedgerKeys): Schedules {
+interface Sealing {
+  readonly seals: Pick<Seals, 'schedule' | 'judgeSchedule'>;
+  readonly halt: (reason: string) => Promise<void>;
+}
+
+export function openSchedules(redis: Redis, keys: LedgerKeys, { seals, halt }: Sealing): Schedules {
   const { prefix } = keys;
   const scripts = scheduleScripts();
   const run = async (name: keyof typeof scripts, ...args: (string | number)[]): Promise<unknown> =>
     await runScript(redis, scripts[name], { prefix, args });
 
+  async function readAll(): Promise<{ now: number; schedules: (StoredSchedule & { readonly seal: string })[] }> {
+    const [now, flat] = listOf(await run('read'));
+    const schedules = listOf(flat).map(readStored);
+    return { now: integerOf(now), schedules: schedules.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
+  }
+
   return {
     async set({ name, definition, next, setBy }) {
-      const answer = await run('set', name, definition, next, setBy, SCHEDULES_MAX);
+      const former = (await readAll()).schedules.find((one) => one.name === name);
+      // One that something else changed is set anew, also to the very same.
+      const known = former !== undefined && seals.judgeSchedule(former.seal, former) === 'true' ? former.seal : '-';
+      const seal = seals.schedule({ name, definition, setBy });
+      const answer = await run('set', name, definition, next, setBy, SCHEDULES_MAX, seal, known);
       return answer === 'there' || answer === 'full' ? answer : 'set';
     },
     async remove(name) {
       return integerOf(await run('remove', name)) === 1;
     },
     async read() {
-      const [now, flat] = listOf(await run('read'));
-      const schedules = listOf(flat).map(readStored);
-      return { now: integerOf(now), schedules: schedules.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
+      const { now, schedules } = await readAll();
+      const judged = schedules.map((schedule) => ({ schedule, verdict: seals.judgeSchedule(schedule.seal, schedule) }));
+      const changed = judged.find(({ verdict }) => verdict === 'false');
+      if (changed !== undefined) {
+        await halt(`the schedule ${changed.schedule.name} was changed in Redis by something else than payrun`);
+      }
+      return { now, schedules: judged.flatMap(({ schedule, verdict }) => (verdict === 'true' ? [schedule] : [])) };
     },
     async record({ name, definition, seen, next, due, missed }) {
       const args = [name, definition, seen, next, missed ?? '', ...due];
@@ -148,7 +168,7 @@ function readTick(text: string): Tick {
   return { name, planned: integerOf(planned) };
 }
 
-function readStored(reply: unknown): StoredSchedule {
+function readStored(reply: unknown): StoredSchedule & { readonly seal: string } {
   const [name, definition, ...flat] = textsOf(reply);
   const fields = new Map<string, string>();
   for (let index = 0; index < flat.length; index += 2) fields.set(flat[index] ?? '', flat[index + 1] ?? '');
@@ -159,6 +179,7 @@ function readStored(reply: unknown): StoredSchedule {
     name: textOf(name),
     definition: textOf(definition),
     setBy: fields.get('setBy') ?? '',
+    seal: fields.get('seal') ?? '',
     setAt: time('setAt') ?? 0,
     next,
     ticks: time('ticks') ?? 0,

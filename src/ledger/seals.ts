@@ -1,6 +1,6 @@
 import { type LedgerKeySource, openLedgerKeys } from '../ledger-key.ts';
 import { formatAmount } from '../money.ts';
-import type { Approval, CostLimit, Payout, PayoutRow, Run } from '../payout.ts';
+import type { Approval, CostLimit, Payout, PayoutRow, Proposal, Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
 import { rowFields } from './record.ts';
 
@@ -23,12 +23,30 @@ export interface Seals {
   run(run: SealedRun): string;
   approval(runId: string, approval: Omit<Approval, 'seal'>): string;
   blockList(version: number, entries: ReadonlyMap<string, string>): string;
-  judgePayout(payout: Pick<Payout, 'runId' | 'line' | 'row' | 'costLimit' | 'seals'>): SealVerdict;
+  proposal(place: Place, proposal: Proposal): string;
+  /** `record`: the session as it is kept, under the SHA-256 of its id. */
+  session(hash: string, record: string): string;
+  schedule(schedule: SealedSchedule): string;
+  /** All users, keys of programs and what is proposed of them, as they are kept. */
+  people(version: number, entries: ReadonlyMap<string, string>): string;
+  /** Of a payout as the ledger gives it: a proposal whose seal is not true is left out, and makes this false. */
+  judgePayout(payout: Pick<Payout, 'runId' | 'line' | 'row' | 'costLimit' | 'seals' | 'proposal'>): SealVerdict;
   /** Of the payout's present quote. */
   judgeQuote(payout: Pick<Payout, 'runId' | 'line' | 'quoteId' | 'quoteExpiresAt' | 'seals'>): SealVerdict;
   judgeRun(run: SealedRun & Pick<Run, 'seal'>): SealVerdict;
   judgeApproval(runId: string, approval: Approval): SealVerdict;
   judgeBlockList(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
+  judgeProposal(seal: string, place: Place, proposal: Proposal): SealVerdict;
+  judgeSession(seal: string, hash: string, record: string): SealVerdict;
+  judgeSchedule(seal: string, schedule: SealedSchedule): SealVerdict;
+  judgePeople(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
+}
+
+/** What of a schedule decides what it does, when, and who is behind it. */
+export interface SealedSchedule {
+  readonly name: string;
+  readonly definition: string;
+  readonly setBy: string;
 }
 
 /** `expiresAt`: milliseconds since 1970. */
@@ -79,18 +97,29 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
     quote: (place, quote) => seal(...quoteParts(place, quote)),
     run: (run) => seal(...runParts(run)),
     approval: (runId, approval) => seal(...approvalParts(runId, approval)),
-    blockList: (version, entries) => seal(...blockParts(version, entries)),
-    judgePayout({ seals, row, costLimit, ...place }) {
+    blockList: (version, entries) => seal(...listParts('blocked', version, entries)),
+    proposal: (place, proposal) => seal(...proposalParts(place, proposal)),
+    session: (hash, record) => seal('session', hash, record),
+    schedule: (schedule) => seal(...scheduleParts(schedule)),
+    people: (version, entries) => seal(...listParts('people', version, entries)),
+    judgePayout({ seals, row, costLimit, proposal, ...place }) {
       const verdicts = [judge(seals.row, ...rowParts(place, row, seals.costLimit !== null))];
       if (seals.costLimit !== null) verdicts.push(judge(seals.costLimit, ...costParts(place, costLimit)));
       if (seals.beyondLimits !== null) verdicts.push(judge(seals.beyondLimits, ...beyondParts(place)));
+      if (seals.proposal !== null) {
+        verdicts.push(judge(seals.proposal, ...(proposal === null ? ['left out'] : proposalParts(place, proposal))));
+      }
       return worstOf(verdicts);
     },
     judgeQuote: ({ seals, quoteId, quoteExpiresAt, ...place }) =>
       judge(seals.quote, ...quoteParts(place, { quoteId: quoteId ?? '', expiresAt: quoteExpiresAt })),
     judgeRun: (run) => judge(run.seal, ...runParts(run)),
     judgeApproval: (runId, approval) => judge(approval.seal, ...approvalParts(runId, approval)),
-    judgeBlockList: (given, version, entries) => judge(given, ...blockParts(version, entries)),
+    judgeBlockList: (given, version, entries) => judge(given, ...listParts('blocked', version, entries)),
+    judgeProposal: (given, place, proposal) => judge(given, ...proposalParts(place, proposal)),
+    judgeSession: (given, hash, record) => judge(given, 'session', hash, record),
+    judgeSchedule: (given, schedule) => judge(given, ...scheduleParts(schedule)),
+    judgePeople: (given, version, entries) => judge(given, ...listParts('people', version, entries)),
   };
 }
 
@@ -141,7 +170,15 @@ function approvalParts(runId: string, { by, at, digest }: Omit<Approval, 'seal'>
   return ['approval', runId, by, String(at), digest];
 }
 
-function blockParts(version: number, entries: ReadonlyMap<string, string>): string[] {
+function proposalParts({ runId, line }: Place, { decision, by, at, paymentId, reason, seen }: Proposal): string[] {
+  return ['proposal', runId, String(line), decision, by, String(at), paymentId, reason, seen];
+}
+
+function scheduleParts({ name, definition, setBy }: SealedSchedule): string[] {
+  return ['schedule', name, definition, setBy];
+}
+
+function listParts(kind: 'blocked' | 'people', version: number, entries: ReadonlyMap<string, string>): string[] {
   const sorted = [...entries].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return ['blocked', String(version), ...sorted.flat()];
+  return [kind, String(version), ...sorted.flat()];
 }

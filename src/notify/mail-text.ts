@@ -84,7 +84,7 @@ function runLines({ run, waitingSince, payouts }: Notification): string[] {
   ];
 }
 
-function otherLines({ reason, refused, disks }: Notification): string[] {
+function otherLines({ reason, refused, disks, auditHead }: Notification): string[] {
   const problems = refused?.problems.slice(0, PROBLEMS_SHOWN_MAX) ?? [];
   return [
     ...(reason === null ? [] : [`reason    ${reason}`]),
@@ -93,5 +93,6 @@ function otherLines({ reason, refused, disks }: Notification): string[] {
     ...(disks ?? []).map(({ folder, freeBytes, freeBytesMin }) => {
       return `disk      ${folder}: ${freeBytes} bytes are free, less than ${freeBytesMin}`;
     }),
+    ...(auditHead === null ? [] : [`audit log ${auditHead}`]),
   ];
 }

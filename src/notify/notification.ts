@@ -55,6 +55,8 @@ export const notificationSchema = z.object({
   waitingSince: z.string().nullable(),
   refused: z.object({ file: fileSchema, problems: z.array(z.object({ code: z.string(), count: z.int() })) }).nullable(),
   disks: z.array(z.object({ folder: z.string(), freeBytes: z.number(), freeBytesMin: z.number() })).nullable(),
+  /** The audit log's last entry when this was told, `NUMBER:HASH`: for `payrun audit verify --head`. */
+  auditHead: z.string().nullable().default(null),
 });
 export type Notification = z.infer<typeof notificationSchema>;
 
@@ -77,12 +79,13 @@ export interface Origin {
   readonly sandbox: boolean;
   /** The ledger's instance: two ledgers never give the same id. */
   readonly instance: string;
+  readonly auditHead: string | null;
 }
 
 /** The text of a notification: what is signed, sent, and kept until then. */
 export function writeNotification(
   draft: Omit<Draft, 'event'> & Pick<Notification, 'event'>,
-  { environment, sandbox, instance }: Origin,
+  { environment, sandbox, instance, auditHead }: Origin,
 ): string {
   const { event, run, payouts, waitingSince } = draft;
   const said: Omit<Notification, 'id'> = {
@@ -97,6 +100,7 @@ export function writeNotification(
     waitingSince: waitingSince === undefined ? null : rfc3339(waitingSince),
     refused: draft.refused ?? null,
     disks: draft.disks ?? null,
+    auditHead,
   };
   const id = createHash('sha256').update(instance).update(JSON.stringify(said)).digest('hex').slice(0, ID_DIGITS);
   return jsonText({ id, ...said } satisfies Notification);

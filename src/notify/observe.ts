@@ -1,3 +1,4 @@
+import { headText } from '../audit/entry.ts';
 import type { Clock } from '../clock.ts';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -11,9 +12,9 @@ import type { NotifySettings } from './settings.ts';
 const RUNS_AT_A_TIME = 20;
 
 export interface ObserveDeps {
-  readonly ledger: Pick<Ledger, 'state' | 'runs' | 'outbox'>;
+  readonly ledger: Pick<Ledger, 'state' | 'runs' | 'outbox' | 'audit'>;
   readonly settings: NotifySettings;
-  readonly origin: Omit<Origin, 'instance'>;
+  readonly origin: Omit<Origin, 'instance' | 'auditHead'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -113,19 +114,26 @@ export async function announce(
     clock,
     log,
   }: Pick<ObserveDeps, 'settings' | 'origin' | 'clock' | 'log'> & {
-    ledger: Pick<Ledger, 'state' | 'outbox'>;
+    ledger: Pick<Ledger, 'state' | 'outbox' | 'audit'>;
   },
   { queue, version, drafts, note }: ToldDrafts,
   { isSettled = false }: { isSettled?: boolean } = {},
 ): Promise<boolean> {
   const nowMs = clock.now();
-  const instance = drafts.length === 0 ? '' : (await ledger.state.read()).instance;
+  const known = drafts.length === 0 ? NOTHING_TOLD : await readLedger(ledger);
   const push = drafts.flatMap((draft) => {
-    const waiting: Waiting = { queuedAt: nowMs, body: writeNotification(draft, { ...origin, instance }) };
+    const waiting: Waiting = { queuedAt: nowMs, body: writeNotification(draft, { ...origin, ...known }) };
     const wanting = settings.endpoints.filter(({ events }) => events.has(draft.event));
     return wanting.map(({ name }) => ({ endpoint: name, waiting }));
   });
   const { told, full } = await ledger.outbox.tell({ queue, version, note, forget: isSettled, push, nowMs });
   if (full > 0) log.error('the outbox of an endpoint is full: notifications went to its dead letters', { count: full });
   return told;
+}
+
+const NOTHING_TOLD = { instance: '', auditHead: null };
+
+async function readLedger({ state, audit }: Pick<Ledger, 'state' | 'audit'>) {
+  const [{ instance }, head] = await Promise.all([state.read(), audit.head()]);
+  return { instance, auditHead: headText(head) };
 }

@@ -105,7 +105,7 @@ export async function createKey(
 
 /** All keys by name. */
 export async function listKeys({ ledger }: Pick<ChangeDeps, 'ledger'>): Promise<Key[]> {
-  const { keys } = await ledger.people.read();
+  const { keys } = await ledger.people.stored();
   const used = await ledger.people.keysUsed();
   return keys
     .map((key) => shown(key, used.get(key.id) ?? null))

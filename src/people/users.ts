@@ -193,7 +193,7 @@ export async function disableUser(deps: ChangeDeps, { name, ...by }: Asked): Pro
 export async function listUsers({
   ledger,
 }: Pick<ChangeDeps, 'ledger'>): Promise<{ users: User[]; proposals: readonly Proposal[] }> {
-  const { users, proposals } = await ledger.people.read();
+  const { users, proposals } = await ledger.people.stored();
   const seen = proposals.map(({ hashes: _hashes, ...one }) => one);
   return {
     users: users.map(shown).toSorted((one, other) => one.name.localeCompare(other.name, 'en')),

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { infoFields } from './durability.ts';
 import { type PrivatePlace, preparePlace, readPid } from './private-place.ts';
-import { type Launch, launchServer, refuseStart, refusesData } from './private-server.ts';
+import { isDiskFull, type Launch, launchServer, refuseFullDisk, refuseStart, refusesData } from './private-server.ts';
 import { connectionOf, joinServer, leaveServer, newUser, USERS_DATABASE } from './private-users.ts';
 import { findRedisServer, type RedisServer } from './redis-server.ts';
 
@@ -14,6 +14,8 @@ const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 250;
 const COMMAND_MS_MAX = 5_000;
 const REVIVE_MS = 1_000;
+/** A server that ends sooner is still in the same trouble, and of that everything has been told. */
+const STEADY_MS = 60_000;
 
 /** The Redis that payrun runs for a data directory when it is given none. */
 export interface PrivateRedis {
@@ -54,6 +56,8 @@ export async function openPrivateRedis(dataDir: string, options: PrivateRedisOpt
   const stop = new AbortController();
   const opening: Opening = { place, user: newUser(), options, stopped: stop.signal };
   let seat = await takeSeat(opening);
+  let seatedAt = Number.NEGATIVE_INFINITY;
+  const told = new Set<string>();
   let reviving = Promise.resolve();
   let closing: Promise<void> | undefined;
 
@@ -63,10 +67,12 @@ export async function openPrivateRedis(dataDir: string, options: PrivateRedisOpt
     });
   };
   const revive = async (): Promise<void> => {
-    options.report('The private Redis went away; it is being started again.');
-    const revived = await takeSeatAgain(opening);
+    if (options.clock.monotonic() - seatedAt > STEADY_MS) told.clear();
+    tellOnce('The private Redis went away; it is being started again.', { told, opening });
+    const revived = await takeSeatAgain(opening, told);
     if (revived === undefined) return;
     seat = revived;
+    seatedAt = options.clock.monotonic();
     watch();
   };
   const leave = async (): Promise<void> => {
@@ -84,20 +90,23 @@ export async function openPrivateRedis(dataDir: string, options: PrivateRedisOpt
 }
 
 /** Tries until it has a seat, for a full disk may be cleared while we wait; undefined once this use has ended. */
-async function takeSeatAgain(opening: Opening): Promise<Seat | undefined> {
-  const { clock, report } = opening.options;
-  let reported = '';
+async function takeSeatAgain(opening: Opening, told: Set<string>): Promise<Seat | undefined> {
+  const { clock } = opening.options;
   while (!opening.stopped.aborted) {
     try {
       return await takeSeat(opening);
     } catch (error) {
-      const problem = error instanceof Refusal ? `${error.message}\n${error.remedy}` : String(error);
-      if (problem !== reported && !opening.stopped.aborted) report(problem);
-      reported = problem;
+      tellOnce(error instanceof Refusal ? `${error.message}\n${error.remedy}` : String(error), { told, opening });
     }
     await clock.sleep(REVIVE_MS, opening.stopped);
   }
   return undefined;
+}
+
+function tellOnce(line: string, { told, opening }: { told: Set<string>; opening: Opening }): void {
+  if (told.has(line) || opening.stopped.aborted) return;
+  told.add(line);
+  opening.options.report(line);
 }
 
 /** Ends early once this use has ended, but not over a server that we started and that nobody else may know of. */
@@ -154,6 +163,7 @@ function refuseSilent(place: PrivatePlace): Refusal {
 function refuseLaunch(place: PrivatePlace, launch: Launch, server: RedisServer): Refusal {
   const hidden = refuseHidden(place);
   if (hidden !== undefined) return hidden;
+  if (isDiskFull(place)) return refuseFullDisk(place);
   if (refusesData(launch.logged())) return refuseStart(place, 'refuses its data: they are damaged', server);
   return refuseStart(place, 'does not start');
 }

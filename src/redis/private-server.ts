@@ -1,6 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,6 +23,8 @@ import { findOnPath, type RedisServer } from './redis-server.ts';
 const run = promisify(execFile);
 const LOCK_HELD_EXIT_CODE = 75;
 const LOG_LINES_SHOWN = 8;
+/** With less a server cannot start: it writes a log and a new file. */
+const FREE_BYTES_MIN = 64 * 1024;
 
 /**
  * How an attempt to start the server stands: `running` (it need not answer yet), `lock-held` by another, `ended` as it
@@ -69,6 +81,19 @@ export function refuseStart(place: PrivatePlace, problem: string, damaged?: Redi
         ? 'Fix what the log names, or set REDIS_URL to another server.'
         : `Copy ${place.redisDir} to a safe place, then run: ${checkLine(place, damaged)}`,
   });
+}
+
+/** On a full disk its log ends anywhere. */
+export function refuseFullDisk(place: PrivatePlace): Refusal {
+  return new Refusal(`The private Redis of ${place.dataDir} does not start: its disk is full.`, {
+    exitCode: EXIT.unavailable,
+    remedy: `Make room on the disk of ${place.redisDir}.`,
+  });
+}
+
+export function isDiskFull({ redisDir }: PrivatePlace): boolean {
+  const { bavail, bsize } = statfsSync(redisDir);
+  return bavail * bsize < FREE_BYTES_MIN;
 }
 
 /** Whether the log says that the server refuses its data, which the program it names can fix. */

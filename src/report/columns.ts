@@ -51,4 +51,8 @@ export const REPORT_COLUMN_FACTS: Readonly<Record<ReportColumn, ColumnFacts>> = 
   quotedAt: { kind: 'time', about: 'When the last quote was taken.' },
   sentAt: { kind: 'time', about: 'When the last payment request was sent.' },
   settledAt: { kind: 'time', about: 'When the payment reached its present final state.' },
+  beneficiaryName: {
+    kind: 'words',
+    about: 'What the payer calls the beneficiary, as the service listed it last; empty where it listed no name.',
+  },
 };

@@ -3,6 +3,7 @@ import { formatAmount } from '../money.ts';
 import type { Outcome, Run, RunState } from '../payout.ts';
 import type { BookingEntry } from './booking.ts';
 import type { ReportFacts } from './source.ts';
+import type { Reconciled } from './statement/reconciled.ts';
 import type { ReportSummary } from './summary.ts';
 import { type FileTotal, fileTotals, outcomeCounts, perOutcome } from './totals.ts';
 
@@ -20,6 +21,13 @@ export interface RunDocument {
   reports: string[];
   /** By name, whether the service is known to keep it. */
   capabilities: Record<string, boolean>;
+  /** With the last statement of the bank; null before the first. */
+  reconciled: ReconciledDocument | null;
+}
+
+/** How far a run's payments were found on a statement. */
+export interface ReconciledDocument extends Omit<Reconciled, 'at'> {
+  at: string;
 }
 
 /** What a report says of its run before anything is counted. */
@@ -71,11 +79,12 @@ export function runDocument(
     totals: fileTotals(run.fileTotals, run.amounts).map(totalDocument),
     reports: [...about.reports],
     capabilities: { ...about.capabilities },
+    reconciled: run.reconciled === null ? null : { ...run.reconciled, at: rfc3339(run.reconciled.at) },
   };
 }
 
 /** A report's `--format summary` as JSON: the run's document, counted from the rows, and the report's own facts. */
-export function summaryJson(summary: ReportSummary): RunDocument & FactsDocument & CountsDocument {
+export function summaryJson(summary: ReportSummary): Omit<RunDocument, 'reconciled'> & FactsDocument & CountsDocument {
   const { runId, state, sandbox, file, ...facts } = factsDocument(summary.facts);
   const { outcomes, totals, ...counts } = countsDocument(summary);
   return { runId, state, sandbox, file, outcomes, totals, ...facts, ...counts };

@@ -1,7 +1,10 @@
 import { open } from 'node:fs/promises';
 import { csvCellTexts } from './csv.ts';
 import { readRowLine } from './read-rows.ts';
-import { REPORT_COLUMNS } from './row.ts';
+import { REPORT_COLUMNS, type ReportColumn } from './row.ts';
+
+/** Of reports before they had names. */
+const FORMER_COLUMNS = REPORT_COLUMNS.filter((column) => column !== 'beneficiaryName');
 
 /**
  * Where the rows of a report's CSV and of its JSON first differ, for people; undefined where they do not, so that whatever
@@ -14,7 +17,9 @@ export async function firstDifference(csvPath: string, jsonPath: string): Promis
   const csvLines = csv.readLines()[Symbol.asyncIterator]();
   const jsonLines = json.readLines()[Symbol.asyncIterator]();
   await jsonLines.next();
-  if (textOf(await csvLines.next()) !== REPORT_COLUMNS.join(',')) return 'line 1 of the CSV is not its header';
+  const header = textOf(await csvLines.next());
+  const columns = [REPORT_COLUMNS, FORMER_COLUMNS].find((known) => known.join(',') === header);
+  if (columns === undefined) return 'line 1 of the CSV is not its header';
   for (let line = 2; ; line++) {
     const inCsv = textOf(await csvLines.next());
     const inJson = textOf(await jsonLines.next());
@@ -22,7 +27,7 @@ export async function firstDifference(csvPath: string, jsonPath: string): Promis
     if (inCsv === undefined && row === undefined) return undefined;
     if (row === undefined) return `line ${line} of the CSV is a row that the JSON does not have`;
     if (inCsv === undefined) return `line ${line} of the JSON is a row that the CSV does not have`;
-    const difference = differenceIn(inCsv, row);
+    const difference = differenceIn(inCsv, row, columns);
     if (difference !== undefined) return `line ${line}, ${difference}`;
   }
 }
@@ -31,14 +36,14 @@ function textOf({ done, value }: IteratorResult<string>): string | undefined {
   return done === true ? undefined : value;
 }
 
-function differenceIn(csvLine: string, jsonLine: string): string | undefined {
+function differenceIn(csvLine: string, jsonLine: string, columns: readonly ReportColumn[]): string | undefined {
   const row = readRowLine(jsonLine);
   if (row === undefined) return 'which is no row in the JSON';
-  const expected = csvCellTexts(row);
+  const expected = csvCellTexts(row).slice(0, columns.length);
   if (expected.join(',') === csvLine) return undefined;
   let at = 0;
   for (const [index, text] of expected.entries()) {
-    const column = REPORT_COLUMNS[index] ?? '';
+    const column = columns[index] ?? '';
     const isLast = index === expected.length - 1;
     if (!csvLine.startsWith(isLast ? text : `${text},`, at) || (isLast && csvLine.length > at + text.length)) {
       const found = isLast ? csvLine.slice(at) : csvLine.slice(at).split(',', 1)[0];

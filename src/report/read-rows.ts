@@ -11,6 +11,8 @@ const cells: z.ZodType<RowCells> = z.object({
   line: z.int(),
   attempts: z.int(),
   outcome: z.enum(OUTCOMES),
+  // Reports of earlier versions have none.
+  beneficiaryName: cell.default(null),
 });
 
 function recordOf(make: (column: ReportColumn) => typeof cell): Record<ReportColumn, typeof cell> {

@@ -27,6 +27,7 @@ export const REPORT_COLUMNS = [
   'quotedAt',
   'sentAt',
   'settledAt',
+  'beneficiaryName',
 ] as const;
 export type ReportColumn = (typeof REPORT_COLUMNS)[number];
 
@@ -87,6 +88,7 @@ function payoutRow(payout: Payout): ReportRow {
     quotedAt: timeText(payout.quotedAt),
     sentAt: timeText(payout.sentAt),
     settledAt: timeText(payout.settledAt),
+    beneficiaryName: payout.beneficiaryName?.name ?? null,
     fees,
   };
 }
@@ -116,6 +118,7 @@ function refusedRow(row: RefusedRow): ReportRow {
     quotedAt: null,
     sentAt: null,
     settledAt: null,
+    beneficiaryName: row.beneficiaryName?.name ?? null,
     fees: [],
   };
 }

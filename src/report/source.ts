@@ -33,6 +33,6 @@ export interface ReportSource extends ReportFacts {
    * not held against the rows, only their sums. Absent: run and rows are one snapshot and must agree in everything.
    */
   readonly changesNow?: () => Promise<number>;
-  /** Lines of rows that something else than payrun changed, once the rows are read. */
-  readonly changedLines?: ReadonlySet<number>;
+  /** What is not as payrun wrote it by its seals, once the rows are read, a sentence each. */
+  readonly sealFaults?: () => readonly string[];
 }

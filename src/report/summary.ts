@@ -30,12 +30,12 @@ export async function summarise(source: ReportSource): Promise<ReportSummary> {
 
 /** The summary of a source whose rows have been counted. */
 export async function concludeSummary(source: ReportSource, tally: Tally): Promise<ReportSummary> {
-  const { rows: _rows, changesNow, changedLines = new Set(), ...facts } = source;
+  const { rows: _rows, changesNow, sealFaults = () => [], ...facts } = source;
   const { run } = facts;
   const moved = changesNow !== undefined && (await changesNow()) !== run.changes;
   const hashes = fileHashes(run, tally, facts.onRecord ?? NOTHING_ON_RECORD);
   const otherRows = hashFaults(hashes);
-  const counted = reconcile(run, tally, { moved, changedLines });
+  const counted = reconcile(run, tally, { moved, sealFaults: sealFaults() });
   const conservation = {
     ...counted,
     rows: counted.rows && otherRows.length === 0,

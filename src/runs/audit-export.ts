@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AuditHead, headText, readEntry } from '../audit/entry.ts';
+import { Readable } from 'node:stream';
+import { BEFORE_FIRST, headText, readEntry } from '../audit/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { signatureText } from '../report/signature.ts';
 import { openSigningKey } from '../report/signing-key.ts';
+import { writeWholeFile } from '../report/whole-file.ts';
 import { readRun } from './hand-in/submit.ts';
 
 interface AuditExportDeps {
@@ -23,44 +25,56 @@ interface AuditExport {
 
 /**
  * Writes `<run>.audit.log`: the audit log from the run's first entry to its end, a line each as it stands in Redis; and
- * `<run>.audit.sig`, which names its hash and its last entry. Throws a Refusal (exit 2) for a run without entries and for a
- * folder that cannot be written.
+ * `<run>.audit.sig`, which names its hash and its last entry. Each appears whole under its name or not at all. Throws a
+ * Refusal (exit 2) for a run without entries and for a folder that cannot be made, else what the file system says.
  */
 export async function exportAudit(
   { ledger, config }: AuditExportDeps,
   { runId, folder }: { runId: string; folder: string },
 ): Promise<AuditExport> {
   await readRun({ ledger }, runId);
-  const lines: string[] = [];
-  let ofRun = 0;
-  let head: AuditHead | undefined;
-  for await (const line of ledger.audit.lines()) {
-    const record = readEntry(line);
-    const isOfRun = record?.target === runId || record?.target.startsWith(`${runId}-`) === true;
-    if (isOfRun) ofRun++;
-    if (ofRun === 0) continue;
-    lines.push(line);
-    head = record;
-  }
-  if (head === undefined) throw refuseNone(runId);
-  const text = lines.map((line) => `${line}\n`).join('');
-  const files = [{ name: `${runId}.audit.log`, text }];
+  await makeFolder(folder);
+  const name = `${runId}.audit.log`;
+  const part = openPart(ledger, runId);
+  const paths = [join(folder, name)];
+  await writeWholeFile(join(folder, name), part.lines());
+  const { sha256, head, entries, ofRun } = part.result();
   if (config.signingKey !== undefined) {
     const facts = { of: 'audit', run: runId, 'audit-head': headText(head) ?? 'none' };
-    const hashed = [{ name: `${runId}.audit.log`, sha256: createHash('sha256').update(text).digest('hex') }];
-    const signed = signatureText({ facts, files: hashed }, openSigningKey(config.signingKey));
-    files.push({ name: `${runId}.audit.sig`, text: signed });
+    const signed = signatureText({ facts, files: [{ name, sha256 }] }, openSigningKey(config.signingKey));
+    paths.push(join(folder, `${runId}.audit.sig`));
+    await writeWholeFile(join(folder, `${runId}.audit.sig`), Readable.from([signed]));
   }
-  for (const file of files) await write(folder, file);
-  return { paths: files.map(({ name }) => join(folder, name)), entries: lines.length, ofRun };
+  return { paths, entries, ofRun };
 }
 
-async function write(folder: string, { name, text }: { name: string; text: string }): Promise<void> {
+/** The log's lines from the run's first entry on, counted and hashed while they are taken. */
+function openPart({ audit }: Pick<Ledger, 'audit'>, runId: string) {
+  const digest = createHash('sha256');
+  let head = BEFORE_FIRST;
+  let entries = 0;
+  let ofRun = 0;
+  return {
+    async *lines(): AsyncGenerator<string, void> {
+      for await (const line of audit.lines()) {
+        const record = readEntry(line);
+        if (record?.target === runId || record?.target.startsWith(`${runId}-`) === true) ofRun++;
+        if (ofRun === 0) continue;
+        entries++;
+        head = record ?? head;
+        digest.update(`${line}\n`);
+        yield `${line}\n`;
+      }
+      if (ofRun === 0) throw refuseNone(runId);
+    },
+    result: () => ({ sha256: digest.digest('hex'), head, entries, ofRun }),
+  };
+}
+
+async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await using file = await open(join(folder, name), 'w', 0o600);
-    await file.writeFile(text);
-    await file.sync();
+    await access(folder, constants.W_OK);
   } catch (cause) {
     throw new Refusal(`The export cannot be written to ${folder} (${codeOf(cause) ?? 'error'}).`, {
       exitCode: EXIT.usage,

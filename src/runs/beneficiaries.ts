@@ -1,7 +1,9 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Money, sumMoney } from '../money.ts';
-import type { Run } from '../payout.ts';
+import type { Payout, Run } from '../payout.ts';
 import { settleReason } from './decide/to-settle.ts';
+import { sealFinding } from './safety/seals.ts';
+import { refuseFinding } from './safety/shown-seals.ts';
 
 /** What one beneficiary gets in a run, in one currency of its file. */
 export interface BeneficiaryTotal {
@@ -26,37 +28,32 @@ export interface Beneficiaries {
 const TOP_PER_CURRENCY = 20;
 const REASONS_MAX = 8;
 
-type Totals = ReadonlyMap<string, { readonly rows: number; readonly minor: bigint }>;
+type OfCurrency = Map<string, { readonly rows: number; readonly minor: bigint }>;
+interface Totals {
+  readonly currencies: Map<string, OfCurrency>;
+  readonly held: Map<string, number>;
+}
 
 /**
  * Who is to get how much, added up from all payouts of a run that are not cancelled or refused, and who of them is in
- * `blocked`. Each row is read.
+ * `blocked`. Each row is read and judged: throws a Refusal (exit 2) when the run, its approvals or one of its rows is not as
+ * payrun wrote it, and halts everything.
  */
 export async function beneficiariesOf(
-  ledger: Pick<Ledger, 'runs' | 'beneficiaries'>,
-  runId: Run['id'],
+  deps: { readonly ledger: Ledger },
+  run: Run,
   blocked: ReadonlySet<string>,
 ): Promise<Beneficiaries> {
-  const totals = new Map<string, Map<string, { rows: number; minor: bigint }>>();
-  const held = new Map<string, number>();
-  for await (const batch of ledger.runs.rows(runId)) {
-    for (const payout of batch) {
-      if (!('row' in payout) || payout.state === 'cancelled') continue;
-      const { beneficiaryIdentityId, amount } = payout.row;
-      const ofCurrency = totals.get(amount.currency) ?? new Map<string, { rows: number; minor: bigint }>();
-      const before = ofCurrency.get(beneficiaryIdentityId);
-      totals.set(amount.currency, ofCurrency);
-      if (payout.state === 'held') countIn(held, settleReason(payout));
-      ofCurrency.set(beneficiaryIdentityId, {
-        rows: (before?.rows ?? 0) + 1,
-        minor: (before?.minor ?? 0n) + amount.minor,
-      });
-    }
-  }
-  const currencies = [...totals].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const totals: Totals = { currencies: new Map(), held: new Map() };
+  const { held } = totals;
+  const finding = await sealFinding(deps, run, (rows) => {
+    for (const payout of rows) if ('row' in payout && payout.state !== 'cancelled') addTo(totals, payout);
+  });
+  await refuseFinding(deps, finding);
+  const currencies = [...totals.currencies].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const all = new Set(currencies.flatMap(([, ofCurrency]) => [...ofCurrency.keys()]));
   const top = currencies.flatMap(([currency, ofCurrency]) => topOf(currency, ofCurrency));
-  const neverPaid = await ledger.beneficiaries.neverPaid([...all]);
+  const neverPaid = await deps.ledger.beneficiaries.neverPaid([...all]);
   for (const { identityId } of top) all.delete(identityId);
   const among = (ids: ReadonlySet<string>) =>
     currencies.flatMap(([currency, ofCurrency]) =>
@@ -74,8 +71,16 @@ export async function beneficiariesOf(
   };
 }
 
-function countIn(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+function addTo({ currencies, held }: Totals, payout: Payout): void {
+  const { beneficiaryIdentityId, amount } = payout.row;
+  const ofCurrency: OfCurrency = currencies.get(amount.currency) ?? new Map();
+  const before = ofCurrency.get(beneficiaryIdentityId);
+  currencies.set(amount.currency, ofCurrency);
+  ofCurrency.set(beneficiaryIdentityId, {
+    rows: (before?.rows ?? 0) + 1,
+    minor: (before?.minor ?? 0n) + amount.minor,
+  });
+  if (payout.state === 'held') held.set(settleReason(payout), (held.get(settleReason(payout)) ?? 0) + 1);
 }
 
 function totalOf(
@@ -86,7 +91,7 @@ function totalOf(
   return { identityId, rows, amount: { minor, currency } };
 }
 
-function topOf(currency: string, ofCurrency: Totals): BeneficiaryTotal[] {
+function topOf(currency: string, ofCurrency: OfCurrency): BeneficiaryTotal[] {
   return [...ofCurrency]
     .toSorted(([, one], [, other]) => (one.minor === other.minor ? 0 : one.minor > other.minor ? -1 : 1))
     .slice(0, TOP_PER_CURRENCY)

@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
+import { openProblemList, type ProblemGroup } from '../intake/problems/problem-list.ts';
 import { type Problem, problemOf } from '../intake/problems/problems.ts';
 import { readPayoutFile } from '../intake/read-file.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
 import type { PayoutRow, RefusedRow } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
@@ -27,12 +29,19 @@ export interface IdentityFindings {
   /** At most as many as intake tells, of `problemsTotal`. */
   readonly problems: readonly Problem[];
   readonly problemsTotal: number;
+  readonly problemGroups: readonly ProblemGroup[];
   /** Rows that have one. */
   readonly refused: number;
   readonly warnings: readonly Problem[];
 }
 
-const NOTHING_FOUND: IdentityFindings = { problems: [], problemsTotal: 0, refused: 0, warnings: [] };
+const NOTHING_FOUND: IdentityFindings = {
+  problems: [],
+  problemsTotal: 0,
+  problemGroups: [],
+  refused: 0,
+  warnings: [],
+};
 
 export interface IdentityLister {
   listIdentities(type: IdentityType): Promise<Answer>;
@@ -43,8 +52,6 @@ export interface IdentityBook {
   check(path: string, checked: CheckedFile): Promise<IdentityFindings>;
   /** The row, or the same as a refused one when the last check's lists speak against it. */
   judge(row: PayoutRow): PayoutRow | RefusedRow;
-  /** The names of beneficiaries by their ids, as far as the service tells them. */
-  names(): Promise<ReadonlyMap<string, string>>;
 }
 
 /**
@@ -60,8 +67,16 @@ export function openIdentityBook(deps: {
   let lists: Lists = { BENEFICIARY: undefined, ORIGINATOR: undefined };
   let readAt = Number.NEGATIVE_INFINITY;
 
+  async function readOne(type: IdentityType): Promise<List | undefined> {
+    const list = await readList(deps, type);
+    if (list !== 'silent' && !(list instanceof Error)) return list;
+    const reason = list === 'silent' ? type : list.message;
+    deps.log.warn('the service did not list its identities: they are not checked', { reason });
+    return undefined;
+  }
+
   async function readLists(): Promise<void> {
-    const [beneficiaries, originators] = await Promise.all(TYPES.map((type) => readList(deps, type)));
+    const [beneficiaries, originators] = await Promise.all(TYPES.map(readOne));
     lists = { BENEFICIARY: beneficiaries, ORIGINATOR: originators };
     readAt = deps.clock.monotonic();
   }
@@ -77,22 +92,26 @@ export function openIdentityBook(deps: {
   }
 
   async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
-    const problems: Problem[] = [];
+    const problems = openProblemList(problemsMax);
     const warnings = new Map<string, Problem>();
     let refused = 0;
-    let problemsTotal = 0;
     for await (const rows of readPayoutFile(path, checked)) {
       for (const row of rows.filter((one) => 'reference' in one)) {
         const found = cellsOf(row).flatMap((cell) => problemOfCell(cell, lists) ?? []);
         const faults = found.filter(({ code }) => code !== 'W_IDENTITY');
         if (faults.length > 0) refused++;
-        problemsTotal += faults.length;
-        if (problems.length < problemsMax) problems.push(...faults);
+        for (const fault of faults) problems.add(fault);
         const doubts = warnings.size < problemsMax ? found.filter(({ code }) => code === 'W_IDENTITY') : [];
         for (const doubt of doubts.filter((one) => !warnings.has(aboutOf(one)))) warnings.set(aboutOf(doubt), doubt);
       }
     }
-    return { problems, problemsTotal, refused, warnings: [...warnings.values()] };
+    return {
+      problems: problems.kept(),
+      problemsTotal: problems.total(),
+      problemGroups: problems.groups(),
+      refused,
+      warnings: [...warnings.values()],
+    };
   }
 
   return {
@@ -110,11 +129,6 @@ export function openIdentityBook(deps: {
       const fault = faultOf(row);
       return fault === undefined ? row : refusedAs(row, fault);
     },
-    async names() {
-      await readStaleLists();
-      const listed = [...(lists.BENEFICIARY ?? [])];
-      return new Map(listed.flatMap(([id, name]) => (name === null ? [] : [[id, name] as const])));
-    },
   };
 }
 
@@ -123,21 +137,41 @@ function aboutOf({ column, value }: Problem): string {
   return `${column} ${value}`;
 }
 
+/**
+ * Notes in the ledger what the service calls its identities, for everybody who shows rows: they never wait for the service. What
+ * it does not list, or not in time, keeps the name that it had. Returns how many names were noted.
+ */
+export async function refreshNames(deps: {
+  readonly service: IdentityLister;
+  readonly ledger: Pick<Ledger, 'names'>;
+  readonly clock: Clock;
+}): Promise<number> {
+  const lists = await Promise.all(TYPES.map((type) => readList(deps, type)));
+  const listed = lists.flatMap((list) =>
+    list === null || list === 'silent' || list instanceof Error ? [] : [...list],
+  );
+  const named = listed.flatMap(([id, name]) =>
+    name === null || name === '' ? [] : [[id.toLowerCase(), name] as const],
+  );
+  const names = new Map(named);
+  if (names.size > 0) await deps.ledger.names.note(names, deps.clock.now());
+  return names.size;
+}
+
+/** The list; why it could not be had. */
 async function readList(
-  { service, clock, log }: { service: IdentityLister; clock: Clock; log: Log },
+  { service, clock }: { service: IdentityLister; clock: Clock },
   type: IdentityType,
-): Promise<List | undefined> {
+): Promise<List | 'silent' | Error> {
   const waiting = new AbortController();
   const late = clock.sleep(ANSWER_MS_MAX, waiting.signal).then(() => undefined);
   try {
     const answer = await Promise.race([service.listIdentities(type), late]);
     const list = answer === undefined ? undefined : listOf(answer, type);
-    if (list === undefined) log.warn('the service did not list its identities: they are not checked', { reason: type });
-    return list;
+    return list === undefined ? 'silent' : list;
   } catch (error) {
     if (!(error instanceof TokenRefused || error instanceof TokenUnavailable)) throw error;
-    log.warn('the identities are not checked', { reason: error.message });
-    return undefined;
+    return error;
   } finally {
     waiting.abort();
   }

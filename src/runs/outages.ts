@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { type Clock, rfc3339 } from '../clock.ts';
+import { durationText } from '../duration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NotedOutage } from '../ledger/outages.ts';
 import type { Answering } from '../service/answering.ts';
@@ -24,7 +25,7 @@ export interface OutageDeps {
   readonly ledger: Pick<Ledger, 'state' | 'outages'>;
   readonly serviceName: string;
   readonly place: string;
-  readonly config: { readonly dataDir: string };
+  readonly config: { readonly dataDir: string; readonly redisUrl?: string | undefined };
   readonly answering: Pick<Answering, 'awaySince'>;
   /** Free bytes of the disk of a folder; for tests. */
   readonly freeBytes?: (folder: string) => Promise<number>;
@@ -35,6 +36,10 @@ export interface OutageWatching {
   readonly say: (line: string) => void;
   /** How far the work is, as a sentence; empty where there is nothing to say of it. */
   readonly progress?: () => string;
+  /** Told at each look whether anything is away. */
+  readonly setAway?: (isAway: boolean) => void;
+  /** How long Redis is waited for, where that has an end. */
+  readonly redisWaitMs?: number | undefined;
 }
 
 /**
@@ -43,9 +48,9 @@ export interface OutageWatching {
  */
 export async function watchOutages(
   deps: OutageDeps,
-  { stop, say, progress = () => '' }: OutageWatching,
+  { stop, say, progress = () => '', setAway = () => {}, redisWaitMs }: OutageWatching,
 ): Promise<void> {
-  const { clock, ledger } = deps;
+  const { clock, ledger, config } = deps;
   const redis = openRedisLook(deps);
   const disk = openDiskLook(deps);
   const told = new Map<Outage['what'], { outage: Outage; at: number; isWhole: boolean }>();
@@ -59,11 +64,13 @@ export async function watchOutages(
       const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
       if (isRecent && (before.isWhole || work === '')) continue;
       told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
-      const words = [outageWords(outage, clock.now()), work, GOES_ON].filter((part) => part !== '');
+      const words = [outageWords(outage, clock.now()), work, goesOn(outage, redisWaitMs)].filter((part) => part !== '');
       say(words.join(' '));
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
+      // A private Redis on a full disk answers until its next write.
+      if (what === 'redis' && config.redisUrl === undefined && told.has('disk')) continue;
       told.delete(what);
       const back = what === 'disk' ? 'has room again' : 'answers again';
       say(`${outage.name} ${back} after ${secondsSince(outage.since, clock.now())} s.`);
@@ -81,6 +88,7 @@ export async function watchOutages(
   while (!stop.aborted) {
     const seen = [serviceOutage(deps), redis(), await disk()].filter((one) => one !== undefined);
     if (stop.aborted) return;
+    setAway(seen.length > 0);
     tell(seen);
     note(seen);
     await clock.sleep(LOOK_EVERY_MS, stop);
@@ -88,6 +96,11 @@ export async function watchOutages(
 }
 
 const GOES_ON = 'payrun keeps trying and goes on by itself.';
+
+function goesOn({ what }: Outage, redisWaitMs: number | undefined): string {
+  if (what !== 'redis' || redisWaitMs === undefined) return GOES_ON;
+  return `payrun waits ${durationText(redisWaitMs)} at most and goes on by itself.`;
+}
 
 /** An outage in one sentence. */
 export function outageWords({ what, name, since }: Outage, now: number): string {

@@ -1,7 +1,9 @@
 import type { Outcome, Payout, RefusedRow, Run } from '../payout.ts';
-import { openPeriod, type PeriodReport, periodFaults } from '../report/period.ts';
+import { openPeriod, type PeriodReport, periodFaults } from '../report/period/period.ts';
+import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { outcomeCounts } from '../report/totals.ts';
+import { readOnRecord } from './on-record.ts';
 import { type ReportDeps, reportSource } from './report.ts';
 
 const OPEN: readonly Outcome[] = ['waiting', 'unknown', 'pending', 'held'];
@@ -12,7 +14,7 @@ export async function readPeriod(
   { from, end }: Pick<PeriodReport, 'from' | 'end'>,
 ): Promise<PeriodReport> {
   const period = openPeriod();
-  const summaries: ReportSummary[] = [];
+  const within: string[] = [];
   const leftOut: string[] = [];
   const earlier: PeriodReport['earlier'][number][] = [];
   for (const id of (await deps.ledger.runs.list()).toReversed()) {
@@ -20,7 +22,11 @@ export async function readPeriod(
     if (run === undefined || run.createdAt >= end) continue;
     if (run.createdAt < from) earlier.push({ runId: id, outcomes: openIn(run) });
     else if (run.purgedAt !== null || run.state === 'recording') leftOut.push(id);
-    else summaries.push(await addRun(deps, id, period));
+    else within.push(id);
+  }
+  const summaries: ReportSummary[] = [];
+  for (const [id, onRecord] of await readOnRecord(deps.ledger, within)) {
+    summaries.push(await addRun(await reportSource(deps, id, onRecord), period));
   }
   const lines = period.lines();
   return {
@@ -35,12 +41,10 @@ export async function readPeriod(
   };
 }
 
-async function addRun(deps: ReportDeps, runId: string, period: ReturnType<typeof openPeriod>): Promise<ReportSummary> {
-  const source = await reportSource(deps, runId);
-
+async function addRun(source: ReportSource, period: ReturnType<typeof openPeriod>): Promise<ReportSummary> {
   async function* added(): AsyncGenerator<readonly (Payout | RefusedRow)[], void> {
     for await (const batch of source.rows) {
-      period.add(batch);
+      period.add(source.run.id, batch);
       yield batch;
     }
   }

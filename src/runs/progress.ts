@@ -14,6 +14,16 @@ export function rowsTaken({ counts }: Pick<Run, 'counts'>): number {
   return rowsCounted({ counts }) - ready - armed - quoted - unknown;
 }
 
+/** Rows of which nobody knows whether they were paid. */
+export function rowsInDoubt({ counts }: Pick<Run, 'counts'>): number {
+  return counts.armed + counts.quoted + counts.unknown;
+}
+
+/** Rows for which a payment request may have left. */
+export function rowsSent({ counts }: Pick<Run, 'counts'>): number {
+  return rowsInDoubt({ counts }) + counts.accepted + counts.completed + counts.failed + counts.returned;
+}
+
 /** Rows that have a record. */
 export function rowsCounted({ counts }: Pick<Run, 'counts'>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -1,14 +1,15 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type AuditAct, headText, readEntry } from '../audit/entry.ts';
+import { type AuditAct, headText } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
+import { faultWords, trueFault } from '../ledger/intents/data-dir.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { reportHashField } from '../ledger/runs/run-record.ts';
 import { formatAmount } from '../money.ts';
 import type { AtCrashPoint } from '../pay/crash-point.ts';
-import { OUTCOMES, type Payout, type RefusedRow, type Run } from '../payout.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { OUTCOMES, type Run } from '../payout.ts';
+import { EXIT, Refusal } from '../refusal.ts';
 import type { OnRecord } from '../report/file-hashes.ts';
 import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../report/files.ts';
 import { reportStatement, signatureText } from '../report/signature.ts';
@@ -16,9 +17,10 @@ import { openSigningKey } from '../report/signing-key.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
-import { haltAll } from './decide/control.ts';
 import { readRun } from './hand-in/submit.ts';
+import { readOnRecord } from './on-record.ts';
 import { weakTimesOf } from './safety/durability-watch.ts';
+import { openReportSeals } from './safety/report-seals.ts';
 
 /** Processes that end a run together write its report one after the other: the first one's serves them all. */
 const TURN_MS = 30_000;
@@ -46,8 +48,8 @@ export interface WrittenReport {
   readonly paths: readonly string[];
 }
 
-/** What a report of the run is made from: the ledger, read while the report is made. */
-export async function reportSource(deps: ReportDeps, runId: string): Promise<ReportSource> {
+/** A run whose rows can be reported. Throws a Refusal (exit 2) for one that is not there, is being recorded or was purged. */
+export async function reportableRun(deps: Pick<ReportDeps, 'ledger'>, runId: string): Promise<Run> {
   const run = await readRun(deps, runId);
   if (run.state === 'recording') {
     throw new Refusal(`Run ${runId} is still being recorded.`, {
@@ -56,12 +58,22 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     });
   }
   if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
+  return run;
+}
+
+/**
+ * What a report of the run is made from: the ledger, read while the report is made. `onRecord` is what the audit log says
+ * of the run's file, where that was read already. Throws what `reportableRun` throws.
+ */
+export async function reportSource(deps: ReportDeps, runId: string, onRecord?: OnRecord): Promise<ReportSource> {
+  const run = await reportableRun(deps, runId);
+  const record = onRecord ?? (await readOnRecord(deps.ledger, [runId])).get(runId);
   const { disproved } = await deps.ledger.state.read();
-  const changedLines = new Set<number>();
+  const seals = await openReportSeals(deps, run);
   return {
     run,
-    rows: judgedRows(deps, run, changedLines),
-    changedLines,
+    rows: seals.judged(deps.ledger.runs.rows(run.id)),
+    sealFaults: () => seals.faults(),
     service: deps.serviceName,
     sandbox: deps.config.service === undefined,
     environment: deps.config.service?.environment ?? 'test',
@@ -70,47 +82,12 @@ export async function reportSource(deps: ReportDeps, runId: string): Promise<Rep
     ),
     overrides: [...deps.overrides, ...weakTimesOf(run, await deps.ledger.state.weakTimes())],
     auditHead: headText(await deps.ledger.audit.head()),
-    onRecord: await readOnRecord(deps.ledger, runId),
+    ...(record === undefined ? {} : { onRecord: record }),
     version: VERSION,
     createdAt: deps.clock.now(),
     reports: await reportPaths(deps.config.reportDir, run),
     changesNow: async () => (await readRun(deps, runId)).changes,
   };
-}
-
-/** The rows of a run; a line that something else than payrun changed is noted, and halts everything. */
-async function* judgedRows(
-  { ledger }: ReportDeps,
-  run: Run,
-  changedLines: Set<number>,
-): AsyncGenerator<(Payout | RefusedRow)[]> {
-  for await (const batch of ledger.runs.rows(run.id)) {
-    const changed = batch.filter((row) => 'row' in row && ledger.seals.judgePayout(row) === 'false');
-    if (changed.length > 0 && changedLines.size === 0) {
-      const reason = `line ${changed[0]?.line} of run ${run.id} was changed in Redis by something else than payrun`;
-      await haltAll({ ledger }, { actor: 'payrun', reason });
-    }
-    for (const { line } of changed) changedLines.add(line);
-    yield batch;
-  }
-}
-
-const HANDED_IN = ['run.submitted', 'run.attached'];
-
-/** What the audit log says of the run's file. */
-async function readOnRecord({ audit }: Pick<Ledger, 'audit'>, runId: string): Promise<OnRecord> {
-  let rowsHandedIn: string | null = null;
-  const approved: string[] = [];
-  for await (const line of audit.lines()) {
-    // Most entries are of others: it costs much more to read one than to look for the name.
-    const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
-    if (entry === undefined) continue;
-    const { fileSha256, contentHash } = entry.details;
-    if (entry.action === 'run.approved' && fileSha256 !== undefined) approved.push(fileSha256);
-    // A file that was handed in again has the same rows.
-    if (HANDED_IN.includes(entry.action)) rowsHandedIn = contentHash ?? null;
-  }
-  return { rowsHandedIn, approved };
 }
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
@@ -219,8 +196,9 @@ export async function requireReportFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
-  } catch (cause) {
-    throw new Refusal(`The report folder ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
+  } catch (error) {
+    const cause = await trueFault(folder, error);
+    throw new Refusal(`The report folder ${folder} cannot be written (${faultWords(cause)}).`, {
       exitCode: EXIT.usage,
       remedy: 'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
       cause,

@@ -112,6 +112,7 @@ function rowFacts(story: Story): string[][] {
     ...factOf('reason', [story.reasonCode, story.reason]),
     ...factOf('proposed', proposalWords(story.proposal)),
     ...factOf('beneficiary', [story.beneficiaryIdentityId]),
+    ...factOf('beneficiary name', [story.beneficiaryName]),
     ...factOf('originator', [story.originatorIdentityId]),
     ['asked for', amountAskedFor(story)],
   ];
@@ -169,7 +170,10 @@ function factOf(label: string, parts: readonly (string | null)[]): string[][] {
 }
 
 /** The earlier payout that a held one may repeat, as its reason names it; null when it is held for nothing like that. */
-export function twinOf({ reasonCode, reason }: Story): { readonly runId: string; readonly line: number } | null {
+export function twinOf({
+  reasonCode,
+  reason,
+}: Pick<Story, 'reasonCode' | 'reason'>): { readonly runId: string; readonly line: number } | null {
   if (reasonCode !== 'E_DUP_HISTORY' && reasonCode !== 'E_DUP_LIKELY') return null;
   const [, runId, line] = /\bpayout (\S{1,64})-([0-9]{1,15})\b/.exec(reason ?? '') ?? [];
   return runId === undefined || line === undefined ? null : { runId, line: Number.parseInt(line, 10) };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { openJournal } from './journal.ts';
+import { inventedName } from './names.ts';
 
 export const IDENTITY_TYPES = ['BENEFICIARY', 'ORIGINATOR'] as const;
 export type IdentityType = (typeof IDENTITY_TYPES)[number];
@@ -21,7 +22,7 @@ export interface NewIdentity {
   /** UUID-shaped, in any case. */
   readonly identityId: string;
   readonly identityType: IdentityType;
-  /** Default: type and beginning of the id. */
+  /** Default: an invented one (names.ts). */
   readonly nickName?: string;
   /** Default INDIVIDUAL. */
   readonly useCaseType?: (typeof USE_CASE_TYPES)[number];
@@ -88,7 +89,7 @@ function identityOf(identity: NewIdentity, createdAt: number): Identity {
   return {
     identityId,
     identityType: identity.identityType,
-    nickName: identity.nickName ?? `${identity.identityType.toLowerCase()}-${identityId.slice(0, 8)}`,
+    nickName: identity.nickName ?? inventedName(identityId),
     useCaseType: identity.useCaseType ?? 'INDIVIDUAL',
     createdAt,
   };

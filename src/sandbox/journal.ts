@@ -21,7 +21,10 @@ const READ_BYTES = 1024 * 1024;
 export interface Journal<Entry> {
   /** Takes records in order; those of one turn of the event loop reach the disk with one sync. Returns at once. */
   append(entries: readonly Entry[]): void;
-  /** Resolves when everything appended so far is on disk. Rejects for good once a write or sync has failed. */
+  /**
+   * Resolves when everything appended so far is on disk. Rejects for those whose records a write or sync could not keep;
+   * what is appended later is tried again.
+   */
   synced(): Promise<void>;
   /** The whole lines that were added since the last call, by this process or another; at first all of them. */
   readNew(): Entry[];
@@ -30,38 +33,66 @@ export interface Journal<Entry> {
 
 /**
  * Opens (or makes, mode 600) a journal. A line that is no JSON is a write that was torn by a crash and is ignored;
- * JSON that does not fit the schema throws a Refusal (exit 2). A bigint is written as text.
+ * JSON that does not fit the schema throws a Refusal (exit 2). A bigint is written as text. With `lost` this process must be
+ * the only one that writes: records that could not be kept are taken back from the file, then told.
  */
-export async function openJournal<Entry>(file: string, schema: z.ZodType<Entry>): Promise<Journal<Entry>> {
+export async function openJournal<Entry>(
+  file: string,
+  schema: z.ZodType<Entry>,
+  lost?: (entries: readonly Entry[]) => void,
+): Promise<Journal<Entry>> {
   const handle = await open(file, 'a+', 0o600);
   syncFolder(dirname(file));
   const readLines = openLines(handle.fd);
-  let pending: string[] = [];
+  let pending: Entry[] = [];
   let last = Promise.resolve();
+  const underWay = new Set<Promise<void>>();
+  let broken: Error | undefined;
 
   async function writePending(): Promise<void> {
     await endOfTurn();
-    const text = pending.join('');
+    const entries = pending;
     pending = [];
-    await handle.appendFile(endsTorn(handle.fd) ? `\n${text}` : text);
-    await handle.datasync();
+    if (broken !== undefined) throw broken;
+    const text = entries.map((entry) => `${JSON.stringify(entry, bigintAsText)}\n`).join('');
+    const { size } = await handle.stat();
+    try {
+      await handle.appendFile(endsTorn(handle.fd) ? `\n${text}` : text);
+      await handle.datasync();
+    } catch (error) {
+      if (lost !== undefined) await takeBack(entries, size);
+      throw error;
+    }
     readLines.skip(Buffer.byteLength(text));
+  }
+
+  async function takeBack(entries: readonly Entry[], size: number): Promise<void> {
+    try {
+      await handle.truncate(size);
+      lost?.(entries);
+    } catch (error) {
+      broken = new Error(`${file} cannot be brought back to what it held`, { cause: error });
+    }
   }
 
   return {
     append(entries) {
       if (entries.length === 0) return;
       if (pending.length === 0) {
-        last = last.then(writePending);
+        const written = last.then(writePending);
+        underWay.add(written);
         // Whoever waits for `synced` learns of it; nobody may be waiting yet.
-        last.catch(() => {});
+        last = written.catch(() => {}).then(() => void underWay.delete(written));
       }
-      for (const entry of entries) pending.push(`${JSON.stringify(entry, bigintAsText)}\n`);
+      pending.push(...entries);
     },
-    synced: () => last,
+    async synced() {
+      if (broken !== undefined) throw broken;
+      await Promise.all(underWay);
+    },
     readNew: () => readLines.read().flatMap((line) => entriesOfLine(line, file, schema)),
     async close() {
-      await last.catch(() => {});
+      await last;
       await handle.close();
     },
   };

@@ -4,10 +4,11 @@ import type { Capability } from '../config/config.ts';
 export interface Assumption {
   readonly name: string;
   readonly assumed: string;
-  /** Why, and where it comes from. */
+  /** Where it comes from. */
   readonly source: string;
-  /** The setting or command that changes it; null when nothing does. */
+  /** The setting or command that changes it; null when nothing does, and why not. */
   readonly changedBy: string | null;
+  readonly why?: string;
 }
 
 /** One entry for each; shown by `doctor`. "facts" is what public material says about the service, "page" is the interface page. */
@@ -18,6 +19,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       'quoteAmount (a JSON number), quoteAmountType, sourceCurrency, destinationCurrency, payoutCategory, payinCategory, and the two countries where given',
     source: 'page 4: body shape not shown; facts 1: documented, further fields are refused',
     changedBy: null,
+    why: 'the service refuses fields that it does not know, and a row can only be paid by what it asks for',
   },
   {
     name: 'payout and payin category',
@@ -31,6 +33,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       'a list `quotes`; the first active one in our currencies and with our amount is taken, and what it does not echo is no reason against it; one that echoes something unreadable is passed over',
     source: 'page 2.6: fields not shown; facts 2',
     changedBy: null,
+    why: 'a quote in other currencies or of another amount than the row’s would pay another sum',
   },
   {
     name: 'length of a quote',
@@ -43,12 +46,14 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     assumed: '200 or 201 with JSON that has a paymentId; any other 2xx leaves the payout unknown',
     source: 'page 4: success codes and response not shown; facts 3: 201 with paymentId and paymentState',
     changedBy: null,
+    why: 'read more widely, an answer that proves nothing would count as a payment; unknown is always safe, for it is looked up',
   },
   {
     name: 'internalId',
     assumed: 'the row’s reference, at most 36 characters; neither unique nor a guard against paying twice',
     source: 'page 2.5: type and meaning not shown; facts 3: customer-defined, length 36, no claim of uniqueness',
     changedBy: null,
+    why: 'it finds a payment again and guards nothing, so there is nothing to choose',
   },
   {
     name: 'a repeated payment request',
@@ -56,18 +61,21 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       'its answer proves nothing; a payment request is sent once per arming, without an idempotency key, and a doubt is settled by look-up',
     source: 'facts 3: no idempotency header exists and the answer to a repeat is not documented',
     changedBy: null,
+    why: 'believing a repeat is how a payout is paid twice',
   },
   {
     name: 'refused for good',
     assumed: '400 or 422 whose every code is in the table of final codes, on the first send and well before expiry',
     source: 'page 7: errors not shown; facts 7',
     changedBy: null,
+    why: 'a code that is wrongly taken as final would give a payment up that was made; one that is missing only costs a look-up',
   },
   {
     name: 'money and permission',
     assumed: '402, 403 and CFG_ codes concern the whole run: it pauses and says why',
     source: 'facts 7: not to be repeated before the cause is fixed',
     changedBy: null,
+    why: 'the next row would meet the same, so going on would only add unknown payouts',
   },
   {
     name: 'too many requests',
@@ -86,6 +94,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     assumed: '401 means that nothing was done; one new token is fetched, however many requests met it',
     source: 'page 7: behaviour not shown; facts 7 and 8',
     changedBy: null,
+    why: 'one more token is all that can help; more of them would lock the credential',
   },
   {
     name: 'sharing the access token',
@@ -132,18 +141,21 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       'JSON numbers, read by their shortest decimal form; totals of fees and taxes are kept in the currencies that they name',
     source: 'facts 2 and 3',
     changedBy: null,
+    why: 'any other reading changes money by rounding',
   },
   {
     name: 'dates of answers',
     assumed: 'the Date header in the form of RFC 9110; an answer without it never proves a quote dead',
     source: 'page 4: headers not shown; RFC 9110 sections 5.6.7 and 6.6.1',
     changedBy: null,
+    why: 'without the service’s clock nobody knows whether its quote has ended, and a guess could pay twice',
   },
   {
     name: 'identities',
     assumed: 'the list may be incomplete and none at all is a 404, so absence from it refuses no row',
     source: 'page 4: shape not shown; facts 6',
     changedBy: null,
+    why: 'a row that is refused because a list was short would stay unpaid for no reason',
   },
   {
     name: 'error bodies',
@@ -151,6 +163,7 @@ export const ASSUMPTIONS: readonly Assumption[] = [
       'errors as an array or an object, flat, or OAuth’s; decided by code and status, never by a description; a body without code or type is not the service’s',
     source: 'page 7: not shown; facts 7',
     changedBy: null,
+    why: 'descriptions are for people and change; a decision by them would change with them',
   },
 ];
 

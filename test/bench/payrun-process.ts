@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { allowedAsRoot } from '../support/as-root.ts';
+import { asTestStarts } from '../support/as-test-starts.ts';
 
 /** payrun's own program, compiled beside the benchmark. */
 export const PAYRUN = join(import.meta.dirname, '../../src/cli/main.js');
@@ -27,7 +27,7 @@ export interface PayrunProcess {
 export function startPayrun(words: readonly string[], env: Readonly<Record<string, string>>): PayrunProcess {
   const { PATH = '', HOME = '' } = process.env;
   const startedAt = performance.timeOrigin + performance.now();
-  const child = spawn(process.execPath, [PAYRUN, ...allowedAsRoot(words)], { env: { PATH, HOME, ...env } });
+  const child = spawn(process.execPath, [PAYRUN, ...asTestStarts(words)], { env: { PATH, HOME, ...env } });
   const endWithUs = (): boolean => child.kill('SIGKILL');
   process.once('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));

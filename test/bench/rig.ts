@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openRuns, type Runs } from '../../src/ledger/runs/runs.ts';
+import { openSeals } from '../../src/ledger/seals.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import type { ServiceCounts, ServiceLog } from './answering-service.ts';
 import { type Child, startChild } from './child.ts';
@@ -62,7 +63,7 @@ export async function openRig(): Promise<Rig> {
     children.push(one);
     return one;
   };
-  const runs = openRuns(redis.redis, ledgerKeys(PREFIX));
+  const runs = openRuns(redis.redis, ledgerKeys(PREFIX), openSeals());
   const service = await openService(child('answering-service'), () => describeLatest(runs));
 
   const env = (changes: Environment = {}): Environment => ({

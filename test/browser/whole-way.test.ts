@@ -65,7 +65,7 @@ async function seeMistakes(page: Page): Promise<void> {
   const markedUp = await download(page, 'The file with its problems in two more columns');
   expect(markedUp.split('\n')[0]).toContain('payrunProblems,payrunRemedies');
   expect(markedUp).toContain('1,234.56');
-  expect(await page.getByRole('button', { name: 'Hand in' }).count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Hand in', exact: true }).count()).toBe(0);
   await discard(page);
 }
 

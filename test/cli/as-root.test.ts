@@ -24,14 +24,14 @@ test('root is told at a run, and nobody else', () => {
   said.mockRestore();
 });
 
-test.runIf(process.getuid?.() === ROOT_UID).each(['serve', 'worker'])(
+test.runIf(process.getuid?.() === ROOT_UID).each([['serve'], ['worker'], ['inbox', 'box', '--with-worker']])(
   'payrun %s does not start as root, and says what to do',
-  async (command) => {
+  async (...words) => {
     const processes = buildProcesses();
     try {
       // Not as other tests start it, which allows it.
       const main = join(processes.built, 'src/cli/main.js');
-      const ended = spawnSync(process.execPath, [main, command, '--sandbox'], { cwd: processes.folder() });
+      const ended = spawnSync(process.execPath, [main, ...words, '--sandbox'], { cwd: processes.folder() });
       expect(ended.status).toBe(EXIT.usage);
       expect(ended.stderr.toString()).toContain('--allow-root');
     } finally {

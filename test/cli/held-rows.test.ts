@@ -3,7 +3,9 @@ import type { App } from '../../src/app.ts';
 import { heldText } from '../../src/cli/run/held-rows.ts';
 import { payment, payout, runOf } from '../report/rows.ts';
 
-const held = (line: number, reasonCode: string) => payout(line, { state: 'held', reasonCode });
+const held = (line: number, reasonCode: string, reason: string | null = null) =>
+  payout(line, { state: 'held', reasonCode, reason });
+const like = (twin: string) => `payout ${twin} has the same beneficiary, amount and currency`;
 
 function ledgerOf(rows: Parameters<typeof runOf>[0]): Pick<App, 'ledger'> {
   const runs = {
@@ -19,6 +21,14 @@ test.each([
   [
     [held(2, 'E_LIMIT'), held(3, 'E_DUP_LIKELY'), held(4, 'E_DUP_LIKELY'), payment(5, 'completed')],
     '3 held: E_DUP_LIKELY 2, E_LIMIT 1',
+  ],
+  [
+    [held(2, 'E_DUP_LIKELY', like('20260131-k3f9xq-2'))],
+    '1 held: E_DUP_LIKELY (handed in already in run 20260131-k3f9xq)',
+  ],
+  [
+    [held(2, 'E_DUP_LIKELY', like('r1-2')), held(3, 'E_DUP_LIKELY', like('r2-9'))],
+    '2 held: E_DUP_LIKELY (handed in already in 2 runs, such as run r1)',
   ],
 ])('held rows are told with their reasons and the command that lists them', async (rows, words) => {
   const run = runOf(rows);

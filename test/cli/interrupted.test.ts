@@ -42,6 +42,36 @@ test.each([
   expect(redisServersBelow(cwd)).toEqual([]);
 });
 
+test.each([
+  {
+    phase: 'paying',
+    env: { PAYRUN_RATE: '5' },
+    switches: 'completesAfterMs=900',
+    said: 'paying',
+    sent: /[0-9]+ of 40/,
+  },
+  { phase: 'settling', env: {}, switches: 'completesAfterMs=600000', said: 'settle 40', sent: /40 of 40/ },
+])('Ctrl-C while $phase says how many rows were sent, and that the same command carries on', async (at) => {
+  const cwd = processes.folder();
+  const rows = Array.from({ length: 40 }, (_, index) => [`INV-${index}`, '10.00'] as const);
+  writeFileSync(join(cwd, 'some.csv'), payoutFile(rows));
+  const sandbox = join(cwd, '.payrun/sandbox');
+  const set = await processes.run(['sandbox', 'set', at.switches, '--folder', sandbox], { cwd });
+  expect(set).toMatchObject({ code: 0 });
+  const started = processes.start(['run', 'some.csv'], { cwd, env: at.env });
+  await started.said(at.said);
+  started.kill('SIGINT');
+
+  const { code, stdout, stderr } = await started.ended;
+  expect(code).toBe(EXIT.interrupted);
+  expect(stderr).toMatch(
+    new RegExp(`Interrupted; ${at.sent.source} rows were sent\\. The same command carries on\\.\\n$`),
+  );
+  expect(stdout).toMatch(/^[0-9]+ (wait to be sent|under way at the service) -> payrun run some\.csv$/m);
+  expect(stdout).not.toMatch(/payrun (watch|status)/);
+  expect(redisServersBelow(cwd)).toEqual([]);
+});
+
 function bytesOfRedis(cwd: string): number {
   const redis = join(cwd, '.payrun/redis');
   return readdirSync(redis, { recursive: true, encoding: 'utf8' })

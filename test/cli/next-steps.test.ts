@@ -7,10 +7,10 @@ const paid = payment(2, 'completed');
 describe('at the end of a summary stands what waits, with the command for it', () => {
   test.each([
     [[paid, payout(3, { state: 'held' })], {}, '1 held -> payrun list RUN --outcome held'],
-    [[paid, payout(3, { state: 'unknown' })], {}, '1 unknown, looked up until it is known -> payrun watch RUN'],
-    [[paid, payment(3, 'accepted')], {}, '1 under way at the service -> payrun status RUN'],
+    [[paid, payout(3, { state: 'unknown' })], {}, '1 unknown, looked up until it is known -> payrun run a.csv'],
+    [[paid, payment(3, 'accepted')], {}, '1 under way at the service -> payrun run a.csv'],
     [[paid, payment(3, 'failed')], {}, '1 not paid -> payrun retry-file RUN --output again.csv'],
-    [[paid, payout(3, {})], { state: 'paying' as const }, '1 wait to be sent -> payrun watch RUN'],
+    [[paid, payout(3, {})], { state: 'paying' as const }, '1 wait to be sent -> payrun run a.csv'],
     [[paid], { state: 'paused' as const }, 'paused -> payrun resume RUN --as NAME'],
     [
       [paid],
@@ -19,16 +19,20 @@ describe('at the end of a summary stands what waits, with the command for it', (
     ],
   ])('%#', (rows, changes, line) => {
     const run = { ...runOf(rows), ...changes };
-    expect(nextSteps(run)).toEqual([line.replace('RUN', run.id).replace('SHA256', run.fileSha256)]);
+    expect(nextSteps(run, { carriesOn: 'payrun run a.csv' })).toEqual([
+      line.replace('RUN', run.id).replace('SHA256', run.fileSha256),
+    ]);
   });
 
   test('what is known of held rows stands in the place of their number', () => {
     const run = runOf([payout(2, { state: 'held' })]);
-    expect(nextSteps(run, ['1 held: E_LIMIT -> x'])).toEqual(['1 held: E_LIMIT -> x']);
+    expect(nextSteps(run, { carriesOn: 'payrun worker', held: ['1 held: E_LIMIT -> x'] })).toEqual([
+      '1 held: E_LIMIT -> x',
+    ]);
   });
 
   test('nothing, where all is paid', () => {
-    expect(nextSteps(runOf([paid]))).toEqual([]);
+    expect(nextSteps(runOf([paid]), { carriesOn: 'payrun worker' })).toEqual([]);
   });
 });
 

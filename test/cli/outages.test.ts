@@ -52,6 +52,24 @@ test('run, status and watch say that the service does not answer, and what waits
   expect([(await running.ended).code, (await watching.ended).code]).toEqual([EXIT.interrupted, EXIT.interrupted]);
 });
 
+test('a Redis that is gone is waited for as long as --wait says, and the command that carries on is told', async () => {
+  const own = await startTestRedis();
+  const cwd = processes.folder();
+  writeFileSync(join(cwd, 'many.csv'), payoutFile(manyRows(2000)));
+  const env = { REDIS_URL: own.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
+  const running = processes.start(['run', 'many.csv', '--wait', '6s'], { cwd, env });
+  await running.said('paying');
+  await own.stop();
+  await running.said('payrun waits 6 s at most and goes on by itself.');
+  const { code, stderr } = await running.ended;
+  expect(code).toBe(EXIT.unavailable);
+  expect(stderr).toContain('When Redis is back, start the same command again: it carries on.');
+});
+
+function manyRows(count: number): (readonly [string, string])[] {
+  return Array.from({ length: count }, (_, index) => [`INV-${index}`, '10.00'] as const);
+}
+
 test('a Redis that takes connections and says nothing is told long before it is given up', async () => {
   const silent = createServer(() => {});
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
-import { allowedAsRoot } from '../support/as-root.ts';
+import { asTestStarts } from '../support/as-test-starts.ts';
 
 /** What became of one command. */
 export interface Ended {
@@ -39,7 +39,7 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
     const main = join(inject('built'), 'src/cli/main.js');
-    return watchOver(spawn(process.execPath, [main, ...allowedAsRoot(words)], { cwd: dir, env: { ...base, ...env } }));
+    return watchOver(spawn(process.execPath, [main, ...asTestStarts(words)], { cwd: dir, env: { ...base, ...env } }));
   }
 
   return {
@@ -90,7 +90,7 @@ const perOutcome = <Value extends z.ZodType>(value: Value) =>
   z.strictObject(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, value])));
 
 /** A run as design 12 has it. */
-export const runSchema = z.strictObject({
+const runMembers = {
   runId: z.string(),
   state: z.enum(RUN_STATES),
   sandbox: z.boolean(),
@@ -99,7 +99,8 @@ export const runSchema = z.strictObject({
   totals: z.array(perOutcome(decimal).extend({ currency: z.string().length(3), file: decimal })),
   reports: z.array(z.string()),
   capabilities: z.record(z.string(), z.boolean()),
-});
+};
+export const runSchema = z.strictObject({ ...runMembers, reconciled: z.looseObject({}).nullable() });
 
 /** What `validate`, and a refused `run` or `submit`, print (design 12). */
 export const problemsSchema = z.strictObject({
@@ -122,11 +123,18 @@ export const problemsSchema = z.strictObject({
 
 /** What `doctor` prints (design 12). */
 export const doctorSchema = z.array(
-  z.strictObject({ check: z.string(), ok: z.boolean(), found: z.string(), remedy: z.string().nullable() }),
+  z.strictObject({
+    check: z.string(),
+    status: z.enum(['ok', 'warning', 'FAIL', 'not looked at']),
+    ok: z.boolean(),
+    found: z.string(),
+    remedy: z.string().nullable(),
+  }),
 );
 
 /** A report's document; `rows` only with `--format json`. */
-export const reportSchema = runSchema.extend({
+export const reportSchema = z.strictObject({
+  ...runMembers,
   service: z.string(),
   environment: z.string(),
   capabilities: z.record(z.string(), z.boolean()),

@@ -54,7 +54,7 @@ describe('report --from --to', () => {
     expect(report).toMatchObject({ ties: true, runs });
     const reports = await Promise.all(runs.map((run) => payrun.run(['report', run, '--json'])));
     const outcomes = reports.map((one) => parsed(reportSchema, one.stdout).outcomes);
-    for (const by of ['currency', 'corridor', 'beneficiary']) {
+    for (const by of ['currency', 'corridor', 'beneficiary', 'run']) {
       const lines = report.lines.filter((line) => line.by === by);
       for (const outcome of OUTCOMES) {
         const here = lines.reduce((sum, line) => sum + (line.outcomes[outcome] ?? 0), 0);
@@ -65,6 +65,22 @@ describe('report --from --to', () => {
         });
       }
     }
+  });
+
+  test('is of a day, a week or a month as well', async () => {
+    const now = new Date();
+    const month = now.toISOString().slice(0, 7);
+    const { stdout } = await payrun.run(['report', '--month', month, '--json']);
+    const [first, last] = [`${month}-01`, new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 0))];
+    const range = ['--from', first, '--to', last.toISOString().slice(0, 10)];
+    const { createdAt: _, ...report } = parsed(period, stdout);
+    expect(report).toMatchObject({ runs, from: `${first}T00:00:00.000Z` });
+    expect(parsed(period, (await payrun.run(['report', ...range, '--json'])).stdout)).toMatchObject(report);
+    for (const words of [
+      ['--day', '2020-02-29'],
+      ['--week', '2020-W53'],
+    ])
+      expect(parsed(period, (await payrun.run(['report', ...words, '--json'])).stdout)).toMatchObject({ runs: [] });
   });
 
   test('names what is still open from before it', async () => {
@@ -80,7 +96,7 @@ describe('report --from --to', () => {
     const csv: string[][] = parse((await payrun.run(['report', ...ALWAYS])).stdout);
     await payrun.run(['report', ...ALWAYS, '--format', 'xlsx', '--output', 'period.xlsx']);
     const sheets = await sheetsOf(readFileSync(join(payrun.dir, 'period.xlsx')));
-    expect([...sheets.keys()]).toEqual(['Summary', 'Currencies', 'Corridors', 'Beneficiaries', 'Reasons']);
+    expect([...sheets.keys()]).toEqual(['Summary', 'Currencies', 'Corridors', 'Beneficiaries', 'Reasons', 'Runs']);
     expect(sheets.get('Summary')?.[0]).toEqual(['does it tie?', 'yes']);
     const rows = [...sheets].slice(1).flatMap(([, [, ...lines]]) => lines);
     expect(rows.map((row) => String(row[1]))).toEqual(csv.slice(1).map((row) => row[1]));
@@ -94,6 +110,8 @@ describe('report --from --to', () => {
     [['report', '--from', '2026-01-31', '--to', '2026-01-01'], 'ends before it begins'],
     [['report', '--from', 'January', '--to', '2026-01-01'], '--from must be a day'],
     [['report', 'r1', '--from', '2026-01-01'], 'instead of a run'],
+    [['report', '--day', '2026-01-01', '--week', '2026-W01'], 'More than one period'],
+    [['report', '--week', '2025-W53'], '--week must be a week that its year has'],
     [['report', ...ALWAYS, '--format', 'pain.002'], 'no such format'],
   ])('refuses %j', async (words, found) => {
     const { code, stdout, stderr } = await payrun.run(words);

@@ -74,6 +74,9 @@ const previewSchema = problemsSchema.extend({
     })
     .nullable(),
   costBasis: z.record(z.string(), z.strictObject({ mean: costPair, worst: costPair })),
+  foreseen: z
+    .looseObject({ pays: z.looseObject({ rows: z.int() }), stopped: z.array(z.looseObject({ code: z.string() })) })
+    .nullable(),
 });
 
 /** What a preview must tie with. */
@@ -174,6 +177,24 @@ describe('preview', () => {
         .parse(booking)
         .map(({ currency, debited, fees }) => ({ currency, amount: debited, fees, estimate: false })),
     );
+  });
+
+  test('tells by the ledger which rows would not be paid, and is told by nobody where there is none', async () => {
+    write('first.csv', manyRows(2));
+    write('next.csv', manyRows(3).replaceAll('INV-0', 'inv-0').replaceAll('INV-1', 'NEW-1'));
+    const before = await run('preview', 'first.csv', '--sandbox');
+    expect(before.code).toBe(0);
+    expect(before.stdout).toContain('were not looked up: there is no data directory');
+    await run('run', 'first.csv', '--json');
+    const known = await run('preview', 'first.csv', '--sandbox');
+    expect(known.stdout).toMatch(/The content of this file is run \S+ already \(finished\)/);
+    const { code, stdout } = await run('preview', 'next.csv', '--sandbox');
+    expect(code).toBe(4);
+    expect(stdout).toContain('By the ledger, 1 row would be paid: 72.25 USD.');
+    expect(stdout).toContain('1 row would be held: the reference was used before (E_DUP_HISTORY)');
+    expect(stdout).toMatch(/line 3 {2}NEW-1 {2}see \S+-3/);
+    const document = parsed(previewSchema, (await run('preview', 'next.csv', '--sandbox', '--json')).stdout);
+    expect(document.foreseen?.stopped.map((group) => group.code)).toEqual(['E_DUP_HISTORY', 'E_DUP_LIKELY']);
   });
 
   test('of a file with problems shows its valid rows, tells the problems and exits 3', async () => {

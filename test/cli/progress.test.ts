@@ -33,21 +33,57 @@ function shownOn(width: number): string {
   return written.join('').replace('\r\u001b[2K', '');
 }
 
-test('the time left is told from five seconds on, by the rate of the last ten', () => {
+/** A terminal that is shown a run of 1,000 rows each 200 ms while it goes at some rows a second. */
+function watchedTerminal() {
   let at = 0;
+  let done = 0;
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
   const progress = openProgress({ monotonic: () => at }, { isTTY: true, columns: 200, write });
-  const shown = (done: number): string => {
-    const counts = { ...run.counts, completed: done, ready: 1000 - done };
+  const show = (): string => {
+    const counts = { ...run.counts, completed: Math.floor(done), ready: 1000 - Math.floor(done) };
     progress.show({ ...run, rows: 1000, counts });
     return written.at(-1) ?? '';
   };
-  expect(shown(0)).not.toContain('left');
-  at = 4900;
-  expect(shown(1)).not.toMatch(/rows\/s|left/);
-  at = 10_000;
-  shown(2);
-  at = 20_000;
-  expect(shown(102)).toContain('10 rows/s · 2 min left');
+  return {
+    progress,
+    show,
+    pass(seconds: number, perSecond = 0): string {
+      let line = show();
+      for (const until = at + seconds * 1000; at < until; line = show()) {
+        at += 200;
+        done += perSecond / 5;
+      }
+      return line;
+    },
+    skip(seconds: number) {
+      at += seconds * 1000;
+    },
+  };
+}
+
+test('the time left is told from five seconds on, by the rate of the last ten', () => {
+  const terminal = watchedTerminal();
+  expect(terminal.show()).not.toContain('left');
+  expect(terminal.pass(4.8, 1)).not.toMatch(/rows\/s|left/);
+  terminal.pass(5, 1);
+  expect(terminal.pass(10, 10)).toContain('10 rows/s · 2 min left');
+});
+
+test('nothing is told of a time in which nobody looked, nor of the rate right after it', () => {
+  const terminal = watchedTerminal();
+  expect(terminal.pass(20, 10)).toContain('10 rows/s');
+  terminal.skip(60);
+  expect(terminal.pass(4.8, 20)).not.toMatch(/rows\/s|left/);
+  expect(terminal.pass(1, 20)).toContain('20 rows/s');
+});
+
+test('no rate is told while something is away, and afterwards none over that time', () => {
+  const terminal = watchedTerminal();
+  terminal.pass(20, 10);
+  terminal.progress.setAway(true);
+  expect(terminal.pass(20)).not.toMatch(/rows\/s|left/);
+  terminal.progress.setAway(false);
+  expect(terminal.pass(4.8, 20)).not.toMatch(/rows\/s|left/);
+  expect(terminal.pass(1, 20)).toContain('20 rows/s');
 });

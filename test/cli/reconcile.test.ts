@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -56,6 +57,14 @@ describe('reconcile', () => {
     const log = await redis.redis.lrange('{payrun}:audit', -1, -1);
     expect(log.join()).toContain('run.reconciled');
     expect(log.join()).toContain(`${ROWS} of ${ROWS}`);
+    const sha256 = createHash('sha256').update(statementOf(rows)).digest('hex');
+    const { stdout } = await payrun.run(['status', runId, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      reconciled: { sha256, payments: ROWS, reconciled: ROWS, missing: 0, different: 0, extra: 0 },
+    });
+    const words = `reconciled ${ROWS} of ${ROWS}`;
+    expect((await payrun.run(['status', runId])).stdout).toMatch(new RegExp(`bank +${words} payments on .*${sha256}`));
+    expect((await payrun.run(['list'])).stdout).toContain(`finished, ${words}`);
   });
 
   test('exits 1 and names what is missing, different and extra', async () => {

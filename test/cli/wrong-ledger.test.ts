@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -75,6 +75,24 @@ const COMMANDS = [
   'audit verify',
 ];
 
+const ADDS_ANNA = 'user add anna --role admin --as anna';
+/** What has to be there for a command to have something to do. */
+const BEFORE = new Map([
+  ['user disable anna --as anna', [ADDS_ANNA]],
+  ['key create erp --role maker --as anna', [ADDS_ANNA]],
+  ['key revoke erp --as anna', [ADDS_ANNA, 'key create erp --role maker --as anna']],
+  ['schedule remove nightly', ['schedule set nightly --cron 0_3_*_*_* --zone UTC --do start']],
+]);
+
+const WITH_SERVICE = ['submit two.csv --as anna', 'inbox box --once', 'worker --allow-root', 'serve --allow-root'];
+const SERVICE = {
+  PAYRUN_SERVICE_URL: 'http://127.0.0.1:9',
+  PAYRUN_CLIENT_ID: 'id',
+  PAYRUN_CLIENT_SECRET: 'secret',
+  PAYRUN_TENANT_ID: 'tenant',
+  PAYRUN_ENVIRONMENT: 'test',
+};
+
 describe.each(['private', 'shared'])('where there is no ledger, on a %s Redis', (kind) => {
   let prefix: string;
   beforeEach(() => {
@@ -82,6 +100,18 @@ describe.each(['private', 'shared'])('where there is no ledger, on a %s Redis', 
     vi.stubEnv('REDIS_URL', kind === 'shared' ? redis.url : undefined);
     vi.stubEnv('PAYRUN_PREFIX', prefix);
   });
+
+  test.each(WITH_SERVICE)(
+    'payrun %s is refused with a service too, unless it is told to make a ledger',
+    async (words) => {
+      for (const [name, value] of Object.entries(SERVICE)) vi.stubEnv(name, value);
+      const told = await refused(words);
+      expect(told).toMatchObject({ exitCode: 2, text: expect.stringContaining('There is no ledger in ') });
+      expect(told?.text).toContain('with --new-ledger');
+      expect(await redis.redis.keys(`${prefix}*`)).toEqual([]);
+      expect(readdirSync(dir)).toEqual([]);
+    },
+  );
 
   test.each(COMMANDS)('payrun %s is refused, names the place and leaves nothing behind', async (words) => {
     const told = await refused(words);
@@ -113,6 +143,21 @@ test('where Redis alone is gone, the data directory is told to be of a ledger th
   expect((await refused('list'))?.text).toContain('adopt-ledger');
 });
 
+test('--new-ledger lets the first command in', async () => {
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
+  const onDisk = mkdtempSync(join(import.meta.dirname, '../../.tmp-wrong-'));
+  onTestFinished(() => rmSync(onDisk, { recursive: true }));
+  vi.stubEnv('PAYRUN_DATA_DIR', onDisk);
+  for (const [name, value] of Object.entries(SERVICE)) vi.stubEnv(name, value);
+  const file = join(dir, 'one.csv');
+  writeFileSync(file, payoutFile([['INV-1', '10.00']]));
+  vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  expect(await refused(`submit ${file} --new-ledger`)).toBeUndefined();
+  expect(await refused('list')).toBeUndefined();
+  vi.restoreAllMocks();
+});
+
 test('a halt says that there was nothing to halt; with --sandbox it halts a new ledger, and names it', async () => {
   vi.stubEnv('REDIS_URL', redis.url);
   vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
@@ -126,4 +171,35 @@ test('a halt says that there was nothing to halt; with --sandbox it halts a new 
     stdout.mockRestore();
   }
   expect(written.join('')).toMatch(/^Everything is halted: x \(service sandbox, ledger \{.*\} on Redis at .*\)\n$/);
+});
+
+test.each([
+  [`block ${ID} --reason x --as anna`, `${ID} is blocked`],
+  [`unblock ${ID} --as bob`, 'not blocked'],
+  ['user add anna --role admin --as anna', 'anna'],
+  ['user disable anna --as anna', 'cannot sign in'],
+  ['key create erp --role maker --as anna', ''],
+  ['key revoke erp --as anna', 'revoked'],
+  ['schedule set nightly --cron 0_3_*_*_* --zone UTC --do start', 'nightly'],
+  ['schedule remove nightly', 'removed'],
+  ['purge --older-than 400d --as anna', 'nothing to purge'],
+])('payrun %s answers on standard output, and says of which service and ledger', async (words, answer) => {
+  const prefix = freshPrefix();
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', prefix);
+  const [printed, said]: [string[], string[]] = [[], []];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  try {
+    await refused('halt --reason x --as anna --sandbox');
+    for (const before of BEFORE.get(words) ?? []) expect(await refused(before)).toBeUndefined();
+    printed.length = 0;
+    said.length = 0;
+    expect(await refused(words)).toBeUndefined();
+  } finally {
+    vi.restoreAllMocks();
+  }
+  expect(printed.join('')).toContain(answer);
+  expect(printed.join('')).not.toBe('');
+  expect(said.join('')).toMatch(/^Service sandbox, ledger \{t[0-9a-f]+\} on Redis at .*\.$/m);
 });

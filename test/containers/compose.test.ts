@@ -234,6 +234,7 @@ describe('docker-compose.yml', () => {
     const host = composeService('serve').command.at(-1) ?? '';
     expect(() => requireSafeAddress({ host }, web)).not.toThrow();
     expect(web.proxies).toEqual(['127.0.0.1']);
+    expect(web.hosts).toEqual(['localhost:9000', '127.0.0.1:9000']);
   });
 });
 
@@ -258,6 +259,7 @@ function makeCredential(payrun: string): void {
   for (const name of ['credential', 'sandbox', 'redis-users']) mkdirSync(join(dir, name), { recursive: true });
   const script = (composeService('credential').command[0] ?? '').replaceAll('$$', '$');
   const here = script
+    .replaceAll('${WEB_PORT:-8420}', '9000')
     .replaceAll('/payrun/redis.acl', join(ROOT, 'docs/redis.acl'))
     .replaceAll('/redis-users', join(dir, 'redis-users'))
     .replaceAll('/credential', join(dir, 'credential'))

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { payoutFile } from '../cli/payrun.ts';
-import { allowedAsRoot } from '../support/as-root.ts';
+import { asTestStarts } from '../support/as-test-starts.ts';
 import { bookFaults, firstRows, paidTwice, readBook, reportFaults, rowsOf } from '../support/paid-once.ts';
 import { buildProcesses, type Ended, type Processes, ROOT, redisServersBelow } from '../support/payrun-processes.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -203,7 +203,7 @@ describe('the restore drill of docs/operation.md', () => {
       writeFileSync(
         join(cwd, 'bin/payrun'),
         `#!/bin/sh
-[ "$1" = worker ] && { shift; set -- ${allowedAsRoot(['worker']).join(' ')} "$@"; }
+[ "$1" = worker ] && { shift; set -- ${asTestStarts(['worker']).join(' ')} "$@"; }
 exec ${process.execPath} ${processes.built}/src/cli/main.js "$@"
 `,
       );

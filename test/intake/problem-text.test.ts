@@ -26,11 +26,19 @@ describe('problems as text', () => {
     expect(describeProblems(unmarkable)).toMatch(/\nand 31 more$/);
   });
 
-  test('show the first 20 warnings and say how many more there are', async () => {
+  test('tell warnings of one code together: how many, the first places, and once what to do', async () => {
     const rows = Array.from({ length: 21 }, (_, at) => line({ reference: `Apr-${at + 10}` }));
     const text = describeProblems(await check(file(...rows)));
-    expect(text.match(/W_DATE/g)).toHaveLength(20);
-    expect(text).toMatch(/\nand 1 more warnings$/);
+    expect(text.split('\n')).toHaveLength(3);
+    expect(text).toMatch(
+      /^W_DATE, 21 times: line 2, reference "Apr-10"; (line [3-6], reference "Apr-1[1-4]"; ){4}16 more\n {2}\S/,
+    );
+  });
+
+  test('tell a warning that is alone as they tell a problem', async () => {
+    expect(describeProblems(await check(file(line({ reference: 'Apr-10' }))))).toMatch(
+      /^line 2, reference: W_DATE "Apr-10"\n/,
+    );
   });
 
   test('say nothing about a file without problems', async () => {

@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openSchedules } from '../../src/ledger/schedules.ts';
+import { openSeals } from '../../src/ledger/seals.ts';
 import { buildProcesses, type Processes, type Started } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { seeded } from '../support/seeded.ts';
@@ -39,7 +40,7 @@ interface Seen {
 async function openDesk() {
   const prefix = freshPrefix();
   const keys = ledgerKeys(prefix);
-  const schedules = openSchedules(server.redis, keys);
+  const schedules = openSchedules(server.redis, keys, { seals: openSeals(), async halt() {} });
   const seen = await watch(prefix);
   const dir = processes.folder();
 

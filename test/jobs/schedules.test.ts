@@ -65,6 +65,8 @@ describe('a worker that starts', () => {
   test('starts also where a schedule is not one that it knows', async () => {
     await set('morning');
     await desk.redis.hset(`${desk.prefix}:schedules`, 'morning', '{}');
+    const seal = desk.ledger.seals.schedule({ name: 'morning', definition: '{}', setBy: 'anna' });
+    await desk.redis.hset(`${desk.prefix}:schedule:morning`, { seal, setBy: 'anna' });
     await expect(setWakers(deps)).resolves.toBeUndefined();
   });
 });

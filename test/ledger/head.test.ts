@@ -92,16 +92,16 @@ describe('opening a ledger', () => {
   });
 
   test('is refused for a ledger of a newer payrun, and nothing is written', async () => {
-    await desk.redis.hset(desk.keys.head, 'schema', 3);
+    await desk.redis.hset(desk.keys.head, 'schema', 4);
     const before = await dumpOf(desk);
-    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 3/);
+    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 4/);
     expect(await dumpOf(desk)).toEqual(before);
   });
 
   test('is refused for a ledger of an older payrun, and nothing is written', async () => {
-    await desk.redis.hset(desk.keys.head, 'schema', 1);
+    await desk.redis.hset(desk.keys.head, 'schema', 2);
     const before = await dumpOf(desk);
-    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/older payrun \(layout 1/);
+    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/older payrun \(layout 2/);
     expect(await dumpOf(desk)).toEqual(before);
   });
 

@@ -392,12 +392,11 @@ describe('a Redis that goes back under a running server, with the ids that it ha
 });
 
 const LISTS_LINE_2_ONLY: IdentityBook = {
-  check: async () => ({ problems: [], problemsTotal: 0, refused: 0, warnings: [] }),
+  check: async () => ({ problems: [], problemsTotal: 0, problemGroups: [], refused: 0, warnings: [] }),
   judge: (row) =>
     row.line === 2
       ? row
       : { line: row.line, cells: {}, amount: row.amount, code: 'E_IDENTITY', message: 'it is not listed' },
-  names: async () => new Map(),
 };
 
 describe('a Redis that was restored from before the submit', () => {

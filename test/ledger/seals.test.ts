@@ -14,7 +14,7 @@ const place = { runId: 'r1', line: 2 };
 const { row } = payoutOf();
 const sealed = payoutOf({
   ...place,
-  seals: { row: seals.row(place, row, false), costLimit: null, beyondLimits: null, quote: null },
+  seals: { row: seals.row(place, row, false), costLimit: null, beyondLimits: null, quote: null, proposal: null },
 });
 
 describe('a payout', () => {
@@ -58,6 +58,7 @@ describe('a payout', () => {
       costLimit: seals.costLimit(place, costLimit),
       beyondLimits: null,
       quote: null,
+      proposal: null,
     };
     const limited = payoutOf({ ...place, costLimit, seals: ofBoth });
     expect(seals.judgePayout(limited)).toBe('true');

@@ -50,7 +50,7 @@ describe.each(RECEIVERS)('the receiver of the page, with $name,', ({ language, p
     });
     const body = writeNotification(
       { event: 'halted', at: 1_769_900_000_000, reason: 'Zoë €' },
-      { environment: 'test', sandbox: true, instance: 'i' },
+      { environment: 'test', sandbox: true, instance: 'i', auditHead: null },
     );
     const post = (secrets: readonly string[], aheadMs = 0) =>
       postNotification(

@@ -80,7 +80,7 @@ const endpoint = (port: number, other: Partial<MailEndpoint> = {}): MailEndpoint
   ...other,
 });
 
-const ORIGIN = { environment: 'test', sandbox: false, instance: 'i1' } as const;
+const ORIGIN = { environment: 'test', sandbox: false, instance: 'i1', auditHead: null } as const;
 const HALTED = writeNotification(
   { event: 'halted', at: 1_769_900_000_000, reason: 'wrong\r\nBcc: x@example.com' },
   ORIGIN,
@@ -203,6 +203,7 @@ describe('what people read', () => {
     waitingSince: null,
     refused: null,
     disks: null,
+    auditHead: `12:${'a'.repeat(64)}`,
   };
 
   test('says what the run has become, in one subject and a few lines without anything unseen', () => {
@@ -211,6 +212,8 @@ describe('what people read', () => {
     expect(text).toContain('outcomes  2 paid, 1 failed\n');
     expect(text).toContain('total     USD 12.50: 10.00 paid, 2.50 failed\n');
     expect(text).toContain('file      a\\u{202e}b.csv, 3 rows\n');
+    expect(text).toContain(`audit log 12:${'a'.repeat(64)}\n`);
+    expect(mailOf({ ...base, auditHead: null }).text).not.toContain('audit log');
   });
 
   test.each(EVENTS)('of "%s" has a subject of one line and says what to do', (event) => {

@@ -61,6 +61,21 @@ const pause = (runId: string, reason = 'a look', actor = 'anna') =>
 const goOn = (runId: string) => desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: 'seen' });
 const eventsIn = async (queue: string) => eventsOf(await desk.waiting(queue));
 
+test('each notification names the head of the audit log, so that a log that is cut off or written anew later is found', async () => {
+  const notifier = await begin();
+  const runId = await payingRun(desk.ledger, freshRows(1));
+  await desk.look(notifier);
+  const { number, hash } = await desk.ledger.audit.append({
+    actor: 'anna',
+    action: 'run.paused',
+    target: runId,
+    details: {},
+  });
+  await pause(runId);
+  await desk.look(notifier);
+  expect((await desk.waiting(runId)).map(({ auditHead }) => auditHead)).toEqual([null, `${number}:${hash}`]);
+});
+
 describe('of a run is told', () => {
   test('that it was accepted, is paused and why, and is finished, in this order, each once', async () => {
     const notifier = await begin();

@@ -12,7 +12,7 @@ export function payoutOf(changes: Partial<Payout> = {}): Payout {
     runId: 'r1',
     line: 2,
     row: RIG_ROW,
-    seals: { row: 'seal', costLimit: null, beyondLimits: null, quote: null },
+    seals: { row: 'seal', costLimit: null, beyondLimits: null, quote: null, proposal: null },
     version: 3,
     state: 'unknown',
     quoteId: QUOTE_ID,

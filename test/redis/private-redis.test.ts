@@ -24,6 +24,8 @@ import { infoFields, readDurability } from '../../src/redis/durability.ts';
 import { openPrivateRedis, type PrivateRedis } from '../../src/redis/private-redis.ts';
 import { findOnPath, findRedisServer } from '../../src/redis/redis-server.ts';
 import { EXIT, Refusal } from '../../src/refusal.ts';
+import { onSmallDisk } from '../faults/disk-steps.ts';
+import { missingRoot } from '../faults/needs.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { compileRedis, runScript } from './compiled.ts';
 
@@ -220,6 +222,39 @@ describe('the private Redis', () => {
     expect(await redis.get('key')).toBe('acknowledged');
     await second.close();
     await gone(again);
+  });
+
+  test('on a full disk says so once, without its log, however often it ends, and is back once there is room', async ({
+    skip,
+  }) => {
+    skip(missingRoot() !== undefined, missingRoot());
+    await onSmallDisk(dir, 2048, async () => {
+      let pauses = 0;
+      const counting: typeof systemClock.sleep = async (ms, signal) => {
+        if (ms === 1000) pauses += 1;
+        await systemClock.sleep(ms, signal);
+      };
+      const clock = { ...systemClock, sleep: counting };
+      const own = await openPrivateRedis(dir, { report: (line) => lines.push(line), clock });
+      const redis = await connect(own.socket);
+      await redis.set('kept', 'yes');
+      writeFileSync(join(dir, 'filler'), '');
+      expect(() => writeFileSync(join(dir, 'filler'), Buffer.alloc(4 * 1024 * 1024))).toThrow('ENOSPC');
+      const writing = redis.set('lost', 'x'.repeat(1024 * 1024)).catch(() => {});
+      await expect.poll(() => lines, { timeout: 30_000 }).toContainEqual(expect.stringContaining('its disk is full'));
+      await expect.poll(() => pauses, { timeout: 30_000 }).toBeGreaterThan(2);
+      expect(lines).toEqual([
+        expect.stringContaining('went away'),
+        expect.stringMatching(
+          /^The private Redis of .* does not start: its disk is full\.\nMake room on the disk of .*$/,
+        ),
+      ]);
+      rmSync(join(dir, 'filler'));
+      await expect.poll(() => redis.get('kept').catch(() => ''), { timeout: 30_000 }).toBe('yes');
+      await writing;
+      redis.disconnect();
+      await own.close();
+    });
   });
 
   test('lies in the temporary directory when the data directory has a long path', async () => {

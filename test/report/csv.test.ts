@@ -9,7 +9,7 @@ import { BENEFICIARY, payment, payout, type Row, refused, sourceOf, textOf, usd,
 const HEADER =
   'line,reference,beneficiaryIdentityId,originatorIdentityId,amount,amountType,sourceCurrency,destinationCurrency,' +
   'sourceAmount,destinationAmount,rate,fee,feeCurrency,quoteId,paymentId,outcome,paymentState,reasonCode,reason,' +
-  'attempts,quotedAt,sentAt,settledAt';
+  'attempts,quotedAt,sentAt,settledAt,beneficiaryName';
 
 async function csvOf(rows: readonly Row[]): Promise<string> {
   return textOf(reportCsv(sourceOf(rows)));
@@ -34,13 +34,13 @@ describe('reportCsv', () => {
     const text = await csvOf([payment(2, 'completed')]);
     expect(text.split('\r\n')[1]).toBe(
       `2,INV-2,${BENEFICIARY},,100.50,SOURCE_AMOUNT,USD,MXN,100.50,1720.11,17.115522,1.25,USD,${uuid(2)},${uuid(2)},` +
-        'paid,COMPLETED,,,1,2026-01-15T09:30:00.000Z,2026-01-15T09:30:01.250Z,2026-01-15T09:31:00.007Z',
+        'paid,COMPLETED,,,1,2026-01-15T09:30:00.000Z,2026-01-15T09:30:01.250Z,2026-01-15T09:31:00.007Z,',
     );
   });
 
   test('leaves what a row never had empty', async () => {
     const text = await csvOf([payout(7)]);
-    expect(text.split('\r\n')[1]).toBe(`7,INV-7,${BENEFICIARY},,100.50,SOURCE_AMOUNT,USD,MXN,,,,,,,,waiting,,,,0,,,`);
+    expect(text.split('\r\n')[1]).toBe(`7,INV-7,${BENEFICIARY},,100.50,SOURCE_AMOUNT,USD,MXN,,,,,,,,waiting,,,,0,,,,`);
   });
 
   test.each(PAYOUT_STATES)('names the outcome of a payout that is %s', async (state) => {
@@ -51,7 +51,7 @@ describe('reportCsv', () => {
   test("shows a refused row's cells as they stood in the file, with its code and message", async () => {
     const cells = { reference: 'INV 9', beneficiaryIdentityId: 'nobody', amount: '1,5', extra: 'not a column' };
     const text = await csvOf([refused(9, { cells, code: 'E_AMOUNT', message: 'write 1.5' })]);
-    expect(text.split('\r\n')[1]).toBe('9,INV 9,nobody,,"1,5",,,,,,,,,,,refused,,E_AMOUNT,write 1.5,0,,,');
+    expect(text.split('\r\n')[1]).toBe('9,INV 9,nobody,,"1,5",,,,,,,,,,,refused,,E_AMOUNT,write 1.5,0,,,,');
   });
 
   test('writes money with the digits of its currency', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Dimension, openPeriod, type PeriodLine, periodFaults } from '../../src/report/period.ts';
-import { periodCsv, periodDocument } from '../../src/report/period-tables.ts';
+import { type Dimension, openPeriod, type PeriodLine, periodFaults } from '../../src/report/period/period.ts';
+import { periodCsv, periodDocument } from '../../src/report/period/period-tables.ts';
 import { summarise } from '../../src/report/summary.ts';
 import { payment, payout, type Row, refused, runOf, sourceOf, usd } from './rows.ts';
 
@@ -18,7 +18,7 @@ const APRIL: Row[] = [
 
 function linesOf(...runs: Row[][]): PeriodLine[] {
   const period = openPeriod();
-  for (const rows of runs) period.add(rows);
+  for (const [at, rows] of runs.entries()) period.add(`run-${at + 1}`, rows);
   return period.lines();
 }
 
@@ -27,12 +27,13 @@ function named(lines: readonly PeriodLine[], by: Dimension): string[] {
 }
 
 describe('a period', () => {
-  test('has a line for each currency, corridor, beneficiary and reason', () => {
+  test('has a line for each currency, corridor, beneficiary, reason and run', () => {
     const lines = linesOf(MARCH, APRIL);
     expect(named(lines, 'currency')).toEqual(['unreadable', 'EUR EUR', 'USD USD']);
     expect(named(lines, 'corridor')).toEqual(['refused rows', 'EUR to MXN EUR', 'USD to MXN USD', 'refused rows USD']);
     expect(named(lines, 'reason')).toEqual(['refused E_CURRENCY', 'failed AC04 USD', 'refused E_AMOUNT USD']);
     expect(named(lines, 'beneficiary')).toHaveLength(4);
+    expect(named(lines, 'run')).toEqual(['run-2', 'run-2 EUR', 'run-1 USD', 'run-2 USD']);
   });
 
   test('adds up outcomes, money, fees, rates and the time to the final state', () => {
@@ -45,6 +46,7 @@ describe('a period', () => {
       debited: [{ amount: '401.00', currency: 'USD' }],
       arrived: [{ amount: '6840.22', currency: 'MXN' }],
       fees: [{ amount: '2.50', currency: 'USD' }],
+      quotedRate: '17.11552200',
       rate: '17.05790523',
       rateWithFees: '16.95221809',
       secondsToFinal: '58.8',
@@ -55,7 +57,7 @@ describe('a period', () => {
     const summaries = await Promise.all([MARCH, APRIL].map((rows) => summarise(sourceOf(rows, { run: runOf(rows) }))));
     expect(periodFaults(linesOf(MARCH, APRIL), summaries)).toEqual([]);
     expect(periodFaults(linesOf(MARCH, APRIL.slice(1)), summaries)).toEqual(
-      ['currency', 'corridor', 'beneficiary'].flatMap((by) => [
+      ['currency', 'corridor', 'beneficiary', 'run'].flatMap((by) => [
         `rows pending by ${by}: 0, the reports of the runs have 1`,
         `money pending by ${by} in USD is not that of the reports of the runs`,
       ]),
@@ -70,9 +72,17 @@ describe('a period', () => {
     expect(csv).toMatch(/\r\nreason,failed =1\+1,USD,1,/);
   });
 
+  test('weighs the quoted rates by what was debited, and has none where a payment has none', () => {
+    const dear = payment(2, 'completed', { rate: '20', sourceAmount: usd(30_000n) });
+    const cheap = payment(3, 'accepted', { rate: '16.5', sourceAmount: usd(10_000n) });
+    expect(linesOf([dear, cheap])[0]).toMatchObject({ quotedRate: '19.12500000' });
+    expect(linesOf([dear, { ...cheap, rate: null }])[0]).toMatchObject({ quotedRate: null });
+    expect(linesOf([dear, { ...cheap, state: 'failed', rate: null }])[0]).toMatchObject({ quotedRate: '20.00000000' });
+  });
+
   test('has no rate over several currencies', () => {
     const other = payment(3, 'completed', { sourceAmount: { minor: 1n, currency: 'EUR' } });
     const [line] = linesOf([payment(2, 'completed'), other]);
-    expect(line).toMatchObject({ by: 'currency', rate: null, rateWithFees: null });
+    expect(line).toMatchObject({ by: 'currency', quotedRate: null, rate: null, rateWithFees: null });
   });
 });

@@ -38,7 +38,13 @@ export function payout(line: number, change: Partial<Payout> = {}, amount: Money
       purposeCode: null,
       sourceOfCash: null,
     },
-    seals: { row: '00112233445566778899aabbccddeeff', costLimit: null, beyondLimits: null, quote: null },
+    seals: {
+      row: '00112233445566778899aabbccddeeff',
+      costLimit: null,
+      beyondLimits: null,
+      quote: null,
+      proposal: null,
+    },
     version: 1,
     state: 'ready',
     quoteId: null,
@@ -165,6 +171,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     reportVersion: 0,
     deadQuotes: 0,
     deadQuotesFound: 0,
+    reconciled: null,
     ...change,
   };
 }

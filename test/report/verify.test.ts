@@ -65,9 +65,16 @@ describe('one digit that was changed is found, and named', () => {
     ]);
   });
 
+  test('also in a report from before names had a column', async () => {
+    const path = join(folder, `${NAME}.csv`);
+    const former = readFileSync(path, 'utf8').replace(',beneficiaryName', '').replace(/,\r\n/g, '\r\n');
+    writeFileSync(path, former.replace('100.50', '190.50'));
+    expect((await verify()).findings).toEqual([expect.stringContaining('line 2, column amount')]);
+  });
+
   test('in the last column', async () => {
     change(`${NAME}.csv`, /\r\n$/, '1\r\n');
-    expect((await verify()).findings).toEqual([expect.stringContaining('line 5, column settledAt')]);
+    expect((await verify()).findings).toEqual([expect.stringContaining('line 5, column beneficiaryName')]);
   });
 
   test('and a total of the JSON, which the CSV does not have', async () => {

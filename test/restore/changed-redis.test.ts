@@ -63,6 +63,33 @@ describe('what something else than payrun changed in Redis', () => {
   );
 
   test(
+    'a seal that no key of ours made, or a run whose facts or approvals were changed: the report does not tie',
+    async () => {
+      const site = await openControlledSite({ approval: { mode: 'on' } });
+      const { redis } = site.server;
+      const runId = await site.submit('sealed.csv', ['D-1', 'D-2']);
+      const faults = async (): Promise<string> => {
+        const { code, stdout } = await site.run(['report', runId, '--format', 'json']);
+        expect(code).toBe(1);
+        return (JSON.parse(stdout) as { faults: string[] }).faults.join('\n');
+      };
+      const halt = async (): Promise<string | null> => await redis.hget('{payrun}:head', 'halt');
+      const seal = (await redis.hget(rowKey(runId, 2), 'rh')) ?? '';
+      await redis.hset(rowKey(runId, 2), { ben: THIEF, rh: `deadbeef.${'0'.repeat(28)}` });
+      expect(await faults()).toMatch(/nobody can tell here whether 1 of them were changed, on lines 2/);
+      expect(await halt()).toBeNull();
+      await redis.hset(rowKey(runId, 2), { rh: seal });
+      expect(await faults()).toMatch(/changed 1 of them in Redis, on lines 2/);
+      await redis.hset(runKey(runId), { approvals: JSON.stringify([{ by: 'bob', at: 1, digest: 'd' }]) });
+      expect(await faults()).toMatch(/^run: the approval of run \S+ by bob was changed in Redis/m);
+      await redis.hset(runKey(runId), { createdBy: 'nobody' });
+      expect(await faults()).toMatch(/^run: run \S+ was changed in Redis/m);
+      expect(await halt()).toMatch(/line 2 of run \S+ was changed.*the approval of run \S+ by bob was changed/);
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
     'a run that waits for approval is given a forged one, or totals that need none: nothing is paid',
     async () => {
       const tiers = {
@@ -114,6 +141,37 @@ describe('what something else than payrun changed in Redis', () => {
       await site.untilEnded(runId);
       await stopped(worker);
       expect(new Set(paidTo(site))).toEqual(new Set(['R-1', 'R-2']));
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    'a beneficiary under the seal of its row, while people look: no command shows it, none approves it, and everything is halted',
+    async () => {
+      const site = await openControlledSite({ approval: { mode: 'on' } });
+      const { redis } = site.server;
+      const runId = await site.submit('look.csv', ['K-1', 'K-2']);
+      const sha = (await redis.hget(runKey(runId), 'fileSha256')) ?? '';
+      const former = (await redis.hget(rowKey(runId, 2), 'ben')) ?? '';
+      await redis.hset(rowKey(runId, 2), { ben: THIEF });
+      const looks = [
+        ['approve', runId, '--sha256', sha, '--as', 'bob'],
+        ['list', runId],
+        ['show', runId, 'K-1'],
+      ];
+      for (const words of looks) {
+        const { code, stdout, stderr } = await site.run(words);
+        expect([words[0], code, stderr]).toEqual([
+          words[0],
+          2,
+          expect.stringContaining(`line 2 of run ${runId} was changed`),
+        ]);
+        expect(stdout).not.toContain(THIEF);
+      }
+      await untilHalted(site, new RegExp(`line 2 of run ${runId} was changed in Redis`));
+      await redis.hset(rowKey(runId, 2), { ben: former });
+      await redis.hset(runKey(runId), { createdBy: 'nobody' });
+      await site.does(['status', runId], 2);
     },
     TEST_MS_MAX,
   );

@@ -4,6 +4,7 @@ import { openProgram } from '../../src/cli/program.ts';
 import { payUntil } from '../../src/cli/serve/worker.ts';
 import type { CrashPoint } from '../../src/pay/crash-point.ts';
 import { EXIT } from '../../src/refusal.ts';
+import { asTestStarts } from '../support/as-test-starts.ts';
 
 /*
  * A process that does one command of payrun after the other, each as main.ts does it, so that payrun is loaded once for
@@ -63,7 +64,7 @@ async function codeOf({ words, diesAt }: Order): Promise<number> {
       code = given;
     };
     const program = await openProgram({ end, at }, words[0]);
-    await program.parseAsync([...words], { from: 'user' });
+    await program.parseAsync([...asTestStarts(words)], { from: 'user' });
   } catch (error) {
     const { text, exitCode } = explain(error);
     process.stderr.write(`${text ?? ''}\n`);

@@ -140,6 +140,22 @@ describe('a held payout that was never sent', () => {
     expect((await desk.rig.payout()).state).toBe('cancelled');
   });
 
+  test('is not given up by one person and a proposal that something else wrote, or changed', async () => {
+    const desk = await openDesk();
+    await holdUnsent(desk);
+    const { runId, redis: ledgerRedis, prefix, ledger } = desk.rig;
+    const record = `${prefix}:p:${runId}:2`;
+    const forged = ['drop', 'eve', '1', '', 'a reason', ''].join('\u001f');
+    await ledgerRedis.hset(record, 'pr', forged);
+    expect((await desk.decide('drop', 'anna')).result).toBe('proposed');
+    const mine = (await ledgerRedis.hget(record, 'pr')) ?? '';
+    await ledgerRedis.hset(record, 'pr', mine.replace('anna', 'eve'));
+    const payout = await desk.rig.payout();
+    expect([payout.proposal, ledger.seals.judgePayout(payout)]).toEqual([null, 'false']);
+    expect((await desk.decide('drop', 'anna')).result).toBe('proposed');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
   test('is neither allowed nor dropped by two people who want different things: the later proposal stands', async () => {
     const desk = await openDesk();
     await holdUnsent(desk);

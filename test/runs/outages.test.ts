@@ -12,6 +12,7 @@ interface World {
   readonly redis?: readonly [number, number];
   readonly disk?: readonly [number, number];
   readonly seconds: number;
+  readonly redisWaitMs?: number;
 }
 
 /** What is said, each with the second in which it was, and what others can read. */
@@ -56,7 +57,12 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     },
   };
   const say = (line: string): void => void said.push([at / 1000, line]);
-  await watchOutages(deps, { stop: end.signal, say, progress: () => '51 of 300 rows were sent, 249 wait.' });
+  await watchOutages(deps, {
+    stop: end.signal,
+    say,
+    progress: () => '51 of 300 rows were sent, 249 wait.',
+    redisWaitMs: world.redisWaitMs,
+  });
   return { said, noted };
 }
 
@@ -82,11 +88,26 @@ test('Redis that is silent is told within five seconds, and then that it is back
   expect(said[0]?.[0]).toBeLessThanOrEqual(3 + 5);
 });
 
+test('where Redis is not waited for without end, the end is told', async () => {
+  const { said } = await watched({ redis: [3, 30], seconds: 40, redisWaitMs: 900_000 });
+  expect(said[0]?.[1]).toMatch(/249 wait\. payrun waits 15 min at most and goes on by itself\.$/);
+});
+
 test('a full disk is told by its name in one line, not with every row that waits for it', async () => {
   const { said } = await watched({ disk: [1, 40], seconds: 45 });
   expect(said.map(([, line]) => line)).toEqual([
     `The disk of /data is full since ${NOW}1.000Z (0 s). ${GOES_ON}`,
     'The disk of /data has room again after 39 s.',
+  ]);
+});
+
+test('a private Redis that answers now and then on a full disk is back once the disk has room', async () => {
+  const { said } = await watched({ disk: [1, 40], redis: [3, 10], seconds: 45 });
+  expect(said.map(([second, line]) => [second, line.split(' ', 2).join(' ')])).toEqual([
+    [1, 'The disk'],
+    [expect.any(Number), 'Redis of'],
+    [40, 'The disk'],
+    [expect.any(Number), 'Redis of'],
   ]);
 });
 

@@ -67,7 +67,9 @@ test('the command that shows a run tells them', async () => {
     printed += String(text);
     return true;
   });
-  await printRun({ ledger, config: { reportDir }, serviceName: 'sandbox', place: reportDir }, run, { json: false });
+  const jobs = { workers: async () => [] };
+  const app = { ledger, config: { reportDir }, serviceName: 'sandbox', place: reportDir, jobs };
+  await printRun(app, run, { json: false });
   vi.restoreAllMocks();
   for (const words of WORDS) expect(printed).toContain(words);
   expect(printed).toContain('by nobody who is named');

@@ -249,7 +249,7 @@ describe('a data directory that two people write off', () => {
       await armOn(host('dir-b'), runId, [2]);
     });
     const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
-    await movePayout(desk.ledger, held, { fields: proposalField(said), dueMs: 'as-it-is' });
+    await movePayout(desk.ledger, held, { fields: proposalField(held, said, desk.ledger.seals), dueMs: 'as-it-is' });
     await writeOff('anna');
     await writeOff('bob');
     expect(await readPayout(desk.ledger, held)).toMatchObject({ reasonCode: 'E_DIR_LOST', proposal: null });

@@ -9,6 +9,8 @@ import { openJournal } from '../../src/sandbox/journal.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { openTenant } from '../../src/sandbox/tenant.ts';
 import { openCredentials } from '../../src/sandbox/tokens/credentials.ts';
+import { onSmallDisk } from '../faults/disk-steps.ts';
+import { missingRoot } from '../faults/needs.ts';
 import { BENEFICIARY, openDesk, openSandbox, send, temporaryFolder, tokenBody } from './desk.ts';
 
 const system = { clock: systemClock, random: systemRandom };
@@ -81,13 +83,22 @@ describe('journal', () => {
     expect(() => journal.readNew()).toThrow(Refusal);
   });
 
-  test('after a write that failed nothing is ever said to be synced', async () => {
+  test('what could not be written is not said to be synced, and later records are tried again', async () => {
     const journal = await openJournal('/dev/full', entry);
     onTestFinished(() => journal.close());
     journal.append([{ n: 1 }]);
     await expect(journal.synced()).rejects.toThrow('ENOSPC');
+    await journal.synced();
     journal.append([{ n: 2 }]);
     await expect(journal.synced()).rejects.toThrow('ENOSPC');
+  });
+
+  test('after a write that cannot be taken back nothing is ever said to be synced', async () => {
+    const journal = await openJournal('/dev/full', entry, () => {});
+    onTestFinished(() => journal.close());
+    journal.append([{ n: 1 }]);
+    await expect(journal.synced()).rejects.toThrow('ENOSPC');
+    await expect(journal.synced()).rejects.toThrow('cannot be brought back');
   });
 });
 
@@ -162,6 +173,34 @@ describe('folder', () => {
     const quoteId = await desk.quoteId();
     expect((await desk.pay({ quoteId })).status).toBe(500);
     expect((await desk.read(quoteId)).status).toBe(500);
+  });
+
+  test('a full disk fails what it cannot keep; with room again all goes on, and memory knows what the disk does', async ({
+    skip,
+  }) => {
+    skip(missingRoot() !== undefined, missingRoot());
+    await onSmallDisk(await temporaryFolder(), 256, async ({ path: folder }) => {
+      const desk = await openDesk({ folder });
+      const filler = join(folder, 'filler');
+      await writeFile(filler, Buffer.alloc(1024 * 1024)).catch(() => {});
+      let quoted = await desk.quote();
+      while (quoted.status === 201) {
+        const paid = await desk.pay({ quoteId: quoted.json.quotes[0].quoteId });
+        if (paid.status !== 201) break;
+        quoted = await desk.quote();
+      }
+      expect((await desk.quote()).status).toBe(500);
+      const before = desk.sandbox.book('test');
+      await rm(filler);
+
+      const quoteId = await desk.quoteId();
+      expect((await desk.pay({ quoteId })).status).toBe(201);
+      expect((await desk.read(quoteId)).status).toBe(200);
+      const book = desk.sandbox.book('test');
+      expect(book).toHaveLength(before.length + 1);
+      await desk.sandbox.close();
+      expect((await openSandbox({ folder })).book('test')).toEqual(book);
+    });
   });
 
   test('one folder has one sandbox, by whatever path', async () => {

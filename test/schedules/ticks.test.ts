@@ -132,11 +132,30 @@ describe('setting a schedule', () => {
     await set('morning');
     const times = await stopFor('morning', 2 * MINUTE_MS);
     await stopFor('a-new-kind', 2 * MINUTE_MS);
-    await desk.redis.hset(`${desk.prefix}:schedules`, 'a-new-kind', '{"cron":"* * * * *","zone":"UTC","do":"dance"}');
+    const definition = '{"cron":"* * * * *","zone":"UTC","do":"dance"}';
+    const seal = desk.ledger.seals.schedule({ name: 'a-new-kind', definition, setBy: 'anna' });
+    await desk.redis.hset(`${desk.prefix}:schedules`, 'a-new-kind', definition);
+    await desk.redis.hset(`${desk.prefix}:schedule:a-new-kind`, 'seal', seal);
     await recordDue(deps);
     expect(await openTimes()).toEqual(times);
     const stored = await read('a-new-kind');
     expect(() => readSchedule(stored)).toThrow(/not one that this payrun knows/);
+  });
+});
+
+describe('a schedule that something else than payrun changed', () => {
+  test.each([
+    { of: 'who set it', key: 'schedule:morning', field: 'setBy', text: 'eve' },
+    { of: 'what it does', key: 'schedules', field: 'morning', text: '{"cron":"* * * * *"}' },
+  ])('in $of is not followed, and halts everything; people set it anew', async ({ key, field, text }) => {
+    await set('morning');
+    await stopFor('morning', 2 * MINUTE_MS);
+    await desk.redis.hset(`${desk.prefix}:${key}`, field, text);
+    await recordDue(deps);
+    expect(await openTimes()).toEqual([]);
+    expect((await desk.ledger.state.read()).halt).toMatch(/the schedule morning was changed in Redis/);
+    expect(await set('morning')).toBe('set');
+    expect(await read('morning')).toMatchObject({ setBy: 'anna' });
   });
 });
 

@@ -8,6 +8,13 @@ import {
 } from '../../src/service/assumptions.ts';
 
 describe('the assumptions', () => {
+  test('that nothing changes say why, each for itself, and the others need not', () => {
+    const fixed = ASSUMPTIONS.filter(({ changedBy }) => changedBy === null);
+    expect(fixed.filter(({ why = '' }) => why === '').map(({ name }) => name)).toEqual([]);
+    expect(new Set(fixed.map(({ why }) => why)).size).toBe(fixed.length);
+    expect(ASSUMPTIONS.filter(({ changedBy, why }) => changedBy !== null && why !== undefined)).toEqual([]);
+  });
+
   test('have names of their own', () => {
     expect(new Set(ASSUMPTIONS.map(({ name }) => name)).size).toBe(ASSUMPTIONS.length);
   });

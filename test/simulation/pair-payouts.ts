@@ -1,5 +1,5 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import type { Arming, PayoutMove } from '../../src/ledger/payouts.ts';
+import type { Arming, PayoutMove, PayoutPlace } from '../../src/ledger/payouts.ts';
 import { proposalField } from '../../src/ledger/record.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';
@@ -48,7 +48,7 @@ export function move(pair: Pair): void {
     reason: dice.pick(['', 'a reason']),
     ...(to === undefined ? {} : { to }),
     ...drawGuards(pair, payout, to),
-    ...drawWrites(pair),
+    ...drawWrites(pair, place),
   };
   const mine = movePayout(store, asked, now());
   ask(pair, `move ${JSON.stringify(asked)}`, { mine, theirs: real.ledger.payouts.move(asked) });
@@ -100,7 +100,8 @@ function drawGuards(
   };
 }
 
-function drawWrites({ dice, quotes }: Pair): Partial<PayoutMove> {
+function drawWrites({ dice, quotes, real }: Pair, place: PayoutPlace): Partial<PayoutMove> {
+  const proposal = { decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine', seen: '' } as const;
   const fields: Record<string, string> = {
     ...(dice.chance(0.1) ? { rc: 'E_X', rs: 'why' } : {}),
     ...(dice.chance(0.1) ? { nf: '1900000000000' } : {}),
@@ -110,9 +111,7 @@ function drawWrites({ dice, quotes }: Pair): Partial<PayoutMove> {
     ...(dice.chance(0.05) ? { ok: '1' } : {}),
     ...(dice.chance(0.02) ? { rfh: hashReference(`INV-${dice.between(2, 6)}`) } : {}),
     ...(dice.chance(0.04) ? { pid: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() } : {}),
-    ...(dice.chance(0.05)
-      ? proposalField({ decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine', seen: '' })
-      : {}),
+    ...(dice.chance(0.05) ? proposalField(place, proposal, real.ledger.seals) : {}),
   };
   return {
     ...(Object.keys(fields).length > 0 ? { fields } : {}),

@@ -2,6 +2,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { PayoutMove, Payouts } from '../../src/ledger/payouts.ts';
 import type { References } from '../../src/ledger/references.ts';
+import { openSeals } from '../../src/ledger/seals.ts';
 import type { HeadFacts, LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import type { Recovery } from '../../src/ledger/season/recovery.ts';
 import { payoutId, type Run, type RunState } from '../../src/payout.ts';
@@ -48,6 +49,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
   const line = openLine(setting, parts.actor);
   const payouts = openPayouts(line, parts);
   const ledger = {
+    seals: openSeals(),
     payouts,
     state: openHead(line),
     runs: openRuns(line),

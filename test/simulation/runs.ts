@@ -250,6 +250,7 @@ export function runOf(entry: RunEntry): Run {
     reportedChanges: number('reportedChanges'),
     reportVersion: number('reportVersion'),
     deadQuotes: entry.dead.length,
+    reconciled: null,
     deadQuotesFound: entry.fields['deadQuotesFound'] === undefined ? null : number('deadQuotesFound'),
   };
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inject } from 'vitest';
-import { allowedAsRoot } from './as-root.ts';
+import { asTestStarts } from './as-test-starts.ts';
 
 const POLL_MS = 10;
 
@@ -65,7 +65,7 @@ export function buildProcesses(): Processes {
   function start(words: readonly string[], options: StartOptions = {}): Started {
     const { env = {}, cwd = root, main = 'src/cli/main.js', through = [] } = options;
     const { PATH = '', HOME = '' } = process.env;
-    const [program = '', ...args] = [...through, process.execPath, join(built, main), ...allowedAsRoot(words)];
+    const [program = '', ...args] = [...through, process.execPath, join(built, main), ...asTestStarts(words)];
     const child = spawn(program, args, { cwd, env: { PATH, HOME, ...env } });
     running.add(child);
     child.once('exit', () => running.delete(child));

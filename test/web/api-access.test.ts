@@ -25,6 +25,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /runs/:run/reports/:file': 'read',
   'GET /runs/:run/retry-file': 'read',
   'GET /period': 'read',
+  'POST /reconcile': 'submit',
   'POST /runs/:run/approve': 'approve',
   'POST /runs/:run/pause': 'pause',
   'POST /runs/:run/resume': 'resume',

@@ -26,6 +26,7 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
   'POST /sign-in/second-factor': null,
   'POST /sessions/end-others': null,
   'POST /upload': ['POST /validate', 'POST /validate/marked-up'],
+  'POST /reconcile': ['POST /reconcile'],
   'POST /uploads/:id/cost': ['POST /preview'],
   'POST /uploads/:id/hand-in': ['POST /runs'],
   // Of what a program sends nothing is kept but the run.

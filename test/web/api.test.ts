@@ -185,15 +185,42 @@ describe('each operation answers as the served document says', () => {
     const always = '/period?from=2020-01-01&to=2099-12-31';
     const period = await key.call('GET', always);
     expect(period.json).toMatchObject({ ties: true, runs: [runId], leftOut: [], earlier: [] });
-    expect(period.json).toMatchObject({ lines: [{ by: 'currency', name: 'USD', rows: 3 }, {}, {}, {}, {}, {}] });
+    expect(period.json).toMatchObject({
+      lines: [{ by: 'currency', name: 'USD', rows: 3 }, {}, {}, {}, {}, {}, { by: 'run', name: runId, rows: 3 }],
+    });
     const table = await key.call('GET', `${always}&format=csv`);
     expect(table.text).toMatch(/^by,name,currency,rows,.*\r\ncurrency,USD,USD,3,2,/);
     expect((await key.call('GET', `${always}&format=xlsx`)).text.startsWith('PK')).toBe(true);
     expect((await key.call('GET', '/period?from=2026-02-01&to=2026-01-01')).status).toBe(400);
     expect((await key.call('GET', '/period?from=2026-02-01&to=soon')).status).toBe(400);
+    expect((await key.call('GET', '/period')).status).toBe(400);
     expect(await downloads(app)).toEqual(
       ['json', 'csv', 'xlsx'].map((format) => `${KEY} ledger period 2020-01-01 to 2099-12-31, ${format}`),
     );
+    expect((await key.call('GET', '/period?month=2020-01')).json).toMatchObject({
+      from: '2020-01-01T00:00:00.000Z',
+      end: '2020-02-01T00:00:00.000Z',
+      runs: [],
+    });
+  });
+
+  test('for a run that is held against a statement of the bank', async () => {
+    const { app, person, program } = await openRig();
+    await person('anna', 'maker');
+    const key = await program('accounting', 'maker');
+    const runId = await recordRun(app.ledger, { lines: [2] });
+    const path = `/reconcile?run=${runId}&name=bank.csv`;
+    const statement = csv('reference,amount,currency\nRENT,5.00,USD\n');
+    const found = await key.call('POST', path, statement);
+    expect(found.json).toMatchObject({
+      runs: [runId],
+      counts: { payments: 0, extra: 1 },
+      lines: [{ status: 'extra' }],
+    });
+    const table = await key.call('POST', `${path}&format=csv`, statement);
+    expect(table.text).toMatch(/^status,why,runId,.*\r\nextra,no payment of these runs,/);
+    expect((await key.call('GET', `/runs/${runId}`)).json).toMatchObject({ reconciled: { payments: 0, extra: 1 } });
+    expect((await key.call('POST', '/reconcile?run=none', statement)).status).toBe(422);
   });
 
   test('for a run that is purged once it has ended long ago', async () => {

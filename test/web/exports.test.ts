@@ -4,7 +4,7 @@ import { startSession } from '../../src/people/sessions.ts';
 import { tableCsv } from '../../src/report/table-csv.ts';
 import { beneficiaryRows } from '../../src/web/runs/table-rows.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
-import { COST_TABLES } from '../../src/web/uploads/table-rows.ts';
+import { COST_TABLES, stoppedRows } from '../../src/web/uploads/table-rows.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { fillNaughty } from './naughty-site.ts';
 import { addressOf, openWholeSite, type Route, routesOf } from './whole-site.ts';
@@ -36,6 +36,8 @@ function isRun(cell: string): boolean {
   return /^[\s\p{Cf}\0]*[=+\-@\t\r\n\0＝＋－＠﹦﹢﹣﹫]/u.test(cell) && !/^-?[0-9]+(\.[0-9]+)?$/.test(cell);
 }
 
+const ROW = { line: 2, beneficiaryIdentityId: '', amount: '1.00', currency: 'USD' };
+const STOPPED = { code: 'E_LIMIT' as const, becomes: 'held' as const, rows: 1, totals: [] };
 const CORRIDOR = {
   destinationCurrency: 'MXN',
   rows: 1,
@@ -73,6 +75,7 @@ const HOLD: Readonly<Record<Route, number>> = {
   'GET /uploads.csv': 0,
   'GET /uploads/:id/problems.csv': 1,
   'GET /uploads/:id/totals.csv': 0,
+  'GET /uploads/:id/not-paid.csv': 0,
   'GET /uploads/:id/funds.csv': 0,
   'GET /uploads/:id/corridors.csv': 0,
   'GET /uploads/:id/unquoted.csv': 0,
@@ -91,6 +94,7 @@ test('nor in one of which the words come from the service or from the file', () 
       neverPaid: new Set(),
     }),
     COST_TABLES.unquoted({ unquotedRows: [{ line: 2, reference: text, outcome: text, code: text, reason: text }] }),
+    stoppedRows({ stopped: [{ ...STOPPED, reason: text, named: [{ ...ROW, reference: text, other: text }] }] }),
     COST_TABLES.corridors({ corridors: [{ ...CORRIDOR, corridor: text, sourceCurrency: text }] }),
   ]);
   const cells: string[] = tables.flatMap((rows) => parse(tableCsv(rows), { relax_column_count: true }).flat());

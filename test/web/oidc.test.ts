@@ -312,6 +312,19 @@ async function answered() {
   return { ...rig, one, back: await passProvider(one, 'anna') };
 }
 
+/** From now on each id token that the provider gives out has the signature of nobody. */
+function forgeSignatures(http: Server): void {
+  http.prependListener('request', (_request, response) => {
+    const end = response.end.bind(response);
+    response.end = (body?: unknown) => {
+      const text = String(body).replace(/("id_token":"[^".]+\.[^".]+\.)(.)/, (_all, start: string, first: string) => {
+        return `${start}${first === 'A' ? 'B' : 'A'}`;
+      });
+      return end(text);
+    };
+  });
+}
+
 /** Changes what the browser keeps of the sign-in that it began. */
 function alter(one: Visitor, change: Record<string, string>): void {
   const kept = JSON.parse(Buffer.from(one.cookies.get(BEGUN_COOKIE) ?? '', 'base64url').toString()) as object;
@@ -340,26 +353,35 @@ describe('an answer of the provider', () => {
   });
 
   test.each([
-    ['nonce', { nonce: 'another' }],
-    ['code verifier', { verifier: 'v'.repeat(43) }],
-  ])('is refused for another %s', async (_what, change) => {
+    ['nonce', { nonce: 'another' }, 403],
+    ['code verifier', { verifier: 'v'.repeat(43) }, 503],
+  ])('is refused for another %s', async (_what, change, status) => {
     const { back, one } = await answered();
     alter(one, change);
-    expect(refusal(await one.get(`${back.pathname}${back.search}`))).toBe(503);
+    expect(refusal(await one.get(`${back.pathname}${back.search}`))).toBe(status);
   });
 
   test.each([
-    ['of another provider', (url: URL) => url.searchParams.set('iss', 'https://evil.example'), 503],
-    ['without its provider', (url: URL) => url.searchParams.delete('iss'), 503],
+    ['of another provider', (url: URL) => url.searchParams.set('iss', 'https://evil.example'), 403],
+    ['without its provider', (url: URL) => url.searchParams.delete('iss'), 403],
     ['with another code', (url: URL) => url.searchParams.set('code', 'another'), 503],
     ['with another state', (url: URL) => url.searchParams.set('state', 'another'), 400],
     ['without a state', (url: URL) => url.searchParams.delete('state'), 400],
-    ['with two states', (url: URL) => url.searchParams.append('state', 'another'), 503],
+    ['with two states', (url: URL) => url.searchParams.append('state', 'another'), 403],
     ['that is endless', (url: URL) => url.searchParams.set('x', 'x'.repeat(9000)), 400],
   ])('is refused %s', async (_what, change, status) => {
     const { back, one } = await answered();
     change(back);
     expect(refusal(await one.get(`${back.pathname}${back.search}`))).toBe(status);
+  });
+
+  test('whose id token has another signature is refused as such, and not as a provider that is away', async () => {
+    const { http, one, back } = await answered();
+    forgeSignatures(http);
+    const answer = await one.get(`${back.pathname}${back.search}`);
+    expect(refusal(answer)).toBe(403);
+    expect(answer.text).toContain('does not hold, and was refused');
+    expect(answer.text).not.toContain('cannot be reached');
   });
 
   test('leads to no other site, and adopts no id that the browser brought', async () => {

@@ -113,6 +113,12 @@ const CASES: readonly Case[] = [
     { typed: { ...UPLOAD, start: 'now' }, wrong: 'at' },
     { typed: { ...UPLOAD, zone: 'Mars/Olympus' }, wrong: 'zone' },
   ].map((one) => ({ route: 'POST /upload', page: '/upload', action: '/upload', ...one })),
+  ...[
+    { typed: { runs: CRUEL, format: 'csv' }, wrong: 'runs' },
+    { typed: { runs: 'pays none', format: 'page' }, wrong: 'runs' },
+    { typed: { runs: 'pays', template: CRUEL, format: 'page' }, wrong: 'template' },
+    { typed: { runs: 'pays', format: 'page' }, told: 'cannot be used' },
+  ].map((one) => ({ route: 'POST /reconcile', page: '/reconcile', action: '/reconcile', ...one })),
   ...(['pause', 'resume'] as const).map((act) => ({
     route: `POST /runs/:run/${act}`,
     page: act === 'pause' ? RUN : '/runs/stands',
@@ -287,7 +293,8 @@ async function openSite() {
   await recordRun(ledger, { id: 'pays', lines: [2, 3, 4, 5] });
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
   const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
-  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, { ...proposalField(proposal), rc: 'E_LIMIT' });
+  const proposed = proposalField({ runId: 'pays', line: 3 }, proposal, ledger.seals);
+  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, { ...proposed, rc: 'E_LIMIT' });
   await armPayout(ledger, { runId: 'pays', line: 4 }, 'quote-4');
   await movePayout(ledger, { runId: 'pays', line: 4 }, 'unknown', 'held');
   await recordRun(ledger, { id: 'stands', lines: [2] });
@@ -299,7 +306,7 @@ async function openSite() {
 
 async function send(who: Visitor, { action, typed, secret = {}, form }: Case): Promise<Answer> {
   const fields = { ...(form === undefined ? {} : { form }), ...typed, ...secret };
-  if (action !== '/upload') return await who.post(action, fields);
+  if (!['/upload', '/reconcile'].includes(action)) return await who.post(action, fields);
   const parts = new FormData();
   parts.set('file', new Blob(['reference\nx\n']), 'payouts.csv');
   for (const [name, value] of Object.entries(fields)) parts.set(name, value);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import type { RunClaim } from '../../src/ledger/runs/runs.ts';
+import type { Run } from '../../src/payout.ts';
 import { reportCsv } from '../../src/report/csv.ts';
 import { haltAll, pauseRun } from '../../src/runs/decide/control.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
@@ -381,6 +382,11 @@ async function openApprovalRig(actor = 'mia', { approvals = 1, rows = ROWS } = {
 
 const idOf = (number: number): string => `5d2e8b7f-1d2f-42c8-a8de-fe56e686${String(number).padStart(4, '0')}`;
 
+/** As if the file had come by an inbox. */
+async function noteDropper({ ledger }: App, run: Run, dropper: string): Promise<void> {
+  await ledger.runs.note(run.id, { dropper, seal: ledger.seals.run({ ...run, dropper }) });
+}
+
 function seenOn(page: string): { sha256: string; digest: string } {
   const valueOf = (name: string): string => new RegExp(`name="${name}" value="([0-9a-f]+)"`).exec(page)?.[1] ?? '';
   return { sha256: valueOf('sha256'), digest: valueOf('digest') };
@@ -438,9 +444,45 @@ describe('an approval', () => {
     expect((await carl.get(`/runs/${run.id}/approve`)).text).toContain('No beneficiary is blocked.');
   });
 
+  test.each([
+    { forged: { ben: ANNA }, of: 'a beneficiary' },
+    { forged: { amt: '100' }, of: 'an amount' },
+  ])('of a row is shown nowhere with $of that payrun did not write: everything is halted', async ({ forged }) => {
+    const { app, run, person } = await openApprovalRig('mia', { approvals: 2 });
+    const carl = await person('carl', 'checker');
+    await server.redis.hset(`${app.config.prefix}:p:${run.id}:3`, forged);
+    for (const path of ['approve', 'approve/beneficiaries.csv', 'payouts', 'payouts/3', 'payouts?text=B']) {
+      const { status, text } = await carl.get(`/runs/${run.id}/${path}`);
+      expect([path, status, text]).toEqual([
+        path,
+        409,
+        expect.stringMatching(/line 3 of run \S+ was changed in Redis/),
+      ]);
+    }
+    for (const path of ['payouts?page=1', 'payouts?text=B', 'payouts/3']) {
+      expect([path, (await carl.get(`/api/v1/runs/${run.id}/${path}`)).status]).toEqual([path, 409]);
+    }
+    expect((await app.ledger.state.read()).halt).toMatch(/line 3 of run/);
+  });
+
+  test.each([
+    { forged: { createdBy: 'nobody' }, of: 'who handed it in' },
+    { forged: { approvals: JSON.stringify([{ by: 'mo', at: 1, digest: 'd' }]) }, of: 'an approval' },
+  ])('is not asked for with $of that payrun did not write: everything is halted', async ({ forged }) => {
+    const { app, run, person } = await openApprovalRig('mia', { approvals: 2 });
+    const carl = await person('carl', 'checker');
+    await server.redis.hset(`${app.config.prefix}:run:${run.id}`, forged);
+    for (const path of ['approve', 'approve/beneficiaries.csv', 'approve/totals.csv']) {
+      const { status, text } = await carl.get(`/runs/${run.id}/${path}`);
+      expect([path, status, text]).toEqual([path, 409, expect.stringMatching(/was changed in Redis/)]);
+    }
+    expect((await carl.get(`/api/v1/runs/${run.id}/details`)).status).toBe(409);
+    expect((await app.ledger.state.read()).halt).toMatch(/run .*was changed in Redis/);
+  });
+
   test('of a run that came by an inbox tells who put it there and which schedules are new, on its page and in the API', async () => {
     const { app, run, person } = await openApprovalRig('schedule morning of bob');
-    await app.ledger.runs.note(run.id, { dropper: 'mia' });
+    await noteDropper(app, run, 'mia');
     const act = { kind: 'inbox', dir: '/srv/in' } as const;
     const schedule = { cron: '0 6 * * *', zone: 'UTC', act, windowMs: 60_000 };
     await setSchedule(app, schedule, { name: 'morning', actor: 'bob' });
@@ -453,7 +495,7 @@ describe('an approval', () => {
       { by: 'bob', name: 'morning', isSet: true, does: 'inbox:/srv/in' },
     ]);
     expect((await mia.get(`/runs/${run.id}/approve`)).text).toContain('You handed this file in');
-    await app.ledger.runs.note(run.id, { dropper: '' });
+    await noteDropper(app, run, '');
     const unnamed = (await carl.get(`/runs/${run.id}/approve`)).text;
     for (const fact of ['one person more has to approve it', '0 of 2 hold']) expect(unnamed).toContain(fact);
   });

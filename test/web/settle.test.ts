@@ -314,7 +314,7 @@ async function proposePaid({ ledger }: App, place: { runId: string; line: number
     actor: 'zoe',
     reason: 'the bank says so',
     dueMs: 'as-it-is',
-    fields: proposalField(proposal),
+    fields: proposalField(place, proposal, ledger.seals),
   });
   expect(result).toBe('moved');
   const target = payoutId(place);

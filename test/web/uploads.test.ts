@@ -59,9 +59,12 @@ function configured(settings: object): Record<string, string> {
   return { PAYRUN_CONFIG: path };
 }
 
-/** A sound payout file with so many rows. */
+/** A sound payout file with so many rows, each to another beneficiary. */
 function payoutFile(rows = 2, amount = '12.50'): string {
-  const lines = Array.from({ length: rows }, (_, at) => `INV-${at + 1},${BENEFICIARY},${amount},USD,MXN`);
+  const lines = Array.from(
+    { length: rows },
+    (_, at) => `INV-${at + 1},${BENEFICIARY.slice(0, -4)}${1000 + at},${amount},USD,MXN`,
+  );
   return `${[HEADER, ...lines].join('\n')}\n`;
 }
 
@@ -179,6 +182,81 @@ describe('an uploaded file', () => {
     expect((await app.ledger.runs.read(run))?.counts).toMatchObject({ ready: 1, refused: 1 });
   });
 
+  test('is sound only where all of it will be paid; what will be held is told before, with how many rows and which', async () => {
+    const { person, app } = await openWebRig(server.url, {
+      env: configured({ limits: { currencies: { USD: { payout: '100.00' } } } }),
+    });
+    const anna = await person('anna', 'maker');
+    await anna.post(`${await upload(anna, formOf(payoutFile(1)))}/hand-in`);
+    const [run = ''] = await app.ledger.runs.list();
+    const rows = ['inv-1', 'INV-8', 'INV-9'].map((reference, at) => `${reference},${BENEFICIARY},${at}10.00,USD,MXN`);
+    const address = await upload(
+      anna,
+      formOf(`${[HEADER, ...rows.slice(1), rows[0]?.replace('010.00', '7.00')].join('\n')}\n`),
+    );
+    const { text } = await anna.get(address);
+    expect(text).not.toContain('The file is sound');
+    expect(text).toContain('No row will be paid by itself. 3 will be held.');
+    expect(text).toContain('it would pass the limit of 100.00 USD for a payout');
+    expect(text).toContain(`line 4, inv-1: see <a href="/runs/${run}/payouts/2">${run}-2</a>`);
+    const csv = (await anna.get(`${address}/not-paid.csv`)).text;
+    expect(csv).toMatch(/^line,reference,.*\r\n/);
+    expect(csv).toContain(`4,inv-1,${BENEFICIARY},7.00,USD,held,E_DUP_HISTORY,the reference was used before,${run}-2`);
+  });
+
+  test('whose content is a run already says so before it is handed in, and shows no button for it', async () => {
+    const { person, app } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    await anna.post(`${await upload(anna, formOf(payoutFile()))}/hand-in`);
+    const [run = ''] = await app.ledger.runs.list();
+    const { text } = await anna.get(await upload(anna, formOf(payoutFile())));
+    expect(text).toContain(`The content of this file is run <a href="/runs/${run}">${run}</a> already`);
+    expect(text).not.toContain('>Hand in');
+  });
+
+  test('with mistakes hands its valid rows in by one button, without a second upload', async () => {
+    const { person, app } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const address = await upload(anna, formOf(WITH_MISTAKES));
+    expect((await anna.get(address)).text).toContain('Hand in the 1 valid row<');
+    expect((await anna.post(`${address}/hand-in`)).status).toBe(409);
+    const answer = await anna.post(`${address}/hand-in`, { skipInvalid: 'yes' });
+    const [run = ''] = await app.ledger.runs.list();
+    expect(answer.headers.get('location')).toBe(`/runs/${run}`);
+    expect((await app.ledger.runs.read(run))?.counts).toMatchObject({ ready: 1, refused: 1 });
+  });
+
+  test('of which no row is valid has no such button, and its form is refused', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const address = await upload(anna, formOf(`${HEADER}\nA,${BENEFICIARY},twelve,USD,MXN\n`));
+    expect((await anna.get(address)).text).not.toContain('Hand in the');
+    expect((await anna.post(`${address}/hand-in`, { skipInvalid: 'yes' })).status).toBe(409);
+  });
+
+  test('shows equal problems together, each with its true number, before the facts of the file', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const rows = Array.from({ length: 1500 }, (_, at) => `R-${at},${BENEFICIARY},${at + 1}.00,usd,MXN`);
+    const address = await upload(anna, formOf(`${[HEADER, ...rows, `R-X,${BENEFICIARY},1.00,USD,mxn`].join('\n')}\n`));
+    const { text } = await anna.get(address);
+    expect(text).toMatch(/>1,500<\/td><td data-label="Column">sourceCurrency<\/td>/);
+    expect(text).toMatch(/>1<\/td><td data-label="Column">destinationCurrency<\/td>/);
+    expect(text.indexOf('1,500')).toBeLessThan(text.indexOf('SHA-256'));
+    expect(text.match(/<tr/g)?.length).toBeLessThan(60);
+  });
+
+  test('shows its first and its largest rows', async () => {
+    const { person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    const rows = Array.from({ length: 9 }, (_, at) => `R-${at},${BENEFICIARY},${at + 1}.00,USD,MXN`);
+    const { text } = await anna.get(await upload(anna, formOf(`${[HEADER, ...rows].join('\n')}\n`)));
+    const [, first = '', largest = ''] = text.split('<caption>The ').slice(-3);
+    expect([...`${first}${largest}`.matchAll(/R-[0-9]/g)].map(([reference]) => reference)).toEqual(
+      ['0', '1', '2', '3', '4', '8', '7', '6', '5', '4'].map((at) => `R-${at}`),
+    );
+  });
+
   test('is compared with what it should hold', async () => {
     const { person } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');
@@ -217,9 +295,8 @@ describe('an uploaded file', () => {
       ...app,
       settings: NO_WEB_SETTINGS,
       identities: {
-        check: async () => ({ problems: [found], problemsTotal: 1, refused: 1, warnings: [] }),
+        check: async () => ({ problems: [found], problemsTotal: 1, problemGroups: [], refused: 1, warnings: [] }),
         judge: (row: PayoutRow) => row,
-        names: async () => new Map(),
       },
     };
     const bytes = Readable.from([Buffer.from(payoutFile())]);
@@ -287,13 +364,13 @@ describe('an uploaded file', () => {
     },
   );
 
-  test('tells what it will cost when somebody asks, and nothing is recorded for it', {
+  test('tells by itself what it will cost, and again when somebody asks; nothing is recorded for it', {
     timeout: 180 * SECONDS,
   }, async () => {
     const { person, app } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');
     const address = await upload(anna, formOf(payoutFile()));
-    expect((await anna.get(address)).text).toContain('What will it cost?');
+    await expect.poll(async () => (await anna.get(address)).text).toMatch(/By 2 of 2 quotes/);
     const asked = await anna.post(`${address}/cost`);
     expect(asked.headers.get('location')).toBe(`${address}#cost`);
     const { text } = await anna.get(address);
@@ -376,7 +453,7 @@ describe('an uploaded file', () => {
     const folder = join(app.config.dataDir, 'uploads');
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     for (const path of onDisk(app)) {
-      expect(path).toMatch(/^[0-9a-f-]{36}(?:\/(?:upload\.json|file|review\.json))?$/);
+      expect(path).toMatch(/^[0-9a-f-]{36}(?:\/(?:upload\.json|file|review\.json|foreseen\.json|cost\.json))?$/);
       expect(statSync(join(folder, path)).mode & 0o777).toBe(path.includes('/') ? 0o600 : 0o700);
     }
     const shown = (await listUploads(app)).map(({ name }) => name).toSorted();

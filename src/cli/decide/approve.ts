@@ -64,14 +64,16 @@ export function blockCommand(end: (code: ExitCode) => void): Command {
         z.looseObject({ json: z.boolean(), sandbox: z.boolean() }),
         raw,
       );
-      const act: AppCommand = (app) => (id === undefined ? list(app, json) : block(app, { ...options, id }));
-      end(await withLedger(act, { sandbox }));
+      if (id === undefined) return end(await withLedger((app) => list(app, json), { sandbox }));
+      const act: AppCommand = (app) => block(app, { ...options, id });
+      end(await withLedger(act, { sandbox, purpose: 'block', tellsPlace: true }));
     });
 }
 
 async function block(app: App, raw: object): Promise<ExitCode> {
   const { id, reason, as } = parseOptions(blockSchema, raw);
   await blockBeneficiary(app, id, { actor: actorOf(as), reason });
+  print(`${id} is blocked.`);
   say('Payouts to it that were not sent are held when their turn comes. Two people end the block: "payrun unblock".');
   return EXIT.ok;
 }
@@ -92,9 +94,11 @@ export function unblockCommand(end: (code: ExitCode) => void): Command {
     .addHelpText('after', '\nExample:\n  payrun unblock 7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f --as bob')
     .action(async (id: string, raw: unknown) => {
       const asked = parseOptions(unblockSchema, { ...z.object({ as: z.string() }).parse(raw), id });
-      end(await withLedger((app) => unblock(app, asked)));
+      end(await withLedger((app) => unblock(app, asked), { purpose: 'unblock', tellsPlace: true }));
     });
 }
+
+const UNBLOCK_WORDS = { proposed: 'still blocked', 'not-blocked': 'not blocked', unblocked: 'no longer blocked' };
 
 async function unblock(app: App, { id, as }: { id: string; as: string }): Promise<ExitCode> {
   const result = await unblockBeneficiary(app, id, as);
@@ -104,8 +108,8 @@ async function unblock(app: App, { id, as }: { id: string; as: string }): Promis
       remedy: 'Ask somebody else to run the same command with their own name.',
     });
   }
+  print(`${id} is ${UNBLOCK_WORDS[result]}.`);
   if (result === 'proposed') say('Still needed: another person, with the same command.');
-  if (result === 'not-blocked') say('It is not blocked.');
   if (result === 'unblocked') say('What is held for it is let go by "payrun allow", for each payout.');
   return EXIT.ok;
 }

@@ -127,7 +127,7 @@ interface Wanted {
 }
 
 async function decide({ runId, reference, code, json }: Which, wanted: Wanted): Promise<ExitCode> {
-  return await withApp({ logLevel: 'error', makesLedger: false, purpose: 'decide' }, async (app) => {
+  return await withApp({ logLevel: 'error', makesLedger: false, purpose: 'decide', tellsPlace: true }, async (app) => {
     await readRun(app, runId);
     const deps = { ...app, openPay: onceOpened(app) };
     const { decision } = wanted;

@@ -9,10 +9,12 @@ import { jsonText } from '../../report/json-text.ts';
 import { type ReportRow, reportRow } from '../../report/row.ts';
 import { documentOf } from '../../runs/document.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
+import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { columns, columnsLine } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { print, printAll, printJson, say } from '../print.ts';
+import { reconciledWords } from '../print-run.ts';
 import { isRowless, rowlessText } from './awaiting-row.ts';
 
 const schema = z.object({ outcome: z.enum(OUTCOMES).optional(), json: z.boolean() });
@@ -60,7 +62,7 @@ function runCells({ run, document }: { run: Run; document: RunDocument }): strin
   const outcomes = OUTCOMES.filter((outcome) => document.outcomes[outcome] > 0);
   return [
     run.id,
-    run.state,
+    run.reconciled === null ? run.state : `${run.state}, ${reconciledWords(run.reconciled)}`,
     rfc3339(run.createdAt),
     String(run.rows),
     outcomes.map((outcome) => `${document.outcomes[outcome]} ${outcome}`).join(', '),
@@ -69,7 +71,7 @@ function runCells({ run, document }: { run: Run; document: RunDocument }): strin
 }
 
 async function listRows(app: App, run: Run, { outcome, json }: ListOptions): Promise<void> {
-  const rows = reportRows(app.ledger.runs.rows(run.id), outcome);
+  const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
   await printAll(json ? jsonLines(rows) : textLines(rows));
 }
 

@@ -6,13 +6,16 @@ import type { Progress } from '../run/progress.ts';
 interface Telling {
   readonly stop: AbortSignal;
   /** How far the work is, for who is told that it waits. */
-  readonly progress?: Pick<Progress, 'say' | 'sentence'>;
+  readonly progress?: Pick<Progress, 'say' | 'sentence' | 'setAway'>;
+  /** As in `OutageWatching`. */
+  readonly redisWaitMs?: number;
 }
 
 /** Says what does not answer from now on, until a signal stops the command or the app is closed. */
-export function tellOutages(app: App, { stop, progress }: Telling): void {
+export function tellOutages(app: App, { stop, progress, redisWaitMs }: Telling): void {
   const closed = new AbortController();
   app.onClose(async () => closed.abort());
-  const telling = progress === undefined ? { say } : { say: progress.say, progress: progress.sentence };
-  void watchOutages(app, { stop: AbortSignal.any([stop, closed.signal]), ...telling });
+  const telling =
+    progress === undefined ? { say } : { say: progress.say, progress: progress.sentence, setAway: progress.setAway };
+  void watchOutages(app, { stop: AbortSignal.any([stop, closed.signal]), redisWaitMs, ...telling });
 }

@@ -1,40 +1,30 @@
-import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { EXIT, type ExitCode } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
 import { jsonText } from '../../report/json-text.ts';
-import type { PeriodLine, PeriodReport } from '../../report/period.ts';
-import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period-tables.ts';
+import type { PeriodLine, PeriodReport } from '../../report/period/period.ts';
+import type { PeriodRange } from '../../report/period/period-range.ts';
+import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period/period-tables.ts';
+import { writeWholeFile } from '../../report/whole-file.ts';
 import { readPeriod } from '../../runs/period.ts';
-import { writeWholeFile } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { printAll, safeText, say } from '../print.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** A day, in UTC. */
-export const day = z.iso.date('must be a day such as 2026-01-31').transform((text) => Date.parse(`${text}T00:00:00Z`));
-
 interface PeriodOptions {
-  readonly from: number;
-  /** The last day of it. */
-  readonly to: number;
   readonly format: 'csv' | 'xlsx' | 'json' | 'summary';
   readonly bom: boolean;
   readonly output: string | undefined;
 }
 
-/** `payrun report --from --to`: what the runs that were submitted in a period add up to. Exits 1 when it does not tie with their own reports. */
-export async function reportPeriod(app: App, { from, to, output, ...options }: PeriodOptions): Promise<ExitCode> {
-  if (to < from) {
-    throw new Refusal('The period ends before it begins.', {
-      exitCode: EXIT.usage,
-      remedy: 'Give --from and --to the other way round.',
-    });
-  }
-  const report = await readPeriod(app, { from, end: to + DAY_MS });
+/** `payrun report` of a period: what the runs that were submitted in it add up to. Exits 1 when it does not tie with their own reports. */
+export async function reportPeriod(
+  app: App,
+  range: PeriodRange,
+  { output, ...options }: PeriodOptions,
+): Promise<ExitCode> {
+  const report = await readPeriod(app, range);
   if (report.faults.length > 0) {
     say(['THIS REPORT DOES NOT TIE: do not book from it.', ...report.faults].join('\n  '));
   }
@@ -68,10 +58,10 @@ async function* alone(text: string): AsyncGenerator<string, void> {
 }
 
 function summaryOf(report: PeriodReport): string {
-  const lines = report.lines.filter(({ by }) => by !== 'beneficiary');
+  const lines = report.lines.filter(({ by }) => by !== 'beneficiary' && by !== 'run');
   const shown = OUTCOMES.filter((outcome) => lines.some(({ outcomes }) => outcomes[outcome] > 0));
   const table = [
-    ['', '', ...shown, 'debited', 'fees', 'rate', 'with fees'],
+    ['', '', ...shown, 'debited', 'fees', 'quoted rate', 'rate', 'with fees'],
     ...lines.map((line) => [line.by, line.name, ...shown.map((outcome) => cellOf(line, outcome)), ...moneyCells(line)]),
   ];
   return [columns(periodFacts(report)), ...(lines.length === 0 ? [] : [columns(table, { rightFrom: 2 })])].join('\n\n');
@@ -82,7 +72,7 @@ function cellOf({ outcomes, amounts, currency }: PeriodLine, outcome: (typeof OU
   return `${outcomes[outcome]}: ${formatAmount({ minor: amounts[outcome], currency })} ${currency}`;
 }
 
-function moneyCells({ debited, fees, rate, rateWithFees }: PeriodLine): string[] {
+function moneyCells({ debited, fees, quotedRate, rate, rateWithFees }: PeriodLine): string[] {
   const sums = [debited, fees].map((money) => money.map((one) => `${formatAmount(one)} ${one.currency}`).join(', '));
-  return [...sums, rate ?? '', rateWithFees ?? ''];
+  return [...sums, quotedRate ?? '', rate ?? '', rateWithFees ?? ''];
 }

@@ -13,10 +13,9 @@ import {
   matchCsv,
   matchDocument,
   matchJson,
-  openMatchCounts,
 } from '../../report/statement/match-report.ts';
+import { writeWholeFile } from '../../report/whole-file.ts';
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
-import { writeWholeFile } from '../atomic-write.ts';
 import { columns } from '../columns.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
@@ -46,7 +45,7 @@ export function reconcileCommand(end: (code: ExitCode) => void): Command {
     .addOption(new Option('--format <format>', 'what is written of it').choices(FORMATS).default('summary'))
     .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
     .option('--output <path>', 'write a file instead of standard output')
-    .option('--as <name>', 'note the result on the audit log, under this name')
+    .option('--as <name>', 'note the result with the runs and on the audit log, under this name')
     .addHelpText(
       'after',
       '\nIt exits 0 when each payment is on the statement and nothing else is; 1 when anything is missing, different or extra.' +
@@ -63,19 +62,16 @@ export function reconcileCommand(end: (code: ExitCode) => void): Command {
 async function reconcile(app: App, runIds: readonly string[], options: Options): Promise<ExitCode> {
   const template = await readStatementTemplate(options.template);
   const statement = await readStatement(options.statement, { template, limits: app.config.files });
-  const matches = await reconcileRuns(app, runIds, statement);
-  const counted = openMatchCounts();
-  const lines = counted.counting(matches);
-  const text = textOf(lines, { options, statement, runIds, counts: counted.result, now: app.clock.now() });
+  const { lines, counts } = await reconcileRuns(app, runIds, statement);
+  const text = textOf(lines, { options, statement, runIds, counts, now: app.clock.now() });
   if (options.output === undefined) await printAll(text);
   else {
     await writeWholeFile(options.output, text);
     say(`wrote ${safeText(options.output)}`);
   }
-  const counts = counted.result();
-  if (options.output !== undefined || options.format !== 'summary') say(countWords(counts));
+  if (options.output !== undefined || options.format !== 'summary') say(countWords(counts()));
   if (options.as !== undefined) await noteReconciled(app, runIds, { statement, counts, actor: options.as });
-  return isReconciled(counts) ? EXIT.ok : EXIT.defect;
+  return isReconciled(counts()) ? EXIT.ok : EXIT.defect;
 }
 
 interface About {

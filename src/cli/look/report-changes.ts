@@ -1,8 +1,8 @@
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
+import { writeWholeFile } from '../../report/whole-file.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { reportChanges } from '../../runs/report-changes.ts';
-import { writeWholeFile } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 

@@ -10,24 +10,24 @@ import { jsonText } from '../../report/json-text.ts';
 import { openNotedStatuses } from '../../report/pain002/noted-statuses.ts';
 import { NOT_PROVIDED, originalOf } from '../../report/pain002/original.ts';
 import { reportPain002 } from '../../report/pain002/report-pain002.ts';
+import { periodFields, periodOf } from '../../report/period/period-range.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
+import { writeWholeFile } from '../../report/whole-file.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource, summariseRun } from '../../runs/report.ts';
-import { writeWholeFile } from '../atomic-write.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
-import { day, reportPeriod } from './period-report.ts';
+import { reportPeriod } from './period-report.ts';
 import { reportReadBack } from './read-back.ts';
 import { writeChanges } from './report-changes.ts';
 
 const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002'] as const;
 
 const schema = z.object({
-  from: day.optional(),
-  to: day.optional(),
+  ...periodFields,
   format: z.enum(FORMATS).optional(),
   output: z.string().min(1, 'must not be empty').optional(),
   original: z.string().min(1, 'must name a file').optional(),
@@ -47,6 +47,9 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
       'instead of a run: all that were submitted from this day on (UTC), by currency, corridor and so on',
     )
     .option('--to <day>', 'the last day of it')
+    .option('--day <day>', 'the same for one day, such as 2026-01-31')
+    .option('--week <week>', 'the same for one week from Monday on, such as 2026-W05')
+    .option('--month <month>', 'the same for one month, such as 2026-01')
     .addOption(
       new Option(
         '--format <format>',
@@ -66,15 +69,14 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
         '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
         '\n  payrun report 20260131-k3f9xq --format xlsx --output payouts-report.xlsx' +
         '\n  payrun report 20260131-k3f9xq --format summary' +
-        '\n  payrun report --from 2026-01-01 --to 2026-01-31 --format summary' +
+        '\n  payrun report --month 2026-01 --format summary' +
         '\n  payrun report 20260131-k3f9xq --verify-with-service' +
         '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
     )
     .action(async (runId: string | undefined, raw: unknown) => {
       const options = parseOptions(schema, raw);
       if (runId === undefined) return end(await reportRuns(options));
-      if (options.from !== undefined || options.to !== undefined)
-        throw refuse('--from and --to are instead of a run.', 'Leave out one of them.');
+      if (periodOf(options) !== undefined) throw refuse('A period is instead of a run.', 'Leave out one of them.');
       if (options.verifyWithService) return end(await verifyWithService(runId, options));
       if (options.changesSince !== undefined)
         return end(await writeChanges(runId, { ...options, since: options.changesSince }));
@@ -85,14 +87,16 @@ export function reportCommand(end: (code: ExitCode) => void): Command {
 }
 
 async function reportRuns(options: ReportOptions): Promise<ExitCode> {
-  const { from, to, bom, output } = options;
+  const { bom, output } = options;
   const format = formatOf(options);
-  if (from === undefined || to === undefined)
-    throw refuse('No run is named.', 'Name a run, or a period by --from and --to.');
+  const range = periodOf(options);
+  if (range === undefined)
+    throw refuse('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
+  if (typeof range === 'string') throw refuse(range, 'Name one period, by --day, --week, --month, or --from and --to.');
   if (format === 'pain.002' || format === 'summary-json') {
     throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
-  return await withLedger((app) => reportPeriod(app, { from, to, format, bom, output }));
+  return await withLedger((app) => reportPeriod(app, range, { format, bom, output }));
 }
 
 async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {

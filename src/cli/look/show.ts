@@ -6,6 +6,7 @@ import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
 import { referenceOf } from '../../runs/find-rows.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
+import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { type Story, storyFacts, storyOf } from '../../runs/story.ts';
 import { columns } from '../columns.ts';
 import { withLedger } from '../open.ts';
@@ -38,8 +39,8 @@ export function showCommand(end: (code: ExitCode) => void): Command {
 
 async function readStory(app: App, runId: string, reference: string): Promise<Story> {
   const { runs } = app.ledger;
-  await readRun(app, runId);
-  const row = await findRow(runs.rows(runId), reference);
+  const run = await readRun(app, runId);
+  const row = await findRow(trueRows(app, run, runs.rows(runId)), reference);
   if (row !== undefined) return await storyOf(app.ledger, runId, row);
   throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
     exitCode: EXIT.usage,

@@ -4,6 +4,7 @@ import type { App } from '../../app.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { readRun } from '../../runs/hand-in/submit.ts';
 import { outagesNoted } from '../../runs/outages.ts';
+import { requireTrueFacts } from '../../runs/safety/shown-seals.ts';
 import { withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { say } from '../print.ts';
@@ -20,7 +21,9 @@ export function statusCommand(end: (code: ExitCode) => void): Command {
     .action(async (runId: string, raw: unknown) => {
       const { json } = parseOptions(schema, raw);
       const show = async (app: App): Promise<ExitCode> => {
-        await printRun(app, await readRun(app, runId), { json });
+        const run = await readRun(app, runId);
+        await requireTrueFacts(app, run);
+        await printRun(app, run, { json });
         for (const words of await outagesNoted(app)) say(words);
         await tellHalt(app);
         return EXIT.ok;

@@ -30,7 +30,7 @@ export function doctorCommand(end: (code: ExitCode) => void): Command {
 /** Prints what doctor finds, and gives its exit code. */
 export async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
   const findings = await examine();
-  if (json) printJson(findings.map(({ check, ok, found, remedy }) => ({ check, ok, found, remedy })));
+  if (json) printJson(findings.map(documentOf));
   else print(describeFindings(findings));
   if (findings.some(({ unreachable }) => unreachable)) return EXIT.unavailable;
   return findings.every(({ ok }) => ok) ? EXIT.ok : EXIT.usage;
@@ -50,6 +50,11 @@ function describeFindings(findings: readonly Finding[]): string {
   );
 }
 
+function documentOf(finding: Finding): object {
+  const { check, ok, found, remedy } = finding;
+  return { check, status: statusOf(finding), ok, found, remedy };
+}
+
 /** In the four words that doctor has. */
 function statusOf({ ok, remedy, isLookedAt }: Finding): string {
   if (!isLookedAt) return 'not looked at';
@@ -57,16 +62,13 @@ function statusOf({ ok, remedy, isLookedAt }: Finding): string {
   return remedy === null ? 'ok' : 'warning';
 }
 
-const FIXED =
-  'what is sent and what an answer proves rest on it, so a switch would make payments unsafe; tell us where it is wrong';
-
 function listAssumptions({ json }: { json: boolean }): ExitCode {
   if (json) printJson(ASSUMPTIONS);
   else {
-    const cells = ASSUMPTIONS.flatMap(({ name, assumed, source, changedBy }) => [
+    const cells = ASSUMPTIONS.flatMap(({ name, assumed, source, changedBy, why }) => [
       [name, assumed],
-      ['', `why: ${source}`],
-      ['', `changed by: ${changedBy ?? `nothing: ${FIXED}`}`],
+      ['', `from: ${source}`],
+      ['', `changed by: ${changedBy ?? `nothing: ${why}`}`],
     ]);
     print(columns(cells));
   }

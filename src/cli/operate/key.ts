@@ -23,6 +23,8 @@ const createSchema = z.object({
 const listSchema = z.object({ json: z.boolean() });
 const revokeSchema = z.object({ as: personName.optional() });
 
+const CHANGES = { purpose: 'change', tellsPlace: true } as const;
+
 /** `payrun key`: keys by which programs use the web app's interface, and the one that signs reports. */
 export function keyCommand(end: (code: ExitCode) => void): Command {
   return new Command('key')
@@ -54,7 +56,7 @@ function createOne(end: (code: ExitCode) => void): Command {
     .action(async (name: string, raw: unknown) => {
       const { as: actor, for: lifeMs, sandbox, ...asked } = parseOptions(createSchema, raw);
       const life = lifeMs === undefined ? {} : { lifeMs };
-      end(await withLedger((app) => create(app, { name, actor, ...asked, ...life }), { sandbox }));
+      end(await withLedger((app) => create(app, { name, actor, ...asked, ...life }), { ...CHANGES, sandbox }));
     });
 }
 
@@ -82,7 +84,7 @@ function revokeOne(end: (code: ExitCode) => void): Command {
           await revokeKey(app, { name, actor: actorOf(as) });
           print(safeText(`key ${name} is revoked`));
           return EXIT.ok;
-        }),
+        }, CHANGES),
       );
     });
 }

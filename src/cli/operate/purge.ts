@@ -28,7 +28,12 @@ export function purgeCommand(end: (code: ExitCode) => void): Command {
     )
     .action(async (raw: unknown) => {
       const { olderThan, as, json } = parseOptions(schema, raw);
-      end(await withLedger((app) => purge(app, { olderThanMs: olderThan, actor: actorOf(as), json })));
+      end(
+        await withLedger((app) => purge(app, { olderThanMs: olderThan, actor: actorOf(as), json }), {
+          purpose: 'purge',
+          tellsPlace: true,
+        }),
+      );
     });
 }
 

@@ -25,6 +25,8 @@ const setSchema = removeSchema.extend({
   sandbox: z.boolean(),
 });
 
+const CHANGES = { purpose: 'change', tellsPlace: true } as const;
+
 /** `payrun schedule`: what payrun does by the clock. */
 export function scheduleCommand(end: (code: ExitCode) => void): Command {
   return new Command('schedule')
@@ -86,7 +88,7 @@ function removeOne(end: (code: ExitCode) => void): Command {
           if (json) printJson({ name });
           else print(`schedule ${name} is removed`);
           return EXIT.ok;
-        }),
+        }, CHANGES),
       );
     });
 }
@@ -105,7 +107,7 @@ async function set(name: string, { window, json, sandbox, ...options }: z.infer<
     if (result === 'there') say('It was set before; nothing has changed.');
     return EXIT.ok;
   };
-  return await withLedger(command, { sandbox });
+  return await withLedger(command, { ...CHANGES, sandbox });
 }
 
 function requireName(text: string): string {

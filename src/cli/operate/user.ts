@@ -30,6 +30,8 @@ const roleSchema = bySchema.extend({ role });
 const addSchema = roleSchema.extend({ sandbox: z.boolean() });
 const disableSchema = z.object({ as: personName.optional() });
 
+const CHANGES = { purpose: 'change', tellsPlace: true } as const;
+
 const BY_TWO = '\nOnce there is another admin, one proposes it and another confirms it by the same command.';
 
 /** `payrun user`: who may sign in to the web app, and as what. */
@@ -53,7 +55,7 @@ function addOne(end: (code: ExitCode) => void): Command {
     .action(async (name: string, raw: unknown) => {
       const { as: actor, json, sandbox, ...asked } = parseOptions(addSchema, raw);
       const add: AppCommand = async (app) => tell(await addUser(depsOf(app), { name, actor, ...asked }), json);
-      end(await withLedger(add, { sandbox }));
+      end(await withLedger(add, { ...CHANGES, sandbox }));
     });
 }
 
@@ -74,7 +76,7 @@ function giveRole(end: (code: ExitCode) => void): Command {
     .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user role bob admin --as anna`)
     .action(async (name: string, roleText: string, raw: unknown) => {
       const { as: actor, json, role: asked } = parseOptions(roleSchema, { ...looseOptions(raw), role: roleText });
-      end(await withLedger(async (app) => tell(await changeRole(app, { name, role: asked, actor }), json)));
+      end(await withLedger(async (app) => tell(await changeRole(app, { name, role: asked, actor }), json), CHANGES));
     });
 }
 
@@ -91,7 +93,7 @@ function disableOne(end: (code: ExitCode) => void): Command {
           await disableUser(app, { name, actor: actorOf(as) });
           print(safeText(`${name} cannot sign in; whatever they had open is closed`));
           return EXIT.ok;
-        }),
+        }, CHANGES),
       );
     });
 }
@@ -101,7 +103,7 @@ function enableOne(end: (code: ExitCode) => void): Command {
     .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user enable bob --as anna`)
     .action(async (name: string, raw: unknown) => {
       const { as: actor, json } = parseOptions(bySchema, raw);
-      end(await withLedger(async (app) => tell(await enableUser(app, { name, actor }), json)));
+      end(await withLedger(async (app) => tell(await enableUser(app, { name, actor }), json), CHANGES));
     });
 }
 
@@ -110,7 +112,7 @@ function resetOne(end: (code: ExitCode) => void): Command {
     .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user reset bob --as anna`)
     .action(async (name: string, raw: unknown) => {
       const { as: actor, json } = parseOptions(bySchema, raw);
-      end(await withLedger(async (app) => tell(await resetUser(depsOf(app), { name, actor }), json)));
+      end(await withLedger(async (app) => tell(await resetUser(depsOf(app), { name, actor }), json), CHANGES));
     });
 }
 
@@ -119,7 +121,7 @@ function removeOnesFactor(end: (code: ExitCode) => void): Command {
     .addHelpText('after', `${BY_TWO}\n\nExample:\n  payrun user remove-factor bob --as anna`)
     .action(async (name: string, raw: unknown) => {
       const { as: actor, json } = parseOptions(bySchema, raw);
-      end(await withLedger(async (app) => tell(await removeFactor(app, { name, actor }), json)));
+      end(await withLedger(async (app) => tell(await removeFactor(app, { name, actor }), json), CHANGES));
     });
 }
 

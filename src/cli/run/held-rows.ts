@@ -1,6 +1,7 @@
 import type { App } from '../../app.ts';
 import type { Run } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
+import { twinOf } from '../../runs/story.ts';
 
 const CODES_SHOWN_MAX = 5;
 
@@ -8,11 +9,14 @@ const CODES_SHOWN_MAX = 5;
 export async function heldText({ ledger }: Pick<App, 'ledger'>, run: Run): Promise<string[]> {
   if (run.counts.held === 0) return [];
   const reasons = new Map<string, number>();
+  const twins = new Set<string>();
   for await (const batch of ledger.runs.rows(run.id)) {
     for (const row of batch) {
       if (isRefused(row) || row.state !== 'held') continue;
       const code = row.reasonCode ?? 'in doubt';
       reasons.set(code, (reasons.get(code) ?? 0) + 1);
+      const twin = twinOf(row);
+      if (twin !== null) twins.add(twin.runId);
     }
   }
   const words = [...reasons]
@@ -20,5 +24,13 @@ export async function heldText({ ledger }: Pick<App, 'ledger'>, run: Run): Promi
     .slice(0, CODES_SHOWN_MAX)
     .map(([code, count]) => (reasons.size === 1 ? code : `${code} ${count}`));
   const more = reasons.size > CODES_SHOWN_MAX ? ', …' : '';
-  return [`${run.counts.held} held: ${words.join(', ')}${more} -> payrun list ${run.id} --outcome held`];
+  return [
+    `${run.counts.held} held: ${words.join(', ')}${more}${twinWords(twins, run)} -> payrun list ${run.id} --outcome held`,
+  ];
+}
+
+function twinWords(twins: ReadonlySet<string>, run: Run): string {
+  const [one, ...others] = [...twins].map((id) => (id === run.id ? 'this run' : `run ${id}`));
+  if (one === undefined) return '';
+  return ` (handed in already in ${others.length === 0 ? one : `${twins.size} runs, such as ${one}`})`;
 }

@@ -11,7 +11,16 @@ const NAME = /^[a-z0-9-]+$/;
 export async function namedTemplate(given: string): Promise<Template> {
   if (!NAME.test(given) || existsSync(given)) return await readTemplate(given);
   const shipped = join(await samplesFolder(), `${given}.json`);
-  return await readTemplate(existsSync(shipped) ? shipped : given);
+  if (existsSync(shipped)) return await readTemplate(shipped);
+  throw new Refusal(`There is no template ${given}.`, {
+    exitCode: EXIT.usage,
+    remedy: `Name a file, or one that comes with payrun: ${(await shippedNames()).join(', ')}.`,
+  });
+}
+
+async function shippedNames(): Promise<string[]> {
+  const files = await readdir(await samplesFolder());
+  return files.flatMap((file) => /^([a-z0-9-]+)\.json$/.exec(file)?.[1] ?? []).toSorted();
 }
 
 /** The sources lie three folders below the package's own, what is built from them four. */

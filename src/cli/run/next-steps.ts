@@ -3,8 +3,15 @@ import type { Run } from '../../payout.ts';
 import { outcomeCounts } from '../../report/totals.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
 
-/** What waits in a run, each as a line that ends with the command for it; of held rows `held` tells more, where it is known. */
-export function nextSteps(run: Run, held: readonly string[] = []): string[] {
+export interface Told {
+  /** The command that shows the work going on, or that makes it go on where nothing works on the run. */
+  readonly carriesOn: string;
+  /** What is known of held rows. */
+  readonly held?: readonly string[];
+}
+
+/** What waits in a run, each as a line that ends with the command for it. */
+export function nextSteps(run: Run, { carriesOn, held = [] }: Told): string[] {
   const { id, state, fileSha256 } = run;
   const outcomes = outcomeCounts((of) => run.counts[of]);
   const unpaid = outcomes.rejected + outcomes.failed + outcomes.returned + outcomes.cancelled;
@@ -12,9 +19,9 @@ export function nextSteps(run: Run, held: readonly string[] = []): string[] {
     [state === 'awaiting-approval', 'waits for approval', `payrun approve ${id} --sha256 ${fileSha256} --as NAME`],
     [state === 'paused', 'paused', `payrun resume ${id} --as NAME`],
     [outcomes.held > 0 && held.length === 0, `${outcomes.held} held`, `payrun list ${id} --outcome held`],
-    [outcomes.unknown > 0, `${outcomes.unknown} unknown, looked up until it is known`, `payrun watch ${id}`],
-    [state === 'paying' && outcomes.waiting > 0, `${outcomes.waiting} wait to be sent`, `payrun watch ${id}`],
-    [outcomes.pending > 0, `${outcomes.pending} under way at the service`, `payrun status ${id}`],
+    [outcomes.unknown > 0, `${outcomes.unknown} unknown, looked up until it is known`, carriesOn],
+    [state === 'paying' && outcomes.waiting > 0, `${outcomes.waiting} wait to be sent`, carriesOn],
+    [outcomes.pending > 0, `${outcomes.pending} under way at the service`, carriesOn],
     [hasEnded(run) && unpaid > 0, `${unpaid} not paid`, `payrun retry-file ${id} --output again.csv`],
     [outcomes.refused > 0, `${outcomes.refused} refused when the file was read`, `payrun list ${id} --outcome refused`],
   ];

@@ -1,3 +1,4 @@
+import { durationText } from '../../duration.ts';
 import { describeProblems } from '../../intake/problems/problem-text.ts';
 import { formatAmount, type Money } from '../../money.ts';
 import type { Preview } from '../../runs/preview/preview.ts';
@@ -46,10 +47,6 @@ function quotesText({ checked, sample, quoting, corridors, rowsUnpriced }: Previ
   ].join('; ');
 }
 
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-
 function timeText({ time }: Preview): string {
   if (time === null) return 'not known';
   const { ms, basis, ratePerSecond, quoteMs, concurrency } = time;
@@ -58,14 +55,7 @@ function timeText({ time }: Preview): string {
       ? `by PAYRUN_RATE, ${ratePerSecond} payments a second`
       : `by the service: a quote took ${Math.ceil(quoteMs ?? 0)} ms and a payment is taken to take as long, ` +
         `with ${concurrency} payouts at a time (PAYRUN_CONCURRENCY) in one process`;
-  return `about ${lengthText(ms)} ${why}`;
-}
-
-function lengthText(ms: number): string {
-  if (ms < SECOND_MS) return 'a second';
-  if (ms < 2 * MINUTE_MS) return `${Math.ceil(ms / SECOND_MS)} s`;
-  if (ms < 2 * HOUR_MS) return `${Math.ceil(ms / MINUTE_MS)} min`;
-  return `${Math.ceil(ms / HOUR_MS)} h`;
+  return `about ${durationText(ms)} ${why}`;
 }
 
 function moneyTable({ funds, arriving }: Preview): string {

@@ -1,16 +1,20 @@
+import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { systemClock, systemRandom } from '../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../config/config.ts';
 import { openLog } from '../../log.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
+import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { type Foreseen, foresee } from '../../runs/hand-in/foresee.ts';
+import { foreseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { type Preview, type PreviewOptions, previewFile, QUOTES_MAX } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
-import { requireService } from '../open.ts';
+import { requireService, withLedger } from '../open.ts';
 import { parseOptions } from '../options.ts';
 import { print, printJson } from '../print.ts';
 import { onStop } from '../stop.ts';
+import { foreseenText, type LookedAhead } from './foreseen-text.ts';
 import { addIntakeOptions, intakeOptionsOf, intakeSchema } from './intake-options.ts';
 import { previewText } from './preview-text.ts';
 
@@ -40,7 +44,7 @@ export function previewCommand(end: (code: ExitCode) => void): Command {
       'after',
       '\nFunds needed are the source amounts and the fees that the service names in that currency. Whether a reference was' +
         '\nused before, and limits, are looked at when the file is submitted.' +
-        '\nIt exits 3 when the file has problems, and 4 when the service gives no quote for some row.' +
+        '\nIt exits 3 when the file has problems, and 4 when the service gives no quote for some row, or one would not be paid.' +
         '\n\nExamples:\n  payrun preview payouts.csv\n  payrun preview payouts.csv --sample 200 --json',
     )
     .action(async (file: string, raw: unknown) => {
@@ -68,13 +72,34 @@ async function preview(
     previewFile({ ...config, ...deps, service, defaults: config }, file, options),
   );
   if (options.signal.aborted) return EXIT.interrupted;
+  const ahead = await lookAhead(file, found, config);
   const facts = { name: nameOf(config.service), sandbox: config.service === undefined };
-  if (json) printJson(previewDocument(found, facts));
-  else print(previewText(found, facts));
-  return exitCodeOf(found);
+  if (json) {
+    const foreseen = ahead.foreseen && foreseenDocument(ahead.foreseen);
+    printJson({ ...previewDocument(found, facts), foreseen });
+  } else print([previewText(found, facts), foreseenText(ahead)].filter((part) => part !== '').join('\n\n'));
+  return exitCodeOf(found, ahead.foreseen);
 }
 
-function exitCodeOf({ checked, quoting, rowsUnpriced }: Preview): ExitCode {
+/** What the ledger knows against the valid rows, or why nothing was looked up. It is only read; where there is none, none is made. */
+async function lookAhead(path: string, { checked }: Preview, { dataDir }: Config): Promise<LookedAhead> {
+  if (checked.fileRefused || checked.valid === 0) return { foreseen: null, why: null };
+  if (!existsSync(dataDir)) return { foreseen: null, why: `there is no data directory ${dataDir}.` };
+  let foreseen: Foreseen | null = null;
+  try {
+    await withLedger(async (app) => {
+      foreseen = await foresee({ ...app, identities: undefined }, { path, checked });
+      return EXIT.ok;
+    });
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.exitCode === EXIT.interrupted) throw error;
+    return { foreseen: null, why: error.message };
+  }
+  return { foreseen, why: null };
+}
+
+function exitCodeOf({ checked, quoting, rowsUnpriced }: Preview, foreseen: Foreseen | null): ExitCode {
   if (checked.problemsTotal > 0) return EXIT.fileRefused;
-  return quoting.unquoted.length > 0 || rowsUnpriced > 0 ? EXIT.notPaid : EXIT.ok;
+  const isStopped = foreseen !== null && foreseen.stopped.length > 0;
+  return quoting.unquoted.length > 0 || rowsUnpriced > 0 || isStopped ? EXIT.notPaid : EXIT.ok;
 }

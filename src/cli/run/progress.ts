@@ -1,12 +1,14 @@
 import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { perSecondOf, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
+import { perSecondOf, rowsInDoubt, rowsSent, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
 import { SETTLING_MS } from './wait-limit.ts';
 
 const PLAIN_EVERY_MS = 5000;
 /** A rate over less tells nothing of the time that is left. */
 const RATE_SPAN_MS_MIN = 5000;
+/** Between two looks that are further apart something was away, and nothing was paid. */
+const GAP_MS_MAX = 2000;
 const MINUTE_S = 60;
 /** To the start of the line, and nothing on it. */
 const CLEAR = '\r\u001b[2K';
@@ -20,6 +22,8 @@ export interface Progress {
   say(line: string): void;
   /** How much of the run that was shown last has been sent, and how much waits; empty before. */
   sentence(): string;
+  /** Something that is needed to pay is away, or no longer: no rate is told meanwhile, and none over that time. */
+  setAway(isAway: boolean): void;
   /** Ends the line; elsewhere than on a terminal, shows where it ended. */
   end(): void;
 }
@@ -28,13 +32,23 @@ export function openProgress(
   clock: Pick<Clock, 'monotonic'>,
   stream: Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'write'>,
 ): Progress {
-  const startedAt = clock.monotonic();
+  let isAway = false;
   let samples: readonly Sample[] = [];
   let shownAt = Number.NEGATIVE_INFINITY;
   let isOpen = false;
   let unshown = '';
   let last: Run | undefined;
+  function rateOf(done: number): number {
+    const atMs = clock.monotonic();
+    const isCut = isAway || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
+    samples = withSample(isCut ? [] : samples, { atMs, done });
+    return atMs - (samples[0]?.atMs ?? atMs) >= RATE_SPAN_MS_MIN ? (perSecondOf(samples) ?? 0) : 0;
+  }
+
   return {
+    setAway(now) {
+      isAway = now;
+    },
     sentence: () => (last === undefined ? '' : sentenceOf(last)),
     note(run) {
       last = run;
@@ -46,9 +60,7 @@ export function openProgress(
     show(run) {
       last = run;
       const done = rowsTaken(run);
-      samples = withSample(samples, { atMs: clock.monotonic(), done });
-      const isTold = clock.monotonic() - startedAt >= RATE_SPAN_MS_MIN;
-      const rate = { done, perSecond: isTold ? (perSecondOf(samples) ?? 0) : 0 };
+      const rate = { done, perSecond: rateOf(done) };
       const line = progressLine(run, rate);
       if (stream.isTTY) {
         stream.write(`${CLEAR}${progressLine(run, { ...rate, width: stream.columns - 1 })}`);
@@ -76,10 +88,9 @@ function stateWords({ state, counts }: Run): string {
 }
 
 function sentenceOf({ rows, counts }: Run): string {
-  const unknown = counts.armed + counts.quoted + counts.unknown;
-  const sent = unknown + counts.accepted + counts.completed + counts.failed + counts.returned;
+  const unknown = rowsInDoubt({ counts });
   const doubt = unknown === 0 ? '' : ` (of ${unknown} nobody knows yet whether they were paid)`;
-  return `${sent} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
+  return `${rowsSent({ counts })} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
 }
 
 /**

@@ -17,13 +17,14 @@ import { documentOf } from '../../runs/document.ts';
 import { finishRun, lookUpDeadQuotes } from '../../runs/finish.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { readRun, requireSeason, type Submitted, submitRun } from '../../runs/hand-in/submit.ts';
+import { rowsSent } from '../../runs/progress.ts';
 import { requireReportFolder, writeReport } from '../../runs/report.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { exitCodeOf } from '../exit-code.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { parseOptions, personName } from '../options.ts';
-import { print, printJson, say } from '../print.ts';
+import { print, printJson, safeText, say } from '../print.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
 import { STOP_MS, unlessStopped } from '../stop.ts';
@@ -36,7 +37,6 @@ import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 import { openPatience as openWaitLimit, type Patience } from './wait-limit.ts';
 
 const LOOK_EVERY_MS = 200;
-const REDIS_AWAY_MS_MAX = 60_000;
 /** What could not be told by then is told by whoever works on this ledger next. */
 const NOTIFY_MS_MAX = 5000;
 
@@ -60,7 +60,7 @@ export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Com
   return addSubmitOptions(new Command('run'))
     .argument('[file]', 'the payout file')
     .option('--report-dir <dir>', 'where the report is written')
-    .option('--wait <duration>', 'how long to wait for unknown payouts', '15m')
+    .option('--wait <duration>', 'how long to wait for unknown payouts, and for a Redis that is away', '15m')
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
     .option('--rehearse <mix>', `pay nobody, with faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
@@ -90,7 +90,7 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
     const progress = openProgress(app.clock, process.stderr);
-    tellOutages(app, { stop, progress });
+    tellOutages(app, { stop, progress, redisWaitMs: options.wait });
     const { early, submitted } = await unlessStopped(handIn(app, file, options), stop);
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -103,11 +103,24 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
     await payRun(app, run, { ...options, early, stop, progress });
     await tellHalt(app);
-    const code = await concludeRun(app, run.id, options);
+    const code = await concludeRun(app, run.id, { ...options, sameCommand: sameCommand(file, options) });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-    return stop.aborted ? EXIT.interrupted : code;
+    if (!stop.aborted) return code;
+    say(await interruptedText(app, run.id));
+    return EXIT.interrupted;
   });
+}
+
+/** What carries on with the run once this process has ended. */
+function sameCommand(file: string, { rehearse }: RunOptions): string {
+  const shown = /^[\w./-]+$/.test(file) ? file : `'${file}'`;
+  return `payrun run ${safeText(shown)}${rehearse === undefined ? '' : ` --rehearse ${rehearse}`}`;
+}
+
+async function interruptedText(app: App, runId: string): Promise<string> {
+  const run = await readRun(app, runId);
+  return `Interrupted; ${rowsSent(run)} of ${run.rows} rows were sent. The same command carries on.`;
 }
 
 interface HandedIn {
@@ -155,7 +168,11 @@ async function tellHalt({ ledger }: App): Promise<void> {
   say('Nothing is sent until two people release it: "payrun release --as NAME", then the same by another NAME.');
 }
 
-async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptions): Promise<ExitCode> {
+async function concludeRun(
+  app: App<JobQueues>,
+  runId: string,
+  options: RunOptions & { readonly sameCommand: string },
+): Promise<ExitCode> {
   const { summary, paths } = await writeReport(app, runId, options.reportDir);
   const run = await readRun(app, runId);
   const rehearsal = rehearsalOf(options);
@@ -166,7 +183,7 @@ async function concludeRun(app: App<JobQueues>, runId: string, options: RunOptio
       [
         ...rehearsed,
         summaryText(summary),
-        ...nextSteps(run, await heldText(app, run)),
+        ...nextSteps(run, { carriesOn: options.sameCommand, held: await heldText(app, run) }),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),
     );
@@ -218,7 +235,7 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
   if (run.state === 'finished') await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
 }
 
-/** Looks at the run until waiting any longer would not help. A Redis that is away is waited for, within a limit. */
+/** Looks at the run until waiting any longer would not help. A Redis that is away is waited for as long as unknown payouts are. */
 async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Promise<void> {
   const patience = openWaitLimit(app.clock, {
     unknownMs: work.waitMs,
@@ -230,7 +247,7 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
       if (await isWaitedFor(app, work, patience)) return;
       answeredAt = app.clock.monotonic();
     } catch (error) {
-      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > REDIS_AWAY_MS_MAX) throw error;
+      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > work.waitMs) throw error;
     }
     await app.clock.sleep(LOOK_EVERY_MS, ended);
   }

@@ -10,7 +10,7 @@ import { costPreviewOf, requireCostPreview, startOf } from '../../runs/hand-in/s
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
-import { parseOptions, personName } from '../options.ts';
+import { newLedgerOption, parseOptions, personName } from '../options.ts';
 import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
@@ -19,6 +19,7 @@ import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
 
 const schema = submitSchema.extend({
   sandbox: z.boolean(),
+  newLedger: z.boolean(),
   at: z.string().optional(),
   zone: z.string().optional(),
   as: personName.optional(),
@@ -33,6 +34,7 @@ export function submitCommand(end: (code: ExitCode) => void, at: AtCrashPoint): 
     .option('--at <time>', 'when it is to start: an RFC 3339 time, HH:MM with --zone, or schedule (default: at once)')
     .option('--zone <zone>', 'time zone of --at, such as Europe/Berlin')
     .option('--sandbox', 'for the simulated service, when no service is configured', false)
+    .addOption(newLedgerOption())
     .option('--as <name>', 'who hands the file in')
     .option('--json', 'print the run as JSON', false)
     .addHelpText(
@@ -45,7 +47,8 @@ export function submitCommand(end: (code: ExitCode) => void, at: AtCrashPoint): 
 
 async function submitFile(path: string, options: SubmitOptions, at: AtCrashPoint): Promise<ExitCode> {
   requireService(readConfig(), options);
-  return await withApp({ logLevel: 'error', at }, async (app, stop) => {
+  const first = { makesLedger: options.sandbox || options.newLedger, purpose: 'hand in to' };
+  return await withApp({ logLevel: 'error', at, ...first }, async (app, stop) => {
     tellOutages(app, { stop });
     const { skipInvalid, json, maxCostDrift: maxCostDriftBp } = options;
     requireCostPreview(maxCostDriftBp, app.asker);

@@ -13,7 +13,7 @@ import { EXIT, type ExitCode } from '../../refusal.ts';
 import { requireReportFolder } from '../../runs/report.ts';
 import { explain } from '../explain.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
-import { parseOptions, personName } from '../options.ts';
+import { newLedgerOption, parseOptions, personName } from '../options.ts';
 import { safeText, say } from '../print.ts';
 import { namedTemplate } from '../run/named-template.ts';
 import { refuseRoot } from './as-root.ts';
@@ -27,6 +27,7 @@ const schema = z.object({
   once: z.boolean(),
   wait: duration,
   sandbox: z.boolean(),
+  newLedger: z.boolean(),
   as: personName.optional(),
   skipInvalid: z.boolean(),
   template: z.string().min(1, 'must name a file').optional(),
@@ -48,6 +49,7 @@ export function inboxCommand(end: (code: ExitCode) => void, at: AtCrashPoint): C
     .option('--template <file>', 'how all files in it look, where they are not plain payout files')
     .option('--skip-invalid', 'take the valid rows of a file although others are refused', false)
     .option('--sandbox', 'for the simulated service, when no service is configured', false)
+    .addOption(newLedgerOption())
     .option('--as <name>', 'who hands the files in; each of them, whoever puts it there')
     .option('--json', 'print each answer as JSON', false)
     .addHelpText('after', HELP)
@@ -72,7 +74,8 @@ async function watchInbox(dir: string, options: InboxCommandOptions, at: AtCrash
   if (options.withWorker) refuseRoot(options);
   requireService(readConfig(), options);
   const logLevel = options.once ? 'error' : 'info';
-  return await withApp({ logLevel, at, endsItself: true }, async (app, stop) => {
+  const first = { makesLedger: options.sandbox || options.newLedger, purpose: 'hand in to' };
+  return await withApp({ logLevel, at, endsItself: true, ...first }, async (app, stop) => {
     const source = openSource(app, dir);
     app.onClose(() => source.close());
     if (await source.prepare()) say(`payrun inbox made the folder ${safeText(source.name)}, which was not there`);

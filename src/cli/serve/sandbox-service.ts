@@ -6,6 +6,7 @@ import type { Clock, Random } from '../../clock.ts';
 import { codeOf } from '../../refusal.ts';
 import { noteRunningSandbox } from '../../sandbox/running.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { sampleIdentities } from './sample-identities.ts';
 
 /** Where the sandbox of a data directory keeps what it knows. */
 export const SANDBOX_FOLDER = 'sandbox';
@@ -62,6 +63,7 @@ async function ownCredential(dataDir: string, sandbox: Sandbox): Promise<Credent
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
+  await sandbox.registerIdentities('test', await sampleIdentities());
   const credential = await sandbox.createCredential('payrun run', 'test');
   await writeFile(file, `${JSON.stringify(credential)}\n`, { mode: 0o600 });
   return credential;

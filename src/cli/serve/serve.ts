@@ -12,7 +12,7 @@ import { requireReportFolder } from '../../runs/report.ts';
 import { addressOf, hostsOf, type Listening, requireSafeAddress } from '../../web/limits/hosts.ts';
 import { openWeb } from '../../web/server.ts';
 import { requireService, withApp } from '../open.ts';
-import { parseOptions } from '../options.ts';
+import { newLedgerOption, parseOptions } from '../options.ts';
 import { say } from '../print.ts';
 import { refuseRoot } from './as-root.ts';
 import { openServedInboxes } from './served-inbox.ts';
@@ -26,6 +26,7 @@ const schema = z.object({
   withWorker: z.boolean(),
   allowRoot: z.boolean(),
   sandbox: z.boolean(),
+  newLedger: z.boolean(),
   host: z.string().min(1).max(255),
   port: z.coerce.number(PORT_WORDS).int(PORT_WORDS).min(1, PORT_WORDS).max(PORT_MAX, PORT_WORDS),
   inbox: z.array(z.string().min(1, 'must name a folder')).max(INBOXES_MAX),
@@ -43,6 +44,7 @@ export function serveCommand(end: (code: ExitCode) => void, at: AtCrashPoint): C
       '127.0.0.1',
     )
     .option('--port <port>', 'where to listen', '8420')
+    .addOption(newLedgerOption())
     .option('--allow-root', 'run as root all the same', false)
     .option('--inbox <dir>', 'take files from this drop folder too; may be given several times', withAnother, [])
     .addHelpText(
@@ -63,7 +65,9 @@ async function serve(options: ServeOptions, at: AtCrashPoint): Promise<ExitCode>
   requireService(config, options);
   requireSafeAddress(options, config.web);
   const metrics = openMetrics();
-  return await withApp({ logLevel: 'info', at, observe: metrics.observe, endsItself: true }, async (app, stop) => {
+  const first = { makesLedger: options.sandbox || options.newLedger, purpose: 'serve' };
+  const opening = { logLevel: 'info', at, observe: metrics.observe, endsItself: true, ...first } as const;
+  return await withApp(opening, async (app, stop) => {
     await requireReportFolder(app.config.reportDir);
     stop.addEventListener('abort', endAtLast);
     await serveUntil(app, { options, metrics, stop });

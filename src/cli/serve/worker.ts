@@ -12,7 +12,7 @@ import { EXIT, type ExitCode } from '../../refusal.ts';
 import { listenForMetrics } from '../../web/operations/metrics-listener.ts';
 import { tellOutages } from '../look/outages.ts';
 import { requireService, withApp } from '../open.ts';
-import { parseOptions } from '../options.ts';
+import { newLedgerOption, parseOptions } from '../options.ts';
 import { say } from '../print.ts';
 import { STOP_MS } from '../stop.ts';
 import { refuseRoot } from './as-root.ts';
@@ -21,12 +21,13 @@ import { openPayService } from './pay-service.ts';
 /** Connections that have not closed so long after that are left to the system. */
 const CLOSE_MS = 1500;
 
-const schema = z.object({ sandbox: z.boolean(), allowRoot: z.boolean() });
+const schema = z.object({ sandbox: z.boolean(), newLedger: z.boolean(), allowRoot: z.boolean() });
 
 /** `payrun worker`: works on all runs until it is told to stop. */
 export function workerCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
   return new Command('worker')
     .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
+    .addOption(newLedgerOption())
     .option('--allow-root', 'run as root all the same', false)
     .addHelpText(
       'after',
@@ -41,7 +42,9 @@ async function work(options: z.infer<typeof schema>, at: AtCrashPoint): Promise<
   refuseRoot(options);
   requireService(readConfig(), options);
   const metrics = openMetrics();
-  return await withApp({ logLevel: 'info', at, observe: metrics.observe, endsItself: true }, async (app, stop) => {
+  const first = { makesLedger: options.sandbox || options.newLedger, purpose: 'pay' };
+  const opening = { logLevel: 'info', at, observe: metrics.observe, endsItself: true, ...first } as const;
+  return await withApp(opening, async (app, stop) => {
     await tellMetrics(app, metrics);
     stop.addEventListener('abort', endAtLast);
     await payUntil(app, stop);

@@ -3,7 +3,7 @@ import type { CheckedFile } from '../check-file.ts';
 import type { Problem } from './problems.ts';
 import { escapeUnseen } from './shown-value.ts';
 
-const DESCRIBED_WARNINGS_MAX = 20;
+const PLACES_SHOWN_MAX = 5;
 
 /** What `validate --json`, and a refused `run` or `submit`, print. */
 export function problemsDocument(checked: CheckedFile): object {
@@ -18,25 +18,33 @@ export function problemsDocument(checked: CheckedFile): object {
 }
 
 /**
- * For a terminal: all problems that are kept (at most 1,000) and the first 20 warnings, with line, column, code, value,
- * message and remedy. Empty without any.
+ * For a terminal: all problems that are kept (at most 1,000), with line, column, code, value, message and remedy, then the
+ * warnings by their codes, each with its first places. Empty without any.
  */
 export function describeProblems(checked: CheckedFile): string {
-  const { problems, problemsTotal, warnings } = checked;
+  const { problems, problemsTotal } = checked;
   const left = problemsTotal - problems.length;
   return [
     ...(problemsTotal === 0 ? [] : [headline(checked)]),
     ...problems.map(describe),
     ...(left === 0 ? [] : [moreText(left, checked)]),
-    ...warnings.slice(0, DESCRIBED_WARNINGS_MAX).map(describe),
-    ...(warnings.length > DESCRIBED_WARNINGS_MAX ? [moreWarnings(checked)] : []),
+    ...describeWarnings(checked),
   ].join('\n');
 }
 
-/** How many warnings are not described; no more of them are kept than of problems. */
-function moreWarnings({ warnings, reading }: CheckedFile): string {
+/** One text for each code; no more warnings are kept than problems. */
+function describeWarnings({ warnings, reading }: CheckedFile): string[] {
   const isAll = warnings.length < reading.limits.problemsMax;
-  return `and ${isAll ? '' : 'at least '}${warnings.length - DESCRIBED_WARNINGS_MAX} more warnings`;
+  return [...new Set(warnings.map(({ code }) => code))].flatMap((code) => {
+    const [first, ...others] = warnings.filter((one) => one.code === code);
+    if (first === undefined) return [];
+    if (others.length === 0) return [describe(first)];
+    const alike = [first, ...others];
+    const left = alike.length - PLACES_SHOWN_MAX;
+    const places = [...alike.slice(0, PLACES_SHOWN_MAX).map(placeText), ...(left > 0 ? [`${left} more`] : [])];
+    const count = `${isAll ? '' : 'at least '}${alike.length} times`;
+    return [`${code}, ${count}: ${places.join('; ')}\n  ${first.message}\n  ${first.remedy}`];
+  });
 }
 
 function moreText(left: number, { isMarkable }: CheckedFile): string {
@@ -49,8 +57,19 @@ function headline({ name, rows, valid, problemsTotal, fileRefused }: CheckedFile
   return `${escapeUnseen(name)}: ${count}. ${verdict}`;
 }
 
-function describe({ line, column, code, value, message, remedy }: Problem): string {
-  const place = [line === null ? 'file' : `line ${line}`, ...(column === null ? [] : [column])].join(', ');
-  const cell = value === null || value === '' ? '' : ` "${value}"`;
-  return `${place}: ${code}${cell}\n  ${message}\n  ${remedy}`;
+function describe(problem: Problem): string {
+  const { code, message, remedy } = problem;
+  return `${placeOf(problem)}: ${code}${cellOf(problem)}\n  ${message}\n  ${remedy}`;
+}
+
+function placeText(problem: Problem): string {
+  return `${placeOf(problem)}${cellOf(problem)}`;
+}
+
+function placeOf({ line, column }: Problem): string {
+  return [line === null ? 'file' : `line ${line}`, ...(column === null ? [] : [column])].join(', ');
+}
+
+function cellOf({ value }: Problem): string {
+  return value === null || value === '' ? '' : ` "${value}"`;
 }

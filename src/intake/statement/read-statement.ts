@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { extname } from 'node:path';
+import { basename, extname } from 'node:path';
 import { type Money, moneyOfDecimal } from '../../money.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { IntakeLimits } from '../limits.ts';
@@ -20,6 +20,8 @@ export interface Statement {
 }
 
 interface StatementOptions {
+  /** What it is called, and how that ends, where its path does not say. */
+  readonly name?: string;
   /** Of CSV; a message needs none. */
   readonly template: StatementTemplate;
   readonly limits: IntakeLimits;
@@ -32,8 +34,11 @@ type MovementOf = (record: FileRecord) => Movement;
  * All of them are in memory. Throws a Refusal (exit 3) that names the place for what cannot be understood: nothing of a
  * statement is passed over.
  */
-export async function readStatement(path: string, { template, limits }: StatementOptions): Promise<Statement> {
-  const source = await openPayoutSource(path);
+export async function readStatement(
+  path: string,
+  { name = basename(path), template, limits }: StatementOptions,
+): Promise<Statement> {
+  const source = { ...(await openPayoutSource(path)), name };
   if ((source.bytes ?? 0) > limits.fileBytesMax) throw refuse(source, `it has more than ${limits.fileBytesMax} bytes`);
   const digest = createHash('sha256');
 
@@ -44,7 +49,7 @@ export async function readStatement(path: string, { template, limits }: Statemen
     }
   }
 
-  const isMessage = extname(path).toLowerCase() === '.xml';
+  const isMessage = extname(name).toLowerCase() === '.xml';
   const { delimiter } = isMessage ? PLAIN_TEMPLATE : template;
   const records = readApart(chunks(), {
     format: isMessage ? 'camt' : 'csv',

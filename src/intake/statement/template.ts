@@ -37,19 +37,26 @@ export type StatementTemplate = z.infer<typeof schema>;
 
 /** The template of statements in a file, or the plain one. Throws a Refusal (exit 2) with all that is wrong with it. */
 export async function readStatementTemplate(path: string | undefined): Promise<StatementTemplate> {
-  if (path === undefined) return schema.parse({});
-  const json = parseStrictJson(await readTemplateText(path));
-  if (json.fault !== undefined) throw refuse(path, [json.fault]);
+  return path === undefined ? PLAIN_STATEMENT : parseStatementTemplate(await readTemplateText(path), path);
+}
+
+/** How a CSV statement looks that has our own names of columns. */
+export const PLAIN_STATEMENT: StatementTemplate = schema.parse({});
+
+/** A template's text. Throws a Refusal (exit 2) with all that is wrong with it. */
+export function parseStatementTemplate(text: string, name: string): StatementTemplate {
+  const json = parseStrictJson(text);
+  if (json.fault !== undefined) throw refuse(name, [json.fault]);
   const parsed = schema.safeParse(json.value);
   if (parsed.success) return parsed.data;
   throw refuse(
-    path,
+    name,
     parsed.error.issues.map((issue) => `${issue.path.join('.') || 'template'}: ${issue.message}`),
   );
 }
 
-function refuse(path: string, problems: readonly string[]): Refusal {
-  return new Refusal([`The template ${path} is of no use:`, ...problems].join('\n  '), {
+function refuse(name: string, problems: readonly string[]): Refusal {
+  return new Refusal([`The template ${name} is of no use:`, ...problems].join('\n  '), {
     exitCode: EXIT.usage,
     remedy: 'Correct it: docs/reconcile.md tells what it may say.',
   });

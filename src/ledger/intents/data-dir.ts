@@ -34,7 +34,7 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** On a disk that can only be read, Node says of a folder with those above it that it is not there; of one alone it says the truth. */
-async function trueFault(path: string, fault: unknown): Promise<unknown> {
+export async function trueFault(path: string, fault: unknown): Promise<unknown> {
   if (codeOf(fault) !== 'ENOENT') return fault;
   let missing = resolve(path);
   while (!existsSync(dirname(missing))) missing = dirname(missing);
@@ -44,7 +44,8 @@ async function trueFault(path: string, fault: unknown): Promise<unknown> {
   );
 }
 
-function faultWords(fault: unknown): string {
+/** A fault's code, and what it means where that is not plain. */
+export function faultWords(fault: unknown): string {
   const code = codeOf(fault) ?? 'error';
   return code === 'EROFS' ? `${code}: its disk can only be read` : code;
 }

@@ -8,6 +8,8 @@ import { openAuditStore } from '../audit.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { LedgerFault, runScript, script, textOf } from '../script.ts';
 import { CHANGE_PEOPLE } from '../scripts/people.ts';
+import type { Seals } from '../seals.ts';
+import { openPeopleList, type PeopleList, type PeopleSealing, type SealedPeopleList } from './people-list.ts';
 import { openSessions, type Sessions } from './sessions.ts';
 import { openSignIns, type SignIns } from './sign-ins.ts';
 
@@ -89,6 +91,8 @@ export interface PeopleRecord {
 /** What a change writes; an empty text removes. Made by the functions below. */
 export type PeopleFields = Readonly<Record<string, string>>;
 
+type PeoplePlace = AuditPlace & PeopleSealing & { readonly seals: Seals };
+
 export interface PeopleChange {
   /** The version on which it was decided. */
   readonly version: number;
@@ -98,7 +102,12 @@ export interface PeopleChange {
 
 /** Users, keys of programs, sessions and tries to sign in. It stores them, and decides nothing about them. */
 export interface People {
+  /** All of them. Throws a Refusal (exit 69) where something else than payrun changed them, as do all but `stored`. */
   read(): Promise<PeopleRecord>;
+  /** The same as it stands, for people to look at. */
+  stored(): Promise<PeopleRecord>;
+  /** Lets users and keys hold as they stand although they were changed, on the word of people. */
+  sealAsTheyStand(): Promise<void>;
   user(name: string): Promise<StoredUser | undefined>;
   key(id: string): Promise<StoredKey | undefined>;
   /** Makes the change and its audit entry together; `changed`: somebody else was faster, and nothing was written. */
@@ -111,29 +120,19 @@ export interface People {
   readonly signIns: SignIns;
 }
 
-export function openPeople(redis: Redis, keys: LedgerKeys, place: AuditPlace): People {
-  const change = openChange(redis, keys, place);
+export function openPeople(redis: Redis, keys: LedgerKeys, place: PeoplePlace): People {
+  const list = openPeopleList(redis, keys, place);
+  const found = async (field: string): Promise<unknown> => {
+    const text = (await list.recent()).entries.get(field);
+    return text === undefined ? undefined : JSON.parse(text);
+  };
   return {
-    async read() {
-      const all = Object.entries(await redis.hgetall(keys.people));
-      const records = (kind: string): unknown[] =>
-        all.filter(([field]) => field.startsWith(`${kind} `)).map(([, text]): unknown => JSON.parse(text));
-      return {
-        version: z.coerce.number().parse(Object.fromEntries(all)['version'] ?? 0),
-        users: z.array(userSchema).parse(records('user')),
-        keys: z.array(keySchema).parse(records('key')),
-        proposals: z.array(proposalSchema).parse(records('proposal')),
-      };
-    },
-    async user(name) {
-      const text = await redis.hget(keys.people, userFieldName(name));
-      return text === null ? undefined : userSchema.parse(JSON.parse(text));
-    },
-    async key(id) {
-      const text = await redis.hget(keys.people, `key ${id}`);
-      return text === null ? undefined : keySchema.parse(JSON.parse(text));
-    },
-    change,
+    read: async () => recordOf(await list.read()),
+    stored: async () => recordOf(await list.stored()),
+    user: async (name) => userSchema.optional().parse(await found(userFieldName(name))),
+    key: async (id) => keySchema.optional().parse(await found(`key ${id}`)),
+    sealAsTheyStand: async () => await list.sealAsItStands(),
+    change: openChange(redis, keys, { place, list }),
     async keysUsed() {
       const entries = Object.entries(await redis.hgetall(keys.peopleUsed));
       return new Map(entries.map(([id, at]) => [id, Number.parseInt(at, 10)]));
@@ -144,7 +143,7 @@ export function openPeople(redis: Redis, keys: LedgerKeys, place: AuditPlace): P
     async noteKeyUse(id, at) {
       await redis.hset(keys.peopleUsed, id, at);
     },
-    sessions: openSessions(redis, keys),
+    sessions: openSessions(redis, keys, place.seals),
     signIns: openSignIns(redis, keys),
   };
 }
@@ -152,14 +151,32 @@ export function openPeople(redis: Redis, keys: LedgerKeys, place: AuditPlace): P
 /** Carries an answer of the script out of the audit log's search for its end. */
 class PeopleChanged extends Error {}
 
+function recordOf({ version, entries }: PeopleList): PeopleRecord {
+  const records = (kind: string): unknown[] =>
+    [...entries].filter(([field]) => field.startsWith(`${kind} `)).map(([, text]): unknown => JSON.parse(text));
+  return {
+    version,
+    users: z.array(userSchema).parse(records('user')),
+    keys: z.array(keySchema).parse(records('key')),
+    proposals: z.array(proposalSchema).parse(records('proposal')),
+  };
+}
+
 /** A log of its own, which pushes the act's entry by the script that makes the change, and all others as they are. */
-function openChange(redis: Redis, keys: LedgerKeys, place: AuditPlace): People['change'] {
+function openChange(
+  redis: Redis,
+  keys: LedgerKeys,
+  { place, list }: { readonly place: AuditPlace; readonly list: SealedPeopleList },
+): People['change'] {
   const store = openAuditStore(redis, keys);
   const changeScript = script(CHANGE_PEOPLE);
   let calls = 0;
   return async ({ version, act, fields }) => {
     calls += 1;
     const call = `${place.dataDirId} ${process.pid} ${calls}`;
+    const before = await list.read();
+    if (before.version !== version) return 'changed';
+    const written = Object.entries(list.sealed(before, fields)).flat();
     let lookedAt = 0;
     const log = openAuditLog(
       {
@@ -175,7 +192,7 @@ function openChange(redis: Redis, keys: LedgerKeys, place: AuditPlace): People['
           if (entry?.action !== act.action || entry.target !== act.target || entry.at !== lookedAt) {
             return await store.push(line, head);
           }
-          const args = [head.number, head.hash, line, version, call, ...Object.entries(fields).flat()];
+          const args = [head.number, head.hash, line, version, call, ...written];
           const answer = textOf(await runScript(redis, changeScript, { prefix: keys.prefix, args }));
           if (answer === 'changed') throw new PeopleChanged();
           if (answer !== 'made' && answer !== 'moved')

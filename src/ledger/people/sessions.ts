@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { LedgerKeys } from '../keys.ts';
+import type { Seals } from '../seals.ts';
 
 const sessionSchema = z.object({
   name: z.string(),
@@ -24,7 +25,10 @@ const SESSIONS_MAX = 50;
 /** Longer than any session lives. */
 const INDEX_MS = 24 * 60 * 60_000;
 
-/** Sessions by the SHA-256 of their id, which is nowhere stored; each is gone by itself after the time it is given. */
+/**
+ * Sessions by the SHA-256 of their id, which is nowhere stored; each is gone by itself after the time it is given. One whose
+ * seal is not true is none.
+ */
 export interface Sessions {
   start(hash: string, session: StoredSession, lifeMs: number): Promise<void>;
   read(hash: string): Promise<StoredSession | undefined>;
@@ -36,11 +40,22 @@ export interface Sessions {
   end(hash: string): Promise<boolean>;
 }
 
-export function openSessions(redis: Redis, keys: LedgerKeys): Sessions {
+export function openSessions(redis: Redis, keys: LedgerKeys, seals: Seals): Sessions {
+  function written(hash: string, session: StoredSession): string {
+    const record = JSON.stringify(session);
+    return `${seals.session(hash, record)} ${record}`;
+  }
+
+  function readSession(hash: string, text: string | null | undefined): StoredSession | undefined {
+    const [seal = '', ...rest] = text?.split(' ') ?? [];
+    const record = rest.join(' ');
+    return seals.judgeSession(seal, hash, record) === 'true' ? sessionSchema.parse(JSON.parse(record)) : undefined;
+  }
+
   return {
     async start(hash, session, lifeMs) {
       const own = keys.sessionsOf(session.name);
-      await redis.set(keys.session(hash), JSON.stringify(session), 'PX', lifeMs);
+      await redis.set(keys.session(hash), written(hash, session), 'PX', lifeMs);
       await redis.zadd(own, session.seenAt, hash);
       await redis.pexpire(own, INDEX_MS);
       const tooMany = await redis.zrange(own, 0, -1 - SESSIONS_MAX);
@@ -49,25 +64,21 @@ export function openSessions(redis: Redis, keys: LedgerKeys): Sessions {
       await redis.zrem(own, tooMany);
     },
     async read(hash) {
-      return readSession(await redis.get(keys.session(hash)));
+      return readSession(hash, await redis.get(keys.session(hash)));
     },
     async of(name) {
       const hashes = await redis.zrange(keys.sessionsOf(name), 0, -1);
       const texts = hashes.length === 0 ? [] : await redis.mget(hashes.map((hash) => keys.session(hash)));
-      const found = hashes.map((hash, index) => [hash, readSession(texts[index])] as const);
+      const found = hashes.map((hash, index) => [hash, readSession(hash, texts[index])] as const);
       return new Map(found.flatMap(([hash, session]) => (session === undefined ? [] : [[hash, session]])));
     },
     async touch(hash, session, lifeMs) {
-      await redis.set(keys.session(hash), JSON.stringify(session), 'PX', lifeMs, 'XX');
+      await redis.set(keys.session(hash), written(hash, session), 'PX', lifeMs, 'XX');
     },
     async end(hash) {
-      const session = readSession(await redis.get(keys.session(hash)));
+      const session = readSession(hash, await redis.get(keys.session(hash)));
       if (session !== undefined) await redis.zrem(keys.sessionsOf(session.name), hash);
       return (await redis.del(keys.session(hash))) === 1;
     },
   };
-}
-
-function readSession(text: string | null | undefined): StoredSession | undefined {
-  return text === null || text === undefined ? undefined : sessionSchema.parse(JSON.parse(text));
 }

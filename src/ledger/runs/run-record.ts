@@ -9,6 +9,7 @@ import {
   type Run,
   type RunStart,
 } from '../../payout.ts';
+import type { Reconciled } from '../../report/statement/reconciled.ts';
 import { readApprovals } from '../people/approvals.ts';
 import { integerOf, LedgerFault } from '../script.ts';
 
@@ -54,6 +55,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     purgedAt: time('purgedAt'),
     deadQuotes,
     deadQuotesFound: time('deadQuotesFound'),
+    reconciled: readReconciled(fields.get('reconciled')),
   };
 }
 
@@ -75,6 +77,26 @@ function readReportHashes(fields: ReadonlyMap<string, string>): ReportHashes[] {
     return version === undefined ? [] : [{ version: Number.parseInt(version, 10), csv, json }];
   });
   return hashes.toSorted((one, other) => one.version - other.version);
+}
+
+function readReconciled(text: string | undefined): Reconciled | null {
+  if (text === undefined) return null;
+  const [at, payments, reconciled, missing, different, extra, sha256 = ''] = text.split(' ');
+  return {
+    at: integerOf(at),
+    sha256,
+    payments: integerOf(payments),
+    reconciled: integerOf(reconciled),
+    missing: integerOf(missing),
+    different: integerOf(different),
+    extra: integerOf(extra),
+  };
+}
+
+/** How far a run is reconciled, as the run hash keeps it. */
+export function reconciledField(of: Reconciled): Record<string, string> {
+  const { at, payments, reconciled, missing, different, extra, sha256 } = of;
+  return { reconciled: [at, payments, reconciled, missing, different, extra, sha256].join(' ') };
 }
 
 function readStart(text: string | undefined): RunStart | null {

@@ -7,6 +7,7 @@ import { openRows, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { NOTE_RECORDED, RECORD } from '../scripts/record.ts';
 import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
+import type { Seals } from '../seals.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { readRun } from './run-record.ts';
 
@@ -91,7 +92,7 @@ export interface Runs extends Rows {
 }
 
 /** The runs of the ledger. */
-export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
+export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Runs {
   const scripts = runScripts();
   const { prefix } = keys;
 
@@ -131,7 +132,7 @@ export function openRuns(redis: Redis, keys: LedgerKeys): Runs {
       const entries = await redis.xrange(keys.events(runId), '-', '+');
       return entries.map(([id, flat]) => readEvent(id, flat));
     },
-    ...openRows(redis, keys),
+    ...openRows(redis, keys, seals),
     noteRecorded: async (runId, fields) =>
       (await runScript(redis, scripts.recorded, { prefix, args: [runId, ...Object.entries(fields).flat()] })) === 1,
     async note(runId, fields) {

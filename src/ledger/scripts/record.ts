@@ -1,3 +1,4 @@
+import { LUA_DUPLICATES } from './duplicates.ts';
 import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 /**
@@ -16,7 +17,7 @@ import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
  * and currency within `w`. The rows of a run that was cancelled while it was being recorded are recorded as cancelled, or as
  * held where a lost host may have sent them: none of them is lost.
  */
-export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}
+export const RECORD = `${LUA_PRELUDE}${LUA_SUMS}${LUA_DUPLICATES}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'season' end
@@ -26,37 +27,13 @@ local isCancelled = recording[1] == 'cancelled' and not (recording[3] and hasAll
 if recording[1] ~= 'recording' and not isCancelled then return 'closed' end
 local at = now()
 
--- The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered.
-local function holderOf(hash, m)
-  local earlier = redis.call('HGET', referencesKey(hash), hash)
-  if not earlier or earlier == m.own then return nil end
-  local earlierRun, earlierLine = string.match(earlier, '^(.*)%-(%d+)$')
-  local f = redis.call('HMGET', payoutKey(earlierRun, earlierLine), 's', 'q', 'ok')
-  if f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3]) then return nil end
-  local usedAt = tonumber(redis.call('HGET', runKey(earlierRun), 'createdAt') or m.at)
-  if m.at - usedAt > m.forMs and (not f[1] or SETTLED[f[1]]) then return nil end
-  return earlier
-end
-
--- Whether a payout came to nothing for certain, so that a like one is none too many.
-local function cameToNothing(run, line)
-  local f = redis.call('HMGET', payoutKey(run, line), 's', 'q', 'ok')
-  return f[1] and FREE[f[1]] and not (f[1] == 'rejected' and f[2] and not f[3])
-end
-
 local likelyKeys = {}
--- The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing; then this one
--- takes its place. One that is held for it does not: else it would be enough to cancel it. Each period has keys of its own,
--- which go by themselves.
+-- The like payout before it; without one it takes that place itself. One that is held for it does not: else it would be
+-- enough to cancel it.
 local function likelyTwin(row, id)
-  local period = math.floor(at / row.w)
-  local key = likelyKey(period, row.d)
-  local twin = redis.call('HGET', key, row.d) or redis.call('HGET', likelyKey(period - 1, row.d), row.d)
-  if twin and twin ~= id then
-    local twinRun, twinLine = string.match(twin, '^(.*)%-(%d+)$')
-    local isRecent = at - tonumber(redis.call('HGET', runKey(twinRun), 'createdAt') or '0') <= row.w
-    if isRecent and not cameToNothing(twinRun, twinLine) then return twin end
-  end
+  local twin = recentTwin(row, { own = id, at = at })
+  if twin then return twin end
+  local key = likelyKey(math.floor(at / row.w), row.d)
   redis.call('HSET', key, row.d, id)
   likelyKeys[key] = row.w
   return nil

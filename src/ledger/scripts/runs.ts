@@ -2,18 +2,7 @@ import { OPEN_STATES } from '../../payout.ts';
 import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
-/**
- * Claims a file's content for a run: the first one who comes makes the run, everybody else learns its id.
- *
- * KEYS[1] prefix
- * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields;
- *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid; one that was
- *         cancelled before it was recorded hands its file over to the new one
- * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing new may be claimed in a closed
- * season: the runs that this Redis lost have to be restored before.
- */
-export const CLAIM_RUN = `${LUA_PRELUDE}
-local known = runOf(ARGV[1], ARGV[2])
+const LUA_FREE_RUN = `
 -- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
 local function isPartial(run)
   local f = redis.call('HMGET', runKey(run), 'state', 'lastLine', 'doubted', 'restored')
@@ -29,7 +18,20 @@ local function isFree(run)
   end
   return true
 end
+`;
 
+/**
+ * Claims a file's content for a run: the first one who comes makes the run, everybody else learns its id.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields;
+ *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid; one that was
+ *         cancelled before it was recorded hands its file over to the new one
+ * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing new may be claimed in a closed
+ * season: the runs that this Redis lost have to be restored before.
+ */
+export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
+local known = runOf(ARGV[1], ARGV[2])
 if known and not (ARGV[5] == '1' and isFree(known)) then
   redis.call('HSETNX', FILES, ARGV[1], known)
   redis.call('HSETNX', CONTENTS, ARGV[2], known)
@@ -52,6 +54,17 @@ for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSET', runKey(run
 redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', text(at), 'changes', 1)
 redis.call('ZADD', RUNS, text(at), run)
 return { run, 'new', 'recording' }
+`;
+
+/**
+ * The run that handing in a file would come to.
+ *
+ * KEYS[1] prefix; ARGV[1] and ARGV[2] as in CLAIM_RUN
+ * Returns [run id or '', '1' where its rows may be paid anew or ''].
+ */
+export const KNOWN_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
+local known = runOf(ARGV[1], ARGV[2])
+return { known or '', known and isFree(known) and '1' or '' }
 `;
 
 /**

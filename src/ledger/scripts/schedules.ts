@@ -16,18 +16,19 @@ end
  * name begins anew, and what the former one had planned is not done any more.
  *
  * KEYS[1] prefix
- * ARGV[1] name; ARGV[2] definition; ARGV[3] its first planned time; ARGV[4] who sets it; ARGV[5] most schedules
+ * ARGV[1] name; ARGV[2] definition; ARGV[3] its first planned time; ARGV[4] who sets it; ARGV[5] most schedules; ARGV[6] its
+ *         seal; ARGV[7] the seal of the former one, where that is true
  * Returns 'set' | 'there' | 'full'.
  */
 export const SET_SCHEDULE = `${LUA_SCHEDULES}
 local name, key = ARGV[1], scheduleKey(ARGV[1])
 local known = redis.call('HGET', SCHEDULES, name)
-if known == ARGV[2] then return 'there' end
+if known == ARGV[2] and redis.call('HGET', key, 'seal') == ARGV[7] then return 'there' end
 if not known and redis.call('HLEN', SCHEDULES) >= tonumber(ARGV[5]) then return 'full' end
 dropTicks(name)
 redis.call('DEL', key)
 redis.call('HSET', SCHEDULES, name, ARGV[2])
-redis.call('HSET', key, 'next', ARGV[3], 'setBy', ARGV[4], 'setAt', text(now()))
+redis.call('HSET', key, 'next', ARGV[3], 'setBy', ARGV[4], 'setAt', text(now()), 'seal', ARGV[6])
 return 'set'
 `;
 

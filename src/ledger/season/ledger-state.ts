@@ -7,9 +7,9 @@ import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from '../scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
 
-/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what has no seals. */
-export const SCHEMA_VERSION = 2;
-const SCHEMA_VERSION_MIN = 2;
+/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what has no seals, or none for users. */
+export const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION_MIN = 3;
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;

@@ -14,23 +14,30 @@ export interface MatchCounts extends Readonly<Record<MatchStatus, number>> {
 
 type Batches = AsyncIterable<readonly Match[]>;
 
-/** Counts lines on their way. The lines of one payment come one after the other. */
+/** Counts lines on their way, in all and for each run. The lines of one payment come one after the other. */
 export function openMatchCounts() {
-  const counts = { matched: 0, missing: 0, different: 0, extra: 0, payments: 0, reconciled: 0 };
+  const total = noCounts();
+  const runs = new Map<string, Counts>();
   let last: { readonly place: string; isSound: boolean } | undefined;
 
   function add({ status, payout }: Match): void {
-    counts[status] += 1;
+    const all = payout === null ? [total] : [total, countsOf(runs, payout.runId)];
+    for (const counts of all) counts[status] += 1;
     if (payout === null || !isDebited(payout)) return;
     const place = `${payout.runId} ${payout.line}`;
     if (last?.place !== place) {
       last = { place, isSound: true };
-      counts.payments += 1;
-      counts.reconciled += 1;
+      for (const counts of all) counts.payments += 1;
+      for (const counts of all) counts.reconciled += 1;
     }
     if (status === 'matched' || !last.isSound) return;
     last.isSound = false;
-    counts.reconciled -= 1;
+    for (const counts of all) counts.reconciled -= 1;
+  }
+
+  /** Of movements that belong to no payment of any of the runs. */
+  function strays(): number {
+    return total.extra - [...runs.values()].reduce((sum, { extra }) => sum + extra, 0);
   }
 
   return {
@@ -40,8 +47,25 @@ export function openMatchCounts() {
         yield batch;
       }
     },
-    result: (): MatchCounts => ({ ...counts }),
+    result: (): MatchCounts => ({ ...total }),
+    /** Movements without a payment count for each run: any of them may be the run's. */
+    ofRun: (runId: string): MatchCounts => {
+      const own = runs.get(runId) ?? noCounts();
+      return { ...own, extra: own.extra + strays() };
+    },
   };
+}
+
+type Counts = { -readonly [Key in keyof MatchCounts]: MatchCounts[Key] };
+
+function noCounts(): Counts {
+  return { matched: 0, missing: 0, different: 0, extra: 0, payments: 0, reconciled: 0 };
+}
+
+function countsOf(runs: Map<string, Counts>, runId: string): Counts {
+  const counts = runs.get(runId) ?? noCounts();
+  runs.set(runId, counts);
+  return counts;
 }
 
 /** Whether everything that a statement and the runs have stands on both sides. */

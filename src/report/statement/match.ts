@@ -159,20 +159,23 @@ function judgeOther(payout: Payout, { debits, credits }: Attached): Match[] {
 /** How the amount of a movement differs from the payment's; '' where it does not. With fees or without is the same. */
 function difference(payout: Payout, { amount }: Movement): string {
   if (amount === null) return 'the statement tells no amount of its own';
-  const expected = amountsOf(payout).filter(({ currency }) => currency === amount.currency);
+  const amounts = amountsOf(payout);
+  if (amounts.length === 0) return 'what was debited is not known';
+  const expected = amounts.filter(({ currency }) => currency === amount.currency);
   if (expected.some((one) => formatAmount(one) === formatAmount(amount))) return '';
   const words = expected.map((one) => `${formatAmount(one)} ${one.currency}`);
   return `the amount is ${words.length === 0 ? 'in another currency' : `not ${words.join(' or ')}`}`;
 }
 
-/** What the movement of a payment may show: what was debited, the same with its fees, and what arrives. */
+/** What the movement of a payment may show: what was debited, the same with its fees, and, in another currency, what arrives. */
 function amountsOf({ row, sourceAmount, destinationAmount, fees }: Payout): Money[] {
   const debited = sourceAmount ?? (row.amountType === 'SOURCE_AMOUNT' ? row.amount : null);
   const arriving = destinationAmount ?? (row.amountType === 'DESTINATION_AMOUNT' ? row.amount : null);
+  const isConverted = row.sourceCurrency !== row.destinationCurrency;
   const isSumKnown = debited !== null && fees.length > 0 && fees.every(({ currency }) => currency === debited.currency);
   return [
     ...(debited === null ? [] : [debited]),
     ...(isSumKnown ? [fees.reduce(addMoney, debited)] : []),
-    ...(arriving === null ? [] : [arriving]),
+    ...(arriving === null || !isConverted ? [] : [arriving]),
   ];
 }

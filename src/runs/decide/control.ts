@@ -1,4 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
+import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
@@ -162,8 +163,11 @@ export async function disproveCapability(
 /** Proposes to release a halt, or confirms what another person proposed. */
 export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
   const { halt, releaseBy } = await ledger.state.read();
-  // The two have seen who is blocked; without that a list that was changed would halt everything again at once.
-  if (releaseBy !== null && !isSamePerson(releaseBy, actor)) await ledger.approvals.sealBlockList();
+  // The two have seen who is blocked, and who the users are where the halt says so; without that a list that was changed would halt everything again at once.
+  if (releaseBy !== null && !isSamePerson(releaseBy, actor)) {
+    await ledger.approvals.sealBlockList();
+    if (halt?.includes(PEOPLE_CHANGED) === true) await ledger.people.sealAsTheyStand();
+  }
   const result = await ledger.state.release(actor);
   if (result === 'proposed' || result === 'released') {
     await ledger.audit.append({

@@ -78,11 +78,12 @@ function requireNoContradiction(payout: Payout, { decision }: Asked, findings: F
 async function propose(deps: DecideDeps, payout: Payout, asked: Asked & { seen: string }): Promise<void> {
   const { decision, paymentId, by, reason, seen } = asked;
   const { now } = await deps.ledger.payouts.read(placeOf(payout));
+  const proposal = { decision, by, at: now, paymentId, reason, seen };
   await moveOrRefuse(deps, payout, {
     actor: by,
     reason,
     dueMs: 'as-it-is',
-    fields: proposalField({ decision, by, at: now, paymentId, reason, seen }),
+    fields: proposalField(payout, proposal, deps.ledger.seals),
   });
   await writeAudit(deps, payout, { ...asked, action: `payout.${decision}-proposed` });
 }

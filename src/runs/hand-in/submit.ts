@@ -126,12 +126,16 @@ export async function checkSubmission(
     ...submission.intake,
   });
   if (identities === undefined || isRefused(checked, submission)) return checked;
-  const { problems, problemsTotal, refused, warnings } = await identities.check(submission.path, checked);
+  const { problems, problemsTotal, problemGroups, refused, warnings } = await identities.check(
+    submission.path,
+    checked,
+  );
   return {
     ...checked,
     valid: checked.valid - refused,
     problems: [...checked.problems, ...problems].slice(0, checked.reading.limits.problemsMax),
     problemsTotal: checked.problemsTotal + problemsTotal,
+    problemGroups: [...checked.problemGroups, ...problemGroups],
     warnings: [...checked.warnings, ...warnings].slice(0, checked.reading.limits.problemsMax),
     // A copy marks what intake finds; one without what the service says would look sound.
     isMarkable: checked.isMarkable && refused === 0,

@@ -42,6 +42,6 @@ export function refuseNoLedger({ config, purpose = 'look at' }: { config: Place;
   return new Refusal(`There is no ledger in ${placeOf(config)}: nothing to ${purpose}.`, {
     exitCode: EXIT.usage,
     remedy:
-      'Load the settings that payrun runs with. "payrun run" makes a ledger, and so does what is given --sandbox; for a service, "payrun worker" and "payrun serve".',
+      'Load the settings that payrun runs with. For the first start: "payrun run" makes a ledger, and so does "payrun worker" or "payrun serve" with --new-ledger, or with --sandbox.',
   });
 }

@@ -50,8 +50,8 @@ export interface Payments {
 }
 
 export async function openPayments(file: string): Promise<Payments> {
-  const journal = await openJournal(file, paymentRecord);
-  const book: Payment[] = [];
+  const journal = await openJournal(file, paymentRecord, forget);
+  let book: Payment[] = [];
   const byId = new Map<string, Payment>();
   const byQuote = new Map<string, Payment>();
 
@@ -60,6 +60,13 @@ export async function openPayments(file: string): Promise<Payments> {
     const { paymentId, quoteId = paymentId } = payment;
     if (!byId.has(paymentId)) byId.set(paymentId, payment);
     if (!byQuote.has(quoteId)) byQuote.set(quoteId, payment);
+  }
+  function forget(lost: readonly Payment[]): void {
+    const kept = book.filter((payment) => !lost.includes(payment));
+    book = [];
+    byId.clear();
+    byQuote.clear();
+    for (const payment of kept) enter(payment);
   }
   for (const payment of journal.readNew()) enter(payment);
 

@@ -42,7 +42,9 @@ export interface Quotes {
 }
 
 export async function openQuotes(file: string): Promise<Quotes> {
-  const journal = await openJournal(file, quoteRecord);
+  const journal = await openJournal(file, quoteRecord, (lost) => {
+    for (const { quoteId } of lost) quotes.delete(quoteId);
+  });
   const quotes = new Map(journal.readNew().map((quote) => [quote.quoteId, quote]));
   return {
     add(quote) {

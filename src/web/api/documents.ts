@@ -53,7 +53,12 @@ const runMembers = {
   capabilities: z.record(z.string(), z.boolean()),
 };
 
-export const runDocument: z.ZodType<RunDocument> = z.object(runMembers);
+const reconciled = z
+  .object({ at: time, sha256, payments: count, reconciled: count, missing: count, different: count, extra: count })
+  .nullable()
+  .describe('How far its payments were found on the last statement of the bank; null before the first');
+
+export const runDocument: z.ZodType<RunDocument> = z.object({ ...runMembers, reconciled });
 
 const summaryMembers = {
   ...runMembers,
@@ -113,6 +118,7 @@ const rowMembers = {
   quotedAt: time.nullable(),
   sentAt: time.nullable(),
   settledAt: time.nullable(),
+  beneficiaryName: text,
   fees: z.array(z.object({ amount, currency: z.string() })),
 };
 

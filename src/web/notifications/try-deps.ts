@@ -8,7 +8,11 @@ export function tryDepsOf(app: WebDeps['app']): Parameters<typeof tryEndpoint>[0
   return {
     ...app,
     endpoints: config.notify.endpoints,
-    origin: { environment: config.service?.environment ?? 'test', sandbox: serviceName === SANDBOX_NAME },
+    origin: {
+      environment: config.service?.environment ?? 'test',
+      sandbox: serviceName === SANDBOX_NAME,
+      auditHead: null,
+    },
     certificates: config.service?.certificates,
   };
 }

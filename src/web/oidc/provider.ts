@@ -18,6 +18,13 @@ import type { OidcSettings } from '../../config/web.ts';
 import { codeOf } from '../../refusal.ts';
 
 const ANSWER_S_MAX = 10;
+/** What the client finds in an answer or an id token that does not hold. */
+const FORGED: ReadonlySet<string> = new Set([
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_KEY_SELECTION_FAILED',
+]);
 
 /** Where the provider sends the browser back to. */
 export const CALLBACK = '/sign-in/provider/callback';
@@ -32,13 +39,15 @@ export interface Begun {
 export type Finished =
   | { readonly kind: 'claims'; readonly claims: Readonly<Record<string, unknown>> }
   /** The provider or its user would not; its code, such as `access_denied`. */
-  | { readonly kind: 'refused'; readonly code: string };
+  | { readonly kind: 'refused'; readonly code: string }
+  /** An answer that the provider did not make, or made for somebody else; why, as a code. */
+  | { readonly kind: 'forged'; readonly code: string };
 
 /** An identity provider, by the code flow with PKCE, state and nonce (RFC 9700, section 2.1). It keeps no token. */
 export interface Provider {
   /** Where to send the browser. Throws what the provider's discovery throws. */
   begin(begun: Begun): Promise<URL>;
-  /** Takes the answer that the browser brings, with `search` of its address. Throws for one that does not belong to `begun`. */
+  /** Takes the answer that the browser brings, with `search` of its address. Throws where the provider cannot be asked or will not answer. */
   finish(search: string, begun: Begun): Promise<Finished>;
 }
 
@@ -76,6 +85,8 @@ export function openProvider(settings: OidcSettings): Provider {
         return { kind: 'claims', claims: { ...tokens.claims() } };
       } catch (error) {
         if (error instanceof AuthorizationResponseError) return { kind: 'refused', code: error.error };
+        const code = codeOf(error);
+        if (code !== undefined && FORGED.has(code)) return { kind: 'forged', code };
         throw error;
       }
     },

@@ -61,6 +61,10 @@ async function letIn(
     const code = /^[a-z_]{1,64}$/.test(finished.code) ? finished.code : 'error';
     throw new Problem(403, `The identity provider did not let you in (${code}).`, BEGIN_ANEW);
   }
+  if (finished.kind === 'forged') {
+    deps.app.log.warn('an answer of the identity provider was refused', { code: finished.code });
+    throw new Problem(403, 'The answer of the identity provider does not hold, and was refused.', BEGIN_ANEW);
+  }
   const claimed = readClaims(finished.claims, oidc);
   if ('problem' in claimed) {
     throw new Problem(403, claimed.problem, 'Ask whoever runs the identity provider; your account there lacks it.');
@@ -91,7 +95,7 @@ function tellBroken({ app }: WebDeps, error: unknown): never {
   app.log.error('the identity provider could not be used', { code: providerCode(error) });
   throw new Problem(
     503,
-    'The identity provider cannot be reached, or its answer does not hold.',
+    'The identity provider cannot be reached, or does not answer payrun.',
     'Try again; if it stays, tell whoever runs payrun: "web.oidc" of PAYRUN_CONFIG, and the log, say more.',
   );
 }

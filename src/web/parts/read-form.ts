@@ -29,6 +29,8 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['act', 'What it does'],
   ['dir', 'Inbox'],
   ['window', 'Window'],
+  ['runs', 'Runs'],
+  ['format', 'Show'],
   ['olderThan', 'Only if it ended at least so long ago'],
 ]);
 

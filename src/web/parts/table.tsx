@@ -1,15 +1,20 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, cloneElement, createContext, isValidElement, toChildArray } from 'preact';
+import { useContext } from 'preact/hooks';
+
+type Column = string | { readonly number: string };
 
 interface TableProps {
   readonly caption: ComponentChildren;
   /** Their heads; a number's stands at the right, as its cells do. */
-  readonly columns: readonly (string | { readonly number: string })[];
+  readonly columns: readonly Column[];
   readonly class?: string;
   /** Nothing in it takes the focus, so that its place does: keys scroll it where it is too wide. */
   readonly hasNoLinks?: boolean;
   /** The lines of its body. */
   readonly children: ComponentChildren;
 }
+
+const ColumnsContext = createContext<readonly Column[]>([]);
 
 /** A table with a caption and a head to each column; one that is too wide is scrolled in its own place. */
 export function Table({ caption, columns, children, class: own = '', hasNoLinks = false }: TableProps) {
@@ -32,8 +37,24 @@ export function Table({ caption, columns, children, class: own = '', hasNoLinks 
             )}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          <ColumnsContext.Provider value={columns}>{children}</ColumnsContext.Provider>
+        </tbody>
       </table>
     </div>
+  );
+}
+
+/** A line of a table. On a phone it is a card, in which each cell has the head of its column beside it. */
+export function Line({ children, class: own }: { readonly children: ComponentChildren; readonly class?: string }) {
+  const columns = useContext(ColumnsContext);
+  return (
+    <tr class={own}>
+      {toChildArray(children).map((cell, at) => {
+        const column = columns[at];
+        if (!isValidElement(cell) || column === undefined) return cell;
+        return cloneElement(cell, { 'data-label': typeof column === 'string' ? column : column.number });
+      })}
+    </tr>
   );
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Payout, RefusedRow } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
+import { requireTrueRows } from '../../runs/safety/shown-seals.ts';
 import { Problem } from '../problem.ts';
 import { findRun } from '../runs/find-run.ts';
 import type { WebDeps } from '../web.ts';
@@ -18,11 +19,14 @@ export interface RowPlace {
   readonly line: number;
 }
 
-/** The row that a path names. Throws a Problem (404) when there is none. */
+/** The row that a path names. Throws a Problem (404) when there is none, and what `requireTrueRows` throws. */
 export async function findRow(deps: WebDeps, { run: runId, line }: RowPlace): Promise<Payout | RefusedRow> {
   const run = await findRun(deps, runId);
   const row = await deps.app.ledger.runs.row(run.id, line);
-  if (row !== undefined) return row;
+  if (row !== undefined) {
+    await requireTrueRows(deps.app, run, [row]);
+    return row;
+  }
   throw new Problem(404, `Run ${run.id} has no row on line ${line}.`, 'The payouts of the run are listed on its page.');
 }
 

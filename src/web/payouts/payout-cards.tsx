@@ -4,14 +4,8 @@ import type { Story } from '../../runs/story.ts';
 import { shownAmountsIn, shownDecimal } from '../parts/figures.ts';
 import { reasonWords } from '../parts/outcome-words.ts';
 
-interface CardsProps {
-  readonly story: Story;
-  /** By identity id, as far as the service tells them. */
-  readonly names: ReadonlyMap<string, string>;
-}
-
 /** To whom how much goes, from where, and what it costs. */
-export function PayoutCards({ story, names }: CardsProps) {
+export function PayoutCards({ story, payout }: { story: Story; payout: Payout | null }) {
   const { amount, sourceAmount, destinationAmount, fees, rate } = story;
   const [from, to] = [escapeUnseen(story.sourceCurrency ?? '?'), escapeUnseen(story.destinationCurrency ?? '?')];
   const isArriving = story.amountType === 'DESTINATION_AMOUNT';
@@ -37,24 +31,23 @@ export function PayoutCards({ story, names }: CardsProps) {
       </div>
       <div class="card card-body">
         <h2 class="label">Beneficiary</h2>
-        <Party id={story.beneficiaryIdentityId} names={names} />
+        <Party id={story.beneficiaryIdentityId} name={story.beneficiaryName} />
       </div>
       {story.originatorIdentityId === null ? null : (
         <div class="card card-body">
           <h2 class="label">On behalf of</h2>
-          <Party id={story.originatorIdentityId} names={names} />
+          <Party id={story.originatorIdentityId} name={payout?.originatorName?.name ?? null} />
         </div>
       )}
     </div>
   );
 }
 
-function Party({ id, names }: { id: string | null; names: CardsProps['names'] }) {
+function Party({ id, name }: { id: string | null; name: string | null }) {
   if (id === null) return <p class="hint">none is named</p>;
-  const name = names.get(id);
   return (
     <>
-      {name === undefined ? <p class="hint">Its name is not known.</p> : <p class="figure">{escapeUnseen(name)}</p>}
+      {name === null ? <p class="hint">Its name is not known.</p> : <p class="figure">{escapeUnseen(name)}</p>}
       <p>
         <code>{escapeUnseen(id)}</code>
       </p>
@@ -76,7 +69,7 @@ export function WhatNext({ story, payout, run }: { story: Story; payout: Payout 
   );
 }
 
-function Why({ story: { reasonCode, reason, state } }: Pick<CardsProps, 'story'>) {
+function Why({ story: { reasonCode, reason, state } }: { story: Story }) {
   const words = [reasonCode === null ? undefined : reasonWords(reasonCode), reason].filter((part) => part);
   if (words.length === 0) return <>{state === 'completed' ? 'It was paid.' : 'Nothing is wrong with it.'}</>;
   return <>Why: {escapeUnseen(shownAmountsIn(words.join(': ')))}</>;

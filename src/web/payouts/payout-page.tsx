@@ -14,7 +14,6 @@ interface PayoutProps {
   readonly run: Run;
   /** Null for a row that intake refused. */
   readonly payout: Payout | null;
-  readonly names: ReadonlyMap<string, string>;
   readonly who: Person | null;
   readonly rules: { readonly now: number; readonly quoteGraceMs: number };
 }
@@ -38,12 +37,12 @@ export function payoutHead({ story, run }: Pick<PayoutProps, 'story' | 'run'>) {
 }
 
 /** A row: who gets how much, when it came how far, what to do next, what people may decide, and all evidence in a fold. */
-export function PayoutPage({ story, run, payout, names, who, rules }: PayoutProps) {
+export function PayoutPage({ story, run, payout, who, rules }: PayoutProps) {
   const twin = twinOf(story);
   const here = hrefOfRow({ run: story.runId, line: story.line });
   return (
     <>
-      <PayoutCards story={story} names={names} />
+      <PayoutCards story={story} payout={payout} />
       <div class="today">
         <div>
           <WhatNext story={story} payout={payout} run={run} />

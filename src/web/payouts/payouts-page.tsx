@@ -4,6 +4,7 @@ import { isRefused, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
+import { Identity } from '../parts/identity.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS, reasonWords, STATE_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
@@ -141,7 +142,12 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
         <a href={hrefOfRow({ run: run.id, line: row.line })}>{escapeUnseen(cells.reference ?? `line ${row.line}`)}</a>
       </th>
       <td>
-        <code>{escapeUnseen(cells.beneficiaryIdentityId ?? '')}</code>
+        <Identity id={cells.beneficiaryIdentityId ?? ''} name={row.beneficiaryName} />
+        {cells.originatorIdentityId === null ? null : (
+          <small class="d-block">
+            for <Identity id={cells.originatorIdentityId} name={row.originatorName} />
+          </small>
+        )}
       </td>
       <td class="number">
         {isRefused(row) ? escapeUnseen(cells.amount ?? '') : shownDecimal(cells.amount ?? '')}{' '}

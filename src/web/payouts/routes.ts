@@ -4,6 +4,7 @@ import { csvHeader, csvLines } from '../../report/csv.ts';
 import { isRefused } from '../../report/row.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { findRows, hasOutcome, statesWith } from '../../runs/find-rows.ts';
+import { requireTrueRows, trueRows } from '../../runs/safety/shown-seals.ts';
 import { storyOf } from '../../runs/story.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
@@ -54,11 +55,10 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
     const run = await findRun(deps, request.params.run);
     const story = await storyOf(ledger, run.id, row);
     const rules = { now: deps.app.clock.now(), quoteGraceMs: deps.app.config.quoteGraceMs };
-    const names = (await deps.app.identities?.names()) ?? new Map<string, string>();
     const payout = isRefused(row) ? null : row;
     return await sendPage(reply, deps, {
       title: `Payout ${story.reference ?? `on line ${row.line}`}`,
-      body: PayoutPage({ story, run, payout, names, who: request.who, rules }),
+      body: PayoutPage({ story, run, payout, who: request.who, rules }),
       ...payoutHead({ story, run }),
     });
   });
@@ -98,11 +98,13 @@ interface Search {
 async function rowsShown({ app }: WebDeps, run: Run, { outcome, text, page }: Search & { page: number }) {
   if (text !== '') {
     const { rows, isWhole } = await findRows(app.ledger, run, { reference: text, outcome });
+    await requireTrueRows(app, run, rows);
     return { rows, first: 1, count: rows.length, pages: 1, isWhole };
   }
   const states = statesWith(outcome);
   const skip = (page - 1) * ROWS_PER_PAGE;
   const rows = await app.ledger.runs.page(run.id, { states, skip, most: ROWS_PER_PAGE });
+  await requireTrueRows(app, run, rows);
   const count = states.reduce((sum, state) => sum + run.counts[state], 0);
   return { rows, first: skip + 1, count, pages: Math.max(1, Math.ceil(count / ROWS_PER_PAGE)), isWhole: true };
 }
@@ -111,10 +113,10 @@ async function* csvOf({ app }: WebDeps, run: Run, { outcome, text }: Search): As
   yield csvHeader();
   if (text !== '') {
     const { rows } = await findRows(app.ledger, run, { reference: text, outcome });
-    yield csvLines(rows);
+    yield csvLines(await requireTrueRows(app, run, rows));
     return;
   }
-  for await (const batch of app.ledger.runs.rows(run.id, statesWith(outcome))) {
+  for await (const batch of trueRows(app, run, app.ledger.runs.rows(run.id, statesWith(outcome)))) {
     // What has moved since it was looked for is not what was asked for.
     const rows = batch.filter((row) => hasOutcome(row, outcome));
     if (rows.length > 0) yield csvLines(rows);

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { Run } from '../../payout.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
 import { approvalStanding, approveRun } from '../../runs/decide/approve.ts';
+import { factsFinding } from '../../runs/safety/seals.ts';
+import { refuseFinding } from '../../runs/safety/shown-seals.ts';
 import { scheduleChangesOf } from '../../runs/schedule-changes.ts';
 import { actorOf } from '../actor.ts';
 import { sendTable } from '../download.ts';
@@ -26,10 +28,12 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const readSeen = async (run: Run): Promise<Seen> => {
     const blocked = new Set((await app.ledger.approvals.blocked()).map(({ identityId }) => identityId));
     const beneficiaries = await readBeneficiaries(run, blocked);
-    const [names, neverPaid] = await Promise.all([
-      app.identities?.names() ?? new Map<string, string>(),
+    const shown = [...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId);
+    const [listed, neverPaid] = await Promise.all([
+      app.ledger.names.read([...new Set(shown)]),
       app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
     ]);
+    const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
     return { beneficiaries, names, neverPaid, blocked };
   };
   const route = { config: { act: 'approve' }, schema: ofRun } as const;
@@ -43,6 +47,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
         `Run ${run.id} waits for nobody's approval: it is ${run.state}.`,
         'Look at the run itself.',
       );
+    await refuseFinding(app, factsFinding(app.ledger, run));
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
     const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
@@ -55,6 +60,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/approve/totals.csv', route, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
+    await refuseFinding(app, factsFinding(app.ledger, run));
     return sendTable(reply, `${run.id}.totals`, fileRows(run));
   });
 
@@ -86,6 +92,6 @@ const RUNS_KEPT_MAX = 20;
  */
 function openBeneficiaryBook({ app }: WebDeps): (run: Run, blocked: ReadonlySet<string>) => Promise<Beneficiaries> {
   const recent = openRecent<Beneficiaries>(RUNS_KEPT_MAX);
-  return ({ id, counts }, blocked) =>
-    recent(JSON.stringify([id, counts, [...blocked].toSorted()]), () => beneficiariesOf(app.ledger, id, blocked));
+  return (run, blocked) =>
+    recent(JSON.stringify([run.id, run.counts, [...blocked].toSorted()]), () => beneficiariesOf(app, run, blocked));
 }

@@ -5,6 +5,7 @@ import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
 import { ProgressPart, type ProgressProps } from './progress-part.tsx';
 import { RunActions } from './run-actions.tsx';
+import { reconciledWords } from './run-status.ts';
 import { CopyTable, HistoryTable } from './run-tables.tsx';
 
 interface RunProps {
@@ -108,7 +109,23 @@ function Reports({ run }: { run: Run }) {
           <a href={`/runs/${run.id}/retry-file?format=xlsx`}>as a workbook</a>) with the rows that may be sent again.
         </p>
       ) : null}
+      <p>
+        <BankPart run={run} />
+      </p>
       <CopyTable run={run} />
+    </>
+  );
+}
+
+function BankPart({ run: { id, reconciled } }: { run: Run }) {
+  const link = <a href={`/reconcile?run=${id}`}>Reconcile with a statement of the bank</a>;
+  if (reconciled === null) return <>Not reconciled yet. {link}</>;
+  const { at, sha256, missing, different, extra } = reconciled;
+  return (
+    <>
+      The bank: {reconciledWords(reconciled)} payments, {shownCount(missing)} missing, {shownCount(different)}{' '}
+      different, {shownCount(extra)} extra, on <Time at={at} />, with the statement of SHA-256 <code>{sha256}</code>.{' '}
+      {link}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { Run, RunState } from '../../payout.ts';
+import type { Reconciled } from '../../report/statement/reconciled.ts';
 import type { Tone } from '../parts/badge.tsx';
 import { shownCount } from '../parts/figures.ts';
 
@@ -36,6 +37,11 @@ export function rowsBecame({ counts }: Pick<Run, 'counts'>): RowsBecame {
     needYou: counts.held,
     notPaid: failed + returned + rejected + cancelled + refused,
   };
+}
+
+/** Such as `reconciled 998 of 1,000`: payments that stand on a statement of the bank. */
+export function reconciledWords({ reconciled, payments }: Reconciled): string {
+  return `reconciled ${shownCount(reconciled)} of ${shownCount(payments)}`;
 }
 
 /** How a run stands, told by what became of its rows: good only where all of them are paid. */

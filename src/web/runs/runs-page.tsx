@@ -40,7 +40,8 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
       ) : (
         <>
           <p>
-            {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOf('/runs.csv', wanted)}>as CSV</a>
+            {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOf('/runs.csv', wanted)}>as CSV</a> ·{' '}
+            <a href="/period">report of a period</a> · <a href="/reconcile">reconcile with the bank</a>
           </p>
           <RunsTable caption="Runs, the newest first" runs={runs} />
           <CountedPages

@@ -7,7 +7,7 @@ import { Amount } from '../parts/money.tsx';
 import { Bar } from '../parts/outcome-bar.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { runStatus } from './run-status.ts';
+import { reconciledWords, runStatus } from './run-status.ts';
 
 /** More currencies are counted. */
 const CURRENCIES_MAX = { long: 2, short: 1 };
@@ -44,6 +44,7 @@ function RunLine({ run, isShort }: { run: Run; isShort: boolean }) {
       </th>
       <td>
         <Badge tone={tone}>{words}</Badge>
+        {run.reconciled === null ? null : <div class="small">{reconciledWords(run.reconciled)}</div>}
       </td>
       <td class="run-progress">
         <Bar outcomes={outcomeCounts((state) => run.counts[state])} />

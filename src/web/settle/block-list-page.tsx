@@ -1,21 +1,24 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Blocked } from '../../ledger/people/approvals.ts';
+import type { ListedName } from '../../people/listed-name.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
+import { Identity } from '../parts/identity.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
 
 interface BlockListProps {
   readonly blocked: readonly Blocked[];
+  readonly names: ReadonlyMap<string, ListedName>;
   readonly who: Person | null;
   /** Whom the form is about to block. */
   readonly id: string;
 }
 
 /** Who is blocked, by whom and why, and forms for whoever may block. */
-export function BlockListPage({ blocked, who, id }: BlockListProps) {
+export function BlockListPage({ blocked, names, who, id }: BlockListProps) {
   const mayBlock = who?.may('block') === true;
   return (
     <>
@@ -23,7 +26,11 @@ export function BlockListPage({ blocked, who, id }: BlockListProps) {
         Payouts to a blocked beneficiary that were not sent are held when their turn comes. One person blocks; two end
         the block, and what is held is then let go under <a href="/to-settle">To settle</a>.
       </p>
-      {blocked.length === 0 ? <p class="empty">Nobody is blocked.</p> : <BlockTable blocked={blocked} who={who} />}
+      {blocked.length === 0 ? (
+        <p class="empty">Nobody is blocked.</p>
+      ) : (
+        <BlockTable blocked={blocked} names={names} who={who} />
+      )}
       <p>
         <a href="/block-list.csv">The list as CSV</a>
       </p>
@@ -32,7 +39,7 @@ export function BlockListPage({ blocked, who, id }: BlockListProps) {
   );
 }
 
-function BlockTable({ blocked, who }: Pick<BlockListProps, 'blocked' | 'who'>) {
+function BlockTable({ blocked, names, who }: Omit<BlockListProps, 'id'>) {
   return (
     <Table
       caption="Beneficiaries to whom nothing is paid"
@@ -41,7 +48,7 @@ function BlockTable({ blocked, who }: Pick<BlockListProps, 'blocked' | 'who'>) {
       {blocked.map((one) => (
         <tr key={one.identityId}>
           <th scope="row">
-            <code>{one.identityId}</code>
+            <Identity id={one.identityId} name={names.get(one.identityId)} />
           </th>
           <td>
             <Time at={one.at} />

@@ -27,20 +27,24 @@ export function addBlockListPages(web: Web, deps: WebDeps): void {
 
   web.get(LIST, { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const blocked = await readBlocked(app);
-    const body = BlockListPage({ blocked, who: request.who, id: request.query.id });
+    const names = await app.ledger.names.read(blocked.map(({ identityId }) => identityId));
+    const body = BlockListPage({ blocked, names, who: request.who, id: request.query.id });
     return await sendPage(reply, deps, { title: 'Blocked beneficiaries', body });
   });
 
   web.get(`${LIST}.csv`, { config: { act: 'read' } }, async (_request, reply) => {
     reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="block-list.csv"');
+    const blocked = await readBlocked(app);
+    const names = await app.ledger.names.read(blocked.map(({ identityId }) => identityId));
     return tableCsv([
-      ['beneficiaryIdentityId', 'blockedAt', 'blockedBy', 'reason', 'unblockProposedBy'],
-      ...(await readBlocked(app)).map(({ identityId, at, by, reason, unblockBy }) => [
+      ['beneficiaryIdentityId', 'blockedAt', 'blockedBy', 'reason', 'unblockProposedBy', 'beneficiaryName'],
+      ...blocked.map(({ identityId, at, by, reason, unblockBy }) => [
         identityId,
         { exact: rfc3339(at) },
         by,
         reason,
         unblockBy ?? null,
+        names.get(identityId)?.name ?? null,
       ]),
     ]);
   });

@@ -5,9 +5,10 @@ import { isSamePerson } from '../../people/same-person.ts';
 import type { BulkDecided } from '../../runs/decide/in-bulk.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
+import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
 import { PROPOSED_WORDS, reasonWords } from '../parts/outcome-words.ts';
-import { Table } from '../parts/table.tsx';
+import { Line, Table } from '../parts/table.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import type { Person } from '../web.ts';
 import { hrefOfGroup, type SettleGroup } from './groups.ts';
@@ -23,7 +24,7 @@ export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
       class="stacked"
     >
       {groups.map((group) => (
-        <tr key={`${group.runId} ${group.state} ${group.reason}`}>
+        <Line key={`${group.runId} ${group.state} ${group.reason}`}>
           <th scope="row">
             <ReasonOf group={group} />
           </th>
@@ -37,7 +38,7 @@ export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
           <td>
             <GroupLink group={group} />
           </td>
-        </tr>
+        </Line>
       ))}
     </Table>
   );
@@ -142,7 +143,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
       caption="Payouts"
       columns={['Take', 'Reference', { number: 'Amount' }, 'Beneficiary', 'Why it is held', 'Proposed']}
     >
-      {payouts.map(({ runId, line, row, reason, proposal }) => (
+      {payouts.map(({ runId, line, row, reason, proposal, beneficiaryName }) => (
         <tr key={line}>
           <td>
             <Take line={line} reference={row.reference} />
@@ -154,7 +155,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
             <Amount money={row.amount} />
           </td>
           <td>
-            <code>{row.beneficiaryIdentityId}</code>
+            <Identity id={row.beneficiaryIdentityId} name={beneficiaryName} />
           </td>
           <td>{escapeUnseen(reason ?? '')}</td>
           <td>{proposal === null ? '' : `${PROPOSED_WORDS[proposal.decision]}, by ${escapeUnseen(proposal.by)}`}</td>

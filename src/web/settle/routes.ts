@@ -128,7 +128,7 @@ function refuseDecision(error: unknown, { proposal }: Payout, by: string): never
 }
 
 const COLUMNS =
-  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor,mayHaveBeenPaid,mayNotHaveBeenPaid';
+  'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor,mayHaveBeenPaid,mayNotHaveBeenPaid,beneficiaryName';
 
 async function* csvOf({ app }: WebDeps, readProposed: () => Promise<Payout[]>): AsyncGenerator<string, void> {
   yield tableCsv([COLUMNS.split(','), ...(await readProposed()).map(cellsOf)]);
@@ -160,5 +160,6 @@ function cellsOf(payout: Payout): TableCell[] {
     proposal?.reason ?? null,
     paid.join('; '),
     notPaid.join('; '),
+    payout.beneficiaryName?.name ?? null,
   ];
 }

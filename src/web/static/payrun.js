@@ -126,11 +126,26 @@ async function refreshParts(address) {
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of document.querySelectorAll('[data-refreshed]')) {
     const fresh = page.getElementById(part.id);
-    if (fresh && !part.contains(document.activeElement)) part.innerHTML = fresh.innerHTML;
+    if (!fresh || part.contains(document.activeElement)) continue;
+    part.innerHTML = fresh.innerHTML;
+    if (!fresh.hasAttribute('data-asking')) part.removeAttribute('data-asking');
   }
   letKeysScroll();
   tellTimes();
 }
+
+const ASK_AGAIN_MS = 1500;
+const ASKED_MAX = 60;
+
+/** What the server is still finding out is shown once it is there. */
+function awaitAnswers(asked = 0) {
+  if (asked >= ASKED_MAX || !document.querySelector('[data-asking]')) return;
+  setTimeout(async () => {
+    await refreshParts(location.pathname);
+    awaitAnswers(asked + 1);
+  }, ASK_AGAIN_MS);
+}
+awaitAnswers();
 
 /** A table that is wider than its window is scrolled by the arrow keys, in every browser. */
 function letKeysScroll() {

@@ -3,25 +3,43 @@ import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { UploadCost } from './cost.ts';
+import type { Costing } from './costing.ts';
 import { currenciesOf } from './table-rows.ts';
 
-/** What paying the file would cost by quotes that are never used, and the button that asks for them. */
-export function CostPart({ id, cost }: { id: string; cost: UploadCost | undefined }) {
+interface CostPartProps {
+  readonly id: string;
+  readonly cost: UploadCost | undefined;
+  readonly costing: ReturnType<Costing['stateOf']>;
+}
+
+/** What paying the file would cost by quotes that are never used, and the button that asks for them anew. */
+export function CostPart({ id, cost, costing: { isAsking, trouble } }: CostPartProps) {
   return (
-    <section class="cost" aria-labelledby="cost">
-      <h2 id="cost">Cost</h2>
-      {cost === undefined ? (
-        <p>Nobody has asked the service yet. Quotes bind nobody and are never used to pay.</p>
-      ) : (
-        <Cost id={id} cost={cost} />
-      )}
-      <Form action={`/uploads/${id}/cost`}>
-        <button type="submit" class="btn">
-          {cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}
-        </button>
-      </Form>
+    <section class="cost" aria-labelledby="cost-head">
+      <h2 id="cost-head">Cost</h2>
+      <div id="cost" data-refreshed="" data-asking={isAsking ? '' : undefined}>
+        {cost === undefined ? <NoCost id={id} isAsking={isAsking} trouble={trouble} /> : <Cost id={id} cost={cost} />}
+        {isAsking ? null : (
+          <Form action={`/uploads/${id}/cost`}>
+            <button type="submit" class="btn">
+              {cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}
+            </button>
+          </Form>
+        )}
+      </div>
     </section>
   );
+}
+
+function NoCost({ id, isAsking, trouble }: { id: string; isAsking: boolean; trouble: string | null }) {
+  if (isAsking) {
+    return (
+      <p aria-live="polite">
+        The service is being asked what it will cost. <a href={`/uploads/${id}#cost`}>Look again</a>
+      </p>
+    );
+  }
+  return <p>{trouble ?? 'Nobody has asked the service yet. Quotes bind nobody and are never used to pay.'}</p>;
 }
 
 function Cost({ id, cost }: { id: string; cost: UploadCost }) {

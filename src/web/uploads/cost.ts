@@ -59,19 +59,24 @@ export type UploadCost = z.infer<typeof schema>;
 
 /**
  * Asks for quotes that are never armed, as `payrun preview` does, and keeps what they say beside the upload. Throws a
- * Refusal when the service cannot be asked.
+ * Refusal when the service cannot be asked. Of one that was interrupted nothing is kept.
  */
-export async function costUpload(deps: App, upload: Upload): Promise<void> {
+export async function costUpload(
+  deps: App,
+  upload: Upload,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const { config } = deps;
   const options = {
     intake: await intakeOptionsOf(deps, upload),
     sample: undefined,
-    signal: new AbortController().signal,
+    signal,
     timeMsMax: QUOTING_MS_MAX,
   };
   const preview = await withQuotingService(deps, (service) =>
     previewFile({ ...config, ...deps, service, defaults: config }, uploadPath(deps, upload.id, 'file'), options),
   );
+  if (signal.aborted) return;
   const facts = { name: nameOf(config.service), sandbox: config.service === undefined };
   const value = schema.parse({ at: deps.clock.now(), ...previewDocument(preview, facts) });
   await writeUploadJson(deps, upload.id, { file: 'cost.json', value });

@@ -18,9 +18,8 @@ const FIELDS = [
   'zone',
   'maxCostDrift',
   'again',
-] as const;
-type FieldName = (typeof FIELDS)[number];
-type Fields = Partial<Record<FieldName, string>>;
+];
+type Fields = Record<string, string>;
 
 /** More fields and files than the form has, so that the one too many can be named. */
 const LIMITS = { fields: 16, files: 2, parts: 18, fieldSize: 16 * 1024, fieldNameSize: 100, headerPairs: 20 };
@@ -34,17 +33,32 @@ export interface FormSender {
   readonly csrf: string | null;
 }
 
-/**
- * Reads the form of an upload: its fields, and its one file, which is staged as it comes. The token comes before the file,
- * so that nothing of a forged form is kept. Throws a Problem, and leaves nothing on the disk, for a form that is not ours.
- */
+/** Reads the form of the upload page. See `readFileForm` for what it throws. */
 export async function readUploadForm(
   request: FastifyRequest,
   deps: UploadDeps,
   sender: FormSender,
 ): Promise<{ upload: Upload; options: UploadOptions }> {
+  return await readFileForm(request, deps, { ...sender, names: FIELDS, read: optionsOf });
+}
+
+/** Who sends a form, which fields it may have, and what they come to. */
+interface FileForm<T> extends FormSender {
+  readonly names: readonly string[];
+  readonly read: (fields: Readonly<Fields>) => T;
+}
+
+/**
+ * Reads a form in parts: its fields, and its one file, which is staged as it comes. The token comes before the file, so that
+ * nothing of a forged form is kept. Throws a Problem, and leaves nothing on the disk, for a form that is not ours.
+ */
+export async function readFileForm<T>(
+  request: FastifyRequest,
+  deps: UploadDeps,
+  { names, read, ...sender }: FileForm<T>,
+): Promise<{ upload: Upload; options: T }> {
   requireSize(request, deps);
-  const received: Received = { fields: {}, upload: undefined, fault: undefined };
+  const received: Received = { names, fields: {}, upload: undefined, fault: undefined };
   // A form that is refused shows again what it said.
   request.body = received.fields;
   try {
@@ -54,7 +68,7 @@ export async function readUploadForm(
     }
     if (received.fault !== undefined) throw received.fault;
     if (received.upload === undefined) throw noFile();
-    return { upload: received.upload, options: optionsOf(received.fields) };
+    return { upload: received.upload, options: read(received.fields) };
   } catch (error) {
     if (received.upload !== undefined) await removeUpload(deps, received.upload.id);
     // What is still coming is read and dropped: a browser shows the answer once it has sent everything.
@@ -66,6 +80,8 @@ export async function readUploadForm(
 
 /** What came of a form so far. */
 interface Received {
+  /** Of the fields that it may have. */
+  readonly names: readonly string[];
   readonly fields: Fields;
   upload: Upload | undefined;
   /** Why the form is refused; it is read to its end all the same, for fields follow the file. */
@@ -78,7 +94,7 @@ async function takePart(
   { part, person }: { part: Multipart; person: string },
 ): Promise<void> {
   try {
-    if (part.type === 'field') takeField(received.fields, part);
+    if (part.type === 'field') takeField(received, part);
     else received.upload = await takeFile(deps, part, { upload: received.upload, person });
   } catch (error) {
     received.fault ??= error instanceof Error ? error : new Error('a part of a form was not taken', { cause: error });
@@ -105,7 +121,7 @@ function requireSize({ headers }: FastifyRequest, { config: { files } }: UploadD
 }
 
 /** The first part of a form from a page is its token. */
-function requireToken(part: Multipart, { csrf: seen }: Fields, { csrf }: FormSender): void {
+function requireToken(part: Multipart, { csrf: seen }: Readonly<Fields>, { csrf }: FormSender): void {
   if (csrf === null || seen !== undefined) return;
   requireCsrf(csrf, part.type === 'field' && part.fieldname === 'csrf' ? part.value : undefined);
 }
@@ -133,8 +149,8 @@ interface Field {
   readonly fieldnameTruncated: boolean;
 }
 
-function takeField(fields: Fields, { fieldname, value, valueTruncated, fieldnameTruncated }: Field): void {
-  const name = FIELDS.find((known) => known === fieldname);
+function takeField({ names, fields }: Received, { fieldname, value, valueTruncated, fieldnameTruncated }: Field): void {
+  const name = names.find((known) => known === fieldname);
   if (name === undefined || fieldnameTruncated || typeof value !== 'string') {
     throw new Problem(400, 'The form has a field that is not known here.', 'Send it from the upload page.');
   }
@@ -184,7 +200,7 @@ const schema = z.object({
   again: isTicked.default(false),
 });
 
-function optionsOf(fields: Fields): UploadOptions {
+function optionsOf(fields: Readonly<Fields>): UploadOptions {
   const { template, expectRows, expectTotals, start, at, zone, maxCostDrift, skipInvalid, again } = readForm(
     schema,
     fields,

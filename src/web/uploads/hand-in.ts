@@ -4,7 +4,7 @@ import { EXIT, Refusal } from '../../refusal.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
-import { driftOf, intakeOptionsOf, keepFindings, readReview, startOfUpload } from './review.ts';
+import { driftOf, hasRowsToPay, intakeOptionsOf, keepFindings, readReview, startOfUpload } from './review.ts';
 import { removeOldUploads } from './staging.ts';
 import { listUploads, readUpload, removeContent, saveUpload, type Upload, uploadPath } from './upload.ts';
 
@@ -19,17 +19,19 @@ export interface HandInDeps extends App {
  * Makes a run of an upload that was reviewed. That it was handed in is kept first: if this process ends meanwhile, the next
  * one carries it on (`resumeUploads`), under the same key, so that it is one run however often it is tried. Gives the upload
  * with its run, or `checked` with what is wrong now. Throws a Problem (409) for one that cannot be handed in, and what keeps
- * it from being recorded for now: a Refusal (exit 69), a fault.
+ * it from being recorded for now: a Refusal (exit 69), a fault. `skipInvalid`: its valid rows go although others are refused.
  */
-export async function handInUpload(deps: HandInDeps, { id }: Pick<Upload, 'id'>): Promise<Upload> {
+export async function handInUpload(deps: HandInDeps, { id }: Pick<Upload, 'id'>, skipInvalid = false): Promise<Upload> {
   // Read anew: another click may have brought it further.
   const upload = await readUpload(deps, id);
   if (upload?.state === 'recorded') return upload;
   const review = upload && (await readReview(deps, upload));
-  if (upload === undefined || review?.isPayable !== true) {
+  const skips = skipInvalid && review !== undefined && hasRowsToPay(review);
+  if (upload === undefined || review === undefined || !(review.isPayable || skips)) {
     throw new Problem(409, 'This file cannot be handed in as it is.', 'Correct it, and upload it again.');
   }
-  return await submitUpload(deps, await markHandedIn(deps, upload), review.sha256);
+  const options = skips ? { ...upload.options, skipInvalid: true } : upload.options;
+  return await submitUpload(deps, await markHandedIn(deps, { ...upload, options }), review.sha256);
 }
 
 async function markHandedIn(deps: HandInDeps, upload: Upload): Promise<Upload> {

@@ -1,3 +1,5 @@
+import type { ListedName } from '../../people/listed-name.ts';
+import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { wordsForPages } from '../page-words.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { shownCount, shownDecimal } from '../parts/figures.ts';
@@ -6,14 +8,21 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { UploadCost } from './cost.ts';
 import { CostPart } from './cost-part.tsx';
-import { ProblemTable } from './problem-table.tsx';
-import type { Review } from './review.ts';
+import type { Costing } from './costing.ts';
+import { FewRows, ForeseenPart, totalsText } from './foreseen-part.tsx';
+import { Problems } from './problem-table.tsx';
+import { hasRowsToPay, type Review } from './review.ts';
 import type { Upload } from './upload.ts';
 
 interface ReviewPageProps {
   readonly upload: Upload;
   readonly review: Review;
+  /** What the ledger knew against its rows; undefined where none can be paid. */
+  readonly foreseen: ForeseenDocument | undefined;
+  /** Of the rows that are shown. */
+  readonly names: ReadonlyMap<string, ListedName>;
   readonly cost: UploadCost | undefined;
+  readonly costing: ReturnType<Costing['stateOf']>;
   /** How many people have to approve its run. */
   readonly approvals: number;
   /** Whether the reader is who uploaded it: nobody hands in in another's name. */
@@ -21,7 +30,8 @@ interface ReviewPageProps {
 }
 
 /** What is wrong with an uploaded file, or what it comes to; from here it is handed in or discarded. */
-export function ReviewPage({ upload, review, cost, approvals, isOwn }: ReviewPageProps) {
+export function ReviewPage({ upload, review, foreseen, names, cost, costing, approvals, isOwn }: ReviewPageProps) {
+  const isKnown = foreseen !== undefined && foreseen.knownRun !== null;
   return (
     <>
       {upload.trouble === null ? null : (
@@ -29,22 +39,28 @@ export function ReviewPage({ upload, review, cost, approvals, isOwn }: ReviewPag
           {wordsForPages(upload.trouble)}
         </p>
       )}
-      <Verdict upload={upload} review={review} />
-      <Facts upload={upload} review={review} approvals={approvals} />
+      <Verdict upload={upload} review={review} foreseen={foreseen} />
+      <Buttons upload={upload} review={review} isOwn={isOwn} isKnown={isKnown} />
+      <Problems id={upload.id} review={review} />
+      {foreseen === undefined || isKnown ? null : (
+        <>
+          <ForeseenPart id={upload.id} foreseen={foreseen} />
+          <CostPart id={upload.id} cost={cost} costing={costing} />
+          <FewRows foreseen={foreseen} names={names} />
+        </>
+      )}
       <Totals review={review} />
       <p>
         <a href={`/uploads/${upload.id}/totals.csv`}>Totals as CSV</a>
       </p>
-      {review.isPayable ? <CostPart id={upload.id} cost={cost} /> : null}
-      <Buttons upload={upload} isPayable={review.isPayable} isOwn={isOwn} />
-      <Problems id={upload.id} review={review} />
+      <Facts upload={upload} review={review} approvals={approvals} />
     </>
   );
 }
 
-function Verdict({ upload: { state }, review }: Pick<ReviewPageProps, 'upload' | 'review'>) {
-  const { isPayable, fileRefused, problemsTotal } = review;
-  if (state === 'handed-in') {
+function Verdict({ upload, review, foreseen }: Pick<ReviewPageProps, 'upload' | 'review' | 'foreseen'>) {
+  const { isPayable, problemsTotal } = review;
+  if (upload.state === 'handed-in') {
     return (
       <p class="problem">
         It was handed in and is being recorded. If that was interrupted, it is carried on by itself; you may also hand
@@ -52,14 +68,62 @@ function Verdict({ upload: { state }, review }: Pick<ReviewPageProps, 'upload' |
       </p>
     );
   }
-  if (isPayable && problemsTotal === 0) return <p class="empty">The file is sound and can be handed in.</p>;
-  if (isPayable) return <p class="empty">The valid rows can be handed in; {refusedText(review)}.</p>;
+  if (foreseen !== undefined && foreseen.knownRun !== null) return <KnownVerdict {...foreseen.knownRun} />;
+  const isAllPaid = foreseen === undefined || foreseen.stopped.length === 0;
+  if (isPayable && problemsTotal === 0 && isAllPaid) {
+    return (
+      <p class="empty">The file is sound and can be handed in. {foreseen === undefined ? null : paysText(foreseen)}</p>
+    );
+  }
   return (
-    <p class="problem">
+    <div class={isPayable ? 'proposal' : 'problem'}>
+      {isPayable ? <PayableVerdict review={review} /> : <RefusedVerdict review={review} />}
+      <Outlook isPayable={isPayable} foreseen={foreseen} />
+    </div>
+  );
+}
+
+function Outlook({ isPayable, foreseen }: Pick<ReviewPageProps, 'foreseen'> & { isPayable: boolean }) {
+  if (foreseen === undefined) return null;
+  return <p>{isPayable ? paysText(foreseen) : `Of its valid rows alone: ${paysText(foreseen)}`}</p>;
+}
+
+function PayableVerdict({ review }: Pick<ReviewPageProps, 'review'>) {
+  if (review.problemsTotal === 0) return <p>The file can be handed in, and not all of it will be paid.</p>;
+  return <p>The valid rows can be handed in; {refusedText(review)}.</p>;
+}
+
+function RefusedVerdict({ review }: Pick<ReviewPageProps, 'review'>) {
+  const { fileRefused } = review;
+  return (
+    <p>
       {fileRefused ? 'The file is refused as a whole.' : `Of its rows ${refusedText(review)}.`} Nothing of it can be
-      handed in. Correct the file and <a href="/upload">upload it again</a>.
+      handed in as it is. Correct the file and <a href="/upload">upload it again</a>
+      {hasRowsToPay(review) ? ', or hand in its valid rows alone' : ''}.
     </p>
   );
+}
+
+function KnownVerdict({ runId, state, createdAt }: NonNullable<ForeseenDocument['knownRun']>) {
+  return (
+    <p class="problem">
+      The content of this file is run <a href={`/runs/${runId}`}>{runId}</a> already, handed in on{' '}
+      <Time at={Date.parse(createdAt)} /> and now {state}. Handing it in again adds nothing to that run, and pays
+      nothing twice.
+    </p>
+  );
+}
+
+/** What becomes of the rows that can be handed in: `18 rows will be paid: 1,200.00 USD. 18 will not: ….` */
+function paysText({ pays, stopped }: ForeseenDocument): string {
+  const rows = pays.rows === 1 ? '1 row' : `${shownCount(pays.rows)} rows`;
+  const paid = pays.rows === 0 ? 'No row will be paid by itself.' : `${rows} will be paid: ${totalsText(pays.totals)}.`;
+  const counts = (['held', 'rejected'] as const).map((becomes) => ({
+    becomes,
+    rows: stopped.filter((group) => group.becomes === becomes).reduce((sum, group) => sum + group.rows, 0),
+  }));
+  const others = counts.filter((one) => one.rows > 0).map((one) => `${shownCount(one.rows)} will be ${one.becomes}.`);
+  return [paid, ...others].join(' ');
 }
 
 function refusedText({ rows, valid }: Review): string {
@@ -146,13 +210,27 @@ function Totals({ review: { totals, validTotals, rows, valid } }: Pick<ReviewPag
   );
 }
 
-function Buttons({ upload, isPayable, isOwn }: Pick<ReviewPageProps, 'upload' | 'isOwn'> & { isPayable: boolean }) {
+function Buttons({
+  upload,
+  review,
+  isOwn,
+  isKnown,
+}: Pick<ReviewPageProps, 'upload' | 'review' | 'isOwn'> & { isKnown: boolean }) {
+  const mayHandIn = isOwn && !isKnown;
   return (
     <div class="buttons">
-      {isPayable && isOwn ? (
+      {mayHandIn && review.isPayable ? (
         <Form action={`/uploads/${upload.id}/hand-in`}>
           <button type="submit" class="btn btn-primary">
             Hand in
+          </button>
+        </Form>
+      ) : null}
+      {mayHandIn && !review.isPayable && hasRowsToPay(review) ? (
+        <Form action={`/uploads/${upload.id}/hand-in`}>
+          <input type="hidden" name="skipInvalid" value="yes" />
+          <button type="submit" class="btn btn-primary">
+            Hand in the {shownCount(review.valid)} valid {review.valid === 1 ? 'row' : 'rows'}
           </button>
         </Form>
       ) : null}
@@ -164,29 +242,6 @@ function Buttons({ upload, isPayable, isOwn }: Pick<ReviewPageProps, 'upload' | 
         />
       )}
     </div>
-  );
-}
-
-function Problems({ id, review }: { id: string; review: Review }) {
-  const { problems, problemsTotal, warnings, hasMarkedUpCopy } = review;
-  if (problemsTotal === 0 && warnings.length === 0) return null;
-  const shown = problems.length < problemsTotal ? `, the first ${shownCount(problems.length)} shown` : '';
-  return (
-    <section aria-labelledby="problems">
-      <h2 id="problems">Problems</h2>
-      <p>
-        {shownCount(problemsTotal)} {problemsTotal === 1 ? 'problem' : 'problems'}
-        {shown}. <a href={`/uploads/${id}/problems.csv`}>As CSV</a>,{' '}
-        <a href={`/uploads/${id}/problems.xlsx`}>as a workbook</a>{' '}
-        {hasMarkedUpCopy ? (
-          <a href={`/uploads/${id}/marked-up.csv`}>The file with its problems in two more columns</a>
-        ) : null}
-      </p>
-      {problems.length === 0 ? null : <ProblemTable caption="What is wrong" problems={problems} />}
-      {warnings.length === 0 ? null : (
-        <ProblemTable caption="What is odd, and no reason to refuse" problems={warnings} />
-      )}
-    </section>
   );
 }
 

@@ -8,6 +8,8 @@ import { PROBLEM_KINDS, type ProblemCode } from '../../intake/problems/problems.
 import { parseTemplate, readTemplate } from '../../intake/template/file.ts';
 import { formatAmount, type Money, moneyOfDecimal } from '../../money.ts';
 import { Refusal } from '../../refusal.ts';
+import { type ForeseeDeps, foresee } from '../../runs/hand-in/foresee.ts';
+import { type ForeseenDocument, foreseenDocument, foreseenSchema } from '../../runs/hand-in/foreseen-document.ts';
 import { requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
 import { checkSubmission, isRefused, type SubmitDeps } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
@@ -43,6 +45,8 @@ const schema = z.strictObject({
   validTotals: amounts,
   problems: z.array(problem),
   problemsTotal: z.int(),
+  /** All problems by code and column, the most frequent first. */
+  groups: z.array(z.object({ count: z.int(), first: problem })).default([]),
   warnings: z.array(problem),
   fileRefused: z.boolean(),
   /** Whether it can be handed in as it was uploaded. */
@@ -53,8 +57,8 @@ const schema = z.strictObject({
 /** What was found out about an uploaded file. */
 export type Review = z.infer<typeof schema>;
 
-export interface ReviewDeps extends UploadDeps, Pick<SubmitDeps, 'identities' | 'config'> {
-  readonly config: UploadDeps['config'] & SubmitDeps['config'];
+export interface ReviewDeps extends UploadDeps, Pick<SubmitDeps, 'identities'>, Pick<ForeseeDeps, 'ledger'> {
+  readonly config: UploadDeps['config'] & SubmitDeps['config'] & ForeseeDeps['config'];
   readonly asker: Asker | undefined;
 }
 
@@ -80,15 +84,36 @@ export async function readReview(deps: UploadPlace, { id }: Upload): Promise<Rev
   return await readUploadJson(deps, id, { file: 'review.json', schema });
 }
 
+/** What the ledger knew against its rows then; undefined for a file that has none to pay. */
+export async function readForeseen(deps: UploadPlace, { id }: Upload): Promise<ForeseenDocument | undefined> {
+  return await readUploadJson(deps, id, { file: 'foreseen.json', schema: foreseenSchema });
+}
+
+/** Whether the valid rows of a file can be handed in although others are refused. */
+export function hasRowsToPay({ fileRefused, valid }: Pick<Review, 'fileRefused' | 'valid'>): boolean {
+  return !fileRefused && valid > 0;
+}
+
 /** Keeps what was found, and the marked-up copy where the file can have one. */
 async function keepReview(deps: ReviewDeps, upload: Upload): Promise<void> {
-  const path = uploadPath(deps, upload.id, 'file');
-  const submission = { path, skipInvalid: upload.options.skipInvalid, intake: await intakeOptionsOf(deps, upload) };
+  // Its valid rows may be handed in alone, so they are looked at whatever becomes of the others.
+  const submission = {
+    path: uploadPath(deps, upload.id, 'file'),
+    skipInvalid: true,
+    intake: await intakeOptionsOf(deps, upload),
+  };
   await keepFindings(deps, upload, await checkSubmission(deps, submission));
 }
 
-/** Keeps what a check found. */
-export async function keepFindings(deps: UploadDeps, upload: Upload, checked: CheckedFile): Promise<void> {
+/** Keeps what a check found, and what the ledger knows against the rows. */
+export async function keepFindings(deps: ReviewDeps, upload: Upload, checked: CheckedFile): Promise<void> {
+  await rm(uploadPath(deps, upload.id, 'foreseen.json'), { force: true });
+  if (hasRowsToPay(checked)) {
+    const { again } = upload.options;
+    const path = uploadPath(deps, upload.id, 'file');
+    const foreseen = await foresee(deps, { path, checked, again, startAt: startOfUpload(deps, upload.options) });
+    await writeUploadJson(deps, upload.id, { file: 'foreseen.json', value: foreseenDocument(foreseen) });
+  }
   const target = uploadPath(deps, upload.id, 'marked-up.csv');
   await rm(target, { force: true });
   const hasMarkedUpCopy =
@@ -101,6 +126,7 @@ export async function keepFindings(deps: UploadDeps, upload: Upload, checked: Ch
     validTotals: checked.validTotals.map(amountOf),
     problems: [...checked.problems],
     problemsTotal: checked.problemsTotal,
+    groups: checked.problemGroups.map(({ count, first }) => ({ count, first })),
     warnings: [...checked.warnings],
     fileRefused: checked.fileRefused,
     isPayable: !isRefused(checked, upload.options),

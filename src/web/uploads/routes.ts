@@ -10,26 +10,31 @@ import { problemsXlsx } from '../../report/xlsx/problems-xlsx.ts';
 import { approvalsNeeded } from '../../runs/decide/approval.ts';
 import { sendDownload, sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
+import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { costUpload, readCost } from './cost.ts';
+import { type Costing, openCosting } from './costing.ts';
 import { readUploadForm } from './form.ts';
 import { handInUpload, keepUploads } from './hand-in.ts';
-import { type Review, readReview, reviewUpload } from './review.ts';
+import { hasRowsToPay, type Review, readForeseen, readReview, reviewUpload } from './review.ts';
 import { KnownPage, ReviewPage } from './review-page.tsx';
-import { COST_TABLES, EXAMPLE_ROWS, totalRows, uploadRows } from './table-rows.ts';
+import { COST_TABLES, EXAMPLE_ROWS, stoppedRows, totalRows, uploadRows } from './table-rows.ts';
 import { listTemplates } from './templates.ts';
 import { listUploads, maySee, readUpload, removeUpload, type Upload, uploadPath } from './upload.ts';
 import { UploadPage } from './upload-page.tsx';
 
 const UPLOAD = { act: 'submit', checksCsrf: true, takesFile: true, page: '/upload' } as const;
 const ofUpload = { params: z.object({ id: z.uuid() }) };
+const handInForm = z.strictObject({ skipInvalid: z.literal('yes').optional() });
 
 /** The pages by which a payout file is uploaded, reviewed and handed in; and the keeping of what was left behind. */
 export function addUploadPages(web: Web, deps: WebDeps): void {
   const { app, settings } = deps;
   const uploading = { ...app, settings };
   keepWhileListening(web, (stop) => keepUploads(uploading, stop));
+  const costing = openCosting(app);
+  web.addHook('onClose', () => costing.close());
 
   web.get('/upload', { config: { act: 'submit' } }, async (request, reply) => {
     const who = whoOf(request);
@@ -53,7 +58,8 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
   web.post('/upload', { config: UPLOAD }, async (request, reply) => {
     const { name: person, csrf } = whoOf(request);
     const { upload, options } = await readUploadForm(request, uploading, { person, csrf });
-    await reviewUpload(uploading, upload, options);
+    const reviewed = await reviewUpload(uploading, upload, options);
+    if (hasRowsToPay(await findReview(deps, reviewed))) await costing.begin(reviewed);
     return await reply.redirect(`/uploads/${upload.id}`, 303);
   });
 
@@ -64,10 +70,15 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
       return await sendPage(reply, deps, { title: upload.name, body: KnownPage({ upload }) });
     }
     const review = await findReview(deps, upload);
+    const foreseen = await readForeseen(app, upload);
+    const shown = [...(foreseen?.first ?? []), ...(foreseen?.largest ?? [])];
     const body = ReviewPage({
       upload,
       review,
+      foreseen,
+      names: await app.ledger.names.read(shown.map(({ beneficiaryIdentityId }) => beneficiaryIdentityId)),
       cost: await readCost(app, upload),
+      costing: costing.stateOf(upload.id),
       approvals: approvalsOf(deps, review),
       isOwn: isSamePerson(upload.person, whoOf(request).name),
     });
@@ -75,7 +86,7 @@ export function addUploadPages(web: Web, deps: WebDeps): void {
   });
 
   addUploadFiles(web, deps);
-  addUploadActs(web, deps);
+  addUploadActs(web, deps, costing);
 }
 
 function addUploadFiles(web: Web, deps: WebDeps): void {
@@ -97,6 +108,12 @@ function addUploadFiles(web: Web, deps: WebDeps): void {
     return sendTable(reply, `${parse(upload.name).name}.totals`, totalRows(await findReview(deps, upload)));
   });
 
+  web.get('/uploads/:id/not-paid.csv', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
+    const upload = await findUpload(deps, request);
+    const rows = stoppedRows(await readForeseen(deps.app, upload));
+    return sendTable(reply, `${parse(upload.name).name}.not-paid`, rows);
+  });
+
   for (const [table, rowsOf] of Object.entries(COST_TABLES)) {
     web.get(`/uploads/:id/${table}.csv`, { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
       const upload = await findUpload(deps, request);
@@ -116,12 +133,13 @@ function addUploadFiles(web: Web, deps: WebDeps): void {
   });
 }
 
-function addUploadActs(web: Web, deps: WebDeps): void {
+function addUploadActs(web: Web, deps: WebDeps, costing: Costing): void {
   const { app, settings } = deps;
 
   web.post('/uploads/:id/cost', { config: { act: 'preview' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
     await findReview(deps, upload);
+    await costing.stop(upload.id);
     await costUpload(app, upload);
     return await reply.redirect(`/uploads/${upload.id}#cost`, 303);
   });
@@ -132,7 +150,10 @@ function addUploadActs(web: Web, deps: WebDeps): void {
     if (!isSamePerson(upload.person, whoOf(request).name)) {
       throw new Problem(403, 'Only who uploaded a file hands it in.', 'Upload it yourself to hand it in as yourself.');
     }
-    const { state, isNew, runId } = await handInUpload({ ...app, settings }, upload);
+    const { skipInvalid } = readForm(handInForm, request.body);
+    // What asks for its cost reads the file, which goes.
+    await costing.stop(upload.id);
+    const { state, isNew, runId } = await handInUpload({ ...app, settings }, upload, skipInvalid === 'yes');
     const isRun = state === 'recorded' && isNew;
     return await reply.redirect(isRun ? `/runs/${runId}` : `/uploads/${upload.id}`, 303);
   });
@@ -142,6 +163,7 @@ function addUploadActs(web: Web, deps: WebDeps): void {
     if (upload.state === 'handed-in') {
       throw new Problem(409, 'This file was handed in and is being recorded.', 'Cancel its run instead.');
     }
+    await costing.stop(upload.id);
     await removeUpload(app, upload.id);
     return await reply.redirect('/upload', 303);
   });

@@ -1,6 +1,7 @@
 import { rfc3339 } from '../../clock.ts';
 import { REQUIRED_COLUMNS } from '../../intake/template/columns.ts';
 import type { TableCell } from '../../report/table-csv.ts';
+import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import type { UploadCost } from './cost.ts';
 import type { Review } from './review.ts';
 import type { Upload } from './upload.ts';
@@ -36,6 +37,26 @@ export function totalRows({ totals, validTotals, rows, valid }: Review): Rows {
     ['currency', 'inFile', 'validRows'],
     ['rows', rows, valid],
     ...totals.map(({ currency, amount }) => [currency, exact(amount), exact(validOf.get(currency))]),
+  ];
+}
+
+/** Rows that would not be paid, as far as they are named. */
+export function stoppedRows(foreseen: Pick<ForeseenDocument, 'stopped'> | undefined): Rows {
+  return [
+    ['line', 'reference', 'beneficiaryIdentityId', 'amount', 'currency', 'wouldBe', 'code', 'reason', 'other'],
+    ...(foreseen?.stopped ?? []).flatMap(({ code, becomes, reason, named }) =>
+      named.map(({ line, reference, beneficiaryIdentityId, amount, currency, other }) => [
+        line,
+        reference,
+        { exact: beneficiaryIdentityId },
+        { exact: amount },
+        currency,
+        becomes,
+        code,
+        reason,
+        other,
+      ]),
+    ),
   ];
 }
 

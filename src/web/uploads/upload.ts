@@ -15,6 +15,7 @@ import { codeOf } from '../../refusal.ts';
  *   <data dir>/uploads/<id>/file           the bytes; gone once they are a run
  *   <data dir>/uploads/<id>/template.json  the template as it was when the file came
  *   <data dir>/uploads/<id>/review.json    what is wrong with it, or what it comes to
+ *   <data dir>/uploads/<id>/foreseen.json  what the ledger knew against its rows
  *   <data dir>/uploads/<id>/marked-up.csv  the file with its problems, where rows can show them
  *   <data dir>/uploads/<id>/cost.json      what quotes said of it; who approves its run sees it too
  *
@@ -80,7 +81,14 @@ export interface UploadDeps {
   readonly random: Random;
 }
 export type UploadPlace = { readonly config: { readonly dataDir: string } };
-type UploadFile = 'upload.json' | 'file' | 'template.json' | 'review.json' | 'marked-up.csv' | 'cost.json';
+type UploadFile =
+  | 'upload.json'
+  | 'file'
+  | 'template.json'
+  | 'review.json'
+  | 'foreseen.json'
+  | 'marked-up.csv'
+  | 'cost.json';
 
 /** Where a file of an upload lies. */
 export function uploadPath(deps: UploadPlace, id: string, file: UploadFile): string {
@@ -166,7 +174,7 @@ export async function removeUpload(deps: UploadPlace, id: string): Promise<void>
 
 /** Removes the bytes of an upload that is a run now, and what shows them. */
 export async function removeContent(deps: UploadPlace, id: string): Promise<void> {
-  const contents = ['file', 'template.json', 'marked-up.csv', 'review.json'] as const;
+  const contents = ['file', 'template.json', 'marked-up.csv', 'review.json', 'foreseen.json'] as const;
   for (const file of contents) await rm(uploadPath(deps, id, file), { force: true });
 }
 

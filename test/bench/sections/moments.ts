@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPayouts, type PayoutPlace, type Payouts } from '../../../src/ledger/payouts.ts';
+import { openSeals } from '../../../src/ledger/seals.ts';
 import type { PayoutState } from '../../../src/payout.ts';
 import { type Figure, figure } from '../figures.ts';
 import { runRate } from '../pay-rounds.ts';
@@ -72,7 +73,7 @@ async function recover(rows: number): Promise<number> {
     await dying.kill('SIGKILL');
     const killedAt = now();
     const { redis } = rig.redis;
-    const payouts = openPayouts({ redis, arming: redis }, { prefix: PREFIX, dataDirId: 'bench' });
+    const payouts = openPayouts({ redis, arming: redis }, { prefix: PREFIX, dataDirId: 'bench', seals: openSeals() });
     let waiting = await openInJobs(rig, payouts, runId);
     const idle = openStuck('recovery');
     while (waiting.length > 0) {

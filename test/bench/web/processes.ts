@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { allowedAsRoot } from '../../support/as-root.ts';
+import { asTestStarts } from '../../support/as-test-starts.ts';
 import type { Ended, Processes, Started } from '../../support/payrun-processes.ts';
 
 const POLL_MS = 20;
@@ -23,7 +23,7 @@ export function openProcesses(built = resolve('dist')): Processes {
 
   const start: Processes['start'] = (words, { env = {}, cwd = root, main = 'src/cli/main.js' } = {}) => {
     const { PATH = '', HOME = '' } = process.env;
-    const child = spawn(process.execPath, [resolve(built, main), ...allowedAsRoot(words)], {
+    const child = spawn(process.execPath, [resolve(built, main), ...asTestStarts(words)], {
       cwd,
       env: { PATH, HOME, ...env },
     });

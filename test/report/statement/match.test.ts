@@ -51,6 +51,27 @@ describe('a payment is matched', () => {
     ]);
   });
 
+  test('by what was debited alone when it arrives in the same currency', async () => {
+    const within = { row: { ...payment(2, 'ready').row, destinationCurrency: 'USD' }, destinationAmount: usd(10_000n) };
+    const amounts = [10_000n, 10_050n, 10_175n].map((minor, at) =>
+      movement(at + 1, { ids: [uuid(2)], amount: usd(minor) }),
+    );
+    const found = await Promise.all(amounts.map((one) => told([payment(2, 'completed', within)], [one])));
+    expect(found).toEqual([
+      ['different 2 1 the amount is not 100.50 USD or 101.75 USD'],
+      ['matched 2 2'],
+      ['matched 2 3'],
+    ]);
+    const unknown = {
+      ...within,
+      sourceAmount: null,
+      row: { ...within.row, amountType: 'DESTINATION_AMOUNT' },
+    } as const;
+    expect(await told([payment(2, 'completed', unknown)], amounts.slice(0, 1))).toEqual([
+      'different 2 1 what was debited is not known',
+    ]);
+  });
+
   test('before a payout that was never debited and has the same reference', async () => {
     const rows = [
       payment(2, 'failed'),
@@ -149,6 +170,20 @@ test('payments are reconciled when all of their lines are matched', async () => 
   const { counts } = await matched(rows, [movement(1, { reference: 'INV-2' }), movement(2, { reference: 'INV-4' })]);
   expect(counts).toMatchObject({ payments: 3, reconciled: 1, matched: 2, missing: 2, different: 0, extra: 0 });
   expect(isReconciled(counts)).toBe(false);
+});
+
+test('each run has counts of its own, and a movement without a payment counts for all of them', async () => {
+  const rows = [payment(2, 'completed'), payment(3, 'completed'), payment(4, 'completed', { runId: 'other' })];
+  const movements = ['INV-2', 'INV-4', 'RENT'].map((reference, at) => movement(at + 1, { reference }));
+  async function* batches() {
+    yield rows;
+  }
+  const counts = openMatchCounts();
+  for await (const _ of counts.counting(matchStatement(batches, movements)));
+  expect(counts.ofRun('r7k2m9')).toMatchObject({ payments: 2, reconciled: 1, missing: 1, extra: 1 });
+  expect(counts.ofRun('other')).toMatchObject({ payments: 1, reconciled: 1, missing: 0, extra: 1 });
+  expect(counts.ofRun('none')).toMatchObject({ payments: 0, reconciled: 0, extra: 1 });
+  expect(counts.result()).toMatchObject({ payments: 3, reconciled: 2, missing: 1, extra: 1 });
 });
 
 test('what a statement says is no formula in the CSV', async () => {

@@ -60,13 +60,21 @@ async function receive(deps: Deps, request: FileRequest): Promise<{ upload: Uplo
   const person = actorOf(request);
   // The guard has compared the token of a session with the header by now.
   if (request.isMultipart()) return await readUploadForm(request, deps, { person, csrf: null });
-  const { body, headers, query } = request;
+  const { query } = request;
+  return { upload: await takeBody(deps, request, { name: query.name, person }), options: optionsOf(query) };
+}
+
+/** Streams the body of a request to the disk; a file without a name is called by what it is. */
+export async function takeBody(
+  deps: Deps,
+  { body, headers }: Pick<FastifyRequest, 'body' | 'headers'>,
+  { name, person }: { readonly name: string | undefined; readonly person: string },
+): Promise<Upload> {
   if (!(body instanceof Readable)) throw refuseType(true);
   const { fileBytesMax } = deps.config.files;
   if (Number(headers['content-length'] ?? 0) > fileBytesMax) throw tooLarge(fileBytesMax);
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const name = query.name ?? `payouts.${FILE_TYPES[type] ?? 'csv'}`;
-  return { upload: await stageUpload(deps, { bytes: body, name, person }), options: optionsOf(query) };
+  return await stageUpload(deps, { bytes: body, name: name ?? `payouts.${FILE_TYPES[type] ?? 'csv'}`, person });
 }
 
 function optionsOf(query: z.infer<typeof fileOptions>): UploadOptions {

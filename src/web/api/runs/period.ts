@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../payout.ts';
 import { marked } from '../../../report/csv.ts';
-import { DIMENSIONS } from '../../../report/period.ts';
-import { periodCsv, periodDocument, periodXlsx } from '../../../report/period-tables.ts';
+import { DIMENSIONS } from '../../../report/period/period.ts';
+import { periodFields } from '../../../report/period/period-range.ts';
+import { periodCsv, periodDocument, periodXlsx } from '../../../report/period/period-tables.ts';
 import { readPeriod } from '../../../runs/period.ts';
 import { sendDownload } from '../../download.ts';
-import { Problem } from '../../problem.ts';
+import { periodFileName, requirePeriod } from '../../period/wanted.ts';
 import { noteDownload } from '../../runs/downloads.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { amount, count, time } from '../documents.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 const sums = z.array(z.object({ amount, currency: z.string() }));
 const line = z.object({
@@ -23,7 +22,8 @@ const line = z.object({
   debited: sums,
   arrived: sums,
   fees: sums,
-  rate: z.string().nullable(),
+  quotedRate: z.string().nullable().describe('The mean of the quoted rates, weighted by what was debited'),
+  rate: z.string().nullable().describe('What arrived for one unit of what was debited'),
   rateWithFees: z.string().nullable(),
   secondsToFinal: z.string().nullable(),
 });
@@ -38,10 +38,8 @@ const document: z.ZodType<ReturnType<typeof periodDocument>> = z.object({
   ties: z.boolean(),
   faults: z.array(z.string()),
 });
-const day = z.iso.date();
 const querystring = z.strictObject({
-  from: day.describe('The first day, in UTC'),
-  to: day.describe('The last day, in UTC'),
+  ...periodFields,
   format: z.enum(['csv', 'xlsx', 'json']).default('json'),
   bom: z.stringbool().default(false).describe('Whether a CSV file begins with a byte order mark'),
 });
@@ -52,16 +50,17 @@ const files = {
 
 /** What the runs of a period add up to. Who took it stands on the audit log. */
 export function addPeriodOperation(api: Web, deps: WebDeps): void {
-  const description = 'What the runs that were submitted in the period add up to; "json" tells whether it ties';
+  const description =
+    'What the runs that were submitted in the period add up to; "json" tells whether it ties. Name a day, a week, a month, or from and to';
   const response = { 200: { description, content: { 'application/json': { schema: document }, ...files } } };
   const schema = { summary: 'The report of a period', querystring, response };
   const config = { act: 'read' } as const;
   api.get('/period', { config, exposeHeadRoute: false, schema }, async (request, reply) => {
-    const { from, to, format, bom } = request.query;
-    if (to < from) throw new Problem(400, 'The period ends before it begins.', 'Change from or to.');
-    await noteDownload(deps, request, { runId: 'ledger', what: `period ${from} to ${to}, ${format}` });
-    const report = await readPeriod(deps.app, { from: startOf(from), end: startOf(to) + DAY_MS });
-    const name = `period-${from}-${to}`;
+    const { format, bom } = request.query;
+    const range = requirePeriod(request.query);
+    await noteDownload(deps, request, { runId: 'ledger', what: `period ${range.name}, ${format}` });
+    const report = await readPeriod(deps.app, range);
+    const name = periodFileName(range);
     switch (format) {
       case 'csv':
         return sendDownload(reply, { name, ending: format, content: marked(alone(periodCsv(report.lines)), { bom }) });
@@ -71,10 +70,6 @@ export function addPeriodOperation(api: Web, deps: WebDeps): void {
         return await reply.type('application/json; charset=utf-8').send(periodDocument(report));
     }
   });
-}
-
-function startOf(text: string): number {
-  return Date.parse(`${text}T00:00:00Z`);
 }
 
 async function* alone(text: string): AsyncGenerator<string, void> {

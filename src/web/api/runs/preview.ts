@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { nameOf } from '../../../config/config.ts';
+import { foresee } from '../../../runs/hand-in/foresee.ts';
+import { foreseenDocument, foreseenSchema } from '../../../runs/hand-in/foreseen-document.ts';
 import { previewDocument } from '../../../runs/preview/document.ts';
 import { previewFile } from '../../../runs/preview/preview.ts';
 import { withQuotingService } from '../../../runs/preview/quoting-service.ts';
-import { intakeOptionsOf } from '../../uploads/review.ts';
+import { hasRowsToPay, intakeOptionsOf, startOfUpload } from '../../uploads/review.ts';
 import { type Upload, uploadPath } from '../../uploads/upload.ts';
 import type { WebDeps } from '../../web.ts';
 import { amount, count, documentNames, problemsMembers } from '../documents.ts';
@@ -65,8 +67,10 @@ export const previewReply: z.ZodType<object> = z.object({
   ),
   time: time.nullable(),
   costBasis: z.record(text, z.object({ mean: text, worst: text })),
+  /** What the ledger knows against the valid rows; null where there are none, or the file is refused as a whole. */
+  foreseen: foreseenSchema.nullable(),
 });
-documentNames.add(previewReply, { id: 'Preview' });
+documentNames.add(foreseenSchema, { id: 'Foreseen' }).add(previewReply, { id: 'Preview' });
 
 /** Rows of each corridor that are quoted. */
 export const sampleText = z
@@ -93,11 +97,16 @@ export async function readPreview(
     signal: over.signal,
     timeMsMax: QUOTING_MS_MAX,
   };
+  const path = uploadPath(app, upload.id, 'file');
   try {
     const preview = await withQuotingService(app, (service) =>
-      previewFile({ ...config, ...app, service, defaults: config }, uploadPath(app, upload.id, 'file'), options),
+      previewFile({ ...config, ...app, service, defaults: config }, path, options),
     );
-    return previewDocument(preview, { name: nameOf(config.service), sandbox: config.service === undefined });
+    const { checked } = preview;
+    const ahead = { path, checked, again: upload.options.again, startAt: startOfUpload(app, upload.options) };
+    const foreseen = hasRowsToPay(checked) ? await foresee({ ...app, identities: undefined }, ahead) : null;
+    const facts = { name: nameOf(config.service), sandbox: config.service === undefined };
+    return { ...previewDocument(preview, facts), foreseen: foreseen && foreseenDocument(foreseen) };
   } finally {
     over.abort();
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../payout.ts';
 import { findRows, statesWith } from '../../../runs/find-rows.ts';
+import { requireTrueRows, trueRows } from '../../../runs/safety/shown-seals.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { rowDocument } from '../documents.ts';
@@ -36,14 +37,16 @@ export function addRowOperations(api: Web, deps: WebDeps): void {
     const { outcome, text = '', page: number, format } = query;
     if (text !== '') {
       const { rows, isWhole } = await findRows(ledger, run, { reference: text, outcome });
+      await requireTrueRows(deps.app, run, rows);
       reply.header('x-total-count', rows.length).header('x-search-complete', String(isWhole));
       return sendRows(reply, number === undefined || number === 1 ? [rows] : [], format);
     }
     const states = statesWith(outcome);
     const count = states.reduce((sum, state) => sum + run.counts[state], 0);
     reply.header('x-total-count', count);
-    if (number === undefined) return sendRows(reply, runs.rows(run.id, states), format);
+    if (number === undefined) return sendRows(reply, trueRows(deps.app, run, runs.rows(run.id, states)), format);
     const skip = (number - 1) * ROWS_PER_PAGE;
-    return sendRows(reply, [await runs.page(run.id, { states, skip, most: ROWS_PER_PAGE })], format);
+    const rows = await runs.page(run.id, { states, skip, most: ROWS_PER_PAGE });
+    return sendRows(reply, [await requireTrueRows(deps.app, run, rows)], format);
   });
 }

@@ -3,6 +3,7 @@ import { rfc3339 } from '../../../clock.ts';
 import { RUN_STATES, type Run } from '../../../payout.ts';
 import { approvalStanding } from '../../../runs/decide/approve.ts';
 import { documentOf } from '../../../runs/document.ts';
+import { requireTrueFacts, requireTrueRows } from '../../../runs/safety/shown-seals.ts';
 import { scheduleChangesOf } from '../../../runs/schedule-changes.ts';
 import { storyOf } from '../../../runs/story.ts';
 import { Problem } from '../../problem.ts';
@@ -78,7 +79,9 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
     response: { 200: details },
   };
   api.get('/runs/:run/details', { config: read, schema: more }, async ({ params }) => {
-    return await detailsOf(deps, await findRun(deps, params.run));
+    const run = await findRun(deps, params.run);
+    await requireTrueFacts(app, run);
+    return await detailsOf(deps, run);
   });
 
   const history = { summary: 'What became of a run', params: ofRun, response: { 200: events } };
@@ -89,10 +92,11 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
 
   const story = { summary: "A payout's whole story", params: ofPayout, response: { 200: storyDocument } };
   api.get('/runs/:run/payouts/:line', { config: read, schema: story }, async ({ params }) => {
-    const { id } = await findRun(deps, params.run);
-    const row = await app.ledger.runs.row(id, params.line);
+    const run = await findRun(deps, params.run);
+    const row = await app.ledger.runs.row(run.id, params.line);
     if (row === undefined) throw new Problem(404, `The run has no row on line ${params.line}.`, 'See its payouts.');
-    return await storyOf(app.ledger, id, row);
+    await requireTrueRows(app, run, [row]);
+    return await storyOf(app.ledger, run.id, row);
   });
 }
 

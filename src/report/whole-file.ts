@@ -1,8 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 const FILE_MODE = 0o600;
+
+/** So that no two files on their way have one name. */
+let begun = 0;
 
 /**
  * Writes a file that appears whole, synced, under its name or not at all, readable by its owner only; one that has the
@@ -11,7 +13,8 @@ const FILE_MODE = 0o600;
 export async function writeWholeFile(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
   const target = resolve(path);
   const folder = dirname(target);
-  const part = join(folder, `.${basename(target)}.${randomBytes(4).toString('hex')}.part`);
+  const part = join(folder, `.${basename(target)}.${process.pid}-${++begun}.part`);
+  await rm(part, { force: true });
   try {
     await writeSynced(part, chunks);
     await rename(part, target);

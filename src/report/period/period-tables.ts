@@ -1,16 +1,16 @@
-import { rfc3339 } from '../clock.ts';
-import { formatAmount, type Money } from '../money.ts';
-import { OUTCOMES } from '../payout.ts';
+import { rfc3339 } from '../../clock.ts';
+import { formatAmount, type Money } from '../../money.ts';
+import { OUTCOMES } from '../../payout.ts';
+import { type TableCell, tableCsv } from '../table-csv.ts';
+import type { Cell } from '../xlsx/cell.ts';
+import { type Sheet, workbookBytes } from '../xlsx/workbook.ts';
 import type { Dimension, PeriodLine, PeriodReport } from './period.ts';
-import { type TableCell, tableCsv } from './table-csv.ts';
-import type { Cell } from './xlsx/cell.ts';
-import { type Sheet, workbookBytes } from './xlsx/workbook.ts';
 
 const SECOND_MS = 1000;
 
 /** A line as JSON: amounts are decimals with the currency's digits, counts are numbers, what is absent is null. */
 function periodLineDocument({ finalMs, outcomes, amounts, ...line }: PeriodLine) {
-  const { by, name, currency, rate, rateWithFees } = line;
+  const { by, name, currency, quotedRate, rate, rateWithFees } = line;
   return {
     by,
     name,
@@ -21,6 +21,7 @@ function periodLineDocument({ finalMs, outcomes, amounts, ...line }: PeriodLine)
     debited: line.debited.map(moneyText),
     arrived: line.arrived.map(moneyText),
     fees: line.fees.map(moneyText),
+    quotedRate,
     rate,
     rateWithFees,
     secondsToFinal: finalMs === null ? null : (finalMs / SECOND_MS).toFixed(1),
@@ -70,6 +71,7 @@ const COLUMNS: readonly string[] = [
   ...OUTCOMES,
   ...OUTCOMES.map((outcome) => `${outcome}Amount`),
   ...MONEY.flatMap((name) => [name, `${name}Currency`]),
+  'quotedRate',
   'rate',
   'rateWithFees',
   'secondsToFinal',
@@ -89,6 +91,7 @@ function cellsOf(line: PeriodLine): (string | number | null | { readonly decimal
       const [money, ...others] = document[kind];
       return money === undefined || others.length > 0 ? [null, null] : [decimal(money.amount), money.currency];
     }),
+    decimal(document.quotedRate),
     decimal(document.rate),
     decimal(document.rateWithFees),
     decimal(document.secondsToFinal),
@@ -114,6 +117,7 @@ const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
   ['Corridors', 'corridor'],
   ['Beneficiaries', 'beneficiary'],
   ['Reasons', 'reason'],
+  ['Runs', 'run'],
 ];
 
 /** The report as a workbook: a summary, then a sheet for each dimension. */

@@ -1,11 +1,12 @@
-import { addMoney, digitsOf, type Money, sumMoney } from '../money.ts';
-import { OUTCOMES, type Outcome, outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
-import { isRefused } from './row.ts';
-import type { ReportSummary } from './summary.ts';
-import { perOutcome } from './totals.ts';
+import { addMoney, type Money, sumMoney } from '../../money.ts';
+import { OUTCOMES, type Outcome, outcomeOf, type Payout, type RefusedRow } from '../../payout.ts';
+import { isRefused } from '../row.ts';
+import type { ReportSummary } from '../summary.ts';
+import { perOutcome } from '../totals.ts';
+import { addQuoted, type QuotedSum, quotedRateOf, rateOf } from './rates.ts';
 
 /** What rows of several runs are added up by; `reason` has those only that were not paid. */
-export const DIMENSIONS = ['currency', 'corridor', 'beneficiary', 'reason'] as const;
+export const DIMENSIONS = ['currency', 'corridor', 'beneficiary', 'reason', 'run'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /** What rows add up to that have one name in a dimension and one currency. */
@@ -21,7 +22,9 @@ export interface PeriodLine {
   readonly debited: readonly Money[];
   readonly arrived: readonly Money[];
   readonly fees: readonly Money[];
-  /** What arrived for one unit of what was debited: as it was quoted, and with the fees. Null where that is in several currencies. */
+  /** The mean of the rates that were quoted, weighted by what was debited; null where one is not known. */
+  readonly quotedRate: string | null;
+  /** What arrived for one unit of what was debited: without the fees, and with them. Null where that is in several currencies. */
   readonly rate: string | null;
   readonly rateWithFees: string | null;
   /** The mean from the payment request to the final state, in whole milliseconds; null without one. */
@@ -48,7 +51,6 @@ export interface PeriodReport {
 }
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
-const RATE_DIGITS = 8;
 
 interface Group {
   readonly by: Dimension;
@@ -59,6 +61,7 @@ interface Group {
   readonly debited: Map<string, Money>;
   readonly arrived: Map<string, Money>;
   readonly fees: Map<string, Money>;
+  quoted: QuotedSum;
   final: { payments: number; ms: number };
 }
 
@@ -73,10 +76,10 @@ export function openPeriod() {
     return group;
   }
 
-  function add(row: Payout | RefusedRow): void {
+  function add(runId: string, row: Payout | RefusedRow): void {
     const amount = isRefused(row) ? row.amount : row.row.amount;
     const outcome = outcomeOf(isRefused(row) ? 'refused' : row.state);
-    for (const [by, name] of namesOf(row, outcome)) {
+    for (const [by, name] of [...namesOf(row, outcome), ['run', runId] as const]) {
       const group = groupOf(by, name, amount?.currency ?? '');
       group.outcomes[outcome] += 1;
       group.amounts[outcome] += amount?.minor ?? 0n;
@@ -85,8 +88,8 @@ export function openPeriod() {
   }
 
   return {
-    add(batch: readonly (Payout | RefusedRow)[]): void {
-      for (const row of batch) add(row);
+    add(runId: string, batch: readonly (Payout | RefusedRow)[]): void {
+      for (const row of batch) add(runId, row);
     },
     /** By dimension, then currency and name. */
     lines: (): PeriodLine[] =>
@@ -97,7 +100,7 @@ export function openPeriod() {
 function emptyGroup(by: Dimension, name: string, currency: string): Group {
   const sums = { debited: new Map(), arrived: new Map(), fees: new Map() };
   const counts = { outcomes: perOutcome(() => 0), amounts: perOutcome(() => 0n) };
-  return { by, name, currency, ...counts, ...sums, final: { payments: 0, ms: 0 } };
+  return { by, name, currency, ...counts, ...sums, quoted: 0n, final: { payments: 0, ms: 0 } };
 }
 
 function namesOf(row: Payout | RefusedRow, outcome: Outcome): (readonly [Dimension, string])[] {
@@ -118,9 +121,16 @@ function namesOf(row: Payout | RefusedRow, outcome: Outcome): (readonly [Dimensi
   ];
 }
 
-function addPayment(group: Group, { sourceAmount, destinationAmount, fees, ...at }: Payout, outcome: Outcome): void {
+function addPayment(
+  group: Group,
+  { sourceAmount, destinationAmount, rate, fees, ...at }: Payout,
+  outcome: Outcome,
+): void {
   if (outcome !== 'pending' && outcome !== 'paid') return;
-  if (sourceAmount !== null) addTo(group.debited, sourceAmount);
+  if (sourceAmount !== null) {
+    addTo(group.debited, sourceAmount);
+    group.quoted = addQuoted(group.quoted, sourceAmount, rate);
+  }
   if (destinationAmount !== null) addTo(group.arrived, destinationAmount);
   for (const fee of fees) addTo(group.fees, fee);
   if (at.sentAt === null || at.settledAt === null) return;
@@ -137,7 +147,7 @@ function inOrder(one: Group, other: Group): number {
   return a < b ? -1 : Number(a > b);
 }
 
-function lineOf({ final, ...group }: Group): PeriodLine {
+function lineOf({ final, quoted, ...group }: Group): PeriodLine {
   const debited = [...group.debited.values()];
   const arrived = [...group.arrived.values()];
   const fees = [...group.fees.values()];
@@ -146,25 +156,11 @@ function lineOf({ final, ...group }: Group): PeriodLine {
     debited,
     arrived,
     fees,
+    quotedRate: quotedRateOf(quoted, debited, arrived),
     rate: rateOf(debited, arrived),
     rateWithFees: rateOf(sumMoney([...debited, ...fees]), arrived),
     finalMs: final.payments === 0 ? null : Math.round(final.ms / final.payments),
   };
-}
-
-/** Exact to eight digits, rounded down; null where one side is not in one currency. */
-function rateOf(paid: readonly Money[], arrived: readonly Money[]): string | null {
-  const [from, ...more] = paid;
-  const [to, ...others] = arrived;
-  if (from === undefined || to === undefined || more.length + others.length > 0 || from.minor === 0n) return null;
-  const scale = 10n ** BigInt(RATE_DIGITS + digitsIn(from));
-  const scaled = (to.minor * scale) / (from.minor * 10n ** BigInt(digitsIn(to)));
-  const text = scaled.toString().padStart(RATE_DIGITS + 1, '0');
-  return `${text.slice(0, -RATE_DIGITS)}.${text.slice(-RATE_DIGITS)}`;
-}
-
-function digitsIn({ currency, digits }: Money): number {
-  return digits ?? digitsOf(currency) ?? 0;
 }
 
 /** Whether the lines of each dimension are the sum of the runs' own reports: a sentence for each that is not. */

@@ -1,0 +1,63 @@
+import type { Redis } from 'ioredis';
+import { type LedgerKeys, spentKey } from './keys.ts';
+import { listOf, runScript, script, textsOf } from './script.ts';
+import { FORESEE } from './scripts/duplicates.ts';
+import { KNOWN_RUN } from './scripts/runs.ts';
+
+/** A row that was not handed in yet. */
+export interface RowAhead {
+  readonly referenceHash: string;
+  readonly beneficiaryIdentityId: string;
+  /** As in `RowRecord`. */
+  readonly likeness?: { readonly hash: string; readonly withinMs: number } | undefined;
+}
+
+/** What the ledger knows against such a row. */
+export interface AgainstRow {
+  /** The payout that has its reference. */
+  readonly holder: string | null;
+  /** A payout of the same beneficiary, amount and currency. */
+  readonly twin: string | null;
+  readonly isBlocked: boolean;
+}
+
+/** What the ledger can say of a file before it is handed in. It reads, and writes nothing. */
+export interface Foresight {
+  /** The run of the same content, and whether its rows may be paid anew; undefined where there is none. */
+  knownRun(file: {
+    readonly sha256: string;
+    readonly contentHash: string;
+  }): Promise<{ readonly id: string; readonly isFree: boolean } | undefined>;
+  /** In one call, in the order of the rows. */
+  against(rows: readonly RowAhead[], rememberMs: number): Promise<readonly AgainstRow[]>;
+  /** What was armed on a day (as `ArmingLimits` counts them), in minor units, for each field `CURRENCY` or `CURRENCY beneficiaryHash`. */
+  spent(day: number, fields: readonly string[]): Promise<readonly bigint[]>;
+}
+
+export function openForesight(redis: Redis, { prefix }: LedgerKeys): Foresight {
+  const foresee = script(FORESEE);
+  const known = script(KNOWN_RUN);
+  return {
+    async knownRun({ sha256, contentHash }) {
+      const [id = '', isFree] = textsOf(await runScript(redis, known, { prefix, args: [sha256, contentHash] }));
+      return id === '' ? undefined : { id, isFree: isFree === '1' };
+    },
+    async against(rows, rememberMs) {
+      const asked = rows.map(({ referenceHash, beneficiaryIdentityId, likeness }) => ({
+        h: referenceHash,
+        b: beneficiaryIdentityId,
+        d: likeness?.hash,
+        w: likeness?.withinMs,
+      }));
+      const args = [rememberMs, JSON.stringify(asked)];
+      return listOf(await runScript(redis, foresee, { prefix, args })).map((answer) => {
+        const [holder = '', twin = '', isBlocked] = textsOf(answer);
+        return { holder: holder || null, twin: twin || null, isBlocked: isBlocked === '1' };
+      });
+    },
+    async spent(day, fields) {
+      if (fields.length === 0) return [];
+      return (await redis.hmget(spentKey(prefix, day), ...fields)).map((text) => BigInt(text ?? '0'));
+    },
+  };
+}

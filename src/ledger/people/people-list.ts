@@ -1,0 +1,97 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { EXIT, Refusal } from '../../refusal.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { type Seals, type SealVerdict, UNKNOWN_KEY } from '../seals.ts';
+
+/** Users, keys of programs and what is proposed of them, by the fields in which they are kept. */
+export interface PeopleList {
+  /** Goes up with each change. */
+  readonly version: number;
+  readonly entries: ReadonlyMap<string, string>;
+}
+
+interface Stored extends PeopleList {
+  readonly seal: string;
+  readonly verdict: SealVerdict;
+}
+
+export interface PeopleSealing {
+  readonly seals: Pick<Seals, 'people' | 'judgePeople'>;
+  readonly halt: (reason: string) => Promise<void>;
+}
+
+/** The list is sealed as a whole, with its version: a former record of somebody, or one that is missing, is noticed. */
+export interface SealedPeopleList {
+  /** As Redis has it now. Throws a Refusal (exit 69) where its seal is not true; a false one halts everything. */
+  read(): Promise<PeopleList>;
+  /** The same; as long as nobody changed it, what was read before. */
+  recent(): Promise<PeopleList>;
+  /** As it stands, whatever its seal says. */
+  stored(): Promise<PeopleList>;
+  /** What a change of the list writes, with the seal; '' removes. */
+  sealed(before: PeopleList, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
+  /** Seals the list as it stands, on the word of people, where its seal is false. */
+  sealAsItStands(): Promise<void>;
+}
+
+/** Why everything is halted, as the halt says it. */
+export const PEOPLE_CHANGED = 'the users and keys of programs were changed in Redis by something else than payrun';
+
+export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: PeopleSealing): SealedPeopleList {
+  let known: Stored | undefined;
+
+  async function stored(): Promise<Stored> {
+    const { version: text, seal = '', 'last-call': _call, ...fields } = await redis.hgetall(keys.people);
+    const version = versionOf(text);
+    const entries = new Map(Object.entries(fields));
+    const isNew = seal === '' && version === 0 && entries.size === 0;
+    return { version, seal, entries, verdict: isNew ? 'true' : seals.judgePeople(seal, version, entries) };
+  }
+
+  async function read(): Promise<Stored> {
+    const list = await stored();
+    if (list.verdict === 'false') await halt(PEOPLE_CHANGED);
+    if (list.verdict !== 'true') throw refuse(list.verdict);
+    known = list;
+    return list;
+  }
+
+  return {
+    read,
+    stored,
+    async recent() {
+      const [version, seal] = await redis.hmget(keys.people, 'version', 'seal');
+      const isSame = known !== undefined && known.version === versionOf(version) && known.seal === (seal ?? '');
+      return isSame && known !== undefined ? known : await read();
+    },
+    sealed({ version, entries }, fields) {
+      const next = new Map(
+        Object.entries({ ...Object.fromEntries(entries), ...fields }).filter(([, text]) => text !== ''),
+      );
+      return { ...fields, seal: seals.people(version + 1, next) };
+    },
+    async sealAsItStands() {
+      const { version, entries, verdict } = await stored();
+      if (verdict === 'false') await redis.hset(keys.people, { version, seal: seals.people(version, entries) });
+    },
+  };
+}
+
+function versionOf(text: string | null | undefined): number {
+  return z.coerce.number().parse(text ?? 0);
+}
+
+function refuse(verdict: Exclude<SealVerdict, 'true'>): Refusal {
+  if (verdict === 'unknown-key') {
+    return new Refusal(`Nobody can be let in: of the users and keys of programs, ${UNKNOWN_KEY}.`, {
+      exitCode: EXIT.unavailable,
+      remedy: 'Tell whoever runs payrun. Nothing was changed.',
+    });
+  }
+  return new Refusal(`Nobody is let in, for ${PEOPLE_CHANGED}.`, {
+    exitCode: EXIT.unavailable,
+    remedy:
+      'Everything is halted. Compare "payrun user list" and "payrun key list" with what you know; when two people release the halt, the lists hold as they stand.',
+  });
+}

@@ -1,0 +1,50 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Payout, RefusedRow, Run } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { haltAll } from '../decide/control.ts';
+import { factsFinding, rowsFinding, type SealFinding } from './seals.ts';
+
+/*
+ * What people look at before they approve a run has true seals when they are shown it, not only when they approve: else a row
+ * could be changed while they look, and back.
+ */
+
+interface SealDeps {
+  readonly ledger: Ledger;
+}
+
+type Rows = readonly (Payout | RefusedRow)[];
+
+/** Halts everything for a false seal, and throws a Refusal (exit 2) for any finding. */
+export async function refuseFinding(deps: SealDeps, finding: SealFinding | undefined): Promise<void> {
+  if (finding === undefined) return;
+  if (finding.verdict === 'false') await haltAll(deps, { actor: 'payrun', reason: finding.reason });
+  throw new Refusal(`It is not shown, because ${finding.reason}.`, {
+    exitCode: EXIT.usage,
+    remedy:
+      finding.verdict === 'false'
+        ? 'Everything is halted. Find out who can write to Redis; cancel the run, and hand its file in again.'
+        : 'Ask whoever runs payrun; nothing was changed.',
+  });
+}
+
+/** Refuses to show the facts and approvals of a run that can be approved, unless they are as payrun wrote them. */
+export async function requireTrueFacts(deps: SealDeps, run: Run): Promise<void> {
+  if (run.state !== 'awaiting-approval') return;
+  await refuseFinding(deps, factsFinding(deps.ledger, run));
+}
+
+/** The same for rows of it. Gives the rows. */
+export async function requireTrueRows<Some extends Rows>(deps: SealDeps, run: Run, rows: Some): Promise<Some> {
+  if (run.state === 'awaiting-approval') await refuseFinding(deps, rowsFinding(deps, run, rows));
+  return rows;
+}
+
+/** The same for rows as they are read. */
+export async function* trueRows<Some extends Rows>(
+  deps: SealDeps,
+  run: Run,
+  batches: AsyncIterable<Some>,
+): AsyncGenerator<Some, void> {
+  for await (const rows of batches) yield await requireTrueRows(deps, run, rows);
+}
