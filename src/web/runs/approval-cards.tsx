@@ -17,7 +17,7 @@ const CURRENCIES_MAX = 3;
 const LINES_MAX = 10;
 
 /** The money of the file, what changed against the run before it, and who is paid for the first time. */
-export function ApprovalCards({ run, before, beneficiaries: { newOnes }, cost }: ApprovalProps) {
+export function ApprovalCards({ run, before, beneficiaries: { newOnes }, fees }: ApprovalProps) {
   const others = run.fileTotals.length - CURRENCIES_MAX;
   return (
     <div class="cards">
@@ -29,7 +29,7 @@ export function ApprovalCards({ run, before, beneficiaries: { newOnes }, cost }:
           </p>
         ))}
         {others > 0 ? <p class="hint">{`and ${others} more ${others === 1 ? 'currency' : 'currencies'}`}</p> : null}
-        <Fees cost={cost} />
+        <Fees quoted={fees} />
       </div>
       <BeforeCard run={run} before={before} />
       <div class="card card-body">
@@ -49,9 +49,9 @@ export function ApprovalCards({ run, before, beneficiaries: { newOnes }, cost }:
 }
 
 /** What quotes said when whoever handed it in asked for them. */
-function Fees({ cost }: Pick<ApprovalProps, 'cost'>) {
-  const fees = cost?.funds.filter((one) => Number.parseFloat(one.fees) > 0) ?? [];
-  if (cost === undefined) return <p class="hint">Fees come on top, as the service quotes them.</p>;
+function Fees({ quoted }: { quoted: ApprovalProps['fees'] }) {
+  const fees = quoted?.funds.filter((one) => /[1-9]/.test(one.fees)) ?? [];
+  if (quoted === undefined) return <p class="hint">Fees come on top, as the service quotes them.</p>;
   return (
     <p class="hint">
       {fees.length === 0 ? 'No fees' : 'Fees of '}
@@ -62,7 +62,7 @@ function Fees({ cost }: Pick<ApprovalProps, 'cost'>) {
           {shownDecimal(amount)} {currency}
         </span>
       ))}{' '}
-      come on top by quotes of <Time at={cost.at} />.
+      come on top by quotes of <Time at={quoted.at} />.
     </p>
   );
 }

@@ -17,7 +17,7 @@ import { codeOf } from '../../refusal.ts';
  *   <data dir>/uploads/<id>/review.json    what is wrong with it, or what it comes to
  *   <data dir>/uploads/<id>/foreseen.json  what the ledger knew against its rows
  *   <data dir>/uploads/<id>/marked-up.csv  the file with its problems, where rows can show them
- *   <data dir>/uploads/<id>/cost.json      what quotes said of it; who approves its run sees it too
+ *   <data dir>/uploads/<id>/cost.json      what quotes said of it
  *
  * Names are ours alone, folders are 700, files 600 (docs/security.md).
  */
@@ -71,7 +71,15 @@ const schema = z.strictObject({
   isNew: z.boolean(),
   /** Why it could not be handed in by itself. */
   trouble: z.string().nullable(),
+  /** Of one that is a run: the fees that quotes told, for whoever approves it; absent where nobody asked for any. */
+  fees: z
+    .strictObject({
+      at: z.int(),
+      funds: z.array(z.strictObject({ currency: z.string(), fees: z.string(), estimate: z.boolean() })),
+    })
+    .optional(),
 });
+export type QuotedFees = NonNullable<Upload['fees']>;
 export type Upload = z.infer<typeof schema>;
 
 export interface UploadDeps {
@@ -174,7 +182,7 @@ export async function removeUpload(deps: UploadPlace, id: string): Promise<void>
 
 /** Removes the bytes of an upload that is a run now, and what shows them. */
 export async function removeContent(deps: UploadPlace, id: string): Promise<void> {
-  const contents = ['file', 'template.json', 'marked-up.csv', 'review.json', 'foreseen.json'] as const;
+  const contents = ['file', 'template.json', 'marked-up.csv', 'review.json', 'foreseen.json', 'cost.json'] as const;
   for (const file of contents) await rm(uploadPath(deps, id, file), { force: true });
 }
 
