@@ -6,28 +6,12 @@ import { reasonWords } from '../parts/outcome-words.ts';
 
 /** To whom how much goes, from where, and what it costs. */
 export function PayoutCards({ story, payout }: { story: Story; payout: Payout | null }) {
-  const { amount, sourceAmount, destinationAmount, fees, rate } = story;
-  const [from, to] = [escapeUnseen(story.sourceCurrency ?? '?'), escapeUnseen(story.destinationCurrency ?? '?')];
-  const isArriving = story.amountType === 'DESTINATION_AMOUNT';
-  const [leaves, arrives] = [
-    sourceAmount ?? (isArriving ? null : amount),
-    destinationAmount ?? (isArriving ? amount : null),
-  ];
   return (
     <div class="cards">
       <div class="card card-body">
         <h2 class="label">From → to</h2>
-        <p class="figure">
-          {leaves === null ? null : `${escapeUnseen(shownDecimal(leaves))} `}
-          {from} → {arrives === null ? null : `${escapeUnseen(shownDecimal(arrives))} `}
-          {to}
-        </p>
-        <p class="hint">
-          {fees.length === 0
-            ? 'No fee is known yet.'
-            : `and a fee of ${fees.map((fee) => `${shownDecimal(fee.amount)} ${fee.currency}`).join(' and ')}`}
-          {rate === null ? null : ` at a rate of ${rate}`}
-        </p>
+        <Sides story={story} />
+        <Costs story={story} />
       </div>
       <div class="card card-body">
         <h2 class="label">Beneficiary</h2>
@@ -40,6 +24,32 @@ export function PayoutCards({ story, payout }: { story: Story; payout: Payout | 
         </div>
       )}
     </div>
+  );
+}
+
+function Sides({ story }: { story: Story }) {
+  const { amount, amountType, sourceAmount, destinationAmount } = story;
+  const isArriving = amountType === 'DESTINATION_AMOUNT';
+  const leaves = sourceAmount ?? (isArriving ? null : amount);
+  const arrives = destinationAmount ?? (isArriving ? amount : null);
+  return (
+    <p class="figure">
+      {sideWords(leaves, story.sourceCurrency)} → {sideWords(arrives, story.destinationCurrency)}
+    </p>
+  );
+}
+
+function sideWords(amount: string | null, currency: string | null): string {
+  return escapeUnseen([amount === null ? '' : shownDecimal(amount), currency ?? '?'].join(' ').trim());
+}
+
+function Costs({ story: { fees, rate } }: { story: Story }) {
+  const told = fees.map((fee) => `${shownDecimal(fee.amount)} ${fee.currency}`).join(' and ');
+  return (
+    <p class="hint">
+      {told === '' ? 'No fee is known yet.' : `and a fee of ${told}`}
+      {rate === null ? null : ` at a rate of ${rate}`}
+    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
-import { isRefused, reportRow } from '../../report/row.ts';
+import { isRefused, type ReportRow, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
@@ -132,9 +132,12 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
   );
 }
 
+function reasonOf({ reason, reasonCode }: Pick<ReportRow, 'reason' | 'reasonCode'>): string {
+  return reason ?? reasonWords(reasonCode ?? '') ?? reasonCode ?? '';
+}
+
 function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
   const cells = reportRow(row);
-  const reason = cells.reason ?? reasonWords(cells.reasonCode ?? '') ?? cells.reasonCode ?? '';
   return (
     <tr>
       <td class="number">{row.line}</td>
@@ -164,7 +167,7 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
       <td>
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>
-      <td>{escapeUnseen(shownAmountsIn(reason))}</td>
+      <td>{escapeUnseen(shownAmountsIn(reasonOf(cells)))}</td>
     </tr>
   );
 }
