@@ -1,4 +1,3 @@
-import { CommanderError } from 'commander';
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import { BlockListFault } from '../ledger/script.ts';
 import { isRedisLoss } from '../redis/loss.ts';
@@ -7,16 +6,12 @@ import { safeText } from './print.ts';
 
 /** What a person is told of an error that ended a command, and the command's exit code. */
 export interface Explanation {
-  /** Null when it has been told already. */
-  readonly text: string | null;
+  readonly text: string;
   readonly exitCode: ExitCode;
 }
 
 /** A stack trace is part of the text only where the error can be nothing but a defect of ours. */
 export function explain(error: unknown): Explanation {
-  if (error instanceof CommanderError) {
-    return { text: null, exitCode: error.exitCode === 0 ? EXIT.ok : EXIT.usage };
-  }
   const refusal = refusalOf(error);
   if (refusal !== undefined) {
     return { text: safeText(`${refusal.message}\n${refusal.remedy}`), exitCode: refusal.exitCode };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import type { ExitCode } from '../refusal.ts';
 import { say } from './print.ts';
-import { openProgram, wantedCommand } from './program.ts';
+import { exitCodeOfUsage, openProgram, wantedCommand } from './program.ts';
 import { keepMemoryFlat } from './run/memory.ts';
 
 keepMemoryFlat();
@@ -19,6 +19,13 @@ function end(code: ExitCode): void {
   process.exitCode = code;
 }
 
+async function tell(error: unknown): Promise<ExitCode> {
+  const { explain } = await import('./explain.ts');
+  const { text, exitCode } = explain(error);
+  say(text);
+  return exitCode;
+}
+
 async function isWritten(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writable && stream.writableLength > 0)
     await new Promise<void>((resolve) => stream.write('', () => resolve()));
@@ -28,10 +35,7 @@ try {
   const program = await openProgram({ end }, wantedCommand(process.argv.slice(2)));
   await program.parseAsync();
 } catch (error) {
-  const { explain } = await import('./explain.ts');
-  const { text, exitCode } = explain(error);
-  if (text !== null) say(text);
-  process.exitCode = exitCode;
+  process.exitCode = exitCodeOfUsage(error) ?? (await tell(error));
 }
 // What is written to a pipe leaves as fast as its reader takes it.
 await Promise.all([process.stdout, process.stderr].map(isWritten));

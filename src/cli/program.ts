@@ -1,6 +1,6 @@
-import { Command, type HelpConfiguration } from 'commander';
+import { Command, CommanderError, type HelpConfiguration } from 'commander';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
-import type { ExitCode } from '../refusal.ts';
+import { EXIT, type ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
 import { COMMANDS } from './commands.ts';
 import { helpCommand } from './help.ts';
@@ -50,6 +50,12 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
   });
   throwInstead(program, 'payrun');
   return program;
+}
+
+/** The exit code of what commander ended by itself and has told already: help, the version, a wrong command line. */
+export function exitCodeOfUsage(error: unknown): ExitCode | undefined {
+  if (!(error instanceof CommanderError)) return undefined;
+  return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
 }
 
 /** Of a command that is not loaded, options and arguments are not known. */

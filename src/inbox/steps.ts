@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Random } from '../clock.ts';
 import type { Run } from '../payout.ts';
 import { jsonText } from '../report/json-text.ts';
-import { readRun } from '../runs/hand-in/submit.ts';
+import { readRun } from '../runs/read-run.ts';
 import type { ReportDeps } from '../runs/report.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';
 import { openLateWrites, putChangedAfterClaim } from './changed-after-claim.ts';

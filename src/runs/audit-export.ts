@@ -8,7 +8,7 @@ import { codeOf, EXIT, Refusal } from '../refusal.ts';
 import { signatureText } from '../report/signature.ts';
 import { openSigningKey } from '../report/signing-key.ts';
 import { writeWholeFile } from '../report/whole-file.ts';
-import { readRun } from './hand-in/submit.ts';
+import { readRun } from './read-run.ts';
 
 interface AuditExportDeps {
   readonly ledger: Ledger;

@@ -3,7 +3,7 @@ import { capabilitiesThatHold } from '../ledger/intents/safety.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Run } from '../payout.ts';
 import { type RunDocument, runDocument } from '../report/document.ts';
-import { reportPaths } from './report.ts';
+import { reportPaths } from './report-paths.ts';
 
 export interface DocumentDeps {
   readonly config: { readonly reportDir: string };

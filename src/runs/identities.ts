@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
 import { openProblemList, type ProblemGroup } from '../intake/problems/problem-list.ts';
 import { type Problem, problemOf } from '../intake/problems/problems.ts';
-import { readPayoutFile } from '../intake/read-file.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
 import type { PayoutRow, RefusedRow } from '../payout.ts';
@@ -92,6 +91,8 @@ export function openIdentityBook(deps: {
   }
 
   async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
+    // Loaded by who checks a file: most commands only look at runs.
+    const { readPayoutFile } = await import('../intake/read-file.ts');
     const problems = openProblemList(problemsMax);
     const warnings = new Map<string, Problem>();
     let refused = 0;

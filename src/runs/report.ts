@@ -1,5 +1,4 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type AuditAct, headText } from '../audit/entry.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { CAPABILITIES } from '../config/config.ts';
@@ -17,16 +16,15 @@ import { openSigningKey } from '../report/signing-key.ts';
 import type { ReportSource } from '../report/source.ts';
 import { type ReportSummary, summarise } from '../report/summary.ts';
 import { VERSION } from '../version.ts';
-import { readRun } from './hand-in/submit.ts';
 import { readOnRecord } from './on-record.ts';
+import { readRun } from './read-run.ts';
+import { REPORT_ENDINGS, reportPaths } from './report-paths.ts';
 import { weakTimesOf } from './safety/durability-watch.ts';
 import { openReportSeals } from './safety/report-seals.ts';
 
 /** Processes that end a run together write its report one after the other: the first one's serves them all. */
 const TURN_MS = 30_000;
 const TURN_POLL_MS = 100;
-
-const REPORT_ENDINGS = ['csv', 'json'] as const;
 
 export interface ReportDeps {
   readonly ledger: Ledger;
@@ -204,19 +202,4 @@ export async function requireReportFolder(folder: string): Promise<void> {
       cause,
     });
   }
-}
-
-/** The files of the run's newest report that lie in a folder. */
-export async function reportPaths(folder: string, run: Run): Promise<string[]> {
-  if (run.reportVersion === 0) return [];
-  const paths = REPORT_ENDINGS.map((ending) => join(folder, `${run.id}.v${run.reportVersion}.${ending}`));
-  const found = await Promise.all(
-    paths.map((path) =>
-      access(path).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  return paths.filter((_, index) => found[index]);
 }

@@ -9,7 +9,7 @@ import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '..
 import { EXIT, Refusal } from '../refusal.ts';
 import type { Cell } from '../report/xlsx/cell.ts';
 import { workbookBytes } from '../report/xlsx/workbook.ts';
-import { readRun } from './hand-in/submit.ts';
+import { readRun } from './read-run.ts';
 
 const RETRY_COLUMN_WIDTH = 24;
 

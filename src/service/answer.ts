@@ -36,7 +36,7 @@ export function answerOf(status: number, headers: ResponseHeaders, body: Buffer)
   return {
     kind: 'answered',
     status,
-    date: typeof date === 'string' ? httpDate(date) : null,
+    date: typeof date === 'string' ? dateOf(date) : null,
     retryAfter: headerText(headers['retry-after']),
     json: parseJson(body),
     requestId: requestIdOf(headers),
@@ -48,11 +48,12 @@ export function answerOf(status: number, headers: ResponseHeaders, body: Buffer)
  * null where the response names neither. Printable ASCII, each id at most 64 characters.
  */
 export function requestIdOf(headers: ResponseHeaders): string | null {
-  const ids = ID_HEADERS.flatMap((name) => {
+  let ids: string | null = null;
+  for (const name of ID_HEADERS) {
     const id = headerText(headers[name]);
-    return id === null ? [] : [`${name}: ${id}`];
-  });
-  return ids.length === 0 ? null : ids.join(', ');
+    if (id !== null) ids = ids === null ? `${name}: ${id}` : `${ids}, ${name}: ${id}`;
+  }
+  return ids;
 }
 
 /** An answer for a request of which no byte left. */
@@ -67,6 +68,14 @@ export function notSent(reason: string, certificate = false): Answer {
 export function httpDate(text: string): number | null {
   const epochMs = Date.parse(text);
   return !Number.isNaN(epochMs) && new Date(epochMs).toUTCString() === text ? epochMs : null;
+}
+
+/** All answers of a second have the same text. */
+let latestDate: { readonly text: string; readonly epochMs: number | null } = { text: '', epochMs: null };
+
+function dateOf(text: string): number | null {
+  if (latestDate.text !== text) latestDate = { text, epochMs: httpDate(text) };
+  return latestDate.epochMs;
 }
 
 function headerText(value: string | readonly string[] | undefined): string | null {

@@ -10,7 +10,7 @@ import type { Answering } from './answering.ts';
 import { type Brake, retryAfterMs } from './brake.ts';
 import { type ClockDifference, openClockDifference } from './clock-difference.ts';
 import { openConnector, openPool } from './connection.ts';
-import { type ExchangeLimits, exchange } from './exchange.ts';
+import { type Exchange, type ExchangeLimits, exchange } from './exchange.ts';
 import { openOutage } from './outage.ts';
 import { openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
@@ -142,10 +142,10 @@ export function openService(options: ServiceOptions): Service {
   }
 
   async function askOnce(call: Call): Promise<Answer> {
-    await untilRateLimitEnds();
+    if (brake.remainingMs() > 0) await untilRateLimitEnds();
     if (closing.signal.aborted) return notSent('closed');
     const token = await tokens.fresh();
-    await untilRateLimitEnds();
+    if (brake.remainingMs() > 0) await untilRateLimitEnds();
     const send = () => wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
     return noteUnauthorized(token, await outage.through(send));
   }
@@ -195,6 +195,7 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering }
   const base = withoutTrailing(new URL(settings.url).pathname, '/');
   const inFlight = new Set<Promise<Answer>>();
   const clockDifference = openClockDifference();
+  const headersOf = openHeaders(userAgent);
   let closed = false;
 
   function note(operation: Operation, answer: Answer, ms: number): void {
@@ -221,14 +222,8 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering }
       const askedAt = clock.now();
       const started = clock.monotonic();
       const { method, path, body, token } = call;
-      const headers = {
-        'user-agent': userAgent,
-        accept: 'application/json',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === null ? {} : { 'content-type': 'application/json' }),
-      };
       const ended = answering?.begin();
-      const sending = exchange(pool, { method, path: `${base}${path}`, headers, body }, limits);
+      const sending = exchange(pool, { method, path: `${base}${path}`, headers: headersOf(token, body), body }, limits);
       inFlight.add(sending);
       const answer = await sending;
       inFlight.delete(sending);
@@ -243,6 +238,21 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering }
       closed = true;
       await Promise.all(inFlight);
     },
+  };
+}
+
+/** The headers of a request; those of the same token are made once. */
+function openHeaders(userAgent: string): (token: string | undefined, body: string | null) => Exchange['headers'] {
+  const bare = { 'user-agent': userAgent, accept: 'application/json' };
+  const ofJson = { 'content-type': 'application/json' };
+  let latest = { token: '', without: {}, withBody: {} };
+  return (token, body) => {
+    if (token === undefined) return { ...bare, ...(body === null ? {} : ofJson) };
+    if (latest.token !== token) {
+      const without = { ...bare, authorization: `Bearer ${token}` };
+      latest = { token, without, withBody: { ...without, ...ofJson } };
+    }
+    return body === null ? latest.without : latest.withBody;
   };
 }
 

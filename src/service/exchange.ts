@@ -30,63 +30,104 @@ export interface ExchangeLimits {
  * after it is `lost`. Never rejects.
  */
 export function exchange(pool: Pool, request: Exchange, limits: ExchangeLimits): Promise<Answer> {
-  const { clock, sendBefore, timeoutMs, onSent } = limits;
   return new Promise((resolve) => {
-    let sent = false;
-    let settled = false;
-    let response: { status: number; headers: ResponseHeaders } | undefined;
-    let bodyBytes = 0;
-    const chunks: Buffer[] = [];
-    let timer = setTimeout(() => fail('deadline'), timerMs(sendBefore - clock.monotonic()));
-
-    function settle(answer: Answer): void {
-      if (settled) return;
-      settled = true;
-      clearTimeout(timer);
-      resolve(answer);
-    }
-    function fail(reason: string, certificate = false): void {
-      if (!sent) return settle(notSent(reason, certificate));
-      const requestId = requestIdOf(response?.headers ?? {});
-      settle({ kind: 'lost', reason, status: response?.status ?? null, requestId });
-    }
-    function giveUp(controller: Dispatcher.DispatchController, reason: string): void {
-      fail(reason);
-      controller.abort(new Error(reason));
-    }
-
     pool.dispatch(
       { ...request, idempotent: false, headersTimeout: 0, bodyTimeout: 0 },
-      {
-        onRequestStart(controller) {
-          if (sent) return giveUp(controller, 'would be sent twice');
-          if (settled || clock.monotonic() >= sendBefore) return giveUp(controller, 'deadline');
-          sent = true;
-          clearTimeout(timer);
-          timer = setTimeout(() => giveUp(controller, 'time-out'), timerMs(timeoutMs));
-          onSent?.();
-        },
-        onResponseStart(_controller, status, headers) {
-          if (status >= 200) response = { status, headers };
-        },
-        onResponseData(controller, chunk) {
-          bodyBytes += chunk.length;
-          if (bodyBytes > BODY_BYTES_MAX) return giveUp(controller, 'body too long');
-          chunks.push(chunk);
-        },
-        onResponseEnd() {
-          if (response === undefined) fail('no status');
-          else settle(answerOf(response.status, response.headers, Buffer.concat(chunks)));
-        },
-        onResponseError(_controller, error) {
-          const { reason, certificate } = failureOf(error);
-          fail(reason, certificate);
-        },
-      },
+      new OneExchange(limits, resolve),
     );
   });
 }
 
-function timerMs(ms: number): number {
-  return Math.min(Math.max(0, ms), TIMER_MS_MAX);
+class OneExchange implements Dispatcher.DispatchHandler {
+  readonly #limits: ExchangeLimits;
+  readonly #resolve: (answer: Answer) => void;
+  /** Of the request that was sent. */
+  #controller: Dispatcher.DispatchController | undefined;
+  #settled = false;
+  #status: number | undefined;
+  #headers: ResponseHeaders = {};
+  #bodyBytes = 0;
+  #chunks: Buffer[] = [];
+  /** One for both limits: most answers are there before a request would have had to leave. */
+  #timer: NodeJS.Timeout;
+  /** Time for the answer that is left when the timer goes off; and by the clock, when that time ends. */
+  #leftMs = 0;
+  #endsAt = 0;
+
+  constructor(limits: ExchangeLimits, resolve: (answer: Answer) => void) {
+    this.#limits = limits;
+    this.#resolve = resolve;
+    this.#timer = this.#startTimer(limits.sendBefore - limits.clock.monotonic());
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const { clock, sendBefore, timeoutMs, onSent } = this.#limits;
+    if (this.#controller !== undefined) return this.#giveUp(controller, 'would be sent twice');
+    const now = clock.monotonic();
+    if (this.#settled || now >= sendBefore) return this.#giveUp(controller, 'deadline');
+    this.#controller = controller;
+    this.#endsAt = now + timeoutMs;
+    this.#leftMs = this.#endsAt - sendBefore;
+    if (this.#leftMs < 0) this.#restartTimer(timeoutMs);
+    onSent?.();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > BODY_BYTES_MAX) this.#giveUp(controller, 'body too long');
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const [first] = this.#chunks;
+    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    if (this.#status === undefined) this.#fail('no status');
+    else this.#settle(answerOf(this.#status, this.#headers, body));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const { reason, certificate } = failureOf(error);
+    this.#fail(reason, certificate);
+  }
+
+  #startTimer(ms: number): NodeJS.Timeout {
+    return setTimeout(() => this.#timeIsOver(), Math.min(Math.max(0, ms), TIMER_MS_MAX));
+  }
+
+  #restartTimer(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#leftMs = 0;
+    this.#timer = this.#startTimer(ms);
+  }
+
+  #timeIsOver(): void {
+    if (this.#controller === undefined) return this.#fail('deadline');
+    const leftMs = Math.min(this.#leftMs, this.#endsAt - this.#limits.clock.monotonic());
+    if (leftMs > 0) this.#restartTimer(leftMs);
+    else this.#giveUp(this.#controller, 'time-out');
+  }
+
+  #settle(answer: Answer): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.#resolve(answer);
+  }
+
+  #fail(reason: string, certificate = false): void {
+    if (this.#controller === undefined) return this.#settle(notSent(reason, certificate));
+    const requestId = requestIdOf(this.#headers);
+    this.#settle({ kind: 'lost', reason, status: this.#status ?? null, requestId });
+  }
+
+  #giveUp(controller: Dispatcher.DispatchController, reason: string): void {
+    this.#fail(reason);
+    controller.abort(new Error(reason));
+  }
 }

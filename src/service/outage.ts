@@ -84,7 +84,7 @@ export function openOutage(deps: { clock: Clock; random: Random; log: Log; signa
       if (isAway()) await clock.sleep(triesFrom - clock.monotonic(), signal);
     },
     async through(send) {
-      const tries = await turn();
+      const tries = isAway() && (await turn());
       const answer = await send();
       saw(answer);
       if (!tries) return answer;

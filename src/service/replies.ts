@@ -1,5 +1,22 @@
-import { z } from 'zod';
-import { decimalOfNumber } from '../money.ts';
+import {
+  cleaned,
+  currency,
+  decimal,
+  identifier,
+  instant,
+  internalId,
+  isList,
+  type Json,
+  objectOf,
+  optional,
+  type Read,
+  readable,
+  shown,
+  statusCode,
+  textLike,
+  uuid,
+  word,
+} from './reply-fields.ts';
 
 /*
  * What the service answers, as far as we use it. Unknown fields are passed over and unknown states kept as they are. A
@@ -75,227 +92,142 @@ export interface IdentityReply {
   readonly identityType: string | null;
 }
 
-const WORD_MAX = 64;
-const TITLE_MAX = 200;
-const DESCRIPTION_MAX = 300;
-/** What is replaced or takes two code units is more than one character of what is cut at first. */
-const CUT_FIRST = 4;
-const ID_MAX = 128;
-const ENTRIES_MAX = 20;
 const IDENTITIES_MAX = 10_000;
+const NOTHING: Json = {};
 
-/** Text of the service for people: without control and format characters, and of at most so many characters. */
-function cleaned(max: number): z.ZodType<string, string> {
-  return z
-    .string()
-    .min(1)
-    .transform((text) => cut(text.slice(0, CUT_FIRST * max).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' '), max));
-}
+const title = cleaned(200);
+const description = cleaned(300);
 
-/** Never between the two halves of a character. */
-function cut(text: string, max: number): string {
-  return text.length <= max ? text : Array.from(text).slice(0, max).join('');
-}
-
-/** Null when the field is missing or null; an unreadable one fails. */
-function optional<T>(schema: z.ZodType<T>): z.ZodType<T | null> {
-  return schema.nullish().transform((value) => value ?? null);
-}
-
-/** Null when the field is missing, null or unreadable. */
-function shown<T>(schema: z.ZodType<T>): z.ZodType<T | null> {
-  return optional(schema).catch(null);
-}
-
-const uuid = z
-  .string()
-  .regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
-  .transform((text) => text.toLowerCase());
-const identifier = z
-  .string()
-  .regex(/^[\x21-\x7e]+$/)
-  .max(ID_MAX);
-const word = cleaned(WORD_MAX);
-const currency = z
-  .string()
-  .regex(/^[a-zA-Z]{3,5}$/)
-  .transform((text) => text.toUpperCase());
-const decimal = z.union([
-  z.number().transform(decimalOfNumber).pipe(z.string()),
-  z.string().regex(/^[0-9]{1,24}(\.[0-9]{1,24})?$/),
-]);
-/** RFC 3339; a time without a zone is no time. */
-const instant = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/i)
-  .transform((text) => Date.parse(text.toUpperCase()))
-  .refine((epochMs) => !Number.isNaN(epochMs));
-
-/** A number, or in some bodies its text. */
-const statusCode = z.union([
-  z.number().int(),
-  z
-    .string()
-    .regex(/^[1-5][0-9]{2}$/)
-    .transform((text) => Number.parseInt(text, 10)),
-]);
-const errorSchema = z
-  .object({
-    code: shown(word),
-    type: shown(word),
-    title: shown(cleaned(TITLE_MAX)),
-    description: shown(cleaned(DESCRIPTION_MAX)),
-    status: shown(statusCode),
-  })
-  .refine(({ code, type }) => code !== null || type !== null)
-  .transform((entry): ErrorEntry => entry);
-const errorBodySchema = z.object({
-  errors: z.unknown().optional(),
-  status: shown(statusCode),
-  error: shown(z.string().regex(/^[a-z_]{1,64}$/)),
-  error_description: shown(cleaned(DESCRIPTION_MAX)),
-});
-
-const fee = z
-  .object({ totalFee: decimal, feeCurrency: currency })
-  .transform(({ totalFee, feeCurrency }): Fee => ({ amount: totalFee, currency: feeCurrency }));
-const tax = z
-  .object({ totalTaxes: decimal, taxCurrency: currency })
-  .transform(({ totalTaxes, taxCurrency }): Fee => ({ amount: totalTaxes, currency: taxCurrency }));
-const rate = z.object({ adjustedRate: decimal }).transform(({ adjustedRate }) => adjustedRate);
-
-/** The readable entries of a list, at most `max` of them. */
-function readable<T>(json: unknown, schema: z.ZodType<T>, max: number): T[] {
-  if (!Array.isArray(json)) return [];
-  return json.slice(0, max).flatMap((entry) => {
-    const parsed = schema.safeParse(entry);
-    return parsed.success ? [parsed.data] : [];
-  });
-}
-
-function list<T>(schema: z.ZodType<T>): z.ZodType<T[]> {
-  return z
-    .unknown()
-    .optional()
-    .transform((json) => readable(json, schema, ENTRIES_MAX));
-}
-
-const tokenSchema = z
-  .object({
-    // Goes into a header; its length is nobody's business (interface page, section 8).
-    access_token: z.string().regex(/^[\x21-\x7e]+$/),
-    expires_in: shown(z.number().positive()),
-  })
-  .transform((reply): TokenReply => ({ accessToken: reply.access_token, expiresIn: reply.expires_in }));
+// Goes into a header; its length is nobody's business (interface page, section 8).
+const accessToken = textLike(/^[\x21-\x7e]+$/);
+const seconds: Read<number> = (value) =>
+  typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : undefined;
 
 /** A reply of the token endpoint (interface page, section 2.3); undefined when it holds no usable token. */
 export function parseToken(json: unknown): TokenReply | undefined {
-  return tokenSchema.safeParse(json).data;
+  const reply = objectOf(json) ?? NOTHING;
+  const token = accessToken(reply['access_token']);
+  return token === undefined ? undefined : { accessToken: token, expiresIn: shown(reply['expires_in'], seconds) };
 }
 
-const quoteSchema = z
-  .object({
-    quoteId: uuid,
-    quoteStatus: shown(word),
-    sourceCurrency: optional(currency),
-    destinationCurrency: optional(currency),
-    sourceAmount: optional(decimal),
-    destinationAmount: optional(decimal),
-    adjustedExchangeRate: shown(rate),
-    fees: list(fee),
-    taxes: list(tax),
-    expiresAt: shown(instant),
-  })
-  .transform(
-    ({ quoteStatus, adjustedExchangeRate, fees, taxes, ...quote }): QuoteReply => ({
-      ...quote,
-      status: quoteStatus,
-      rate: adjustedExchangeRate,
-      fees: [...fees, ...taxes],
-    }),
-  );
-/** The page says only that the reply contains a quote object: a collection of quotes, or one quote. */
-const collectionSchema = z.union([
-  z.object({ quotes: z.array(z.unknown()) }),
-  z.object({ quote: z.unknown() }).transform(({ quote }) => ({ quotes: [quote] })),
-  z.looseObject({ quoteId: z.string() }).transform((quote) => ({ quotes: [quote] })),
-  z
-    .array(z.looseObject({ quoteId: z.string() }))
-    .min(1)
-    .transform((quotes) => ({ quotes })),
-]);
+/** Reads an entry of a list of fees or taxes. */
+function feeOf(amountField: string, currencyField: string): Read<Fee> {
+  return (json) => {
+    const entry = objectOf(json) ?? NOTHING;
+    const amount = decimal(entry[amountField]);
+    const named = currency(entry[currencyField]);
+    return amount === undefined || named === undefined ? undefined : { amount, currency: named };
+  };
+}
+
+const fee = feeOf('totalFee', 'feeCurrency');
+const tax = feeOf('totalTaxes', 'taxCurrency');
+const rate: Read<string> = (json) => decimal(objectOf(json)?.['adjustedRate']);
+
+function feesOf({ fees, taxes }: Json): Fee[] {
+  return [...readable(fees, fee), ...readable(taxes, tax)];
+}
+
+const quote: Read<QuoteReply> = (json) => {
+  const reply = objectOf(json) ?? NOTHING;
+  const quoteId = uuid(reply['quoteId']);
+  const sourceCurrency = optional(reply['sourceCurrency'], currency);
+  const destinationCurrency = optional(reply['destinationCurrency'], currency);
+  const sourceAmount = optional(reply['sourceAmount'], decimal);
+  const destinationAmount = optional(reply['destinationAmount'], decimal);
+  if (quoteId === undefined || sourceCurrency === undefined || destinationCurrency === undefined) return undefined;
+  if (sourceAmount === undefined || destinationAmount === undefined) return undefined;
+  return {
+    quoteId,
+    status: shown(reply['quoteStatus'], word),
+    sourceCurrency,
+    destinationCurrency,
+    sourceAmount,
+    destinationAmount,
+    rate: shown(reply['adjustedExchangeRate'], rate),
+    fees: feesOf(reply),
+    expiresAt: shown(reply['expiresAt'], instant),
+  };
+};
 
 /**
  * The quotes of a quote collection, unreadable ones left out; undefined when the reply is no
  * quote collection.
  */
 export function parseQuotes(json: unknown): QuoteReply[] | undefined {
-  const collection = collectionSchema.safeParse(json).data;
-  return collection && readable(collection.quotes, quoteSchema, ENTRIES_MAX);
+  const quotes = collectionOf(json);
+  return quotes && readable(quotes, quote);
+}
+
+/** The page says only that the reply contains a quote object: a collection of quotes, or one quote. */
+function collectionOf(json: unknown): readonly unknown[] | undefined {
+  if (isList(json)) return json.length > 0 && json.every(isQuote) ? json : undefined;
+  const reply = objectOf(json);
+  if (reply === undefined) return undefined;
+  const { quotes } = reply;
+  if (isList(quotes)) return quotes;
+  if ('quote' in reply) return [reply['quote']];
+  return isQuote(reply) ? [reply] : undefined;
+}
+
+function isQuote(json: unknown): boolean {
+  return typeof objectOf(json)?.['quoteId'] === 'string';
 }
 
 /** An identity id, in lower case because ours are. */
-const identityId = identifier.transform((text) => text.toLowerCase());
-const internalId = z.string().max(ID_MAX);
-const originatorSchema = z.object({
-  originatorIdentityId: shown(identityId),
-  internalId: shown(internalId),
-  sourceCurrency: shown(currency),
-  sourceAmount: shown(decimal),
-});
-const destinationSchema = z.object({
-  beneficiaryIdentityId: shown(identityId),
-  destinationCurrency: shown(currency),
-  destinationAmount: shown(decimal),
-});
-const paymentSchema = z.object({
-  paymentId: identifier.transform((text) => uuid.safeParse(text).data ?? text),
-  paymentState: shown(word),
-  quoteId: shown(uuid),
-  // The request carries these three at the top, the reply shows them inside the two objects that follow.
-  beneficiaryIdentityId: shown(identityId),
-  originatorIdentityId: shown(identityId),
-  internalId: shown(internalId),
-  originator: originatorSchema.catch(originatorSchema.parse({})),
-  destination: destinationSchema.catch(destinationSchema.parse({})),
-  adjustedExchangeRate: shown(rate),
-  fees: list(fee),
-  taxes: list(tax),
-  errors: z.unknown().optional().transform(errorEntries),
-  lastStateUpdatedAt: shown(instant),
-  updatedAt: shown(instant),
-});
+const identityId: Read<string> = (value) => identifier(value)?.toLowerCase();
 
 /**
  * A payment as `POST /v2/payments` and `GET /v2/payments/{id}` show it; undefined when
- * it has no payment id.
+ * it has no payment id. The request carries both identities and `internalId` at the top, the reply shows them inside
+ * `originator` and `destination`.
  */
 export function parsePayment(json: unknown): PaymentReply | undefined {
-  const payment = paymentSchema.safeParse(json).data;
-  if (payment === undefined) return undefined;
-  const { originator, destination } = payment;
+  const reply = objectOf(json) ?? NOTHING;
+  const id = identifier(reply['paymentId']);
+  if (id === undefined) return undefined;
+  const originator = objectOf(reply['originator']) ?? NOTHING;
+  const destination = objectOf(reply['destination']) ?? NOTHING;
+  const either = <T>(inside: Json, field: string, read: Read<T>): T | null =>
+    shown(inside[field], read) ?? shown(reply[field], read);
   return {
-    paymentId: payment.paymentId,
-    paymentState: payment.paymentState,
-    beneficiaryIdentityId: destination.beneficiaryIdentityId ?? payment.beneficiaryIdentityId,
-    originatorIdentityId: originator.originatorIdentityId ?? payment.originatorIdentityId,
-    internalId: originator.internalId ?? payment.internalId,
-    quoteId: payment.quoteId,
-    sourceCurrency: originator.sourceCurrency,
-    sourceAmount: originator.sourceAmount,
-    destinationCurrency: destination.destinationCurrency,
-    destinationAmount: destination.destinationAmount,
-    rate: payment.adjustedExchangeRate,
-    fees: [...payment.fees, ...payment.taxes],
-    errors: payment.errors,
-    lastStateUpdatedAt: payment.lastStateUpdatedAt ?? payment.updatedAt,
+    paymentId: uuid(id) ?? id,
+    paymentState: shown(reply['paymentState'], word),
+    beneficiaryIdentityId: either(destination, 'beneficiaryIdentityId', identityId),
+    originatorIdentityId: either(originator, 'originatorIdentityId', identityId),
+    internalId: either(originator, 'internalId', internalId),
+    quoteId: shown(reply['quoteId'], uuid),
+    sourceCurrency: shown(originator['sourceCurrency'], currency),
+    sourceAmount: shown(originator['sourceAmount'], decimal),
+    destinationCurrency: shown(destination['destinationCurrency'], currency),
+    destinationAmount: shown(destination['destinationAmount'], decimal),
+    rate: shown(reply['adjustedExchangeRate'], rate),
+    fees: feesOf(reply),
+    errors: errorEntries(reply['errors']),
+    lastStateUpdatedAt: shown(reply['lastStateUpdatedAt'], instant) ?? shown(reply['updatedAt'], instant),
   };
 }
 
+const errorEntry: Read<ErrorEntry> = (json) => {
+  const entry = objectOf(json) ?? NOTHING;
+  const code = shown(entry['code'], word);
+  const type = shown(entry['type'], word);
+  if (code === null && type === null) return undefined;
+  return {
+    code,
+    type,
+    title: shown(entry['title'], title),
+    description: shown(entry['description'], description),
+    status: shown(entry['status'], statusCode),
+  };
+};
+
 /** The entries under `errors`, an array or a single object. */
 function errorEntries(json: unknown): ErrorEntry[] {
-  return readable(Array.isArray(json) ? json : [json], errorSchema, ENTRIES_MAX);
+  return readable(isList(json) ? json : [json], errorEntry);
 }
+
+const oauthError = textLike(/^[a-z_]{1,64}$/);
 
 /**
  * The errors of an error body in any of its known shapes: under `errors` as an array or a single
@@ -303,24 +235,29 @@ function errorEntries(json: unknown): ErrorEntry[] {
  * of this service (a gateway's page, say) and gives an empty list.
  */
 export function parseErrors(json: unknown): ErrorEntry[] {
-  const body = errorBodySchema.safeParse(json).data;
-  if (body === undefined) return [];
-  const entries = errorEntries(body.errors ?? json);
-  if (entries.length > 0) return entries.map((entry) => ({ ...entry, status: entry.status ?? body.status }));
-  if (body.error === null) return [];
-  return [{ code: body.error, type: null, title: null, description: body.error_description, status: body.status }];
+  const body = objectOf(json) ?? NOTHING;
+  const status = shown(body['status'], statusCode);
+  const entries = errorEntries(body['errors'] ?? body);
+  if (entries.length > 0) return entries.map((entry) => ({ ...entry, status: entry.status ?? status }));
+  const code = shown(body['error'], oauthError);
+  if (code === null) return [];
+  const about = shown(body['error_description'], description);
+  return [{ code, type: null, title: null, description: about, status }];
 }
 
-const identitySchema = z
-  .object({ identityId: uuid, nickName: shown(cleaned(TITLE_MAX)), identityType: shown(word) })
-  .transform((identity): IdentityReply => identity);
-const identitiesSchema = z.object({ data: z.array(z.unknown()) });
+const identity: Read<IdentityReply> = (json) => {
+  const reply = objectOf(json) ?? NOTHING;
+  const id = uuid(reply['identityId']);
+  if (id === undefined) return undefined;
+  const nickName = shown(reply['nickName'], title);
+  return { identityId: id, nickName, identityType: shown(reply['identityType'], word) };
+};
 
 /**
  * The identities of a list, unreadable ones left out; undefined when the reply is no list. The
  * service may leave identities out, so absence from the list proves nothing; none at all is a 404.
  */
 export function parseIdentities(json: unknown): IdentityReply[] | undefined {
-  const identities = identitiesSchema.safeParse(json).data;
-  return identities && readable(identities.data, identitySchema, IDENTITIES_MAX);
+  const data = objectOf(json)?.['data'];
+  return isList(data) ? readable(data, identity, IDENTITIES_MAX) : undefined;
 }

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { explain } from '../../src/cli/explain.ts';
-import { openProgram } from '../../src/cli/program.ts';
+import { exitCodeOfUsage, openProgram } from '../../src/cli/program.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { makeLedger } from '../runs/opened-app.ts';
@@ -98,8 +98,10 @@ async function misuse(words: readonly string[]): Promise<{ code: number; said: s
   const program = await openProgram({ end: () => {} });
   listenTo(program, (text) => void (said += text));
   const error: unknown = await program.parseAsync(words, { from: 'user' }).catch((thrown: unknown) => thrown);
+  const code = exitCodeOfUsage(error);
+  if (code !== undefined) return { code, said };
   const { text, exitCode } = explain(error);
-  return { code: exitCode, said: `${said}${text ?? ''}` };
+  return { code: exitCode, said: `${said}${text}` };
 }
 
 function listenTo(command: Command, writeErr: (text: string) => void): void {

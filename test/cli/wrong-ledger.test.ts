@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 /** What is told of a command line that ends in a refusal; nothing where it does what it is for. */
-async function refused(words: string): Promise<{ text: string | null; exitCode: number } | undefined> {
+async function refused(words: string): Promise<{ text: string; exitCode: number } | undefined> {
   const program = await openProgram({ end: () => {} });
   try {
     await program.parseAsync(

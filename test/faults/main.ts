@@ -38,7 +38,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   const { text, exitCode } = explain(error);
-  if (text !== null) say(text);
+  say(text);
   process.exitCode = exitCode;
 }
 process.exit();

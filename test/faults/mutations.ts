@@ -59,8 +59,8 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
     guard: 'arm deadline',
     edits: [
       ...replaced(ARM_AND_PAY, `if (deps.clock.monotonic() >= sendBefore) return notSent('deadline');`, ''),
-      ...replaced(EXCHANGE, ' || clock.monotonic() >= sendBefore', ''),
-      ...replaced(EXCHANGE, 'timerMs(sendBefore - clock.monotonic())', 'TIMER_MS_MAX'),
+      ...replaced(EXCHANGE, ' || now >= sendBefore', ''),
+      ...replaced(EXCHANGE, 'limits.sendBefore - limits.clock.monotonic()', 'TIMER_MS_MAX'),
     ],
     caughtBy: named(
       'test/faults/process.test.ts',

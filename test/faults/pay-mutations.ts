@@ -75,12 +75,16 @@ const SENDING: readonly Mutation[] = [
   },
   {
     guard: 'the arm deadline is looked at when a request would be written',
-    edits: replaced(EXCHANGE, ' || clock.monotonic() >= sendBefore', ''),
+    edits: replaced(EXCHANGE, ' || now >= sendBefore', ''),
     caughtBy: named(SENT_ONCE_TESTS, 'the arm deadline is looked at again immediately before the first byte'),
   },
   {
     guard: 'a request is written once, whatever the connection does',
-    edits: replaced(EXCHANGE, `if (sent) return giveUp(controller, 'would be sent twice');`, ''),
+    edits: replaced(
+      EXCHANGE,
+      `if (this.#controller !== undefined) return this.#giveUp(controller, 'would be sent twice');`,
+      '',
+    ),
     caughtBy: named(
       'test/service/exchange.test.ts',
       'a client that is about to write a request a second time is stopped, and nobody knows what came of the first',

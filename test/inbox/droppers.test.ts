@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Droppers } from '../../src/inbox/droppers.ts';
 import { dropperOf, inboxSetting } from '../../src/inbox/droppers.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { scheduleChangesOf, scheduleChangeWords } from '../../src/runs/schedule-changes.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { buildProcesses, type Processes, ROOT, type Started } from '../support/payrun-processes.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -67,7 +67,7 @@ async function codeOf({ words, diesAt }: Order): Promise<number> {
     await program.parseAsync([...asTestStarts(words)], { from: 'user' });
   } catch (error) {
     const { text, exitCode } = explain(error);
-    process.stderr.write(`${text ?? ''}\n`);
+    process.stderr.write(`${text}\n`);
     return exitCode;
   }
   return code;

@@ -9,7 +9,7 @@ import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../src/run
 import { type ApprovalRules, approvalOf, approvalSetting, approvalsNeeded } from '../../src/runs/decide/approval.ts';
 import { type ApproveDeps, approvalStanding, approveRun } from '../../src/runs/decide/approve.ts';
 import { pauseRun } from '../../src/runs/decide/control.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { beginRun, freshLedger, movePayout, payoutAt, rowAt } from './recorded-run.ts';
 

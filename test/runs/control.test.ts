@@ -11,7 +11,7 @@ import {
   pauseRun,
   resumeRun,
 } from '../../src/runs/decide/control.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armPayout, beginRun, freshLedger, movePayout, payoutAt, recordRun } from './recorded-run.ts';
 

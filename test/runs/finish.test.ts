@@ -3,7 +3,7 @@ import type { App } from '../../src/app.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import type { PayoutState, RunState } from '../../src/payout.ts';
 import { finishRun, lookUpDeadQuotes } from '../../src/runs/finish.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { givingTokens, testSettings } from '../service/test-service.ts';
 import { type AnsweringServer, type ReplyOptions, startAnsweringServer } from '../support/answering-server.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

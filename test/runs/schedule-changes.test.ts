@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { printRun } from '../../src/cli/print-run.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Run } from '../../src/payout.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { scheduleChangesOf, scheduleChangeWords } from '../../src/runs/schedule-changes.ts';
 import { type Schedule, scheduleName } from '../../src/schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';

@@ -5,7 +5,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Run, RunStart } from '../../src/payout.ts';
 import { pauseRun, resumeRun } from '../../src/runs/decide/control.ts';
 import { type StartDeps, startRun, startWaitingRuns, waitingFor } from '../../src/runs/hand-in/start.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armPayout, beginRun, freshLedger } from './recorded-run.ts';
 

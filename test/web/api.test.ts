@@ -10,7 +10,7 @@ import { userField } from '../../src/ledger/people/people.ts';
 import { summaryJson } from '../../src/report/document.ts';
 import { documentOf } from '../../src/runs/document.ts';
 import { finishRun } from '../../src/runs/finish.ts';
-import { readRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { summariseRun, writeReport } from '../../src/runs/report.ts';
 import { readAsked } from '../../src/schedules/asked.ts';
 import { setSchedule } from '../../src/schedules/set.ts';

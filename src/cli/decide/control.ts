@@ -4,7 +4,7 @@ import type { App } from '../../app.ts';
 import type { Run } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { type Control, cancelPayout, cancelRun, findPayout, pauseRun, resumeRun } from '../../runs/decide/control.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { type AppCommand, actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName, reasonText } from '../options.ts';
 import { say } from '../print.ts';

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { findPayout } from '../../runs/decide/control.ts';
 import { type Decided, decidePayout } from '../../runs/decide/decide.ts';
 import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../runs/decide/in-bulk.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { proposalShown } from '../../runs/story.ts';
 import { withApp } from '../open.ts';
 import { parseOptions, personName, reasonText } from '../options.ts';

@@ -8,7 +8,7 @@ import type { RunDocument } from '../../report/document.ts';
 import { jsonText } from '../../report/json-text.ts';
 import { type ReportRow, reportRow } from '../../report/row.ts';
 import { documentOf } from '../../runs/document.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { columns, columnsLine } from '../columns.ts';
 import { withLedger } from '../open.ts';

@@ -1,7 +1,7 @@
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
 import { writeWholeFile } from '../../report/whole-file.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { reportChanges } from '../../runs/report-changes.ts';
 import { withLedger } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';

@@ -5,7 +5,7 @@ import type { Payout, RefusedRow } from '../../payout.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
 import { referenceOf } from '../../runs/find-rows.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { type Story, storyFacts, storyOf } from '../../runs/story.ts';
 import { columns } from '../columns.ts';

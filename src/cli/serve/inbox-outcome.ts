@@ -2,7 +2,7 @@ import type { App } from '../../app.ts';
 import { type Answer, isLateRefusal } from '../../inbox/answer.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { summariseRun } from '../../runs/report.ts';
 import { exitCodeOf } from '../exit-code.ts';
 import { print, printJson } from '../print.ts';

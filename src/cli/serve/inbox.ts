@@ -106,7 +106,7 @@ async function watchUntil(app: App<JobQueues>, { source, options, stop }: Watch)
     stopping,
     answered: (as, answer) => outcome.answered(as, answer),
     reported: (runId) => outcome.met(runId),
-    describe: (error) => explain(error).text ?? '',
+    describe: (error) => explain(error).text,
     say,
   });
   say(`payrun inbox ${process.pid} watches ${safeText(source.name)}`);

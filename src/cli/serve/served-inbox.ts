@@ -37,7 +37,7 @@ async function openOne(app: App, address: string, stopping: AbortSignal): Promis
     answered: (as, { kind }) =>
       app.log.info(kind === 'ack' ? 'a file was accepted' : 'a file was refused', { reason: as }),
     reported: (run) => app.log.info('a report was delivered', { run }),
-    describe: (error) => explain(error).text ?? '',
+    describe: (error) => explain(error).text,
     say,
   });
   return {

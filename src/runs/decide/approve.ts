@@ -6,7 +6,7 @@ import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';
-import { readRun } from '../hand-in/submit.ts';
+import { readRun } from '../read-run.ts';
 import { sealFinding } from '../safety/seals.ts';
 import { APPROVAL_HOLDS_MS, type ApprovalRules, approvalDigest, approvalsNeededFor } from './approval.ts';
 import { haltAll } from './control.ts';

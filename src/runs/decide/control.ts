@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
-import { readRun } from '../hand-in/submit.ts';
+import { readRun } from '../read-run.ts';
 import { cancelReady } from './cancel-ready.ts';
 
 /*

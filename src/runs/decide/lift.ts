@@ -3,7 +3,7 @@ import type { Decision, Payout } from '../../payout.ts';
 import { may, type Role } from '../../people/roles.ts';
 import { isSamePerson } from '../../people/same-person.ts';
 import { type HandedIn, handedInAs } from '../hand-in/handed-in.ts';
-import { readRun } from '../hand-in/submit.ts';
+import { readRun } from '../read-run.ts';
 
 /** Why a payout is held that goes beyond what was set before its file came. */
 const LIMITS: ReadonlySet<string | null> = new Set(['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT']);

@@ -23,6 +23,7 @@ import { EXIT, Refusal } from '../../refusal.ts';
 import { type ApprovalRules, approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import type { IdentityBook } from '../identities.ts';
+import { readRun } from '../read-run.ts';
 import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
@@ -379,14 +380,4 @@ function recordOf({ runId, row, seals }: RowToRecord, { duplicatesWithinMs, cost
     };
   }
   return { line: row.line, state: 'refused', fields: refusedFields(row), amount: row.amount, referenceHash: null };
-}
-
-/** The run, or a Refusal (exit 2) when there is none with that id. */
-export async function readRun(deps: { ledger: Pick<Ledger, 'runs'> }, runId: string): Promise<Run> {
-  const run = await deps.ledger.runs.read(runId);
-  if (run !== undefined) return run;
-  throw new Refusal(`There is no run ${runId}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'See "payrun list" for all runs.',
-  });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readStatement, type Statement } from '../../intake/statement/read-statement.ts';
 import { PLAIN_STATEMENT, parseStatementTemplate } from '../../intake/statement/template.ts';
 import type { Match } from '../../report/statement/match.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { noteReconciled, type Reconciliation, reconcileRuns } from '../../runs/reconcile.ts';
 import { asFieldError } from '../parts/read-form.ts';
 import { removeUpload, type Upload, uploadPath } from '../uploads/upload.ts';

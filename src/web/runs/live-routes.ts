@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { findSession } from '../../people/sessions.ts';
-import { readRun } from '../../runs/hand-in/submit.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { actorOf } from '../actor.ts';
 import { Problem } from '../problem.ts';
 import { SESSION_COOKIE } from '../session.ts';

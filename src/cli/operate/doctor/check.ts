@@ -88,7 +88,7 @@ function findingOf(check: CheckName, error: unknown): Finding {
   return {
     check,
     ok: false,
-    found: text ?? String(error),
+    found: text,
     remedy: 'Fix what is named, then run the check again.',
     isLookedAt: true,
     unreachable,
