@@ -2,22 +2,7 @@ import type { Money } from './money.ts';
 import type { RowNames } from './people/listed-name.ts';
 import type { Reconciled } from './report/statement/reconciled.ts';
 
-/*
- * The words of payrun, and what may happen to a payout.
- *
- *   payout file, row   the CSV that a finance team hands in; one data line of it, known by the line it begins on
- *   run                one accepted payout file on its way to being paid
- *   payout             one row of a run that is to be paid
- *   reference          the payer's own key for the payout, sent as internalId
- *   quote, payment     the service's offer; what the service makes of an armed quote
- *   arm, attempt       to record durably that one process may now send one payment request for one quote
- *   unknown            a payment request may have been sent and nobody knows what came of it
- *   look-up            reading a payment by its id to learn whether it exists
- *   held               a person has to decide before anything more happens
- *   spent              said of a quote for which a byte of a payment request may have left
- *   pause, halt        stop one run; stop everything
- *   problem            what is wrong with a file or row
- */
+/* The words of payrun (docs/glossary.md), and what may happen to a payout. */
 
 export const AMOUNT_TYPES = ['SOURCE_AMOUNT', 'DESTINATION_AMOUNT'] as const;
 export type AmountType = (typeof AMOUNT_TYPES)[number];

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import type { Money } from '../money.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState, type RefusedRow } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
 import { openNames } from './people/names.ts';
 import { readRecord } from './record.ts';
 import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
-import { READ, ROW_SEALS } from './scripts/read.ts';
+import { READ, ROW_SEALS, ROW_TEXTS } from './scripts/read.ts';
 import type { Seals } from './seals.ts';
 
 const INDEX_BYTES_PER_CALL = 4096;
@@ -23,6 +24,14 @@ export interface PageOfRows {
   readonly most: number;
 }
 
+/** What a payout is searched by. */
+export interface RowText {
+  readonly line: number;
+  readonly beneficiary: string;
+  readonly amount: Money;
+  readonly reference: string;
+}
+
 /** The rows of runs: payouts, and rows that intake refused; with the names that the service lists. */
 export interface Rows {
   /** The lines of a run's payouts in a state, ascending, in pieces; what moves meanwhile may be seen or not. */
@@ -33,6 +42,8 @@ export interface Rows {
   page(runId: string, place: PageOfRows): Promise<(Payout | RefusedRow)[]>;
   /** One row. */
   row(runId: string, line: number): Promise<Payout | RefusedRow | undefined>;
+  /** What the payouts on some lines are searched by, in one call; it never changes. */
+  texts(runId: string, from: number, to: number): Promise<RowText[]>;
   /** SHA-256 over the seals of all rows up to a line, in file order, in hexadecimal. */
   digestRows(runId: string, lastLine: number): Promise<string>;
   /** How many rows of each of the runs are in one of the states; none of a run that there is not. */
@@ -44,6 +55,7 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
   const { prefix } = keys;
   const readScript = script(READ);
   const sealsScript = script(ROW_SEALS);
+  const textsScript = script(ROW_TEXTS);
   const names = openNames(redis, keys);
 
   async function records(runId: string, lines: readonly number[]): Promise<(Payout | RefusedRow)[]> {
@@ -89,6 +101,10 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       return await records(runId, lines);
     },
     row: async (runId, line) => (await records(runId, [line]))[0],
+    async texts(runId, from, to) {
+      const text = textOf(await runScript(redis, textsScript, { prefix, args: [runId, from, to] }));
+      return text.split('\n').flatMap(readText);
+    },
     async digestRows(runId, lastLine) {
       const digest = createHash('sha256');
       for (let from = 1; from <= lastLine; from += SEALS_PER_CALL) {
@@ -103,6 +119,12 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       return counts.map((texts) => texts.reduce((sum, text) => sum + integerOf(text ?? '0'), 0));
     },
   };
+}
+
+function readText(text: string): RowText[] {
+  const [line = '', beneficiary = '', minor = '', currency = '', reference = ''] = text.split('\t');
+  if (!/^[0-9]+$/.test(line) || !/^[0-9]+$/.test(minor)) return [];
+  return [{ line: Number.parseInt(line, 10), beneficiary, amount: { minor: BigInt(minor), currency }, reference }];
 }
 
 /** Who is paid by a row, and on whose behalf, in lower case. */

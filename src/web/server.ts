@@ -8,6 +8,7 @@ import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { WebSettings } from '../config/web.ts';
 import { isRunId } from '../runs/hand-in/run-id.ts';
+import { openSearch } from '../runs/search/search.ts';
 import { openZone } from '../schedules/zone.ts';
 import { addAwaitedFactor } from './account/awaited-factor.ts';
 import { addFactorPages, addPasskeyRoutes } from './account/factor-routes.ts';
@@ -32,6 +33,7 @@ import { addReconcilePages } from './reconcile/routes.ts';
 import { ofRun } from './runs/find-run.ts';
 import { addRunPages } from './runs/routes.ts';
 import { addSchedulePages } from './schedules/routes.ts';
+import { addSearchPage } from './search/routes.ts';
 import { addSettingsPages } from './settings/routes.ts';
 import { addBlockListPages } from './settle/block-routes.ts';
 import { addBulkPages } from './settle/bulk-routes.ts';
@@ -58,6 +60,7 @@ export async function openWeb(parts: WebParts): Promise<Web> {
   const deps: WebDeps = {
     ...parts,
     recentRuns: openRecentRuns(app.ledger.runs),
+    search: openSearch(app),
     zone: openZone(app.config.limits?.zone ?? 'UTC'),
   };
   const limits = { ...WEB_LIMITS, ...deps.limits };
@@ -100,6 +103,7 @@ export async function openWeb(parts: WebParts): Promise<Web> {
   addPeriodPages(web, deps);
   addReconcilePages(web, deps);
   addPayoutPages(web, deps);
+  addSearchPage(web, deps);
   addSettlePages(web, deps);
   addBulkPages(web, deps);
   addBlockListPages(web, deps);

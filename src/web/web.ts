@@ -8,6 +8,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
 import type { Act, Role } from '../people/roles.ts';
+import type { Found } from '../runs/search/search.ts';
 import type { Zone } from '../schedules/zone.ts';
 import type { WebLimits } from './limits/limits.ts';
 import type { Problem } from './problem.ts';
@@ -35,12 +36,14 @@ export interface WebDeps {
   /** Inboxes that this process watches. */
   readonly inboxes?: readonly WatchedInbox[];
   readonly recentRuns: RecentRuns;
+  /** In all runs. */
+  readonly search: (text: string) => Promise<Found>;
   /** In which pages tell time. */
   readonly zone: Zone;
 }
 
 /** What it is opened with. */
-export type WebParts = Omit<WebDeps, 'recentRuns' | 'zone'>;
+export type WebParts = Omit<WebDeps, 'recentRuns' | 'search' | 'zone'>;
 
 /** Who asks. */
 export interface Person {

@@ -14,7 +14,7 @@ import { payWatched, type Site, type Watched } from './web/watched-run.ts';
  * that comes first changes from pair to pair. `--runs 0` leaves out the list, `--pairs 0` the watching.
  */
 
-const PAGE_RUNS = 50;
+const PAGE_RUNS = 25;
 const ASKED = 200;
 
 const figure = (standard: string) => ({ type: 'string', default: standard }) as const;

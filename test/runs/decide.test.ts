@@ -82,6 +82,13 @@ async function holdLongAgo({ rig }: Desk, ms: number): Promise<void> {
   await rig.redis.hset(key, `h${version}`, step.replace(heldAt, String(Number.parseInt(heldAt, 10) - ms)));
 }
 
+/** As if it had been armed a day ago, with a quote that ended soon after. */
+async function endQuote({ rig }: Desk): Promise<void> {
+  const armedAt = Date.now() - 86_400_000;
+  const times = { aa: armedAt, ql: 10_000, x: armedAt + 10_000 };
+  await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, times);
+}
+
 /** Held with a spent quote, of which nobody knows what came of it. */
 async function holdSent(
   { rig, pay }: Desk,
@@ -356,8 +363,7 @@ describe('a held payout that was sent', () => {
   test('is settled as not paid only by people who read that its payment may have another id', async () => {
     const desk = await openDesk();
     await holdSent(desk);
-    const { runId, prefix } = desk.rig;
-    await desk.rig.redis.hset(`${prefix}:p:${runId}:2`, 'x', String(Date.now() - 3_600_000));
+    await endQuote(desk);
     await desk.rig.ledger.state.disprove('payment-id-is-quote-id', 'quote 1');
     expect((await desk.decide('not-paid', 'anna')).evidence.join()).toContain('may have an id of its own');
     expect((await desk.decide('not-paid', 'bob')).result).toBe('to-read');
@@ -372,8 +378,7 @@ describe('a held payout that was sent', () => {
     desk.rig.service.passTime(3_600_000);
     // The service's clock is ahead of Redis's here, and the one that is behind decides.
     expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
-    const { runId, prefix } = desk.rig;
-    await desk.rig.redis.hset(`${prefix}:p:${runId}:2`, 'x', String(Date.now() - 60_000));
+    await endQuote(desk);
     expect((await desk.decide('not-paid', 'anna')).evidence.join()).toContain('knows no payment');
     await desk.decide('not-paid', 'bob');
     expect(await desk.rig.payout()).toMatchObject({
@@ -398,8 +403,7 @@ describe('a held payout that was sent', () => {
         late = request;
       },
     });
-    const { runId, prefix } = desk.rig;
-    await desk.rig.redis.hset(`${prefix}:p:${runId}:2`, 'x', String(Date.now() - 60_000));
+    await endQuote(desk);
     await desk.decide('not-paid', 'anna');
     if (late !== undefined) desk.rig.service.commit(late);
     expect(await refusalOf(desk.decide('not-paid', 'bob'))).toContain('the service has its payment');
@@ -459,7 +463,7 @@ describe('a held payout that was sent', () => {
   test('is not settled while the service says nothing, and the proposal stands', async () => {
     const desk = await openDesk();
     await holdSent(desk);
-    await desk.rig.redis.hset(`${desk.rig.prefix}:p:${desk.rig.runId}:2`, 'x', String(Date.now() - 60_000));
+    await endQuote(desk);
     await desk.decide('not-paid', 'anna');
     desk.rig.service.onLookUp = (_request, answering) => desk.rig.service.reply(answering, { status: 503 });
     expect(await refusalOf(desk.decide('not-paid', 'bob'))).toContain('could not be asked');
@@ -481,7 +485,7 @@ describe('a proposal', () => {
   test('outlives a daily look-up that finds nothing', async () => {
     const desk = await openDesk();
     await holdSent(desk);
-    await desk.rig.redis.hset(`${desk.rig.prefix}:p:${desk.rig.runId}:2`, 'x', String(Date.now() - 60_000));
+    await endQuote(desk);
     await desk.decide('not-paid', 'anna');
     await desk.rig.lookUp(desk.pay);
     await desk.decide('not-paid', 'bob');

@@ -11,6 +11,11 @@ describe('people may say that a payout was not paid', () => {
     expect(decidableFrom(payoutOf({ quoteExpiresAt: HELD_AT, armedAt: 1 }), 'not-paid', RULES)).toBe(HELD_AT + 5000);
   });
 
+  test('from the end of the longer of its two lives, where the service and Redis tell the time differently', () => {
+    const payout = payoutOf({ quoteExpiresAt: HELD_AT, quoteLifeMs: 60_000, armedAt: HELD_AT - 50_000 });
+    expect(decidableFrom(payout, 'not-paid', RULES)).toBe(HELD_AT + 10_000 + 5000);
+  });
+
   test('a day after it was armed, where the quote has no end', () => {
     expect(decidableFrom(payoutOf({ quoteExpiresAt: null, armedAt: HELD_AT }), 'not-paid', RULES)).toBe(
       HELD_AT + DAY_MS,

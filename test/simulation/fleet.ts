@@ -112,7 +112,7 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
     losePower(host) {
       world.count('power losses');
       world.say(() => `${host.dataDirId} loses its power`);
-      for (const { actor, host: place } of alive()) if (place === host) kill(actor, 'no power');
+      for (const { actor, host: place } of processes) if (place === host) kill(actor, 'no power');
       const kept = host.disk.lines.filter(({ isSynced }) => isSynced || dice.chance(0.5));
       host.disk.lines.splice(0, host.disk.lines.length, ...kept);
       const answers = host.disk.answers.filter(({ isSynced }) => isSynced || dice.chance(0.5));

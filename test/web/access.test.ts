@@ -75,6 +75,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'POST /runs/:run/cancel': 'cancel',
   'GET /runs/:run/purge': 'settings',
   'POST /runs/:run/purge': 'settings',
+  'GET /search': 'read',
   'GET /runs/:run/payouts': 'read',
   'GET /runs/:run/payouts.csv': 'read',
   'GET /runs/:run/payouts/:line': 'read',

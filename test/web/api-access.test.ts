@@ -19,6 +19,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /runs/:run': 'read',
   'GET /runs/:run/details': 'read',
   'GET /runs/:run/events': 'read',
+  'GET /search': 'read',
   'GET /runs/:run/payouts': 'read',
   'GET /runs/:run/payouts/:line': 'read',
   'GET /runs/:run/report': 'read',

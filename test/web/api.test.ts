@@ -141,6 +141,8 @@ describe('each operation answers as the served document says', () => {
     const page = await key.call('GET', `/runs/${runId}/payouts?outcome=paid&page=1`);
     expect([page.json, page.headers.get('x-total-count')]).toMatchObject([[{ line: 3 }], '1']);
     expect((await key.call('GET', `/runs/${runId}/payouts?outcome=held`)).json).toEqual([]);
+    const found = await key.call('GET', `/search?text=${runId}`);
+    expect(found.json).toMatchObject({ runs: [{ runId }], rows: [], hasMore: false, isWhole: true });
     const lines = await key.call('GET', `/runs/${runId}/payouts?format=ndjson`);
     expect(
       lines.text

@@ -50,8 +50,8 @@ describe('the page of notifications', () => {
     const { app, person } = await openWebRig(server.url, { env });
     await giveUp(app, { id: 'n-1', endpoint: '<b>old</b>', reason: '"><img src=x> 500' });
     const { text } = await (await person('vera', 'viewer')).get(PAGE);
-    expect(text).toMatch(/<th scope="row">books<\/th><td>yes<\/td><td class="number">0</);
-    expect(text).toContain('<th scope="row">&lt;b>old&lt;/b></th><td>not here</td>');
+    expect(text).toMatch(/<th scope="row">books<\/th><td[^>]*>yes<\/td><td class="number"[^>]*>0</);
+    expect(text).toMatch(/<th scope="row">&lt;b>old&lt;\/b><\/th><td[^>]*>not here<\/td>/);
     expect(text).toContain('2026-03-30 06:30:00 UTC');
     expect(text).toContain('&quot;>&lt;img src=x> 500');
     expect(foreignParts(text)).toEqual([]);

@@ -7,7 +7,7 @@ interface Element {
 
 /** Elements of our pages; none of them runs or loads anything but the script, whose address is checked. */
 const ELEMENTS = new Set(
-  `html head meta title link script body a header p nav ul ol li main h1 h2 h3 h4 form input label select option button small
+  `html head meta title link script body a header search p nav ul ol li main h1 h2 h3 h4 form input label select option button small
   section article table caption thead tbody tfoot tr th td span div time abbr b strong em code pre progress svg g use text rect path dl dt dd
   fieldset legend textarea details summary br hr details figure figcaption output`.split(/\s+/),
 );

@@ -98,12 +98,12 @@ describe('the list of runs', () => {
     expect((await anna.get('/runs?other=1')).status).toBe(400);
   });
 
-  test('has pages of 50, which keep what was looked for', async () => {
+  test('has pages of 25, which keep what was looked for', async () => {
     const { app, person } = await openWebRig(server.url);
-    await claimRuns(app, ...Array.from({ length: 51 }, (_, index) => ({ id: `run-${index}` })), { id: 'other' });
+    await claimRuns(app, ...Array.from({ length: 26 }, (_, index) => ({ id: `run-${index}` })), { id: 'other' });
     const anna = await person('anna', 'viewer');
     const first = await anna.get('/runs?text=run');
-    expect(listed(first.text)).toHaveLength(50);
+    expect(listed(first.text)).toHaveLength(25);
     expect(first.text).toContain('Page 1 of 2');
     expect(first.text).toContain('href="/runs?text=run&amp;page=2"');
     expect(listed((await anna.get('/runs?text=run&page=2')).text)).toEqual(['run-0']);
@@ -175,7 +175,7 @@ describe('the page of a run', () => {
     const anna = await person('anna', 'viewer');
     const page = (await anna.get(`/runs/${run}`)).text;
     expect(page.match(/the rates look &lt;wrong>/g)?.length).toBeGreaterThanOrEqual(2);
-    expect(page).toContain('<td>carol</td>');
+    expect(page).toMatch(/<td[^>]*>carol<\/td>/);
     await app.ledger.runs.note(run, { startAt: String(Date.UTC(2030, 0, 2, 3, 4)) });
     expect((await anna.get(`/runs/${run}`)).text).toContain('2030-01-02 03:04:00 UTC');
     const history: string[][] = parse((await anna.get(`/runs/${run}/history.csv`)).text);

@@ -132,7 +132,7 @@ describe('the first page', () => {
     const { text } = await (await person('anna', 'viewer')).get('/');
     expect(text).toContain('aria-label="3 rows were handed in within 30 days, 0 of them are paid."');
     const day = new Date(app.clock.now()).toISOString().slice(0, 10);
-    const cells = [0, 1, 1, 1].map((count) => `<td class="number">${count}</td>`).join('');
-    expect(text).toContain(`<th scope="row">${day}</th>${cells}`);
+    const cells = [0, 1, 1, 1].map((count) => `<td class="number"[^>]*>${count}</td>`).join('');
+    expect(text).toMatch(new RegExp(`<th scope="row">${day}</th>${cells}`));
   });
 });

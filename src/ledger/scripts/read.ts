@@ -21,6 +21,26 @@ return { math.max(0, redis.call('PTTL', WAIT)), head[1] or '', head[2] or '',
 `;
 
 /**
+ * What payouts are searched by, which never changes.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] first line; ARGV[3] last line
+ * Returns line, beneficiary, amount in minor units, its currency and reference of each payout, with tabs between them and line
+ * feeds after them. No value of a row holds either.
+ */
+export const ROW_TEXTS = `${LUA_KEYS}
+local texts = {}
+for line = tonumber(ARGV[2]), tonumber(ARGV[3]) do
+  local name = string.format('%d', line)
+  local f = redis.call('HMGET', payoutKey(ARGV[1], name), 'rh', 'ben', 'amt', 'typ', 'src', 'dst', 'ref')
+  if f[1] and f[2] and f[3] and f[7] then
+    local currency = f[4] == 'S' and f[5] or f[6]
+    texts[#texts + 1] = table.concat({ name, f[2], f[3], currency, f[7] }, '\\t') .. '\\n'
+  end
+end
+return table.concat(texts)
+`;
+
+/**
  * The seals of a run's rows.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] first line; ARGV[3] last line

@@ -51,6 +51,9 @@ export function decidableFrom(payout: Payout, decision: Decision, rules: { quote
 function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
   const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
   if (payout.reasonCode === 'E_DIR_LOST') return Math.max(payout.armedAt ?? 0, heldAt) + DAY_MS;
-  if (payout.quoteExpiresAt !== null) return payout.quoteExpiresAt + rules.quoteGraceMs;
+  // By the service's clock when it gave the quote, and by Redis's: whichever of the two is wrong must not bring it forward.
+  if (payout.quoteExpiresAt !== null) {
+    return Math.max(payout.quoteExpiresAt, (payout.armedAt ?? 0) + (payout.quoteLifeMs ?? 0)) + rules.quoteGraceMs;
+  }
   return (payout.armedAt ?? heldAt) + DAY_MS;
 }

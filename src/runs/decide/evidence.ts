@@ -32,6 +32,7 @@ export interface Findings {
   readonly payment?: PaymentFound;
   /** The service's clock at the last look-up, or Redis's where it shows none; milliseconds since 1970. */
   readonly date: number;
+  /** As set, and by how much the service's clock was seen to differ from ours. */
   readonly quoteGraceMs: number;
   /** The payout that has the same reference, when they want to allow this one. */
   readonly other?: OtherOfReference;
@@ -80,13 +81,14 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
   const words: string[] = [];
   const { now, disproved } = await pay.payouts.read(payout);
   const caveats = caveatsOf(pay, payout, disproved);
+  const quoteGraceMs = pay.rules.quoteGraceMs + pay.service.clockDifferenceMs();
   let date = now;
   for (const quoteId of quotes) {
     const paymentId = quoteId === payout.quoteId ? (payout.paymentId ?? quoteId) : quoteId;
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
-    const facts = { date, quoteGraceMs: pay.rules.quoteGraceMs, words, caveats };
+    const facts = { date, quoteGraceMs, words, caveats };
     switch (reading.kind) {
       case 'found':
         return {
@@ -107,7 +109,7 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
         words.push(foundNothing(quoteId, reading.date));
     }
   }
-  return { date, quoteGraceMs: pay.rules.quoteGraceMs, words, caveats };
+  return { date, quoteGraceMs, words, caveats };
 }
 
 /** Why a payment may exist that a look-up does not find. */

@@ -19,6 +19,7 @@ import { addReconcileOperation } from './runs/reconcile.ts';
 import { addReportOperations } from './runs/reports.ts';
 import { addRowOperations } from './runs/rows.ts';
 import { addRunOperations } from './runs/runs.ts';
+import { addSearchOperation } from './runs/search.ts';
 import { addToSettleOperations } from './runs/to-settle.ts';
 import { answerSafely } from './serializer.ts';
 
@@ -33,6 +34,7 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
       await describeApi(api);
       addRunOperations(api, deps);
       addRowOperations(api, deps);
+      addSearchOperation(api, deps);
       addReportOperations(api, deps);
       addPeriodOperation(api, deps);
       addReconcileOperation(api, deps);

@@ -8,6 +8,7 @@ import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
 import { shownCount } from './figures.ts';
 import { Icon } from './icon.tsx';
+import { labelOf } from './read-form.ts';
 import { RefusalPart } from './refusal-part.tsx';
 import { CsrfContext, RefusedContext } from './refused-context.ts';
 import { ZoneContext } from './time.tsx';
@@ -192,6 +193,7 @@ function Menu({ who, path, counts }: MenuProps) {
           </details>
         </li>
       </ul>
+      <SearchBox />
       {who.may('submit') ? (
         <a class="btn" href="/upload">
           <Icon name="upload" /> Upload
@@ -214,6 +216,27 @@ function Menu({ who, path, counts }: MenuProps) {
         </ul>
       </details>
     </nav>
+  );
+}
+
+/** In all runs, from every page. */
+function SearchBox() {
+  return (
+    <search class="search-box">
+      <form method="get" action="/search">
+        <label class="heard" for="search-all">
+          {labelOf('text')}
+        </label>
+        <input
+          id="search-all"
+          type="search"
+          class="form-control"
+          name="text"
+          maxLength={100}
+          placeholder="Reference, name, amount, payment"
+        />
+      </form>
+    </search>
   );
 }
 

@@ -44,14 +44,45 @@ interface CountedProps {
   readonly words?: { readonly before: string; readonly after: string };
 }
 
-/** The same for a list whose pages are counted. */
+/** The same for a list whose pages are counted; of many, any one can be named. */
 export function CountedPages({ page, pages, hrefOf, words = COUNTED }: CountedProps) {
   return (
-    <Pages
-      place={{ page, pages }}
-      before={page > 1 ? { href: hrefOf(page - 1), words: words.before } : undefined}
-      after={page < pages ? { href: hrefOf(page + 1), words: words.after } : undefined}
-    />
+    <>
+      <Pages
+        place={{ page, pages }}
+        before={page > 1 ? { href: hrefOf(page - 1), words: words.before } : undefined}
+        after={page < pages ? { href: hrefOf(page + 1), words: words.after } : undefined}
+      />
+      {pages > JUMPS_FROM ? <Jump page={page} pages={pages} href={hrefOf(1)} /> : null}
+    </>
+  );
+}
+
+/** With so many pages, one by one is enough. */
+const JUMPS_FROM = 3;
+
+function Jump({ page, pages, href }: { page: number; pages: number; href: string }) {
+  const { pathname, searchParams } = new URL(href, 'http://page');
+  searchParams.delete('page');
+  return (
+    <form method="get" action={pathname} class="pages">
+      {[...searchParams].map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      <input
+        type="number"
+        class="form-control"
+        name="page"
+        aria-label="Page"
+        min={1}
+        max={pages}
+        value={page}
+        required
+      />
+      <button type="submit" class="btn">
+        Go to page
+      </button>
+    </form>
   );
 }
 

@@ -4,6 +4,7 @@ import { Problem } from '../problem.ts';
 
 /** Fields by the names that forms send, and what stands beside them on the pages. */
 export const LABELS: ReadonlyMap<string, string> = new Map([
+  ['text', 'Search all runs'],
   ['template', 'Template'],
   ['expectRows', 'Expected rows'],
   ['expectTotals', 'Expected totals'],

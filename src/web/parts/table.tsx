@@ -16,11 +16,14 @@ interface TableProps {
 
 const ColumnsContext = createContext<readonly Column[]>([]);
 
-/** A table with a caption and a head to each column; one that is too wide is scrolled in its own place. */
+/**
+ * A table with a caption and a head to each column. On a phone its lines are cards; elsewhere one that is too wide is scrolled in
+ * its own place.
+ */
 export function Table({ caption, columns, children, class: own = '', hasNoLinks = false }: TableProps) {
   return (
     <div class="card scroll" {...(hasNoLinks ? { tabIndex: 0 } : {})}>
-      <table class={`table table-vcenter card-table ${own}`.trim()}>
+      <table class={`table table-vcenter card-table stacked ${own}`.trim()}>
         <caption>{caption}</caption>
         <thead>
           <tr>
@@ -38,23 +41,31 @@ export function Table({ caption, columns, children, class: own = '', hasNoLinks 
           </tr>
         </thead>
         <tbody>
-          <ColumnsContext.Provider value={columns}>{children}</ColumnsContext.Provider>
+          <ColumnsContext.Provider value={columns}>{labelledLines(children, columns)}</ColumnsContext.Provider>
         </tbody>
       </table>
     </div>
   );
 }
 
-/** A line of a table. On a phone it is a card, in which each cell has the head of its column beside it. */
+/** A line of a table that a component of its own makes, as `Table` makes those that are given to it. */
 export function Line({ children, class: own }: { readonly children: ComponentChildren; readonly class?: string }) {
   const columns = useContext(ColumnsContext);
-  return (
-    <tr class={own}>
-      {toChildArray(children).map((cell, at) => {
-        const column = columns[at];
-        if (!isValidElement(cell) || column === undefined) return cell;
-        return cloneElement(cell, { 'data-label': typeof column === 'string' ? column : column.number });
-      })}
-    </tr>
-  );
+  return <tr class={own}>{labelledCells(children, columns)}</tr>;
+}
+
+function labelledLines(lines: ComponentChildren, columns: readonly Column[]): ComponentChildren {
+  return toChildArray(lines).map((line) => {
+    if (!isValidElement(line) || line.type !== 'tr') return line;
+    return cloneElement(line, {}, labelledCells(line.props.children, columns));
+  });
+}
+
+/** Each cell but the one that heads the line has the head of its column with it, for cards. */
+function labelledCells(cells: ComponentChildren, columns: readonly Column[]): ComponentChildren {
+  return toChildArray(cells).map((cell, at) => {
+    const column = columns[at];
+    if (!isValidElement(cell) || cell.type !== 'td' || column === undefined) return cell;
+    return cloneElement(cell, { 'data-label': typeof column === 'string' ? column : column.number });
+  });
 }

@@ -2,7 +2,7 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import { type Story, storyFacts } from '../../runs/story.ts';
 import { shownAmount, shownAmountsIn, shownCount } from '../parts/figures.ts';
-import { Table } from '../parts/table.tsx';
+import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from './find-row.ts';
 
@@ -59,7 +59,7 @@ function History({ story }: { story: Story }) {
         columns={['Time', 'State', 'By', 'Reason', "Service's id of the exchange"]}
       >
         {story.history.map((step) => (
-          <tr key={`${step.at} ${step.to}`}>
+          <Line key={`${step.at} ${step.to}`}>
             <td>
               <Time at={Date.parse(step.at)} />
             </td>
@@ -69,7 +69,7 @@ function History({ story }: { story: Story }) {
             <td>
               <code>{escapeUnseen(step.exchange ?? '')}</code>
             </td>
-          </tr>
+          </Line>
         ))}
       </Table>
       <p>

@@ -7,7 +7,7 @@ import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Identity } from '../parts/identity.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS, reasonWords, STATE_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
-import { Table } from '../parts/table.tsx';
+import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from './find-row.ts';
 
@@ -121,7 +121,6 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
           'Payment',
           'Reason',
         ]}
-        class="stacked"
       >
         {rows.map((row) => (
           <PayoutLine key={row.line} run={run} row={row} />
@@ -139,7 +138,7 @@ function reasonOf({ reason, reasonCode }: Pick<ReportRow, 'reason' | 'reasonCode
 function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
   const cells = reportRow(row);
   return (
-    <tr>
+    <Line>
       <td class="number">{row.line}</td>
       <th scope="row">
         <a href={hrefOfRow({ run: run.id, line: row.line })}>{escapeUnseen(cells.reference ?? `line ${row.line}`)}</a>
@@ -168,7 +167,7 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>
       <td>{escapeUnseen(shownAmountsIn(reasonOf(cells)))}</td>
-    </tr>
+    </Line>
   );
 }
 

@@ -17,7 +17,7 @@ import { findPayout, findRow, ofRow } from './find-row.ts';
 import { PayoutPage, payoutHead } from './payout-page.tsx';
 import { PayoutsPage } from './payouts-page.tsx';
 
-const ROWS_PER_PAGE = 100;
+const ROWS_PER_PAGE = 25;
 
 const ofRun = z.strictObject({ run: z.string().max(64) });
 const search = {

@@ -10,7 +10,7 @@ import { sendPage } from '../parts/frame.tsx';
 import type { Web, WebDeps } from '../web.ts';
 import { RunsPage } from './runs-page.tsx';
 
-const PAGE_RUNS = 50;
+const PAGE_RUNS = 25;
 const CSV_RUNS_PER_READ = 200;
 
 const wanted = {

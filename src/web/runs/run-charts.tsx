@@ -5,7 +5,7 @@ import type { Run } from '../../payout.ts';
 import { shownAmountsIn, shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
-import { Table } from '../parts/table.tsx';
+import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { EndedRun, ReasonCount } from './ended-run.ts';
 import type { PaidBy } from './over-time.ts';
@@ -62,7 +62,7 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
           columns={['Reason', 'Rows are', { number: 'Rows' }]}
         >
           {reasons.map((reason) => (
-            <tr key={`${reason.code} ${String(reason.isHeld)}`}>
+            <Line key={`${reason.code} ${String(reason.isHeld)}`}>
               <td>
                 {wordsOf(reason)} <span class="small">{escapeUnseen(reason.code)}</span>
               </td>
@@ -70,7 +70,7 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
                 {reason.isHeld ? <a href={`/runs/${run.id}/payouts?outcome=held`}>held for a person</a> : 'not paid'}
               </td>
               <td class="number">{shownCount(reason.rows)}</td>
-            </tr>
+            </Line>
           ))}
         </Table>
       </details>
@@ -126,7 +126,7 @@ function OverTime({ paidBy }: { paidBy: readonly PaidBy[] }) {
           {paidBy
             .filter(({ rows }, index) => rows !== paidBy[index - 1]?.rows)
             .map(({ at, rows, money }) => (
-              <tr key={at}>
+              <Line key={at}>
                 <td>
                   <Time at={at} />
                 </td>
@@ -138,7 +138,7 @@ function OverTime({ paidBy }: { paidBy: readonly PaidBy[] }) {
                     </div>
                   ))}
                 </td>
-              </tr>
+              </Line>
             ))}
         </Table>
       </details>

@@ -5,7 +5,7 @@ import { Badge } from '../parts/badge.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { Bar } from '../parts/outcome-bar.tsx';
-import { Table } from '../parts/table.tsx';
+import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { reconciledWords, runStatus } from './run-status.ts';
 
@@ -22,11 +22,7 @@ interface RunsTableProps {
 /** Runs, each known by its file, with what became of its rows. */
 export function RunsTable({ caption, runs, isShort = false }: RunsTableProps) {
   return (
-    <Table
-      caption={caption}
-      columns={['File', 'Status', 'Rows', { number: 'In the file' }, 'Handed in']}
-      class="runs stacked"
-    >
+    <Table caption={caption} columns={['File', 'Status', 'Rows', { number: 'In the file' }, 'Handed in']} class="runs">
       {runs.map((run) => (
         <RunLine key={run.id} run={run} isShort={isShort} />
       ))}
@@ -37,7 +33,7 @@ export function RunsTable({ caption, runs, isShort = false }: RunsTableProps) {
 function RunLine({ run, isShort }: { run: Run; isShort: boolean }) {
   const { tone, words } = runStatus(run);
   return (
-    <tr>
+    <Line>
       <th scope="row" class="run-file">
         <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>
         <div class="small">{run.id}</div>
@@ -57,7 +53,7 @@ function RunLine({ run, isShort }: { run: Run; isShort: boolean }) {
         <Time at={run.createdAt} />
         <div class="small">by {run.createdBy}</div>
       </td>
-    </tr>
+    </Line>
   );
 }
 

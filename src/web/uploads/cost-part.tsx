@@ -20,7 +20,7 @@ export function CostPart({ id, cost, costing: { isAsking, trouble } }: CostPartP
       <div id="cost" data-refreshed="" data-asking={isAsking ? '' : undefined}>
         {cost === undefined ? <NoCost id={id} isAsking={isAsking} trouble={trouble} /> : <Cost id={id} cost={cost} />}
         {isAsking ? null : (
-          <Form action={`/uploads/${id}/cost`}>
+          <Form action={`/uploads/${id}/cost`} class="again">
             <button type="submit" class="btn">
               {cost === undefined ? 'What will it cost?' : 'Ask for quotes again'}
             </button>
@@ -59,7 +59,10 @@ function Cost({ id, cost }: { id: string; cost: UploadCost }) {
         {time === null ? 'How long it takes is not known.' : `It takes about ${lengthText(time.ms)} once it starts.`}
       </p>
       <Funds cost={cost} />
-      <Corridors cost={cost} />
+      <details>
+        <summary>By corridor</summary>
+        <Corridors cost={cost} />
+      </details>
       <Unquoted cost={cost} />
       <p>
         <a href={`/uploads/${id}/funds.csv`}>Funds as CSV</a> ·{' '}

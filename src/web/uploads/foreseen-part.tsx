@@ -3,7 +3,7 @@ import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Identity } from '../parts/identity.tsx';
-import { Line, Table } from '../parts/table.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
@@ -13,6 +13,8 @@ type Names = ReadonlyMap<string, ListedName>;
 
 const SHOWN_ROWS = 3;
 const SHOWN_TOTALS = 3;
+/** Of many currencies the first ones. */
+const LARGEST_MAX = 10;
 
 /** What each reason comes to in words, and what is said where nothing stands against the rows. */
 const CHECKS = [
@@ -65,10 +67,9 @@ function StoppedTable({ id, stopped }: { id: string; stopped: readonly Stopped[]
       <Table
         caption="What will not be paid by itself"
         columns={[{ number: 'Rows' }, { number: 'Money' }, 'Why', 'What happens', 'Which']}
-        class="stacked"
       >
         {stopped.map((group) => (
-          <Line key={`${group.code} ${group.reason}`}>
+          <tr key={`${group.code} ${group.reason}`}>
             <td class="number">{shownCount(group.rows)}</td>
             <td class="number">{totalsText(group.totals)}</td>
             <th scope="row">{shownAmountsIn(group.reason)}</th>
@@ -76,7 +77,7 @@ function StoppedTable({ id, stopped }: { id: string; stopped: readonly Stopped[]
             <td>
               <Which group={group} />
             </td>
-          </Line>
+          </tr>
         ))}
       </Table>
       <p>
@@ -118,20 +119,16 @@ export function FewRows({ foreseen: { first, largest }, names }: { foreseen: For
   return (
     <div class="few-rows">
       <RowTable caption="The first rows" rows={first} names={names} />
-      <RowTable caption="The largest rows" rows={largest} names={names} />
+      <RowTable caption="The largest rows" rows={largest.slice(0, LARGEST_MAX)} names={names} />
     </div>
   );
 }
 
 function RowTable({ caption, rows, names }: { caption: string; rows: readonly Row[]; names: Names }) {
   return (
-    <Table
-      caption={caption}
-      columns={[{ number: 'Line' }, 'Reference', 'Beneficiary', { number: 'Amount' }]}
-      class="stacked"
-    >
+    <Table caption={caption} columns={[{ number: 'Line' }, 'Reference', 'Beneficiary', { number: 'Amount' }]}>
       {rows.map(({ line, reference, beneficiaryIdentityId, amount, currency }) => (
-        <Line key={line}>
+        <tr key={line}>
           <td class="number">{line}</td>
           <th scope="row">{reference}</th>
           <td>
@@ -140,7 +137,7 @@ function RowTable({ caption, rows, names }: { caption: string; rows: readonly Ro
           <td class="number">
             {shownDecimal(amount)} <abbr>{currency}</abbr>
           </td>
-        </Line>
+        </tr>
       ))}
     </Table>
   );

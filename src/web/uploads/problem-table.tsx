@@ -1,5 +1,5 @@
 import { shownCount } from '../parts/figures.ts';
-import { Line, Table } from '../parts/table.tsx';
+import { Table } from '../parts/table.tsx';
 import type { Review } from './review.ts';
 
 type FileProblem = Omit<Review['problems'][number], 'code'> & { readonly code: string };
@@ -49,10 +49,10 @@ function GroupTable({ groups }: Pick<Review, 'groups'>) {
     <Table
       caption="Equal problems together"
       columns={[{ number: 'Rows' }, 'Column', 'What is wrong', 'What to do', 'First', 'Code']}
-      class="problems stacked"
+      class="problems"
     >
       {groups.map(({ count, first: { code, line, column, value, message, remedy } }) => (
-        <Line key={`${code} ${column}`}>
+        <tr key={`${code} ${column}`}>
           <td class="number">{line === null ? 'file' : shownCount(count)}</td>
           <td>{column}</td>
           <th scope="row">{message}</th>
@@ -64,7 +64,7 @@ function GroupTable({ groups }: Pick<Review, 'groups'>) {
           <td>
             <code>{code}</code>
           </td>
-        </Line>
+        </tr>
       ))}
     </Table>
   );
@@ -76,10 +76,10 @@ export function ProblemTable({ caption, problems }: { caption: string; problems:
     <Table
       caption={caption}
       columns={[{ number: 'Line' }, 'Column', 'Value', 'What is wrong', 'What to do', 'Code']}
-      class="problems stacked"
+      class="problems"
     >
       {problems.map(({ code, line, column, value, message, remedy }) => (
-        <Line key={`${line} ${column} ${code} ${value}`}>
+        <tr key={`${line} ${column} ${code} ${value}`}>
           <td class="number">{line ?? 'file'}</td>
           <td>{column}</td>
           <td>{value === null || value === '' ? null : <code>{value}</code>}</td>
@@ -88,7 +88,7 @@ export function ProblemTable({ caption, problems }: { caption: string; problems:
           <td>
             <code>{code}</code>
           </td>
-        </Line>
+        </tr>
       ))}
     </Table>
   );

@@ -53,7 +53,10 @@ export function ReviewPage({ upload, review, foreseen, names, cost, costing, app
       <p>
         <a href={`/uploads/${upload.id}/totals.csv`}>Totals as CSV</a>
       </p>
-      <Facts upload={upload} review={review} approvals={approvals} />
+      <details>
+        <summary>The file, and how it was uploaded</summary>
+        <Facts upload={upload} review={review} approvals={approvals} />
+      </details>
     </>
   );
 }

@@ -3,13 +3,22 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { quantile, table } from './figures.ts';
 
 const WARM_UP = 20;
+/** A part of references, one that is in none, an amount: each over all payouts. */
+const SEARCHES = ['/search?text=-77', '/search?text=no-such-reference', '/search?text=12.50'];
 
-/** How long the list of runs takes, as a browser on this machine sees it; `pages` is how many there are. */
+/** How long the list of runs and the search take, as a browser on this machine sees it; `pages` is how many there are. */
 export async function measureRunsPage(
   { base, cookie }: { base: string; cookie: string },
   { pages, asked }: { pages: number; asked: number },
 ): Promise<string> {
-  const paths = ['/runs', `/runs?page=${pages}`, '/runs?state=finished', '/runs?state=paused', '/runs?text=payouts-77'];
+  const paths = [
+    '/runs',
+    `/runs?page=${pages}`,
+    '/runs?state=finished',
+    '/runs?state=paused',
+    '/runs?text=payouts-77',
+    ...SEARCHES,
+  ];
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const took = new Map<string, number[]>(paths.map((path) => [path, []]));
   for (let round = -WARM_UP; round < asked; round++) {
