@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Log, silentLog } from '../../src/log.ts';
-import { EVENTS, type Notification, type NotifyEvent, readNotification } from '../../src/notify/notification.ts';
+import { EVENTS, type Notification, readNotification } from '../../src/notify/notification.ts';
 import { type Notifier, openNotifier } from '../../src/notify/notifier.ts';
 import { type Endpoint, type NotifySettings, noNotifications } from '../../src/notify/settings.ts';
 import { newLedger, type TestLedger } from '../ledger/test-ledger.ts';
@@ -39,7 +39,7 @@ export function toldTo(server: AnsweringServer): Notification[] {
   return server.requests.map(({ body }) => readNotification(body));
 }
 
-export function eventsOf(notifications: readonly Notification[]): NotifyEvent[] {
+export function eventsOf(notifications: readonly Notification[]): Notification['event'][] {
   return notifications.map(({ event }) => event);
 }
 

@@ -3,7 +3,7 @@ import type { Log } from '../../log.ts';
 import type { Run } from '../../payout.ts';
 import { isStill } from '../../runs/progress.ts';
 import { type Look, type Looks, liveEvents, type Watcher } from './live-events.ts';
-import { type ProgressSources, progressHtml, progressOf } from './progress-part.tsx';
+import { type ProgressSources, progressHtml, readProgress } from './progress-part.tsx';
 import { openStreamLimits } from './stream-limits.ts';
 
 const LOOK_EVERY_MS = 1000;
@@ -113,9 +113,10 @@ function fromNowOn(looks: Looks): Looks {
 }
 
 async function lookAt(sources: ProgressSources, run: Run): Promise<Look> {
+  const progress = await readProgress(sources, run);
   return {
-    id: String(run.changes),
-    html: progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))),
+    id: `${run.changes}${progress.isHalted ? ' halted' : ''}`,
+    html: progressHtml(progress, sources.zone),
     isLast: isStill(run),
   };
 }
