@@ -1,6 +1,7 @@
 // The look of the pages, from libraries for development: stylesheet, icons and font, as files that our own server sends.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const ROOT = join(import.meta.dirname, '..');
 const LIBRARIES = join(ROOT, 'node_modules');
@@ -21,10 +22,24 @@ export function makeLook() {
   keep('chevron.svg', picture('chevron-down', MARK_COLOUR));
 }
 
-/** Written aside first: tests of several processes may begin at once. */
+/** With text packed beside it, for browsers that take it so. */
 function keep(name, content) {
   const path = join(LOOK, name);
-  if (existsSync(path) && readFileSync(path).equals(Buffer.from(content))) return;
+  const isThere = existsSync(path) && readFileSync(path).equals(Buffer.from(content));
+  if (!isThere) write(path, content);
+  if (name.endsWith('.woff2')) return;
+  for (const [ending, pack] of PACKED) {
+    if (!isThere || !existsSync(path + ending)) write(path + ending, pack(content));
+  }
+}
+
+const PACKED = [
+  ['.br', brotliCompressSync],
+  ['.gz', gzipSync],
+];
+
+/** Written aside first: tests of several processes may begin at once. */
+function write(path, content) {
   const aside = `${path}.${process.pid}`;
   writeFileSync(aside, content);
   renameSync(aside, path);

@@ -33,7 +33,7 @@ export async function deliverQueue(
   for (let count = 0; count < DELIVERIES_MAX && !stopping.aborted; count++) {
     const next = await deps.ledger.outbox.take({ endpoint: endpoint.name, queue, by }, deps.clock.now());
     if (next === undefined) return;
-    const sent = await send(deps, endpoint, next.waiting.body);
+    const sent = await sendTo(deps, endpoint, next.waiting.body);
     const nowMs = deps.clock.now();
     const end = sent.delivered
       ? ({ what: 'delivered', againMs: nowMs, reason: '' } as const)
@@ -47,7 +47,8 @@ export async function deliverQueue(
   }
 }
 
-async function send(deps: DeliverDeps, endpoint: Endpoint, body: string): Promise<Sent> {
+/** Sends a notification to an endpoint once; what comes in the way is told, not thrown. */
+export async function sendTo(deps: Omit<DeliverDeps, 'ledger'>, endpoint: Endpoint, body: string): Promise<Sent> {
   if (endpoint.kind === 'mail') return await mailNotification(endpoint, body, deps);
   return await postNotification(endpoint, { id: readNotification(body).id, body }, deps);
 }

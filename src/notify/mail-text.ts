@@ -1,4 +1,3 @@
-import type { NotifyEvent } from '../config/notify.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { OUTCOMES } from '../payout.ts';
 import type { Notification } from './notification.ts';
@@ -26,7 +25,7 @@ function headline(notification: Notification): string {
   const { runId, payouts } = notification;
   const count = `${payouts?.count ?? 0} ${payouts?.count === 1 ? 'payout' : 'payouts'}`;
   const are = payouts?.count === 1 ? 'is' : 'are';
-  const words: Readonly<Record<NotifyEvent, string>> = {
+  const words: Readonly<Record<Notification['event'], string>> = {
     accepted: `Run ${runId} was accepted`,
     refused: `A payout file was refused`,
     'awaiting-approval': `Run ${runId} waits for approval`,
@@ -42,6 +41,7 @@ function headline(notification: Notification): string {
     halted: 'Everything is halted',
     released: 'The halt was released',
     'disk-low': 'A disk is nearly full',
+    test: 'This is a test',
   };
   return words[notification.event];
 }
@@ -49,7 +49,7 @@ function headline(notification: Notification): string {
 const look = (runId: string): string => `See "payrun status ${runId}".`;
 
 /** What to do about it. */
-const REMEDY: Readonly<Record<NotifyEvent, (runId: string) => string>> = {
+const REMEDY: Readonly<Record<Notification['event'], (runId: string) => string>> = {
   accepted: look,
   refused: () =>
     'Nothing of it is paid. "payrun validate FILE" shows each place and remedy; hand in the corrected file.',
@@ -66,6 +66,7 @@ const REMEDY: Readonly<Record<NotifyEvent, (runId: string) => string>> = {
   halted: () => 'Nothing is sent for any run until two people release it: "payrun release --as NAME".',
   released: () => 'Runs that are paused stay so: "payrun list" shows them.',
   'disk-low': () => 'Make room, or move the folder to a larger disk: a full one stops all payments.',
+  test: () => 'Nothing happened and nothing is to be done.',
 };
 
 function runLines({ run, waitingSince, payouts }: Notification): string[] {

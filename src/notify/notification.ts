@@ -6,6 +6,9 @@ import { OUTCOMES, RUN_STATES, type Run } from '../payout.ts';
 import { runDocument } from '../report/document.ts';
 import { jsonText } from '../report/json-text.ts';
 
+/** What an endpoint is told, whatever events it is to get, when somebody tries it. */
+const TEST = 'test';
+
 const REASON_CHARACTERS_MAX = 500;
 
 const fileSchema = z.object({ name: z.string(), sha256: z.string(), rows: z.int() });
@@ -20,7 +23,7 @@ const runSchema = z.object({
 export const notificationSchema = z.object({
   /** The same at each try; made from all that the notification says. */
   id: z.string(),
-  event: z.enum(EVENTS),
+  event: z.enum([...EVENTS, TEST]),
   /** When it happened, or was seen. */
   at: z.string(),
   environment: z.enum(['test', 'prod']),
@@ -63,7 +66,10 @@ export interface Origin {
 }
 
 /** The text of a notification: what is signed, sent, and kept until then. */
-export function writeNotification(draft: Draft, { environment, sandbox, instance, auditHead }: Origin): string {
+export function writeNotification(
+  draft: Omit<Draft, 'event'> & Pick<Notification, 'event'>,
+  { environment, sandbox, instance, auditHead }: Origin,
+): string {
   const { event, run, payouts, waitingSince } = draft;
   const said: Omit<Notification, 'id'> = {
     event,

@@ -1,6 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Money } from '../money.ts';
-import type { PayoutRow, Run } from '../payout.ts';
+import { type Money, sumMoney } from '../money.ts';
+import type { Payout, Run } from '../payout.ts';
+import { settleReason } from './decide/to-settle.ts';
 import { sealFinding } from './safety/seals.ts';
 import { refuseFinding } from './safety/shown-seals.ts';
 
@@ -16,43 +17,83 @@ export interface Beneficiaries {
   /** In each currency the largest first. */
   readonly top: readonly BeneficiaryTotal[];
   readonly others: number;
+  /** Of all of them, however little they get. */
+  readonly blocked: readonly BeneficiaryTotal[];
+  /** Those to whom this ledger never paid anything, and what goes to them, one entry for each currency. */
+  readonly newOnes: { readonly beneficiaries: number; readonly amounts: readonly Money[] };
+  /** Held payouts by why they are held, the most frequent first. */
+  readonly held: readonly { readonly reason: string; readonly rows: number }[];
 }
 
 const TOP_PER_CURRENCY = 20;
+const REASONS_MAX = 8;
 
 type OfCurrency = Map<string, { readonly rows: number; readonly minor: bigint }>;
-type Totals = Map<string, OfCurrency>;
-
-/**
- * Who is to get how much, added up from all payouts of a run that are not cancelled or refused. Each row is read and judged:
- * throws a Refusal (exit 2) when the run, its approvals or one of its rows is not as payrun wrote it, and halts everything.
- */
-export async function beneficiariesOf(deps: { readonly ledger: Ledger }, run: Run): Promise<Beneficiaries> {
-  const totals: Totals = new Map();
-  const finding = await sealFinding(deps, run, (rows) => {
-    for (const payout of rows) if ('row' in payout && payout.state !== 'cancelled') addTo(totals, payout.row);
-  });
-  await refuseFinding(deps, finding);
-  const currencies = [...totals].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const all = new Set(currencies.flatMap(([, ofCurrency]) => [...ofCurrency.keys()]));
-  const top = currencies.flatMap(([currency, ofCurrency]) => topOf(currency, ofCurrency));
-  for (const { identityId } of top) all.delete(identityId);
-  return { top, others: all.size };
+interface Totals {
+  readonly currencies: Map<string, OfCurrency>;
+  readonly held: Map<string, number>;
 }
 
-function addTo(totals: Totals, { beneficiaryIdentityId, amount }: PayoutRow): void {
-  const ofCurrency: OfCurrency = totals.get(amount.currency) ?? new Map();
+/**
+ * Who is to get how much, added up from all payouts of a run that are not cancelled or refused, and who of them is in
+ * `blocked`. Each row is read and judged: throws a Refusal (exit 2) when the run, its approvals or one of its rows is not as
+ * payrun wrote it, and halts everything.
+ */
+export async function beneficiariesOf(
+  deps: { readonly ledger: Ledger },
+  run: Run,
+  blocked: ReadonlySet<string>,
+): Promise<Beneficiaries> {
+  const totals: Totals = { currencies: new Map(), held: new Map() };
+  const { held } = totals;
+  const finding = await sealFinding(deps, run, (rows) => {
+    for (const payout of rows) if ('row' in payout && payout.state !== 'cancelled') addTo(totals, payout);
+  });
+  await refuseFinding(deps, finding);
+  const currencies = [...totals.currencies].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const all = new Set(currencies.flatMap(([, ofCurrency]) => [...ofCurrency.keys()]));
+  const top = currencies.flatMap(([currency, ofCurrency]) => topOf(currency, ofCurrency));
+  const neverPaid = await deps.ledger.beneficiaries.neverPaid([...all]);
+  for (const { identityId } of top) all.delete(identityId);
+  const among = (ids: ReadonlySet<string>) =>
+    currencies.flatMap(([currency, ofCurrency]) =>
+      [...ofCurrency].filter(([id]) => ids.has(id)).map(([id, total]) => totalOf(currency, id, total)),
+    );
+  return {
+    top,
+    others: all.size,
+    blocked: among(blocked),
+    newOnes: { beneficiaries: neverPaid.size, amounts: sumMoney(among(neverPaid).map(({ amount }) => amount)) },
+    held: [...held]
+      .map(([reason, rows]) => ({ reason, rows }))
+      .toSorted((one, other) => other.rows - one.rows)
+      .slice(0, REASONS_MAX),
+  };
+}
+
+function addTo({ currencies, held }: Totals, payout: Payout): void {
+  const { beneficiaryIdentityId, amount } = payout.row;
+  const ofCurrency: OfCurrency = currencies.get(amount.currency) ?? new Map();
   const before = ofCurrency.get(beneficiaryIdentityId);
-  totals.set(amount.currency, ofCurrency);
+  currencies.set(amount.currency, ofCurrency);
   ofCurrency.set(beneficiaryIdentityId, {
     rows: (before?.rows ?? 0) + 1,
     minor: (before?.minor ?? 0n) + amount.minor,
   });
+  if (payout.state === 'held') held.set(settleReason(payout), (held.get(settleReason(payout)) ?? 0) + 1);
+}
+
+function totalOf(
+  currency: string,
+  identityId: string,
+  { rows, minor }: { rows: number; minor: bigint },
+): BeneficiaryTotal {
+  return { identityId, rows, amount: { minor, currency } };
 }
 
 function topOf(currency: string, ofCurrency: OfCurrency): BeneficiaryTotal[] {
   return [...ofCurrency]
     .toSorted(([, one], [, other]) => (one.minor === other.minor ? 0 : one.minor > other.minor ? -1 : 1))
     .slice(0, TOP_PER_CURRENCY)
-    .map(([identityId, { rows, minor }]) => ({ identityId, rows, amount: { minor, currency } }));
+    .map(([identityId, total]) => totalOf(currency, identityId, total));
 }

@@ -6,6 +6,7 @@ import { ProblemPage, problemTitle } from './parts/problem-page.tsx';
 import { ownPath } from './people/own-path.ts';
 import { Problem, problemDocument, problemOf } from './problem.ts';
 import { openReturns } from './refused-form.ts';
+import { readSession } from './session.ts';
 import type { Web, WebDeps } from './web.ts';
 
 /**
@@ -31,6 +32,8 @@ export function answerFaults(web: Web, deps: WebDeps): void {
     return await answer(problem, request, reply);
   });
   web.setNotFoundHandler(async (request, reply) => {
+    // The menu is for those who have signed in; a ledger that is away keeps nobody from the answer.
+    if (!isApi(request)) request.who = await readSession(request, deps).catch(() => null);
     const methods = otherMethods(request);
     if (methods.length === 0)
       return await answer(new Problem(404, 'There is no such page.', 'Begin with the list of runs.'), request, reply);

@@ -9,6 +9,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { WebSettings } from '../config/web.ts';
 import { isRunId } from '../runs/hand-in/run-id.ts';
 import { openSearch } from '../runs/search/search.ts';
+import { openZone } from '../zone.ts';
 import { addAwaitedFactor } from './account/awaited-factor.ts';
 import { addFactorPages, addPasskeyRoutes } from './account/factor-routes.ts';
 import { addSessionPages } from './account/session-routes.ts';
@@ -56,7 +57,12 @@ const HSTS_S = 365 * 24 * 3600;
  */
 export async function openWeb(parts: WebParts): Promise<Web> {
   const { app, settings } = parts;
-  const deps: WebDeps = { ...parts, recentRuns: openRecentRuns(app.ledger.runs), search: openSearch(app) };
+  const deps: WebDeps = {
+    ...parts,
+    recentRuns: openRecentRuns(app.ledger.runs),
+    search: openSearch(app),
+    zone: openZone(app.config.limits?.zone ?? 'UTC'),
+  };
   const limits = { ...WEB_LIMITS, ...deps.limits };
   const web: Web = fastify({
     logger: false,
@@ -89,6 +95,8 @@ export async function openWeb(parts: WebParts): Promise<Web> {
     maxAge: STATIC_S * 1000,
     decorateReply: false,
     wildcard: false,
+    preCompressed: true,
+    globIgnore: ['**/*.br', '**/*.gz'],
   });
   addTodayPage(web, deps);
   addRunPages(web, deps);

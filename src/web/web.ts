@@ -9,6 +9,7 @@ import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
 import type { Found } from '../runs/search/search.ts';
+import type { Zone } from '../zone.ts';
 import type { WebLimits } from './limits/limits.ts';
 import type { Problem } from './problem.ts';
 import type { RecentRuns } from './recent-runs.ts';
@@ -37,10 +38,12 @@ export interface WebDeps {
   readonly recentRuns: RecentRuns;
   /** In all runs. */
   readonly search: (text: string) => Promise<Found>;
+  /** In which pages tell time. */
+  readonly zone: Zone;
 }
 
 /** What it is opened with. */
-export type WebParts = Omit<WebDeps, 'recentRuns' | 'search'>;
+export type WebParts = Omit<WebDeps, 'recentRuns' | 'search' | 'zone'>;
 
 /** Who asks. */
 export interface Person {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const faults = z.array(z.string());
 
-const WIDTHS = [390, 1280];
+const WIDTHS = [390, 1440];
 /** Nothing but colours differs in the dark. */
 const SCHEMES = [
   { colorScheme: 'light', options: `{ resultTypes: ['violations'] }` },
@@ -13,12 +13,11 @@ const SCHEMES = [
 
 function faultsBy(options: string): string {
   return `axe.run(${options}).then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).slice(0, 5).join(', ')))`;
 }
 
 /**
- * Everything serious or critical that axe-core finds on the page, light and dark, on a phone and on a desk, and whatever
+ * Everything that axe-core finds on the page, light and dark, on a phone and on a desk, and whatever
  * makes it wider than its window, each with its path; empty when there is nothing.
  */
 export async function pageFaults(page: Page, path: string): Promise<string[]> {

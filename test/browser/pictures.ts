@@ -94,6 +94,11 @@ test('the pictures of the main pages are made', async () => {
   await waitFor(() => shownPaid(bob.page), 10);
   await bob.page.goto(`/runs/${small}/payouts/2`);
   await keep(bob.page, 'payout');
+  await keepOnPhone(bob.page, 'payout');
+  await bob.page.goto(`/runs/${small}/payouts/2/confirmation`);
+  await keep(bob.page, 'confirmation');
+  await bob.page.goto(`/runs/${small}/printed`);
+  await keep(bob.page, 'printed');
   await lose();
   await bob.page.goto('/to-settle');
   await keep(bob.page, 'to-settle');

@@ -31,13 +31,16 @@ export interface Site {
 const withProof = z.looseObject({ reauthAt: z.int() });
 const withSecret = z.object({ secret: z.string() });
 
-/** The site for one test file: runs wait for the approval of another person, and few payouts are paid at a time. */
-export async function openSite(): Promise<Site> {
+/**
+ * The site for one test file: runs wait for the approval of another person, and few payouts are paid at a time; with more
+ * settings where they are given.
+ */
+export async function openSite(settings: object = {}): Promise<Site> {
   const redis = await startTestRedis();
   const processes = buildProcesses();
   const cwd = processes.folder();
   const data = join(cwd, 'data');
-  writeFileSync(join(cwd, 'payrun.json'), JSON.stringify({ approval: { mode: 'on' } }));
+  writeFileSync(join(cwd, 'payrun.json'), JSON.stringify({ approval: { mode: 'on' }, ...settings }));
   const env = {
     REDIS_URL: redis.url,
     PAYRUN_PREFIX: freshPrefix(),
@@ -94,7 +97,7 @@ export async function openSite(): Promise<Site> {
 }
 
 /** A port that was free a moment ago: the same one is taken again after a kill. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

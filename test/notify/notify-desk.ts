@@ -1,13 +1,7 @@
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
-import {
-  type Endpoint,
-  EVENTS,
-  type NotifyEvent,
-  type NotifySettings,
-  noNotifications,
-} from '../../src/config/notify.ts';
+import { type Endpoint, EVENTS, type NotifySettings, noNotifications } from '../../src/config/notify.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Log, silentLog } from '../../src/log.ts';
 import { type Notification, readNotification } from '../../src/notify/notification.ts';
@@ -45,7 +39,7 @@ export function toldTo(server: AnsweringServer): Notification[] {
   return server.requests.map(({ body }) => readNotification(body));
 }
 
-export function eventsOf(notifications: readonly Notification[]): NotifyEvent[] {
+export function eventsOf(notifications: readonly Notification[]): Notification['event'][] {
   return notifications.map(({ event }) => event);
 }
 

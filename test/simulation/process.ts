@@ -54,7 +54,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   const { dice } = world;
   const actor: Actor = { name: as.name, dead: false, stoppedUntil: 0, stoppedMs: 0, wallStepMs: 0 };
   // Most hosts keep the time; people wait for as long as clocks differ.
-  const skewMsMax = dice.chance(0.5) ? 500 : 60_000;
+  const skewMsMax = dice.chance(0.8) ? 500 : 60_000;
   const skew = { wallMs: dice.between(-skewMsMax, skewMsMax), monotonicMs: dice.between(0, 1_000_000) };
   const plainClock = clockOf(world, actor, skew);
   const clock = mutation.clock?.(plainClock, actor) ?? plainClock;

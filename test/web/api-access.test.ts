@@ -54,6 +54,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /inbox': 'read',
   'GET /notifications': 'read',
   'POST /notifications/retry': 'settings',
+  'POST /notifications/test': 'settings',
   'GET /block-list': 'read',
   'PUT /block-list/:identity': 'block',
   'DELETE /block-list/:identity': 'block',

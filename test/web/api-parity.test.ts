@@ -48,6 +48,7 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
   'POST /schedules': ['PUT /schedules/:name'],
   'POST /schedules/remove': ['DELETE /schedules/:name'],
   'POST /notifications/retry': ['POST /notifications/retry'],
+  'POST /notifications/test': ['POST /notifications/test'],
   'POST /settings/adopt': ['POST /settings/adopt'],
   'POST /halt': ['POST /halt'],
   'POST /release': ['POST /release'],

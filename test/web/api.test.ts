@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
@@ -307,7 +307,7 @@ describe('each operation answers as the served document says', () => {
       proposed: [],
       next: null,
     });
-    const after = await anna.call('GET', `/to-settle?run=${runId}&line=4`);
+    const after = await anna.call('GET', `/to-settle?run=${runId}&from=${runId}-4`);
     expect(after.json).toMatchObject({ payouts: [{ row: { line: 4 } }] });
 
     const proposed = await anna.call('POST', `${at(2)}/allow`, { body });
@@ -406,6 +406,17 @@ describe('each operation answers as the served document says', () => {
     expect((await ada.call('GET', '/notifications')).json).toMatchObject([{ waiting: 2, deadLetters: [] }]);
     const log = await ada.call('GET', '/audit');
     expect(log.text.match(/"notifications.retried"/g)).toHaveLength(2);
+  });
+
+  test('for an endpoint that is tried', async () => {
+    const env = await configured({ webhooks: [{ name: 'gone', url: 'http://127.0.0.1:1', secretFile: 's' }] });
+    writeFileSync(join(dirname(env['PAYRUN_CONFIG'] ?? ''), 's'), 'a secret of this test', { mode: 0o600 });
+    const { person } = await openRig({ env });
+    const [ada, mia] = [await person('ada', 'admin'), await person('mia', 'checker')];
+    expect((await mia.call('POST', '/notifications/test', { body: { endpoint: 'gone' } })).status).toBe(403);
+    const tried = await ada.call('POST', '/notifications/test', { body: { endpoint: 'gone' } });
+    expect(tried.json).toEqual({ delivered: false, reason: expect.stringMatching(/./) });
+    expect((await ada.call('POST', '/notifications/test', { body: { endpoint: 'none' } })).status).toBe(409);
   });
 
   test('for the inboxes that somebody reads', async () => {

@@ -89,7 +89,7 @@ const NO_TABLE = ['GET /runs/:run/retry-file', 'GET /api/v1/runs/:run/retry-file
 test('nor in one of which the words come from the service or from the file', () => {
   const tables = NAUGHTY.flatMap((text) => [
     beneficiaryRows({
-      beneficiaries: { top: [{ identityId: text, rows: 1, amount: { minor: 1n, currency: 'USD' } }], others: 0 },
+      beneficiaries: { top: [{ identityId: text, rows: 1, amount: { minor: 1n, currency: 'USD' } }] },
       names: new Map([[text, text]]),
       neverPaid: new Set(),
     }),

@@ -53,8 +53,12 @@ describe('a page', () => {
   });
 
   test('that there is not says so to everybody', async () => {
-    const { visitor } = await openWebRig(server.url);
+    const { visitor, person } = await openWebRig(server.url);
     expect((await visitor().get('/nothing')).status).toBe(404);
+    expect((await visitor().get('/nothing')).text).not.toContain('<nav');
+    const own = await (await person('anna', 'viewer')).get('/nothing');
+    expect(own.status).toBe(404);
+    expect(own.text).toContain('<nav aria-label="Main"');
     expect((await visitor().get('/static/payrun.css')).status).toBe(200);
     expect((await visitor().get('/static/../server.js')).status).toBe(404);
   });

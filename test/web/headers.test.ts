@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { recordRun } from '../runs/recorded-run.ts';
@@ -110,6 +111,27 @@ describe('what every answer says to a browser', () => {
     const misdirected = await ask(`${base}/runs`, { headers: headersOf(base, ada) });
     expect(misdirected.status).toBe(421);
     requireHeaders('421', misdirected, false);
+  });
+
+  test('a stylesheet comes packed to a browser that takes it so, and is the same', async () => {
+    const { base } = await openWebRig(server.url);
+    const { request } = await import('undici');
+    const whole = await (
+      await fetch(`${base}/static/look/tabler.css`, { headers: { 'accept-encoding': 'identity' } })
+    ).text();
+    for (const [encoding, unpack] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const { headers, body } = await request(`${base}/static/look/tabler.css`, {
+        headers: { 'accept-encoding': encoding },
+      });
+      const packed = Buffer.from(await body.arrayBuffer());
+      expect([headers['content-encoding'], headers['content-type']]).toEqual([encoding, 'text/css; charset=utf-8']);
+      expect(packed.length).toBeLessThan(whole.length / 5);
+      expect(unpack(packed).toString()).toBe(whole);
+    }
+    expect((await fetch(`${base}/static/look/tabler.css.br`)).status).toBe(404);
   });
 
   test('is said of live progress', async () => {

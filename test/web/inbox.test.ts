@@ -58,9 +58,29 @@ describe('the inbox page', () => {
     expect(text).toMatch(/Waiting to be taken: 1</);
     expect(text).toContain('<th scope="row">later.csv</th>');
     expect(text).not.toContain('being-uploaded');
-    expect(text).toMatch(/Refused lately: 1<[\s\S]*<th scope="row">bad\.csv<\/th>/);
+    expect(text).toMatch(/Refused lately: 1<[\s\S]*<th scope="row"><a href="[^"]+">bad\.csv<\/a><\/th>/);
     expect(text).toMatch(new RegExp(`Taken, and not reported to the end: 1<[\\s\\S]*href="/runs/${runId}"`));
     expect(text).toMatch(new RegExp(`Accepted lately: 1<[\\s\\S]*href="/runs/${runId}"`));
+  });
+
+  test('tells what is wrong with a refused file of an inbox that is read, and of no other file', async () => {
+    const { app, person } = await openWebRig(server.url);
+    await scheduleReading(app, box.path);
+    box.drop('bad.csv', 'nonsense');
+    await readInbox(app, box.source, watching());
+    const anna = await person('anna', 'viewer');
+    const href = /href="(\/inbox\/refused[^"]+)">bad\.csv</.exec((await anna.get('/inbox')).text)?.[1] ?? '';
+    const page = await anna.get(href.replaceAll('&amp;', '&'));
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('<code>E_HEADER</code>');
+    expect(page.text).toContain('The header line is wrong');
+    for (const query of [
+      { inbox: box.path, file: 'other.csv' },
+      { inbox: box.path, file: '../in/bad.csv' },
+      { inbox: join(box.path, '..'), file: 'bad.csv' },
+    ]) {
+      expect((await anna.get(`/inbox/refused?${new URLSearchParams(query)}`)).status).toBe(404);
+    }
   });
 
   test('shows names that mean harm as they are written, and links to nothing that is no answer of ours', async () => {

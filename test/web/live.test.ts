@@ -12,6 +12,7 @@ import { type Look, liveEvents } from '../../src/web/runs/live-events.ts';
 import { progressHtml, progressOf } from '../../src/web/runs/progress-part.tsx';
 import { openRates } from '../../src/web/runs/rates.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { openZone } from '../../src/zone.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig, type Visitor } from './rig.ts';
@@ -324,6 +325,8 @@ describe('the run that nobody looks at any more', () => {
     let reads = 0;
     const live = openLive({
       endedOf: () => Promise.resolve(null),
+      isHalted: () => Promise.resolve(false),
+      zone: openZone('UTC'),
       clock,
       log: silentLog,
       rates: openRates(clock),
@@ -388,7 +391,7 @@ describe('the rate of a run', () => {
     const run = (await app.ledger.runs.read(id)) as Run;
     expect(run).toMatchObject({ state: 'paying', counts: { ready: 2 } });
     const shown = (changed: Partial<Run> = {}): boolean =>
-      progressHtml(progressOf(rates, { ...run, ...changed })).includes('perhaps no worker is running');
+      progressHtml(progressOf(rates, { ...run, ...changed }), null).includes('perhaps no worker is running');
     expect(shown()).toBe(false);
     nowMs = 29_000;
     expect(shown()).toBe(false);
@@ -400,6 +403,25 @@ describe('the rate of a run', () => {
     expect(shown({ state: 'paused' })).toBe(false);
     nowMs = 90_000;
     expect(shown({ counts: { ...run.counts, ready: 0, held: 2 } })).toBe(false);
+  });
+
+  test('is not shown while everything is halted, and nor is how much time is left', async () => {
+    let nowMs = 0;
+    const rates = openRates({ monotonic: () => nowMs });
+    const { app } = await openWebRig(server.url);
+    const id = await recordRun(app.ledger, { lines: [2, 3, 4, 5] });
+    const run = (await app.ledger.runs.read(id)) as Run;
+    const shown = (atMs: number, completed: number, isHalted: boolean): string => {
+      nowMs = atMs;
+      const counts = { ...run.counts, completed, ready: 4 - completed };
+      return progressHtml(progressOf(rates, { ...run, counts }, { ended: null, isHalted }), null);
+    };
+    shown(0, 0, false);
+    expect(shown(1000, 2, false)).toMatch(/payouts\/s · about .* left/);
+    const halted = shown(60_000, 2, true);
+    expect(halted).toContain('2 of 4 rows done · everything is halted');
+    expect(halted).not.toMatch(/payouts\/s|left|perhaps no worker/);
+    expect(shown(61_000, 2, false)).not.toContain('payouts/s');
   });
 
   test('is not below nothing when rows are opened again', () => {

@@ -55,7 +55,9 @@ async function recordNaughty({ ledger }: App, texts: readonly string[]): Promise
     return { line, state: 'refused' as const, fields, amount, referenceHash: null };
   });
   await ledger.runs.record('r0', [...valid, ...refused], 86_400_000);
-  await ledger.runs.note('r0', { lastLine: String(2 * texts.length + 1) });
+  const run = await ledger.runs.read('r0');
+  if (run === undefined) throw new Error('the run was not recorded');
+  await ledger.runs.note('r0', { lastLine: String(2 * texts.length + 1), seal: ledger.seals.run(run) });
   await ledger.runs.move('r0', { to: 'paying', actor: 'test', reason: 'submitted' });
   for (const [at, text] of texts.entries()) {
     const place = { runId: 'r0', line: at + 2 };

@@ -4,6 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
+import { startReceiver, toldTo } from '../notify/notify-desk.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
 import { giveUp } from './given-up.ts';
@@ -54,6 +55,22 @@ describe('the page of notifications', () => {
     expect(text).toContain('2026-03-30 06:30:00 UTC');
     expect(text).toContain('&quot;>&lt;img src=x> 500');
     expect(foreignParts(text)).toEqual([]);
+  });
+
+  test('lets admins try an endpoint, which gets a test at once, and tells what came of it', async () => {
+    const receiver = await startReceiver();
+    const hook = { name: 'books', url: receiver.url, secretFile: 's' };
+    const env = await configured({ webhooks: [hook, { ...hook, name: 'gone', url: 'http://127.0.0.1:1' }] });
+    writeFileSync(join(dirname(env['PAYRUN_CONFIG'] ?? ''), 's'), 'a secret of this test', { mode: 0o600 });
+    const { person } = await openWebRig(server.url, { env });
+    const [vera, otto] = [await person('vera', 'viewer'), await person('otto', 'admin')];
+    expect((await vera.get(PAGE)).text).not.toContain('Try it');
+    expect((await vera.post(`${PAGE}/test`, { endpoint: 'books' })).status).toBe(403);
+    expect((await otto.get(PAGE)).text).toContain('Try books: send it a test');
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'books' })).text).toContain('books took the test.');
+    expect(toldTo(receiver)).toMatchObject([{ event: 'test', reason: 'otto tries it', runId: null }]);
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'gone' })).text).toContain('gone did not take the test: ');
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'none' })).status).toBe(409);
   });
 
   test('lets admins alone put back what was given up, one or all, after a question, and notes it', async () => {

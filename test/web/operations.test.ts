@@ -338,6 +338,7 @@ describe('the board of the queues', () => {
     expect((await visitor().get('/admin/queues/api/queues', await keyOf(app, 'maker'))).status).toBe(403);
     const root = await person('otto', 'admin');
     const page = await root.get('/admin/queues');
+    for (const href of ['/', '/runs', '/to-settle']) expect(page.text).toContain(`<a href="${href}"`);
     expect(page.status).toBe(200);
     const script = /src="(static\/js\/main[^"]+)"/.exec(page.text)?.[1] ?? 'none';
     expect((await root.get(`/admin/queues/${script}`)).status).toBe(200);

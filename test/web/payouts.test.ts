@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { REPORT_COLUMNS } from '../../src/report/row.ts';
@@ -128,6 +131,16 @@ describe('the payouts of a run', () => {
     expect((await recordsRead()) - before).toBeLessThanOrEqual(2 + besides);
   }, 180_000);
 
+  test('offer to block a beneficiary to those who may', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const run = await recordRun(app.ledger, { lines: [2] });
+    const offered = async (name: string, role: 'viewer' | 'maker' | 'checker'): Promise<boolean> =>
+      (await (await person(name, role)).get(`/runs/${run}/payouts/2`)).text.includes('Block its beneficiary');
+    expect(await offered('vera', 'viewer')).toBe(false);
+    expect(await offered('mia', 'maker')).toBe(false);
+    expect(await offered('carl', 'checker')).toBe(true);
+  });
+
   test('of a run that there is not, or on a line that it has not, are not found', async () => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2] });
@@ -143,6 +156,8 @@ describe('the payouts of a run', () => {
     expect((await anna.get(`/runs/${run}/payouts/x`)).status).toBe(400);
   });
 });
+
+const clock = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 
 describe('one payout', () => {
   test('is shown with its whole story', async () => {
@@ -163,6 +178,53 @@ describe('one payout', () => {
     const csv = await anna.get(`/runs/${run}/payouts/2/history.csv`);
     const steps: Record<string, string>[] = parse(csv.text, { columns: true });
     expect(steps.map(({ state }) => state)).toEqual(['ready', 'armed', 'unknown']);
+  });
+
+  test('tells who gets how much, when it came how far and what to do next, and keeps evidence in a fold', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const run = await recordRun(app.ledger, { lines: [2, 3], refused: [4] });
+    await armPayout(app.ledger, { runId: run, line: 2 }, 'quote-2');
+    const paid = {
+      paymentState: 'FAILED',
+      rc: 'USR_201',
+      rs: 'the account is closed',
+      srcAmt: '100.50',
+      fees: '1.25 USD',
+    };
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'accepted');
+    await app.ledger.payouts.move({ runId: run, line: 2, to: 'failed', actor: 'test', reason: 'test', fields: paid });
+    const anna = await person('anna', 'viewer');
+    const { text } = await anna.get(`/runs/${run}/payouts/2`);
+    const [shown = '', folded = ''] = text.split('<summary>Technical evidence</summary>');
+    expect(shown).toContain('100.50 USD → MXN');
+    expect(shown).toContain('It failed at the service.');
+    expect(shown).toContain('the account is closed');
+    expect(shown).toMatch(/<b>Handed in<\/b> <time [^>]+>[^<]+<\/time> <span class="dim">by test/);
+    expect(shown).toMatch(/<b>Failed<\/b> <time /);
+    expect(shown).toContain('hand it in again once its run is over');
+    for (const part of ['quote-2', 'USR_201', 'arming counter', 'attempts']) {
+      expect([part, shown.includes(part), folded.includes(part)]).toEqual([part, false, true]);
+    }
+    await movePayout(app.ledger, { runId: run, line: 3 }, 'cancelled');
+    await app.ledger.runs.move(run, { to: 'finished', actor: 'test', reason: 'over' });
+    expect((await anna.get(`/runs/${run}/payouts/2`)).text).toContain(`href="/runs/${run}/retry-file"`);
+    expect((await anna.get(`/runs/${run}/payouts/4`)).text).toContain('<b>Refused in the file</b>');
+  });
+
+  test('tells time in the zone of the settings, with UTC in the title', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'payrun-zone-'));
+    const config = join(folder, 'payrun.json');
+    writeFileSync(
+      config,
+      JSON.stringify({ limits: { zone: 'Asia/Tokyo', currencies: { USD: { payout: '5000.00' } } } }),
+    );
+    const { app, person } = await openWebRig(server.url, { env: { PAYRUN_CONFIG: config } });
+    const run = await recordRun(app.ledger, { lines: [2] });
+    const at = (await app.ledger.runs.read(run))?.createdAt ?? 0;
+    const { text } = await (await person('anna', 'viewer')).get(`/runs/${run}/payouts/2`);
+    expect(text).toContain(`title="${clock(at)} UTC">${clock(at + 9 * 3_600_000)} Asia/Tokyo</time>`);
+    const live = (await (await person('bob', 'viewer')).get(`/runs/${run}`)).text;
+    expect(live).toContain('Asia/Tokyo</time>');
   });
 
   test('that may repeat another one leads to it', async () => {

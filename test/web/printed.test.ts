@@ -33,7 +33,9 @@ describe('a page for paper', () => {
     expect(status).toBe(200);
     expect(text).toContain('This report ties.');
     expect(text).toMatch(/<th scope="row">USD<\/th><td[^>]*>402\.00<\/td>/);
-    expect(text).toMatch(/<th scope="row">refused<\/th><td[^>]*>E_AMOUNT<\/td><td class="number"[^>]*>1<\/td>/);
+    expect(text).toMatch(
+      /<th scope="row">refused in the file<\/th><td[^>]*>E_AMOUNT<\/td><td class="number"[^>]*>1<\/td>/,
+    );
     expect(text).toContain('Sandbox: no money moved');
     expect(text).toContain('<dt>Version</dt><dd>none was written yet</dd>');
     expect((await anna.get(`/runs/${runId}`)).text).toContain(`href="/runs/${runId}/printed"`);

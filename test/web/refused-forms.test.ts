@@ -261,6 +261,7 @@ const BUTTONS: readonly Route[] = [
   'POST /block-list/unblock',
   'POST /schedules/remove',
   'POST /notifications/retry',
+  'POST /notifications/test',
   'POST /settings/adopt',
   'POST /release',
   'POST /users/enable',

@@ -362,8 +362,10 @@ describe('a report', () => {
 const ANNA = '11111111-1111-4111-8111-111111111111';
 const BILL = '22222222-2222-4222-8222-222222222222';
 
-/** A file of three payouts to two beneficiaries, handed in by `actor` where runs need an approval. */
-async function openApprovalRig(actor = 'mia', approvals = 1) {
+const ROWS = [`A,${ANNA},100.00`, `B,${BILL},2000.50`, `C,${ANNA},1.00`].map((row) => `${row},USD,MXN`);
+
+/** A file of three payouts to two beneficiaries, or of these rows, handed in by `actor` where runs need an approval. */
+async function openApprovalRig(actor = 'mia', { approvals = 1, rows = ROWS } = {}) {
   const folder = join(server.socket, '..');
   const config = join(folder, `${actor.replaceAll(' ', '-')}-${approvals}.json`);
   const tiers = { USD: [{ from: '0', approvals }] };
@@ -371,13 +373,14 @@ async function openApprovalRig(actor = 'mia', approvals = 1) {
   writeFileSync(config, JSON.stringify({ approval: { mode: 'tiers', tiers }, limits }));
   const rig = await openWebRig(server.url, { env: { PAYRUN_CONFIG: config } });
   const path = join(rig.app.dir, 'wages.csv');
-  const rows = [`A,${ANNA},100.00`, `B,${BILL},2000.50`, `C,${ANNA},1.00`].map((row) => `${row},USD,MXN`);
   const header = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
   writeFileSync(path, `${[header, ...rows].join('\n')}\n`);
   const submitted = await submitRun(rig.app, { path, actor, skipInvalid: false });
   if (submitted.kind !== 'submitted') throw new Error('the file was refused');
   return { ...rig, run: submitted.run };
 }
+
+const idOf = (number: number): string => `5d2e8b7f-1d2f-42c8-a8de-fe56e686${String(number).padStart(4, '0')}`;
 
 /** As if the file had come by an inbox. */
 async function noteDropper({ ledger }: App, run: Run, dropper: string): Promise<void> {
@@ -422,11 +425,30 @@ describe('an approval', () => {
     expect((await carl.get(`/runs/${run.id}/approve`)).status).toBe(409);
   });
 
+  test('names each blocked beneficiary, however little they get, what goes to new ones, and why rows are held', async () => {
+    const small = idOf(40);
+    const rows = Array.from({ length: 40 }, (_, index) => `R${index + 1},${idOf(index + 1)},${50 - index}.00,USD,MXN`);
+    const { app, run, person } = await openApprovalRig('mia', { rows });
+    await app.ledger.approvals.block(small, 'root', 'a fraud');
+    const fields = { rc: 'E_LIMIT', rs: 'it would pass the limit' };
+    await app.ledger.payouts.move({ runId: run.id, line: 3, to: 'held', actor: 'test', reason: 'held', fields });
+    const carl = await person('carl', 'checker');
+    const { text } = await carl.get(`/runs/${run.id}/approve`);
+    expect(text).toContain('1 beneficiary is blocked.');
+    expect(text).not.toContain('No beneficiary is blocked.');
+    expect(text).toMatch(new RegExp(`<code>${small}</code>(?:(?!</tr>).)*>blocked<`));
+    expect(text).toContain('40 beneficiaries get <span><span class="money">1,220.00 <abbr>USD</abbr></span></span>');
+    expect(text).toMatch(/1 row is held and waits for people: 1 /);
+    await app.ledger.approvals.unblock(small, 'root');
+    await app.ledger.approvals.unblock(small, 'ada');
+    expect((await carl.get(`/runs/${run.id}/approve`)).text).toContain('No beneficiary is blocked.');
+  });
+
   test.each([
     { forged: { ben: ANNA }, of: 'a beneficiary' },
     { forged: { amt: '100' }, of: 'an amount' },
   ])('of a row is shown nowhere with $of that payrun did not write: everything is halted', async ({ forged }) => {
-    const { app, run, person } = await openApprovalRig('mia', 2);
+    const { app, run, person } = await openApprovalRig('mia', { approvals: 2 });
     const carl = await person('carl', 'checker');
     await server.redis.hset(`${app.config.prefix}:p:${run.id}:3`, forged);
     for (const path of ['approve', 'approve/beneficiaries.csv', 'payouts', 'payouts/3', 'payouts?text=B']) {
@@ -447,7 +469,7 @@ describe('an approval', () => {
     { forged: { createdBy: 'nobody' }, of: 'who handed it in' },
     { forged: { approvals: JSON.stringify([{ by: 'mo', at: 1, digest: 'd' }]) }, of: 'an approval' },
   ])('is not asked for with $of that payrun did not write: everything is halted', async ({ forged }) => {
-    const { app, run, person } = await openApprovalRig('mia', 2);
+    const { app, run, person } = await openApprovalRig('mia', { approvals: 2 });
     const carl = await person('carl', 'checker');
     await server.redis.hset(`${app.config.prefix}:run:${run.id}`, forged);
     for (const path of ['approve', 'approve/beneficiaries.csv', 'approve/totals.csv']) {
@@ -521,7 +543,7 @@ describe('an approval', () => {
   });
 
   test('needs as many people as the rules say, and says who is missing', async () => {
-    const { app, run, person } = await openApprovalRig('mia', 2);
+    const { app, run, person } = await openApprovalRig('mia', { approvals: 2 });
     const carl = await person('carl', 'checker');
     const dora = await person('dora', 'checker');
     const seen = seenOn((await carl.get(`/runs/${run.id}/approve`)).text);

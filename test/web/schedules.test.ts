@@ -70,6 +70,28 @@ describe('the schedules page', () => {
     expect((await app.ledger.schedules.read()).schedules).toEqual([]);
   });
 
+  test('tells all that is wrong with a schedule at once, each beside its field', async () => {
+    const { person } = await openWebRig(server.url);
+    const carl = await person('carl', 'checker');
+    await carl.get('/schedules');
+    const wrong = { name: 'two words', cron: '61 * * * *', zone: 'Mars/Olympus', act: 'inbox', dir: '/nowhere/at/all' };
+    const { status, text } = await carl.post('/schedules', { ...MORNING, ...wrong, window: '8d' });
+    expect(status).toBe(422);
+    for (const field of ['name', 'cron', 'zone', 'dir', 'window']) {
+      expect(text).toContain(`<small id="problem-field-${field}" class="field-problem">`);
+    }
+  });
+
+  test('asks once more before a schedule is removed', async () => {
+    const { person } = await openWebRig(server.url);
+    const carl = await person('carl', 'checker');
+    await carl.get('/schedules');
+    await carl.post('/schedules', MORNING);
+    expect((await carl.get('/schedules')).text).toMatch(
+      /<details class="confirm"><summary aria-label="Remove schedule morning…">/,
+    );
+  });
+
   test('fills its form with a schedule that is to be changed, and replaces it', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'payrun-inbox-'));
     onTestFinished(() => rmSync(dir, { recursive: true, force: true }));

@@ -111,6 +111,15 @@ describe('the settings page', () => {
     expect(text).toContain('2 days');
   });
 
+  test('tells the banking days and cut-offs of each currency', async () => {
+    const calendar = { zone: 'Europe/Berlin', opens: '08:00', cutOff: '16:30', holidays: ['2026-12-25'] };
+    const { person } = await openWebRig(server.url, { env: configFile({ calendars: { EUR: calendar } }) });
+    const { text } = await (await person('anna', 'viewer')).get('/settings');
+    expect(text).toContain(
+      'from 08:00 to before 16:30 in Europe/Berlin; closed on Saturdays, Sundays, and on 2026-12-25',
+    );
+  });
+
   test('tells what Redis may lose, and what to set', async () => {
     const { person } = await openWebRig(server.url);
     const anna = await person('anna', 'viewer');

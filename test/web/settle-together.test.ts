@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
-import { payoutAt, recordRun } from '../runs/recorded-run.ts';
+import { readToSettle } from '../../src/runs/decide/to-settle.ts';
+import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 import type { Answer } from './visitor.ts';
@@ -78,4 +79,76 @@ test('one person alone settles none of them, and a payout that is not ticked sta
   const vera = await person('vera', 'viewer');
   expect((await vera.get(group)).text).not.toContain('name="decision"');
   expect((await vera.post(group, form)).status).toBe(403);
+});
+
+/** The lines of a run that a page lists. */
+function rowsIn({ text }: Answer, runId: string): number[] {
+  return [...text.matchAll(new RegExp(`<th scope="row"><a href="/runs/${runId}/payouts/([0-9]+)"`, 'g'))].map(
+    ([, line]) => Number(line),
+  );
+}
+
+describe('what is to settle of a run', () => {
+  test('is one click away: the payouts together where they have one reason, else those of this run alone', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const older = await recordRun(app.ledger, { id: 'older', lines: [102, 103] });
+    const runId = await recordRun(app.ledger, { id: 'newer', lines: LINES });
+    await holdAll(app, runId);
+    for (const line of [102, 103]) await movePayout(app.ledger, { runId: older, line }, 'held');
+    const mia = await person('mia', 'maker');
+    const settle = `/runs/${runId}/settle`;
+    expect((await mia.get(`/runs/${runId}`)).text).toMatch(
+      new RegExp(`<a [^>]*href="${settle}">(?:(?!</a>).)* Settle 18</a>`),
+    );
+    const answer = await mia.get(settle);
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `/runs/${runId}/settle/E_LIMIT`]);
+
+    const fields = { rc: 'E_DUPLICATE', rs: 'it looks like another one' };
+    await movePayout(app.ledger, { runId, line: 2 }, 'ready');
+    await app.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: 'held', fields });
+    const list = (await mia.get(settle)).headers.get('location') ?? '';
+    const page = await mia.get(list);
+    expect(rowsIn(page, runId)).toEqual(LINES);
+    expect(rowsIn(page, older)).toEqual([]);
+    expect(linkIn(page, 'Settle together')).toBe(`/runs/${runId}/settle/E_LIMIT`);
+  });
+
+  test('is narrowed down by reason, by state and by how long it has waited, and the API has the same', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const runId = await recordRun(app.ledger, { lines: [2, 3, 4, 5, 6] });
+    const hold = (line: number, rc: string) =>
+      app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', fields: { rc, rs: rc } });
+    for (const line of [2, 3]) await hold(line, 'E_LIMIT');
+    await hold(4, 'E_DUPLICATE');
+    for (const line of [5, 6]) {
+      await armPayout(app.ledger, { runId, line }, `9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e9${line}`);
+      await app.ledger.payouts.move({ runId, line, to: 'unknown', actor: 'test', reason: 'HTTP_503' });
+    }
+    const mia = await person('mia', 'maker');
+    const listed = async (query: string) => rowsIn(await mia.get(`/to-settle?${query}`), runId);
+    expect(await listed('reason=E_LIMIT')).toEqual([2, 3]);
+    expect(await listed('state=unknown')).toEqual([5, 6]);
+    expect(await listed('reason=HTTP_503&run=other')).toEqual([]);
+    expect(await listed(`hours=1&run=${runId}`)).toEqual([]);
+    const soon = { from: null, most: 50, before: Date.now() + 60_000 };
+    expect((await readToSettle(app.ledger, soon)).payouts).toHaveLength(5);
+    // Those of which nobody knows yet are a group too, which is looked at.
+    const page = await mia.get('/to-settle?run=&state=&reason=&hours=');
+    expect(rowsIn(page, runId)).toEqual([2, 3, 4, 5, 6]);
+    expect(linkIn(page, 'Show them')).toBe(`/to-settle?run=${runId}&amp;state=unknown&amp;reason=HTTP_503`);
+  });
+
+  test('comes in pages of the filter, however few of the rows are wanted', async () => {
+    const { app } = await openWebRig(server.url);
+    const lines = Array.from({ length: 250 }, (_, index) => index + 2);
+    const runId = await recordRun(app.ledger, { lines });
+    for (const line of lines) {
+      const fields = { rc: line % 50 === 0 ? 'E_LIMIT' : 'E_DUPLICATE', rs: 'held' };
+      await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', fields });
+    }
+    const first = await readToSettle(app.ledger, { from: null, most: 3, reason: 'E_LIMIT' });
+    expect(first.payouts.map(({ line }) => line)).toEqual([50, 100, 150]);
+    const rest = await readToSettle(app.ledger, { from: first.next, most: 3, reason: 'E_LIMIT' });
+    expect([rest.payouts.map(({ line }) => line), rest.next]).toEqual([[200, 250], null]);
+  });
 });

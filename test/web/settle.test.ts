@@ -184,7 +184,7 @@ describe('a held payout that may have been sent', () => {
     expect(first.text).toContain('under other credentials than it was sent with');
     expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'held' });
     const done = await bob.post(`${path}/decide`, { ...confirmed, caveats: 'read' });
-    expect(done.text).toContain('The payout is rejected now.');
+    expect(done.text).toContain('It was rejected and not paid.');
     expect(done.text).toContain(`the service knows no payment for the quote ${QUOTE}`);
     expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'rejected', reason: 'so it is' });
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutState } from '../../src/payout.ts';
+import { openUnpaid } from '../../src/web/today/unpaid.ts';
 import { beginRun, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { foreignParts } from './page-html.ts';
@@ -98,6 +99,21 @@ describe('the first page', () => {
     expect(users).toMatch(/>Approve<span class="badge tone-wait">1</);
     expect(users).toMatch(/>To settle<span class="badge tone-wait">1</);
     expect(foreignParts(forChecker)).toEqual([]);
+  });
+
+  test('counts what came to be not paid since yesterday, also of a run of last week, and nothing that was so before', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const lastWeek = String(app.clock.now() - 7 * 24 * 60 * 60_000);
+    const run = await recordRun(app.ledger, { lines: [2, 3, 4], refused: [5] });
+    await app.ledger.runs.note(run, { createdAt: lastWeek });
+    const anna = await person('anna', 'viewer');
+    expect(figureOf((await anna.get('/')).text, 'Not paid since yesterday')).toBe('0');
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'armed', 'accepted', 'completed', 'returned');
+    const { text } = await anna.get('/');
+    expect(figureOf(text, 'Not paid since yesterday')).toBe('1');
+    expect(text).toMatch(new RegExp(`href="/runs/${run}">(?:(?!</a>).)*Not paid since yesterday`));
+    const runs = [await app.ledger.runs.read(run)].filter((one) => one !== undefined);
+    expect(await openUnpaid(app.ledger.runs)(runs, app.clock.now() + 60_000)).toEqual([]);
   });
 
   test('counts no run as waiting for whoever handed it in', async () => {

@@ -159,6 +159,21 @@ describe('an uploaded file', () => {
     expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
   });
 
+  test('tells whoever approves its run the fees that quotes told, and keeps nothing else of them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'payrun-fees-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const config = join(folder, 'payrun.json');
+    writeFileSync(config, JSON.stringify({ approval: { mode: 'on' } }));
+    const { person, app } = await openWebRig(server.url, { env: { PAYRUN_CONFIG: config } });
+    const [anna, carl] = [await person('anna', 'maker'), await person('carl', 'checker')];
+    const address = await upload(anna, formOf(payoutFile()));
+    await anna.post(`${address}/cost`);
+    await expect.poll(async () => (await anna.get(address)).text).toMatch(/By 2 of 2 quotes/);
+    const run = (await anna.post(`${address}/hand-in`)).headers.get('location') ?? '';
+    expect((await carl.get(`${run}/approve`)).text).toMatch(/Fees of (?:(?!<\/p>).)* come on top by quotes of <time /);
+    expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
+  });
+
   test('whose content is a run already says which, and is not recorded again', async () => {
     const { person, app } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');

@@ -6,7 +6,7 @@ import { readEntry } from '../../src/audit/entry.ts';
 import { listKeys } from '../../src/people/keys.ts';
 import { listUsers } from '../../src/people/users.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { type Answer, openWebRig, type Visitor } from './rig.ts';
+import { type Answer, openWebRig, PASSWORD, type Visitor } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -76,6 +76,22 @@ describe('the users page', () => {
     }
     expect(await listUsers(rig.app)).toEqual(before);
     expect((await mia.get('/runs')).text).not.toContain('href="/users"');
+  });
+
+  test('tells when each of them signed in last', async () => {
+    const { app, person, visitor } = await openWebRig(server.url);
+    const otto = await person('otto', 'admin');
+    const lastOf = async (name: string): Promise<string | undefined> =>
+      new RegExp(`<th scope="row">${name}</th>(?:<td>(?:(?!</td>).)*</td>){2}<td>(?:<time [^>]*>)?([^<]*)`).exec(
+        (await otto.get('/users')).text,
+      )?.[1];
+    expect(await lastOf('otto')).toBe('never');
+    const one = visitor();
+    await one.get('/sign-in');
+    await one.post('/sign-in', { name: 'otto', password: PASSWORD, next: '/runs' });
+    expect(await lastOf('otto')).toMatch(
+      new RegExp(`^${new Date(app.clock.now()).toISOString().slice(0, 10)} .* UTC$`),
+    );
   });
 
   test('has the only admin decide alone, and shows the secret once', async () => {

@@ -98,9 +98,10 @@ async function serveUntil(app: App<JobQueues>, { options, metrics, stop }: Servi
   });
   app.onClose(() => web.close());
   await listen(web, options);
-  say(`payrun serve ${process.pid} is ready: ${addressOf(options, settings)}`);
+  const tellReady = (): void => say(`payrun serve ${process.pid} is ready: ${addressOf(options, settings)}`);
+  if (!options.withWorker) tellReady();
   const parts = [
-    options.withWorker ? payUntil(app, stopping) : untilAborted(stopping),
+    options.withWorker ? payUntil(app, stopping, tellReady) : untilAborted(stopping),
     ...inboxes.map(async (inbox) => await inbox.watch()),
   ];
   const results = await Promise.allSettled(parts.map((part) => part.finally(() => ended.abort())));

@@ -60,14 +60,21 @@ async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void>
   app.onClose(() => listener.close());
 }
 
-/** Pays all runs until `stop` is aborted, through the configured service or the sandbox. Throws the fault that ended it before. */
-export async function payUntil(app: App<JobQueues>, stop: AbortSignal): Promise<void> {
+/**
+ * Pays all runs until `stop` is aborted, through the configured service or the sandbox; tells when it begins to. Throws the
+ * fault that ended it before.
+ */
+export async function payUntil(app: App<JobQueues>, stop: AbortSignal, tellReady = () => {}): Promise<void> {
   tellOutages(app, { stop });
   const deps = await openPayService(app, { signal: stop, hasEnded: async () => false });
-  if (deps !== undefined) await workUntil(app, deps, stop);
+  if (deps !== undefined) await workUntil(app, deps, { stop, tellReady });
 }
 
-async function workUntil(app: App<JobQueues>, deps: PayDeps, stop: AbortSignal): Promise<void> {
+async function workUntil(
+  app: App<JobQueues>,
+  deps: PayDeps,
+  { stop, tellReady }: { stop: AbortSignal; tellReady: () => void },
+): Promise<void> {
   const fault = new AbortController();
   const missing = await deps.ensureSeason();
   if (missing.length > 0) tellMissing(missing);
@@ -75,6 +82,7 @@ async function workUntil(app: App<JobQueues>, deps: PayDeps, stop: AbortSignal):
   const ended = AbortSignal.any([stop, fault.signal]);
   try {
     say(`payrun worker ${process.pid} is ready`);
+    tellReady();
     if (!ended.aborted) await once(ended, 'abort');
     say(`payrun worker ${process.pid} is stopping`);
   } finally {

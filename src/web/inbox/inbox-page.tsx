@@ -1,10 +1,10 @@
-import { ANSWER_ENDINGS } from '../../inbox/names.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { wordsForPages } from '../page-words.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { type FolderLook, type InboxFiles, SHOWN_MAX } from './look.ts';
+import { ProblemTable } from '../uploads/problem-table.tsx';
+import { type FolderLook, type InboxFiles, type Refused, SHOWN_MAX } from './look.ts';
 import type { ShownInbox } from './read-inboxes.ts';
 
 /** What lies in the inboxes that somebody reads, and what became of it. */
@@ -41,12 +41,12 @@ function OneInbox({ inbox: { address, readBy, folder, trouble } }: { inbox: Show
           Since <Time at={trouble.since} />: {escapeUnseen(wordsForPages(trouble.text))}
         </p>
       )}
-      {typeof folder === 'string' ? <p class="hint">{folder}</p> : <Folder folder={folder} />}
+      {typeof folder === 'string' ? <p class="hint">{folder}</p> : <Folder address={address} folder={folder} />}
     </section>
   );
 }
 
-function Folder({ folder }: { folder: FolderLook }) {
+function Folder({ address, folder }: { address: string; folder: FolderLook }) {
   return (
     <>
       {folder.isCut ? <p class="hint">There are more files than one look reads; some are missing here.</p> : null}
@@ -57,18 +57,28 @@ function Folder({ folder }: { folder: FolderLook }) {
         files={folder.claimed}
         when="Taken"
       />
-      <Files title="Refused lately" empty="Nothing was refused." files={folder.refused} when="Refused" />
-      {folder.refused.count === 0 ? null : (
-        <p class="hint">
-          What is wrong with a file says <code>reports/NAME{ANSWER_ENDINGS.nack}</code>.
-        </p>
-      )}
+      <Files
+        title="Refused lately"
+        empty="Nothing was refused."
+        files={folder.refused}
+        when="Refused"
+        hrefOf={(file) => `/inbox/refused?${new URLSearchParams({ inbox: address, file })}`}
+      />
       <Files title="Accepted lately" empty="Nothing was accepted." files={folder.accepted} when="Accepted" />
     </>
   );
 }
 
-function Files({ title, empty, files, when }: { title: string; empty: string; files: InboxFiles; when: string }) {
+interface FilesProps {
+  readonly title: string;
+  readonly empty: string;
+  readonly files: InboxFiles;
+  readonly when: string;
+  /** Where it is told what is wrong with a file. */
+  readonly hrefOf?: (file: string) => string;
+}
+
+function Files({ title, empty, files, when, hrefOf }: FilesProps) {
   const { shown, count } = files;
   if (count === 0) return <p>{empty}</p>;
   return (
@@ -78,7 +88,9 @@ function Files({ title, empty, files, when }: { title: string; empty: string; fi
     >
       {shown.map(({ name, at, runId }) => (
         <tr key={name}>
-          <th scope="row">{escapeUnseen(name)}</th>
+          <th scope="row">
+            {hrefOf === undefined ? escapeUnseen(name) : <a href={hrefOf(name)}>{escapeUnseen(name)}</a>}
+          </th>
           <td>
             <Time at={at} />
           </td>
@@ -86,5 +98,31 @@ function Files({ title, empty, files, when }: { title: string; empty: string; fi
         </tr>
       ))}
     </Table>
+  );
+}
+
+const PROBLEMS_SHOWN_MAX = 100;
+
+/** What is wrong with a refused file, and how to mend it. */
+export function RefusedPage({ refused, inbox }: { refused: Refused; inbox: string }) {
+  const { problems, problemsTotal } = refused;
+  const shown = problems.slice(0, PROBLEMS_SHOWN_MAX);
+  return (
+    <>
+      <p>
+        From the inbox <code>{escapeUnseen(inbox)}</code>. Nothing of the file is paid: correct it, and drop it again.
+      </p>
+      <ProblemTable
+        caption={
+          shown.length < problemsTotal
+            ? `The first ${shownCount(shown.length)} of ${shownCount(problemsTotal)} problems`
+            : 'What is wrong with it'
+        }
+        problems={shown}
+      />
+      <p>
+        <a href="/inbox">Back to the inbox</a>
+      </p>
+    </>
   );
 }

@@ -11,6 +11,7 @@ const NAMES_MAX = 5000;
 /** Files of a kind that are shown. */
 export const SHOWN_MAX = 25;
 const ACK_BYTES_MAX = 64 * 1024;
+const NACK_BYTES_MAX = 4 * 1024 * 1024;
 
 /** A file of an inbox. */
 export interface InboxFile {
@@ -128,17 +129,44 @@ const acknowledged = z.object({ runId: z.string().regex(/^[A-Za-z0-9-]{1,64}$/) 
 
 /** The run that an answer names; null for none, and for what is no answer of ours. */
 async function runIn(dir: string, path: string): Promise<string | null> {
+  return acknowledged.safeParse(await jsonIn(dir, path, ACK_BYTES_MAX)).data?.runId ?? null;
+}
+
+const refusal = z.object({
+  problems: z.array(
+    z.object({
+      code: z.string(),
+      line: z.int().nullable(),
+      column: z.string().nullable(),
+      value: z.string().nullable(),
+      message: z.string(),
+      remedy: z.string(),
+    }),
+  ),
+  problemsTotal: z.int(),
+});
+export type Refused = z.infer<typeof refusal>;
+
+/** What was said of a refused file of an inbox in a folder; undefined where there is no such answer of ours. */
+export async function lookAtRefused(address: string, file: string): Promise<Refused | undefined> {
+  if (file.includes('/') || file.includes('\0')) return undefined;
+  const path = `reports/${file}${ANSWER_ENDINGS.nack}`;
+  return refusal.safeParse(await jsonIn(resolve(address), path, NACK_BYTES_MAX)).data;
+}
+
+/** What a file holds as JSON; undefined for what is none, too large, or not there. */
+async function jsonIn(dir: string, path: string, bytesMax: number): Promise<unknown> {
   const opening = await openFolder(dir).open(path);
-  if (opening.kind !== 'opened') return null;
+  if (opening.kind !== 'opened') return undefined;
   const { file } = opening;
   try {
     const { kind, sizeBytes } = await file.look();
-    if (kind !== 'file' || sizeBytes > ACK_BYTES_MAX) return null;
+    if (kind !== 'file' || sizeBytes > bytesMax) return undefined;
     const chunks: Buffer[] = [];
     for await (const chunk of file.chunks()) chunks.push(Buffer.from(chunk));
-    return acknowledged.safeParse(JSON.parse(Buffer.concat(chunks).toString('utf8'))).data?.runId ?? null;
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) !== undefined) return null;
+    if (error instanceof SyntaxError || codeOf(error) !== undefined) return undefined;
     throw error;
   } finally {
     await file.close();

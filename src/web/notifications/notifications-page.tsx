@@ -1,7 +1,9 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { EndpointDocument } from '../../notify/document.ts';
+import type { Sent } from '../../notify/retry.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { shownCount } from '../parts/figures.ts';
+import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
@@ -13,10 +15,12 @@ interface NotificationsProps {
   readonly mayRetry: boolean;
   /** How many were put back, for whoever just did that. */
   readonly back: number | null;
+  /** What came of trying an endpoint, for whoever just did that. */
+  readonly tried: { readonly endpoint: string; readonly sent: Sent } | null;
 }
 
 /** Who is notified, what waits for them, and what was given up. */
-export function NotificationsPage({ endpoints, mayRetry, back }: NotificationsProps) {
+export function NotificationsPage({ endpoints, mayRetry, back, tried }: NotificationsProps) {
   const given = endpoints.reduce((sum, { deadLetters }) => sum + deadLetters.length, 0);
   return (
     <>
@@ -27,13 +31,21 @@ export function NotificationsPage({ endpoints, mayRetry, back }: NotificationsPr
           </output>
         </p>
       )}
+      {tried === null ? null : (
+        <p class={tried.sent.delivered ? 'proposal' : 'problem'}>
+          <output>
+            {escapeUnseen(tried.endpoint)}{' '}
+            {tried.sent.delivered ? 'took the test.' : `did not take the test: ${escapeUnseen(tried.sent.reason)}.`}
+          </output>
+        </p>
+      )}
       {endpoints.length === 0 ? (
         <p class="empty">
           Nobody is notified yet. Endpoints are set under <code>webhooks</code> and <code>mail</code> of{' '}
           <code>PAYRUN_CONFIG</code>.
         </p>
       ) : (
-        <EndpointTable endpoints={endpoints} />
+        <EndpointTable endpoints={endpoints} mayTry={mayRetry} />
       )}
       {given === 0 ? null : <GivenUp endpoints={endpoints} given={given} mayRetry={mayRetry} />}
       <p>
@@ -43,11 +55,20 @@ export function NotificationsPage({ endpoints, mayRetry, back }: NotificationsPr
   );
 }
 
-function EndpointTable({ endpoints }: Pick<NotificationsProps, 'endpoints'>) {
+const ENDPOINT_COLUMNS = [
+  'Endpoint',
+  'Configured',
+  { number: 'Waiting' },
+  'Next try',
+  'Last failure',
+  { number: 'Given up' },
+];
+
+function EndpointTable({ endpoints, mayTry }: Pick<NotificationsProps, 'endpoints'> & { mayTry: boolean }) {
   return (
     <Table
       caption="Endpoints, and what waits for each"
-      columns={['Endpoint', 'Configured', { number: 'Waiting' }, 'Next try', 'Last failure', { number: 'Given up' }]}
+      columns={mayTry ? [...ENDPOINT_COLUMNS, 'Try it'] : ENDPOINT_COLUMNS}
     >
       {endpoints.map(({ name, configured, waiting, nextTryAt, lastFailure, deadLetters, deadLettersDropped }) => (
         <tr key={name}>
@@ -60,15 +81,31 @@ function EndpointTable({ endpoints }: Pick<NotificationsProps, 'endpoints'>) {
             {shownCount(deadLetters.length)}
             {deadLettersDropped === 0 ? null : ` and ${shownCount(deadLettersDropped)} that were not kept`}
           </td>
+          {mayTry ? <td>{configured ? <TryIt name={name} /> : null}</td> : null}
         </tr>
       ))}
     </Table>
   );
 }
 
+function TryIt({ name }: { name: string }) {
+  return (
+    <Form action="/notifications/test" name={`try ${name}`}>
+      <input type="hidden" name="endpoint" value={name} />
+      <button type="submit" class="btn" aria-label={`Try ${name}: send it a test`}>
+        Try it
+      </button>
+    </Form>
+  );
+}
+
 const LETTER_COLUMNS = ['Endpoint', 'Event', 'Run', 'Happened', 'Given up', 'Reason'];
 
-function GivenUp({ endpoints, given, mayRetry }: Omit<NotificationsProps, 'back'> & { readonly given: number }) {
+function GivenUp({
+  endpoints,
+  given,
+  mayRetry,
+}: Pick<NotificationsProps, 'endpoints' | 'mayRetry'> & { readonly given: number }) {
   const shown = endpoints.reduce((sum, { deadLetters }) => sum + Math.min(LETTERS_SHOWN_MAX, deadLetters.length), 0);
   return (
     <section>

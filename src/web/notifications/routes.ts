@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type EndpointDocument, endpointDocuments } from '../../notify/document.ts';
 import { putBack } from '../../notify/put-back.ts';
+import { tryEndpoint } from '../../notify/try-endpoint.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
@@ -9,12 +10,14 @@ import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { NotificationsPage } from './notifications-page.tsx';
+import { tryDepsOf } from './try-deps.ts';
 
 const PAGE = '/notifications';
 const COUNT_MAX = 1_000_000;
 
 const shown = { querystring: z.strictObject({ back: z.coerce.number().int().min(0).max(COUNT_MAX).optional() }) };
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
+const testForm = z.strictObject({ endpoint: z.string().max(100) });
 const retryForm = z.strictObject({ id: z.string().max(100).optional() });
 
 /** Who is notified, and what could not be delivered; admins have it tried again, as `payrun notifications` does. */
@@ -24,6 +27,7 @@ export function addNotificationPages(web: Web, deps: WebDeps): void {
       endpoints: await readEndpoints(deps),
       mayRetry: request.who?.may('settings') === true,
       back: request.query.back ?? null,
+      tried: null,
     });
     return await sendPage(reply, deps, { title: 'Notifications', body });
   });
@@ -42,6 +46,18 @@ export function addNotificationPages(web: Web, deps: WebDeps): void {
         'Look at the list again.',
       );
     return await reply.redirect(`${PAGE}?back=${count}`, 303);
+  });
+
+  web.post(`${PAGE}/test`, { config: { act: 'settings', page: PAGE }, schema: fields }, async (request, reply) => {
+    const { endpoint } = readForm(testForm, request.body);
+    const sent = await tryEndpoint(tryDepsOf(deps.app), { name: endpoint, actor: actorOf(request) });
+    const body = NotificationsPage({
+      endpoints: await readEndpoints(deps),
+      mayRetry: true,
+      back: null,
+      tried: { endpoint, sent },
+    });
+    return await sendPage(reply, deps, { title: 'Notifications', body });
   });
 }
 

@@ -24,6 +24,16 @@ const CONTENT_SECURITY_POLICY = [
 const LINKS = /<link\b[^<>]*>/g;
 const FOREIGN = /\bhref="(?:https?:)?\/\//;
 
+/** The way back: the board has a frame of its own. */
+const NAV = `<nav aria-label="payrun" style="position:fixed;z-index:99;right:0;bottom:0;padding:.5rem 1rem;background:#0f6b4f">${[
+  ['/', 'payrun: Today'],
+  ['/runs', 'Runs'],
+  ['/to-settle', 'To settle'],
+  ['/settings', 'Settings'],
+]
+  .map(([href, words]) => `<a href="${href}" style="color:#fff;margin-right:1rem">${words}</a>`)
+  .join('')}</nav>`;
+
 /** The queues as pages of Bull Board, to look at only: jobs are given and taken by payrun alone. */
 export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): Promise<void> {
   const queues = await jobs.queues();
@@ -44,7 +54,9 @@ export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): 
         reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
       });
       board.addHook('onSend', async (_request, _reply, payload) =>
-        typeof payload === 'string' ? payload.replace(LINKS, (link) => (FOREIGN.test(link) ? '' : link)) : payload,
+        typeof payload === 'string' && payload.startsWith('<!DOCTYPE html>')
+          ? payload.replace(LINKS, (link) => (FOREIGN.test(link) ? '' : link)).replace('</body>', `${NAV}</body>`)
+          : payload,
       );
       await board.register(adapter.registerPlugin());
     },

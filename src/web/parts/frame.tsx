@@ -11,6 +11,7 @@ import { Icon } from './icon.tsx';
 import { labelOf } from './read-form.ts';
 import { RefusalPart } from './refusal-part.tsx';
 import { CsrfContext, RefusedContext } from './refused-context.ts';
+import { ZoneContext } from './time.tsx';
 
 interface Place {
   /** Whose money moves: the sandbox's, a test environment's, or real money. */
@@ -72,22 +73,24 @@ export async function sendPage(reply: FastifyReply, deps: WebDeps, content: Page
   ]);
   const { approve, held } = waitingFor(deps.app, who, runs);
   const counts = { [APPROVE]: approve.length, [SETTLE]: held };
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
+  return sendFramed(reply, deps, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
 }
 
 /** The same without a look at the ledger, which may be what has failed. */
 export function sendPageAlone(reply: FastifyReply, deps: WebDeps, content: PageContent): FastifyReply {
-  return sendFramed(reply, { ...content, place: { ...placeOf(deps), halt: null, outages: [], counts: {} } });
+  return sendFramed(reply, deps, { ...content, place: { ...placeOf(deps), halt: null, outages: [], counts: {} } });
 }
 
-function sendFramed(reply: FastifyReply, content: PageContent & { place: Place }): FastifyReply {
+function sendFramed(reply: FastifyReply, { zone }: WebDeps, content: PageContent & { place: Place }): FastifyReply {
   const { who, url, refused } = reply.request;
   const page = (
-    <CsrfContext.Provider value={who?.csrf ?? ''}>
-      <RefusedContext.Provider value={refused}>
-        <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
-      </RefusedContext.Provider>
-    </CsrfContext.Provider>
+    <ZoneContext.Provider value={zone}>
+      <CsrfContext.Provider value={who?.csrf ?? ''}>
+        <RefusedContext.Provider value={refused}>
+          <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
+        </RefusedContext.Provider>
+      </CsrfContext.Provider>
+    </ZoneContext.Provider>
   );
   return reply.type('text/html; charset=utf-8').send(`<!doctype html>\n${renderToString(page)}`);
 }
@@ -119,7 +122,7 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         <script src="/static/payrun.js" defer />
       </head>
       <body>
-        <a class="skip" href="#content">
+        <a class="visually-hidden-focusable" href="#content">
           Skip to the content
         </a>
         <header class="top">
@@ -252,7 +255,7 @@ function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[
             {count === 0 ? null : (
               <span class="badge tone-wait">
                 {shownCount(count)}
-                <span class="heard"> {count === 1 ? 'waits' : 'wait'} for you</span>
+                <span class="visually-hidden"> {count === 1 ? 'waits' : 'wait'} for you</span>
               </span>
             )}
           </a>

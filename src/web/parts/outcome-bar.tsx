@@ -1,3 +1,5 @@
+import { scaleLinear } from 'd3-scale';
+import { stack } from 'd3-shape';
 import type { Outcome } from '../../payout.ts';
 import { shownCount } from './figures.ts';
 import { OUTCOME_WORDS } from './outcome-words.ts';
@@ -62,12 +64,11 @@ export function Bar({ outcomes }: Pick<BarProps, 'outcomes'>) {
 
 const BAR_WIDTH = 1000;
 
-function barParts(outcomes: Readonly<Record<Outcome, number>>) {
+function barParts(outcomes: BarProps['outcomes']) {
   const rows = ORDER.reduce((sum, outcome) => sum + outcomes[outcome], 0);
-  let before = 0;
-  return ORDER.filter((outcome) => outcomes[outcome] > 0).map((outcome) => {
-    const x = Math.round((before / rows) * BAR_WIDTH);
-    before += outcomes[outcome];
-    return { outcome, x, width: Math.round((before / rows) * BAR_WIDTH) - x };
-  });
+  const x = scaleLinear().domain([0, rows]).rangeRound([0, BAR_WIDTH]);
+  return stack<BarProps['outcomes'], Outcome>()
+    .keys(ORDER)([outcomes])
+    .map(({ key, 0: [from, to] = [0, 0] }) => ({ outcome: key, x: x(from), width: x(to) - x(from) }))
+    .filter(({ outcome }) => outcomes[outcome] > 0);
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { SANDBOX_NAME } from '../../config/config.ts';
 import type { WebDeps } from '../web.ts';
+import { ZoneContext } from './time.tsx';
 
 interface PrintContent {
   readonly title: string;
@@ -10,7 +11,11 @@ interface PrintContent {
 }
 
 /** Answers with a page for paper: no menu, no form and no script. */
-export function sendPrintPage(reply: FastifyReply, { app }: WebDeps, { title, body }: PrintContent): FastifyReply {
+export function sendPrintPage(
+  reply: FastifyReply,
+  { app, zone }: WebDeps,
+  { title, body }: PrintContent,
+): FastifyReply {
   const page = (
     <html lang="en">
       <head>
@@ -18,14 +23,15 @@ export function sendPrintPage(reply: FastifyReply, { app }: WebDeps, { title, bo
         <title>{`${title} · payrun`}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light" />
+        <link rel="stylesheet" href="/static/look/tabler.css" />
         <link rel="stylesheet" href="/static/payrun.css" />
         <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
       </head>
       <body class="printed">
-        <main id="content">
+        <main id="content" class="container-xl">
           <h1>{title}</h1>
           {app.serviceName === SANDBOX_NAME ? <p class="halt">Sandbox: no money moved.</p> : null}
-          {body}
+          <ZoneContext.Provider value={zone}>{body}</ZoneContext.Provider>
         </main>
       </body>
     </html>

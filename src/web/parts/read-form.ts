@@ -78,6 +78,22 @@ export async function asFieldError<T>(field: string, act: () => T | Promise<T>):
   }
 }
 
+/** Makes checks of one form that do not depend on one another: all Problems that they throw become one. */
+export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
+  const problems: Problem[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      problems.push(error);
+    }
+  }
+  const told = (part: 'message' | 'remedy'): string => [...new Set(problems.map((one) => one[part]))].join(' ');
+  const fields = Object.fromEntries(problems.flatMap((one) => Object.entries(one.fields)));
+  if (problems.length > 0) throw new Problem(422, told('message'), told('remedy'), fields);
+}
+
 function ownFields(fields: unknown): unknown {
   if (typeof fields !== 'object' || fields === null) return fields;
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !OF_ALL.has(name)));

@@ -8,6 +8,8 @@ interface TableProps {
   /** Their heads; a number's stands at the right, as its cells do. */
   readonly columns: readonly Column[];
   readonly class?: string;
+  /** Nothing in it takes the focus, so that its place does: keys scroll it where it is too wide. */
+  readonly hasNoLinks?: boolean;
   /** The lines of its body. */
   readonly children: ComponentChildren;
 }
@@ -18,9 +20,9 @@ const ColumnsContext = createContext<readonly Column[]>([]);
  * A table with a caption and a head to each column. On a phone its lines are cards; elsewhere one that is too wide is scrolled in
  * its own place.
  */
-export function Table({ caption, columns, children, class: own = '' }: TableProps) {
+export function Table({ caption, columns, children, class: own = '', hasNoLinks = false }: TableProps) {
   return (
-    <div class="card scroll">
+    <div class="card scroll" {...(hasNoLinks ? { tabIndex: 0 } : {})}>
       <table class={`table table-vcenter card-table stacked ${own}`.trim()}>
         <caption>{caption}</caption>
         <thead>

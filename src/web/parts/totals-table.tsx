@@ -10,6 +10,7 @@ export function TotalsTable({ outcomes, totals, file }: Pick<RunDocument, 'outco
   return (
     <Table
       class="totals"
+      hasNoLinks
       caption="Money by currency"
       columns={['Currency', 'In the file', ...shown.map((outcome) => OUTCOME_WORDS[outcome])]}
     >

@@ -1,7 +1,7 @@
-import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { outcomeOf, type Payout } from '../../payout.ts';
 import { Amount } from '../parts/money.tsx';
+import { Time } from '../parts/time.tsx';
 import { Problem } from '../problem.ts';
 
 const WORDS = {
@@ -53,17 +53,23 @@ export function Confirmation({ payout, now }: { readonly payout: Payout; readonl
         {payout.sentAt === null ? null : (
           <>
             <dt>Sent</dt>
-            <dd>{rfc3339(payout.sentAt)}</dd>
+            <dd>
+              <Time at={payout.sentAt} />
+            </dd>
           </>
         )}
         {payout.settledAt === null ? null : (
           <>
             <dt>Final since</dt>
-            <dd>{rfc3339(payout.settledAt)}</dd>
+            <dd>
+              <Time at={payout.settledAt} />
+            </dd>
           </>
         )}
         <dt>This page was made</dt>
-        <dd>{rfc3339(now)}</dd>
+        <dd>
+          <Time at={now} />
+        </dd>
       </dl>
     </>
   );

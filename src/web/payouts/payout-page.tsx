@@ -1,109 +1,72 @@
-import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import type { Payout } from '../../payout.ts';
-import { type Story, storyFacts, twinOf } from '../../runs/story.ts';
-import { shownAmount, shownAmountsIn, shownCount } from '../parts/figures.ts';
-import { Table } from '../parts/table.tsx';
+import { outcomeOf, type Payout, type Run } from '../../payout.ts';
+import { type Story, twinOf } from '../../runs/story.ts';
+import { Badge } from '../parts/badge.tsx';
+import { OUTCOME_TONES, OUTCOME_WORDS, STATE_WORDS } from '../parts/outcome-words.ts';
 import { DecidePart } from '../settle/decide-part.tsx';
 import type { Person } from '../web.ts';
 import { hrefOfRow } from './find-row.ts';
+import { PayoutCards, WhatNext } from './payout-cards.tsx';
+import { TechnicalEvidence } from './payout-evidence.tsx';
+import { Timeline } from './payout-timeline.tsx';
 
 interface PayoutProps {
   readonly story: Story;
+  readonly run: Run;
   /** Null for a row that intake refused. */
   readonly payout: Payout | null;
   readonly who: Person | null;
   readonly rules: { readonly now: number; readonly quoteGraceMs: number };
 }
 
-/** The whole story of a row, and what people may decide of it. */
-export function PayoutPage({ story, payout, who, rules }: PayoutProps) {
+/** Around the title of a row: its place, and how it stands. */
+export function payoutHead({ story, run }: Pick<PayoutProps, 'story' | 'run'>) {
+  const outcome = outcomeOf(story.state);
+  return {
+    above: (
+      <>
+        <a href="/runs">Runs</a> / <a href={`/runs/${run.id}`}>{run.fileName}</a> /{' '}
+        <a href={`/runs/${run.id}/payouts`}>Payouts</a> / line {story.line}
+      </>
+    ),
+    below: (
+      <p>
+        <Badge tone={OUTCOME_TONES[outcome]}>{OUTCOME_WORDS[outcome]}</Badge> It {STATE_WORDS[story.state]}.
+      </p>
+    ),
+  };
+}
+
+/** A row: who gets how much, when it came how far, what to do next, what people may decide, and all evidence in a fold. */
+export function PayoutPage({ story, run, payout, who, rules }: PayoutProps) {
   const twin = twinOf(story);
+  const here = hrefOfRow({ run: story.runId, line: story.line });
   return (
     <>
-      <p>
-        <a href={`/runs/${story.runId}/payouts`}>All payouts of run {story.runId}</a>
-      </p>
-      <dl class="card card-body facts">
-        {storyFacts(story).map(([label = '', words = '']) => (
-          <Fact key={`${label} ${words}`} label={label} words={payout === null ? words : shownFact(label, words)} />
-        ))}
-        {payout === null || payout.costLimit === null ? null : (
-          <Fact label="cost limit" words={costLimitWords(payout)} />
-        )}
-      </dl>
-      {payout === null || payout.paymentId === null ? null : (
-        <p>
-          <a href={`${hrefOfRow({ run: story.runId, line: story.line })}/confirmation`}>Payment confirmation</a> to
-          print
-        </p>
-      )}
-      {twin === null ? null : (
-        <p>
-          Compare it with <a href={hrefOfRow({ run: twin.runId, line: twin.line })}>the payout that it may repeat</a>.
-        </p>
-      )}
-      {payout === null || story.beneficiaryIdentityId === null ? null : (
-        <p>
-          <a href={`/block-list?id=${encodeURIComponent(story.beneficiaryIdentityId)}`}>Block its beneficiary</a>
-        </p>
-      )}
+      <PayoutCards story={story} payout={payout} />
+      <div class="today">
+        <div>
+          <WhatNext story={story} payout={payout} run={run} />
+          {payout === null || payout.paymentId === null ? null : (
+            <p>
+              <a href={`${here}/confirmation`}>Payment confirmation</a> to print
+            </p>
+          )}
+          {twin === null ? null : (
+            <p>
+              Compare it with{' '}
+              <a href={hrefOfRow({ run: twin.runId, line: twin.line })}>the payout that it may repeat</a>.
+            </p>
+          )}
+          {payout === null || story.beneficiaryIdentityId === null || who?.may('block') !== true ? null : (
+            <p>
+              <a href={`/block-list?id=${encodeURIComponent(story.beneficiaryIdentityId)}`}>Block its beneficiary</a>
+            </p>
+          )}
+        </div>
+        <Timeline run={run} payout={payout} />
+      </div>
       {payout === null ? null : <DecidePart payout={payout} who={who} rules={rules} />}
-      {story.history.length === 0 ? null : <History story={story} />}
+      <TechnicalEvidence story={story} payout={payout} />
     </>
-  );
-}
-
-function Fact({ label, words }: { label: string; words: string }) {
-  return (
-    <>
-      <dt>{label}</dt>
-      <dd>{escapeUnseen(words)}</dd>
-    </>
-  );
-}
-
-const AMOUNTS: ReadonlySet<string> = new Set(['asked for', 'source amount', 'destination amount', 'fee']);
-
-function shownFact(label: string, words: string): string {
-  return AMOUNTS.has(label) ? shownAmountsIn(words) : words;
-}
-
-function costLimitWords({ costLimit, row }: Payout): string {
-  if (costLimit === null) return 'none';
-  if (costLimit.debited === 0n) return 'its cost was not found out when it was handed in, so any is too much';
-  const debited = shownAmount({ minor: costLimit.debited, currency: row.sourceCurrency });
-  const arrives = shownAmount({ minor: costLimit.arrives, currency: row.destinationCurrency });
-  return (
-    `at most ${shownCount(costLimit.driftBp)} basis points dearer than ` +
-    `${debited} ${row.sourceCurrency} for ${arrives} ${row.destinationCurrency}`
-  );
-}
-
-function History({ story }: { story: Story }) {
-  return (
-    <section>
-      <h2>History</h2>
-      <Table
-        caption="What became of it, the oldest first"
-        columns={['Time', 'State', 'By', 'Reason', "Service's id of the exchange"]}
-      >
-        {story.history.map((step) => (
-          <tr key={`${step.at} ${step.to}`}>
-            <td>
-              <time dateTime={step.at}>{step.at}</time>
-            </td>
-            <th scope="row">{step.to}</th>
-            <td>{escapeUnseen(step.actor)}</td>
-            <td>{escapeUnseen(step.reason)}</td>
-            <td>
-              <code>{escapeUnseen(step.exchange ?? '')}</code>
-            </td>
-          </tr>
-        ))}
-      </Table>
-      <p>
-        <a href={`${hrefOfRow({ run: story.runId, line: story.line })}/history.csv`}>The history as CSV</a>
-      </p>
-    </section>
   );
 }

@@ -1,11 +1,11 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
-import { isRefused, reportRow } from '../../report/row.ts';
+import { isRefused, type ReportRow, reportRow } from '../../report/row.ts';
 import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Identity } from '../parts/identity.tsx';
-import { OUTCOME_TONES, OUTCOME_WORDS } from '../parts/outcome-words.ts';
+import { OUTCOME_TONES, OUTCOME_WORDS, reasonWords, STATE_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -131,9 +131,12 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
   );
 }
 
+function reasonOf({ reason, reasonCode }: Pick<ReportRow, 'reason' | 'reasonCode'>): string {
+  return reason ?? reasonWords(reasonCode ?? '') ?? reasonCode ?? '';
+}
+
 function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
   const cells = reportRow(row);
-  const reason = [cells.reasonCode, cells.reason].filter((part) => part !== null).join(' ');
   return (
     <Line>
       <td class="number">{row.line}</td>
@@ -159,11 +162,11 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
       <td>
         <Badge tone={OUTCOME_TONES[cells.outcome]}>{OUTCOME_WORDS[cells.outcome]}</Badge>
       </td>
-      <td>{isRefused(row) ? 'refused' : row.state}</td>
+      <td>{STATE_WORDS[isRefused(row) ? 'refused' : row.state]}</td>
       <td>
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>
-      <td>{escapeUnseen(shownAmountsIn(reason))}</td>
+      <td>{escapeUnseen(shownAmountsIn(reasonOf(cells)))}</td>
     </Line>
   );
 }

@@ -14,7 +14,7 @@ import { findRun } from '../runs/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { Confirmation } from './confirmation.tsx';
 import { findPayout, findRow, ofRow } from './find-row.ts';
-import { PayoutPage } from './payout-page.tsx';
+import { PayoutPage, payoutHead } from './payout-page.tsx';
 import { PayoutsPage } from './payouts-page.tsx';
 
 const ROWS_PER_PAGE = 25;
@@ -52,11 +52,14 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/payouts/:line', { config: { act: 'read' }, schema: ofRow }, async (request, reply) => {
     const row = await findRow(deps, request.params);
-    const story = await storyOf(ledger, request.params.run, row);
+    const run = await findRun(deps, request.params.run);
+    const story = await storyOf(ledger, run.id, row);
     const rules = { now: deps.app.clock.now(), quoteGraceMs: deps.app.config.quoteGraceMs };
+    const payout = isRefused(row) ? null : row;
     return await sendPage(reply, deps, {
       title: `Payout ${story.reference ?? `on line ${row.line}`}`,
-      body: PayoutPage({ story, payout: isRefused(row) ? null : row, who: request.who, rules }),
+      body: PayoutPage({ story, run, payout, who: request.who, rules }),
+      ...payoutHead({ story, run }),
     });
   });
 

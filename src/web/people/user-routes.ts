@@ -24,6 +24,7 @@ import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
+import { openLastSignIns } from './last-sign-ins.ts';
 import { SecretPage } from './secret-page.tsx';
 import { UsersPage } from './users-page.tsx';
 
@@ -76,6 +77,7 @@ export function addUserPages(web: Web, deps: WebDeps): void {
 
 function addUserList(web: Web, deps: WebDeps): void {
   const config = { act: 'users' } as const;
+  const readLastSignIns = openLastSignIns(deps.app.ledger.audit);
 
   web.get(LIST, { config, schema: onPage }, async (request, reply) => {
     const { users, proposals } = await listUsers(deps.app);
@@ -86,6 +88,7 @@ function addUserList(web: Web, deps: WebDeps): void {
       users: users.slice((page - 1) * USERS_PER_PAGE, page * USERS_PER_PAGE),
       proposals: proposals.filter(({ target }) => target.startsWith('user ')),
       viewer,
+      lastSignIns: await readLastSignIns(),
       lastAdmin: lastAdminOf(users),
       isAlone: users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, viewer)),
       page,

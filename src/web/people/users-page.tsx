@@ -15,6 +15,8 @@ interface UsersProps {
   readonly users: readonly User[];
   readonly proposals: readonly Proposal[];
   readonly viewer: string;
+  /** In milliseconds since 1970, by their names. */
+  readonly lastSignIns: ReadonlyMap<string, number>;
   /** Nobody else is, or was, an admin. */
   readonly isAlone: boolean;
   /** The only admin who may still sign in; null where there are others. */
@@ -25,7 +27,7 @@ interface UsersProps {
 }
 
 /** Who may sign in, as what, and what waits for a second admin. */
-export function UsersPage({ users, proposals, viewer, isAlone, lastAdmin, page, pages }: UsersProps) {
+export function UsersPage({ users, proposals, viewer, lastSignIns, isAlone, lastAdmin, page, pages }: UsersProps) {
   return (
     <>
       <p>
@@ -37,22 +39,29 @@ export function UsersPage({ users, proposals, viewer, isAlone, lastAdmin, page, 
         <a href="/keys">Keys of programs</a> · <a href="/users.csv">as CSV</a>
       </p>
       <Proposals proposals={proposals} viewer={viewer} />
-      <UserTable users={users} lastAdmin={lastAdmin} />
+      <UserTable users={users} lastSignIns={lastSignIns} lastAdmin={lastAdmin} />
       <CountedPages page={page} pages={pages} hrefOf={(other) => `/users?page=${other}`} />
       <AddForm />
     </>
   );
 }
 
-function UserTable({ users, lastAdmin }: Pick<UsersProps, 'users' | 'lastAdmin'>) {
+function UserTable({ users, lastSignIns, lastAdmin }: Pick<UsersProps, 'users' | 'lastSignIns' | 'lastAdmin'>) {
   return (
-    <Table caption="Users by name" columns={['Name', 'Role', 'State', 'Added', 'Change']} class="users">
+    <Table
+      caption="Users by name"
+      columns={['Name', 'Role', 'State', 'Signed in last', 'Added', 'Change']}
+      class="users"
+    >
       {users.map((user, index) => (
         <tr key={user.name}>
           <th scope="row">{escapeUnseen(user.name)}</th>
           <td>{user.role}</td>
           <td>
             <State user={user} />
+          </td>
+          <td>
+            <LastSignIn at={lastSignIns.get(user.name)} />
           </td>
           <td>
             <Time at={user.addedAt} /> by {escapeUnseen(user.addedBy)}
@@ -74,6 +83,10 @@ function State({ user: { isDisabled, secretUntil, hasFactor } }: { user: User })
       has a one-time secret until <Time at={secretUntil} />
     </span>
   );
+}
+
+function LastSignIn({ at }: { at: number | undefined }) {
+  return at === undefined ? <>never</> : <Time at={at} />;
 }
 
 interface ActsProps {

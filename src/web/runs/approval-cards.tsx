@@ -1,11 +1,13 @@
 import type { ComponentChildren } from 'preact';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Money } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import type { BeneficiaryTotal } from '../../runs/beneficiaries.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
+import { reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { ApprovalProps, Seen } from './approval-facts.ts';
@@ -15,9 +17,8 @@ const CURRENCIES_MAX = 3;
 const LINES_MAX = 10;
 
 /** The money of the file, what changed against the run before it, and who is paid for the first time. */
-export function ApprovalCards({ run, before, beneficiaries, neverPaid }: ApprovalProps) {
+export function ApprovalCards({ run, before, beneficiaries: { newOnes }, fees }: ApprovalProps) {
   const others = run.fileTotals.length - CURRENCIES_MAX;
-  const newOnes = new Set(beneficiaries.top.map(({ identityId }) => identityId).filter((id) => neverPaid.has(id)));
   return (
     <div class="cards">
       <div class="card card-body">
@@ -28,7 +29,7 @@ export function ApprovalCards({ run, before, beneficiaries, neverPaid }: Approva
           </p>
         ))}
         {others > 0 ? <p class="hint">{`and ${others} more ${others === 1 ? 'currency' : 'currencies'}`}</p> : null}
-        <p class="hint">Fees come on top, as the service quotes them.</p>
+        <Fees quoted={fees} />
       </div>
       <BeforeCard run={run} before={before} />
       <div class="card card-body">
@@ -36,13 +37,48 @@ export function ApprovalCards({ run, before, beneficiaries, neverPaid }: Approva
         <p class={`figure ${run.newBeneficiaryRows === 0 ? '' : 'tone-wait'}`}>
           {shownCount(run.newBeneficiaryRows)} {run.newBeneficiaryRows === 1 ? 'row' : 'rows'}
         </p>
-        <p class="hint">
-          {newOnes.size === 0
-            ? 'None of those who get most is new.'
-            : `${shownCount(newOnes.size)} of those who get most ${isAre(newOnes.size)} new.`}
-        </p>
+        {newOnes.beneficiaries === 0 ? null : (
+          <p class="hint">
+            {shownCount(newOnes.beneficiaries)} {newOnes.beneficiaries === 1 ? 'beneficiary gets' : 'beneficiaries get'}{' '}
+            <Amounts amounts={newOnes.amounts} />
+          </p>
+        )}
       </div>
     </div>
+  );
+}
+
+/** What quotes said when whoever handed it in asked for them. */
+function Fees({ quoted }: { quoted: ApprovalProps['fees'] }) {
+  const fees = quoted?.funds.filter((one) => /[1-9]/.test(one.fees)) ?? [];
+  if (quoted === undefined) return <p class="hint">Fees come on top, as the service quotes them.</p>;
+  return (
+    <p class="hint">
+      {fees.length === 0 ? 'No fees' : 'Fees of '}
+      {fees.slice(0, CURRENCIES_MAX).map(({ currency, fees: amount, estimate }, at) => (
+        <span key={currency}>
+          {at === 0 ? '' : ', '}
+          {estimate ? 'about ' : ''}
+          {shownDecimal(amount)} {currency}
+        </span>
+      ))}{' '}
+      come on top by quotes of <Time at={quoted.at} />.
+    </p>
+  );
+}
+
+function Amounts({ amounts }: { amounts: readonly Money[] }) {
+  const others = amounts.length - CURRENCIES_MAX;
+  return (
+    <>
+      {amounts.slice(0, CURRENCIES_MAX).map((money, at) => (
+        <span key={money.currency}>
+          {at === 0 ? null : ', '}
+          <Amount money={money} />
+        </span>
+      ))}
+      {others > 0 ? ` and ${others} more ${others === 1 ? 'currency' : 'currencies'}` : null}
+    </>
   );
 }
 
@@ -90,6 +126,21 @@ export function TopBeneficiaries(props: ApprovalProps) {
   const lines = tenOf(top);
   const left = top.length - lines.length + others;
   const caption = left === 0 ? 'Who gets most' : `Who gets most: ${lines.length}, and ${shownCount(left)} more lines`;
+  return (
+    <div>
+      <BlockedLines {...props} />
+      <BeneficiaryLines caption={caption} lines={lines} seen={props} />
+    </div>
+  );
+}
+
+/** The largest of those who are blocked, wherever they stand. */
+function BlockedLines(props: ApprovalProps) {
+  const { blocked } = props.beneficiaries;
+  if (blocked.length === 0) return null;
+  const lines = blocked.slice(0, LINES_MAX);
+  const left = blocked.length - lines.length;
+  const caption = `Blocked: they are held when their turn comes${left === 0 ? '' : `; ${shownCount(left)} more lines`}`;
   return <BeneficiaryLines caption={caption} lines={lines} seen={props} />;
 }
 
@@ -141,9 +192,9 @@ export function BeneficiaryLines({ caption, lines, seen: { names, neverPaid, blo
 }
 
 /** What was checked, each in a line with its result. */
-export function Checks({ run, limits, beneficiaries, blocked, changes }: ApprovalProps) {
+export function Checks({ run, limits, beneficiaries, changes }: ApprovalProps) {
   const { refused, held } = run.counts;
-  const stopped = new Set(beneficiaries.top.map(({ identityId }) => identityId).filter((id) => blocked.has(id)));
+  const stopped = new Set(beneficiaries.blocked.map(({ identityId }) => identityId));
   return (
     <div class="card card-body">
       <h2 class="label">Checks</h2>
@@ -153,10 +204,14 @@ export function Checks({ run, limits, beneficiaries, blocked, changes }: Approva
           paid.
         </Check>
         <Check isGood={held === 0} good="No row is held.">
-          {shownCount(held)} {held === 1 ? 'row is' : 'rows are'} held and {held === 1 ? 'waits' : 'wait'} for people.
+          {shownCount(held)} {held === 1 ? 'row is' : 'rows are'} held and {held === 1 ? 'waits' : 'wait'} for people:{' '}
+          {beneficiaries.held
+            .map(({ reason, rows }) => `${shownCount(rows)} because ${reasonWords(reason) ?? escapeUnseen(reason)}`)
+            .join(', ')}
+          .
         </Check>
-        <Check isGood={stopped.size === 0} good="None of those who get most is blocked.">
-          {shownCount(stopped.size)} of those who get most {isAre(stopped.size)} blocked.
+        <Check isGood={stopped.size === 0} good="No beneficiary is blocked.">
+          {shownCount(stopped.size)} {stopped.size === 1 ? 'beneficiary is' : 'beneficiaries are'} blocked.
         </Check>
         <Check isGood={run.newBeneficiaryRows === 0} good="Everybody was paid before.">
           {shownCount(run.newBeneficiaryRows)} rows go to somebody who was never paid before.

@@ -4,6 +4,7 @@ import type { Run } from '../../payout.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
 import type { ApprovalStanding } from '../../runs/decide/approve.ts';
 import type { ScheduleChange } from '../../runs/schedule-changes.ts';
+import type { QuotedFees } from '../uploads/upload.ts';
 
 /** Who is to get the money of a run. */
 export interface Seen {
@@ -28,6 +29,8 @@ export interface ApprovalProps extends Seen {
   readonly changes: readonly ScheduleChange[];
   /** The run before it that came from a file of the same name; undefined for none lately. */
   readonly before: Run | undefined;
+  /** By the quotes of its file, where somebody asked for them on this host lately. */
+  readonly fees: QuotedFees | undefined;
   /** Whether who looks may send it back. */
   readonly mayCancel: boolean;
 }

@@ -229,14 +229,14 @@ function Decide({
       <p>You approve exactly this file, its {shownCount(run.rows)} rows and totals, under these limits.</p>
       {mayCancel ? (
         <a class="btn" href={`/runs/${run.id}/cancel`}>
-          <Icon name="arrow-back-up" /> Send back<span class="heard"> with a reason</span>…
+          <Icon name="arrow-back-up" /> Send back<span class="visually-hidden"> with a reason</span>…
         </a>
       ) : null}
       <Form action={`/runs/${run.id}/approve`}>
         <input type="hidden" name="sha256" value={run.fileSha256} />
         <input type="hidden" name="digest" value={standing.digest} />
         <button type="submit" class="btn btn-primary">
-          <Icon name="check" /> Approve<span class="heard"> run {run.id}</span>
+          <Icon name="check" /> Approve<span class="visually-hidden"> run {run.id}</span>
         </button>
       </Form>
     </div>

@@ -11,6 +11,7 @@ import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import { openRecent } from '../recent.ts';
+import { readFeesOfRun } from '../uploads/cost.ts';
 import type { Web, WebDeps } from '../web.ts';
 import type { Seen } from './approval-facts.ts';
 import { ApprovalPage, approvalHead } from './approval-page.tsx';
@@ -25,14 +26,15 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readBeneficiaries = openBeneficiaryBook(deps);
   const readSeen = async (run: Run): Promise<Seen> => {
-    const beneficiaries = await readBeneficiaries(run);
-    const [listed, neverPaid, blocked] = await Promise.all([
-      app.ledger.names.read(beneficiaries.top.map(({ identityId }) => identityId)),
+    const blocked = new Set((await app.ledger.approvals.blocked()).map(({ identityId }) => identityId));
+    const beneficiaries = await readBeneficiaries(run, blocked);
+    const shown = [...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId);
+    const [listed, neverPaid] = await Promise.all([
+      app.ledger.names.read([...new Set(shown)]),
       app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
-      app.ledger.approvals.blocked(),
     ]);
     const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
-    return { beneficiaries, names, neverPaid, blocked: new Set(blocked.map(({ identityId }) => identityId)) };
+    return { beneficiaries, names, neverPaid, blocked };
   };
   const route = { config: { act: 'approve' }, schema: ofRun } as const;
 
@@ -49,7 +51,8 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
     const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
-    const facts = { run, standing, limits, approval, changes, before, ...(await readSeen(run)) };
+    const fees = await readFeesOfRun(app, run);
+    const facts = { run, standing, limits, approval, changes, before, fees, ...(await readSeen(run)) };
     const mayCancel = request.who?.may('cancel') === true;
     const body = ApprovalPage({ ...facts, person: actorOf(request), mayCancel });
     return await sendPage(reply, deps, { ...approvalHead({ run, standing }), body });
@@ -83,8 +86,12 @@ function isBefore(one: Run, run: Run): boolean {
 
 const RUNS_KEPT_MAX = 20;
 
-/** Adds a run's beneficiaries up once for all who look at it while its payouts stay as they are: a large file has many rows. */
-function openBeneficiaryBook({ app }: WebDeps): (run: Run) => Promise<Beneficiaries> {
+/**
+ * Adds a run's beneficiaries up once for all who look at it while its payouts and the block list stay as they are: a large
+ * file has many rows.
+ */
+function openBeneficiaryBook({ app }: WebDeps): (run: Run, blocked: ReadonlySet<string>) => Promise<Beneficiaries> {
   const recent = openRecent<Beneficiaries>(RUNS_KEPT_MAX);
-  return (run) => recent(`${run.id} ${JSON.stringify(run.counts)}`, () => beneficiariesOf(app, run));
+  return (run, blocked) =>
+    recent(JSON.stringify([run.id, run.counts, [...blocked].toSorted()]), () => beneficiariesOf(app, run, blocked));
 }

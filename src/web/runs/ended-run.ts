@@ -5,6 +5,7 @@ import { type BookingEntry, openBooking } from '../../report/booking.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
 import { openRecent } from '../recent.ts';
+import { openOverTime, type PaidBy } from './over-time.ts';
 
 /** A run with more rows tells this in its report alone: a page has 50 ms of the processor. */
 const ROWS_MAX = 2000;
@@ -26,6 +27,8 @@ export interface EndedRun {
   readonly arrives: readonly Money[];
   /** The most frequent first. */
   readonly reasons: readonly ReasonCount[];
+  /** By and by; empty where nothing was paid. */
+  readonly paidBy: readonly PaidBy[];
 }
 
 /** Adds a run up once it is over, and once for all who look at it while nothing of it changes; null where it is not told. */
@@ -41,11 +44,13 @@ async function addUp(ledger: Pick<Ledger, 'runs'>, runId: string): Promise<Ended
   const booking = openBooking();
   const arrives = new Map<string, Money>();
   const reasons = new Map<string, ReasonCount>();
+  const overTime = openOverTime();
   for await (const batch of ledger.runs.rows(runId)) {
     for (const row of batch) {
       addReason(reasons, row);
       if (isRefused(row)) continue;
       booking.add(row);
+      overTime.add(row);
       addArrival(arrives, row);
     }
   }
@@ -53,6 +58,7 @@ async function addUp(ledger: Pick<Ledger, 'runs'>, runId: string): Promise<Ended
     left: booking.result().entries,
     arrives: [...arrives.values()].toSorted((one, other) => one.currency.localeCompare(other.currency)),
     reasons: [...reasons.values()].toSorted((one, other) => other.rows - one.rows),
+    paidBy: overTime.result(),
   };
 }
 

@@ -7,7 +7,7 @@ import { SESSION_COOKIE } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { openLive } from './live.ts';
-import { type ProgressSources, progressHtml, progressOf } from './progress-part.tsx';
+import { type ProgressSources, progressHtml, readProgress } from './progress-part.tsx';
 
 /** Live progress of a run: as a stream of events, and as it is now. */
 export function addLiveRoutes(web: Web, deps: WebDeps, sources: ProgressSources): void {
@@ -40,8 +40,6 @@ export function addLiveRoutes(web: Web, deps: WebDeps, sources: ProgressSources)
 
   web.get('/runs/:run/progress', { config, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    return reply
-      .type('text/html; charset=utf-8')
-      .send(progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))));
+    return reply.type('text/html; charset=utf-8').send(progressHtml(await readProgress(sources, run), sources.zone));
   });
 }

@@ -4,7 +4,7 @@ import type { Run } from '../../payout.ts';
 import { isStill } from '../../runs/progress.ts';
 import { Problem } from '../problem.ts';
 import { type Look, type Looks, liveEvents, type Watcher } from './live-events.ts';
-import { type ProgressSources, progressHtml, progressOf } from './progress-part.tsx';
+import { type ProgressSources, progressHtml, readProgress } from './progress-part.tsx';
 
 const STREAMS_MAX = 1000;
 /** A page each; more than anybody looks at. */
@@ -150,9 +150,10 @@ function fromNowOn(looks: Looks): Looks {
 }
 
 async function lookAt(sources: ProgressSources, run: Run): Promise<Look> {
+  const progress = await readProgress(sources, run);
   return {
-    id: String(run.changes),
-    html: progressHtml(progressOf(sources.rates, run, await sources.endedOf(run))),
+    id: `${run.changes}${progress.isHalted ? ' halted' : ''}`,
+    html: progressHtml(progress, sources.zone),
     isLast: isStill(run),
   };
 }

@@ -1,4 +1,3 @@
-import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { formatAmount } from '../../money.ts';
 import type { Outcome, Payout, RefusedRow, Run } from '../../payout.ts';
@@ -9,8 +8,11 @@ import type { ReportSource } from '../../report/source.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
+import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
+import { RUN_STATE_WORDS } from './run-status.ts';
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 /** Different reasons that are counted apart; a service has some dozens of codes. */
@@ -78,10 +80,10 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
           <code>{run.fileSha256}</code>
         </dd>
         <dt>State</dt>
-        <dd>{run.state}</dd>
+        <dd>{RUN_STATE_WORDS[run.state]}</dd>
         <dt>Submitted</dt>
         <dd>
-          {rfc3339(run.createdAt)} by {run.createdBy}
+          <Time at={run.createdAt} /> by {run.createdBy}
         </dd>
         <dt>Approved by</dt>
         <dd>{run.approvals.map(({ by }) => by).join(', ') || 'nobody was asked'}</dd>
@@ -91,7 +93,7 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
         </dd>
         <dt>Made</dt>
         <dd>
-          {document.createdAt} by payrun {document.version}
+          <Time at={Date.parse(document.createdAt)} /> by payrun {document.version}
         </dd>
         <dt>Version</dt>
         <dd>{versionWords(run)}</dd>
@@ -123,7 +125,11 @@ function BookingTable({ booking }: { booking: Booking }) {
   const numbers = ['Payments', 'Debited', 'Fees', 'Payments returned', 'Returned', 'Their fees'];
   if (booking.entries.length === 0) return <p class="empty">Nothing was debited.</p>;
   return (
-    <Table caption="What was debited, by currency" columns={['Currency', ...numbers.map((number) => ({ number }))]}>
+    <Table
+      hasNoLinks
+      caption="What was debited, by currency"
+      columns={['Currency', ...numbers.map((number) => ({ number }))]}
+    >
       {booking.entries.map(({ currency, ...entry }) => (
         <tr key={currency}>
           <th scope="row">{currency}</th>
@@ -142,11 +148,11 @@ function BookingTable({ booking }: { booking: Booking }) {
 function ReasonTable({ reasons }: Pick<PrintedProps, 'reasons'>) {
   if (reasons.length === 0) return <p class="empty">There is no such row.</p>;
   return (
-    <Table caption="Why rows were not paid" columns={['Outcome', 'Reason', { number: 'Rows' }]}>
+    <Table hasNoLinks caption="Why rows were not paid" columns={['Outcome', 'Reason', { number: 'Rows' }]}>
       {reasons.map(({ outcome, code, rows }) => (
         <tr key={`${outcome} ${code}`}>
-          <th scope="row">{outcome}</th>
-          <td>{escapeUnseen(code)}</td>
+          <th scope="row">{OUTCOME_WORDS[outcome]}</th>
+          <td>{[reasonWords(code), escapeUnseen(code)].filter((part) => part !== undefined).join(': ')}</td>
           <td class="number">{shownCount(rows)}</td>
         </tr>
       ))}

@@ -1,17 +1,17 @@
 import { renderToString } from 'preact-render-to-string';
-import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Run } from '../../payout.ts';
 import { runDocument } from '../../report/document.ts';
 import { rowsDone, rowsTaken } from '../../runs/progress.ts';
+import type { Zone } from '../../zone.ts';
 import { Badge } from '../parts/badge.tsx';
-import { shownAmountsIn, shownCount } from '../parts/figures.ts';
+import { shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
-import { Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time, ZoneContext } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
 import type { EndedRun } from './ended-run.ts';
 import type { Rates } from './rates.ts';
 import { MoneyCard, TieCard } from './run-cards.tsx';
+import { RunCharts } from './run-charts.tsx';
 import { runStatus } from './run-status.ts';
 
 const MINUTE_S = 60;
@@ -23,16 +23,19 @@ export interface ProgressProps {
   readonly perSecond: number | null;
   /** Whether nobody seems to pay it. */
   readonly isStuck: boolean;
+  /** Whether everything is halted, so that nothing of it is sent. */
+  readonly isHalted: boolean;
   /** Null while it goes on, and where it has too many rows. */
   readonly ended: EndedRun | null;
 }
 
 /** How far a run is: what live progress replaces, from the run's own counters. */
-export function ProgressPart({ run, perSecond, isStuck, ended }: ProgressProps) {
+export function ProgressPart({ run, perSecond, isStuck, isHalted, ended }: ProgressProps) {
   const { outcomes, totals, file } = runDocument(run, { sandbox: false, capabilities: {}, reports: [] });
   const { tone, words } = runStatus(run);
+  const done = doneWords(run, isHalted ? ' · everything is halted' : rateWords(run, perSecond));
   return (
-    <div class="run-progress-part" data-state={run.state} data-words={progressWords(run, perSecond)}>
+    <div class="run-progress-part" data-state={run.state} data-words={`${words}. ${done}`}>
       <p>
         <Badge tone={tone}>{words}</Badge> <StateReason run={run} />
       </p>
@@ -49,11 +52,11 @@ export function ProgressPart({ run, perSecond, isStuck, ended }: ProgressProps) 
           <h2 class="label">Rows</h2>
           <p class="figure">{shownCount(run.rows)}</p>
           <OutcomeBar outcomes={outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
-          <p class="hint">{doneWords(run, perSecond)}</p>
+          <p class="hint">{done}</p>
         </div>
         <TieCard run={run} />
       </div>
-      {ended === null || ended.reasons.length === 0 ? null : <Reasons run={run} reasons={ended.reasons} />}
+      {ended === null ? null : <RunCharts run={run} ended={ended} />}
       <TotalsTable outcomes={outcomes} totals={totals} file={file} />
       <p>
         <a href={`/runs/${run.id}/outcomes.csv`}>Outcomes as CSV</a> ·{' '}
@@ -67,16 +70,33 @@ export function ProgressPart({ run, perSecond, isStuck, ended }: ProgressProps) 
 export interface ProgressSources {
   readonly rates: Rates;
   readonly endedOf: (run: Run) => Promise<EndedRun | null>;
+  readonly isHalted: () => Promise<boolean>;
+  readonly zone: Zone;
 }
 
 /** What is shown of a run at this moment. */
-export function progressOf(rates: Rates, run: Run, ended: EndedRun | null = null): ProgressProps {
-  return { run, perSecond: rates.note(run), isStuck: rates.isStuck(run), ended };
+export async function readProgress({ rates, endedOf, isHalted }: ProgressSources, run: Run): Promise<ProgressProps> {
+  const [ended, halted] = await Promise.all([endedOf(run), isHalted()]);
+  return progressOf(rates, run, { ended, isHalted: halted });
+}
+
+/** The same where the rest is known. What stands still for a halt is as fast as it goes after that. */
+export function progressOf(
+  rates: Rates,
+  run: Run,
+  known: Pick<ProgressProps, 'ended' | 'isHalted'> = { ended: null, isHalted: false },
+): ProgressProps {
+  const going = known.isHalted && run.state === 'paying' ? { ...run, state: 'paused' as const } : run;
+  return { run, perSecond: rates.note(going), isStuck: rates.isStuck(going), ...known };
 }
 
 /** The same as it is sent while somebody looks on. */
-export function progressHtml(props: ProgressProps): string {
-  return renderToString(<ProgressPart {...props} />);
+export function progressHtml(props: ProgressProps, zone: Zone | null): string {
+  return renderToString(
+    <ZoneContext.Provider value={zone}>
+      <ProgressPart {...props} />
+    </ZoneContext.Provider>,
+  );
 }
 
 function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run: Run }) {
@@ -97,37 +117,14 @@ function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run
   return finishedAt === null ? null : <Time at={finishedAt} />;
 }
 
-function Reasons({ run, reasons }: { run: Run; reasons: EndedRun['reasons'] }) {
-  return (
-    <Table caption="Why rows were not paid, or wait for a person" columns={['Reason', 'Rows are', { number: 'Rows' }]}>
-      {reasons.slice(0, REASONS_MAX).map(({ code, words, isHeld, rows }) => (
-        <tr key={`${code} ${String(isHeld)}`}>
-          <td>
-            {escapeUnseen(shownAmountsIn(words))} <span class="small">{code === words ? '' : escapeUnseen(code)}</span>
-          </td>
-          <td>{isHeld ? <a href={`/runs/${run.id}/payouts?outcome=held`}>held for a person</a> : 'not paid'}</td>
-          <td class="number">{shownCount(rows)}</td>
-        </tr>
-      ))}
-    </Table>
-  );
-}
-
-const REASONS_MAX = 8;
-
-/** In one sentence, for who listens instead of looking. */
-function progressWords(run: Run, perSecond: number | null): string {
-  return `${runStatus(run).words}. ${doneWords(run, perSecond)}`;
-}
-
 /** Nothing is said to be done of what nobody has begun to pay. */
-function doneWords(run: Run, perSecond: number | null): string {
+function doneWords(run: Run, pace: string): string {
   if (run.state === 'recording' || run.state === 'awaiting-approval') return `${shownCount(run.rows)} rows`;
-  return `${shownCount(rowsDone(run))} of ${shownCount(run.rows)} rows done${rateWords(run, perSecond)}`;
+  return `${shownCount(rowsDone(run))} of ${shownCount(run.rows)} rows done${run.state === 'paying' ? pace : ''}`;
 }
 
 function rateWords(run: Run, perSecond: number | null): string {
-  if (run.state !== 'paying' || perSecond === null) return '';
+  if (perSecond === null) return '';
   if (perSecond === 0) return ' · none in the last seconds';
   const left = run.rows - rowsTaken(run);
   const rate = perSecond < 10 ? perSecond.toFixed(1) : shownCount(Math.round(perSecond));

@@ -3,6 +3,7 @@ import { Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Time } from '../parts/time.tsx';
+import { RUN_STATE_WORDS } from './run-status.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -11,7 +12,7 @@ export function PurgePage({ run, retentionMs }: { run: Run; retentionMs: number 
   return (
     <>
       <p>
-        {run.fileName}, {shownCount(run.rows)} rows, {run.state}
+        {run.fileName}, {shownCount(run.rows)} rows, {RUN_STATE_WORDS[run.state]}
         {run.finishedAt === null ? null : (
           <>
             {' '}

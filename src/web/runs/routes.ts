@@ -14,7 +14,7 @@ import { openEndedRuns } from './ended-run.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
 import { addLiveRoutes } from './live-routes.ts';
-import { progressOf } from './progress-part.tsx';
+import { readProgress } from './progress-part.tsx';
 import { purgeOne } from './purge-one.ts';
 import { PurgePage } from './purge-page.tsx';
 import { openRates } from './rates.ts';
@@ -24,12 +24,17 @@ import { RunPage, runHead } from './run-page.tsx';
 /** The pages of runs. */
 export function addRunPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
-  const sources = { rates: openRates(app.clock), endedOf: openEndedRuns(app.ledger) };
+  const sources = {
+    rates: openRates(app.clock),
+    endedOf: openEndedRuns(app.ledger),
+    isHalted: async () => (await app.ledger.state.read()).halt !== null,
+    zone: deps.zone,
+  };
 
   web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
     const events = await app.ledger.runs.events(run.id);
-    const body = RunPage({ progress: progressOf(sources.rates, run, await sources.endedOf(run)), events });
+    const body = RunPage({ progress: await readProgress(sources, run), events });
     const title = escapeUnseen(run.fileName);
     return await sendPage(reply, deps, { title, body, ...runHead(run, request.who) });
   });

@@ -40,7 +40,7 @@ function EndLinks({ run: { id, state, purgedAt }, who }: { run: Run; who: Person
 function SettleLink({ run: { id, counts } }: { run: Run }) {
   if (counts.held === 0) return null;
   return (
-    <a class="btn btn-primary" href={`/to-settle?${new URLSearchParams({ run: id })}`}>
+    <a class="btn btn-primary" href={`/runs/${id}/settle`}>
       <Icon name="user-question" /> Settle {shownCount(counts.held)}
     </a>
   );

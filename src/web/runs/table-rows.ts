@@ -56,7 +56,11 @@ export function fileRows({ fileTotals: totals, amounts }: Run): Rows {
 }
 
 /** Who gets most. */
-export function beneficiaryRows({ beneficiaries, names, neverPaid }: Omit<Seen, 'blocked'>): Rows {
+export function beneficiaryRows({
+  beneficiaries,
+  names,
+  neverPaid,
+}: Pick<Seen, 'names' | 'neverPaid'> & { beneficiaries: Pick<Seen['beneficiaries'], 'top'> }): Rows {
   return [
     ['name', 'beneficiaryIdentityId', 'payouts', 'amount', 'currency', 'neverPaidBefore'],
     ...beneficiaries.top.map(({ identityId, rows, amount }) => [

@@ -9,7 +9,7 @@ import { removeSchedule, setSchedule } from '../../schedules/set.ts';
 import { openZone } from '../../zone.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { asFieldError, readForm } from '../parts/read-form.ts';
+import { asFieldError, checkAll, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { ACT_KINDS, type AskedSchedule, type ListedSchedule, SchedulesPage } from './schedules-page.tsx';
 
@@ -18,22 +18,23 @@ const LIST = '/schedules';
 const listQuery = { querystring: z.strictObject({ set: z.string().max(40).default('') }) };
 const fields = z.record(z.string().max(64), z.string().max(2000));
 const removeForm = z.strictObject({ name: scheduleName });
-const setForm = z
-  .strictObject({
-    name: scheduleName,
-    cron: z.string().min(1, 'must be given').max(200, 'must have at most 200 characters'),
-    zone: z.string().min(1, 'must be given').max(64, 'must have at most 64 characters'),
-    act: z.enum(ACT_KINDS, 'must be chosen'),
-    dir: z.string().default(''),
-    window: windowText,
-  })
-  .transform(({ act: kind, dir, window: windowMs, ...others }, context) => {
-    const act = actText.safeParse(kind === 'inbox' ? `inbox:${dir}` : kind);
-    if (act.success) return { ...others, act: act.data, windowMs };
-    const message = dir === '' ? 'must be given' : 'must be a folder, or an address without a password';
-    context.addIssue({ code: 'custom', path: ['dir'], message });
-    return z.NEVER;
-  });
+const setForm = z.strictObject({
+  name: scheduleName,
+  cron: z.string().min(1, 'must be given').max(200, 'must have at most 200 characters'),
+  zone: z.string().min(1, 'must be given').max(64, 'must have at most 64 characters'),
+  act: z.enum(ACT_KINDS, 'must be chosen'),
+  dir: z.string().default(''),
+  window: windowText,
+});
+const actForm = setForm.pick({ act: true, dir: true }).transform(({ act: kind, dir }, context) => {
+  const act = actText.safeParse(kind === 'inbox' ? `inbox:${dir}` : kind);
+  if (act.success) return act.data;
+  const message = dir === '' ? 'must be given' : 'must be a folder, or an address without a password';
+  context.addIssue({ code: 'custom', path: ['dir'], message });
+  return z.NEVER;
+});
+/** To check what a schedule does apart from when it does it. */
+const ANY_TIME = { cron: '0 0 * * *', zone: 'UTC', windowMs: 1 };
 
 /** What payrun does by the clock: who may read sees it, and who may set schedules does so as `payrun schedule`. */
 export function addSchedulePages(web: Web, deps: WebDeps): void {
@@ -52,11 +53,19 @@ export function addSchedulePages(web: Web, deps: WebDeps): void {
   });
 
   web.post(LIST, { config: { act: 'schedule', page: LIST }, schema: { body: fields } }, async (request, reply) => {
-    const { name, ...wanted } = readForm(setForm, request.body);
-    await asFieldError('cron', () => readCron(wanted.cron));
-    await asFieldError('zone', () => openZone(wanted.zone));
-    const what = wanted.act.kind === 'inbox' ? 'dir' : 'act';
-    const schedule = await asFieldError(what, () => parseSchedule(wanted, app.config));
+    const { cron = '', zone = '', act, dir } = request.body;
+    const readAct = () => readForm(actForm, { act, dir });
+    await checkAll([
+      () => readForm(setForm, request.body),
+      () => cron !== '' && asFieldError('cron', () => readCron(cron)),
+      () => zone !== '' && asFieldError('zone', () => openZone(zone)),
+      () => {
+        const asked = { ...ANY_TIME, act: readAct() };
+        return asFieldError(asked.act.kind === 'inbox' ? 'dir' : 'act', () => parseSchedule(asked, app.config));
+      },
+    ]);
+    const { name, window: windowMs } = readForm(setForm, request.body);
+    const schedule = await parseSchedule({ cron, zone, act: readAct(), windowMs }, app.config);
     await setSchedule(app, schedule, { name, actor: actorOf(request) });
     await queues?.scheduleTimers.set(name, schedule);
     return await reply.redirect(LIST, 303);

@@ -1,6 +1,7 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
 import { openZone, timeIn } from '../../zone.ts';
+import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
@@ -122,12 +123,15 @@ function Change({ name }: { name: string }) {
           Change
         </a>
       </p>
-      <Form action="/schedules/remove">
+      <Confirm
+        action="/schedules/remove"
+        name={`remove ${name}`}
+        words="Remove"
+        whom={`schedule ${name}`}
+        question="What it planned is not done any more."
+      >
         <input type="hidden" name="name" value={name} />
-        <button type="submit" class="btn btn-outline-danger" aria-label={`Remove schedule ${name}`}>
-          Remove
-        </button>
-      </Form>
+      </Confirm>
     </td>
   );
 }

@@ -6,7 +6,7 @@ import { Refusal } from '../../refusal.ts';
 import { openSigningKey } from '../../report/signing/signing-key.ts';
 import { CAPABILITY_USES } from '../../service/assumptions.ts';
 import { readCapabilitiesRecord } from '../../service/capabilities-file.ts';
-import { approvalFacts, durationWords, type Fact, limitFacts } from './words.ts';
+import { approvalFacts, calendarFacts, durationWords, type Fact, limitFacts } from './words.ts';
 
 /** Settings that belong together. */
 export interface Section {
@@ -29,6 +29,7 @@ export async function readSections(
     { title: 'Season', facts: seasonFacts(season) },
     { title: 'Limits', facts: limitFacts(config.limits) },
     { title: 'Approval', facts: approvalFacts(config.approval) },
+    { title: 'Banking days and cut-offs', facts: calendarFacts(config.calendars) },
     { title: 'Signed reports', facts: signingFacts(config) },
     { title: 'What is kept', facts: keptFacts(config) },
   ];

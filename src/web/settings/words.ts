@@ -1,4 +1,5 @@
 import type { ApprovalRules } from '../../config/approval.ts';
+import type { Calendar, Calendars, Weekday } from '../../config/calendars.ts';
 import type { Limits } from '../../config/limits.ts';
 import { LIMITS, type Limit } from '../../config/limits.ts';
 import { formatAmount } from '../../money.ts';
@@ -62,3 +63,30 @@ function peopleWords(count: number): string {
   if (count === 0) return 'nobody';
   return count === 1 ? 'one person' : `${count} people`;
 }
+
+/** Banking days in words, one fact a currency. */
+export function calendarFacts(calendars: Calendars): Fact[] {
+  const facts = Object.entries(calendars).flatMap(([currency, calendar]): Fact[] =>
+    calendar === undefined ? [] : [[currency, calendarWords(calendar)]],
+  );
+  return facts.length === 0 ? [['Calendars', 'none are set: each currency is always open']] : facts;
+}
+
+function calendarWords({ zone, opens, cutOff, weekend, holidays }: Calendar): string {
+  const closed = weekend.length === 0 ? 'on no day of the week' : `on ${weekend.map((day) => DAYS[day]).join(', ')}`;
+  const dates = [...holidays].toSorted();
+  const shown = dates.slice(0, HOLIDAYS_SHOWN).join(', ');
+  const more = dates.length > HOLIDAYS_SHOWN ? ` and ${shownCount(dates.length - HOLIDAYS_SHOWN)} more` : '';
+  return `from ${opens} to before ${cutOff} in ${zone}; closed ${closed}${dates.length === 0 ? '' : `, and on ${shown}${more}`}`;
+}
+
+const HOLIDAYS_SHOWN = 30;
+const DAYS: Readonly<Record<Weekday, string>> = {
+  sun: 'Sundays',
+  mon: 'Mondays',
+  tue: 'Tuesdays',
+  wed: 'Wednesdays',
+  thu: 'Thursdays',
+  fri: 'Fridays',
+  sat: 'Saturdays',
+};

@@ -7,22 +7,27 @@ import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
-import { Table } from '../parts/table.tsx';
+import { PROPOSED_WORDS, reasonWords } from '../parts/outcome-words.ts';
+import { Line, Table } from '../parts/table.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import type { Person } from '../web.ts';
 import { hrefOfGroup, type SettleGroup } from './groups.ts';
+import { hrefOfList } from './wanted.ts';
 
-/** Held payouts by reason and run, the largest group first. */
+/** Payouts by reason and run, the largest group first. */
 export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
   if (groups.length === 0) return null;
   return (
     <Table
-      caption="Held payouts by reason and run"
+      caption="By reason and run"
       columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, '']}
+      class="stacked"
     >
       {groups.map((group) => (
-        <tr key={`${group.runId} ${group.reasonCode}`}>
-          <th scope="row">{group.reasonCode}</th>
+        <Line key={`${group.runId} ${group.state} ${group.reason}`}>
+          <th scope="row">
+            <ReasonOf group={group} />
+          </th>
           <td>
             <a href={`/runs/${group.runId}`}>{group.runId}</a>
           </td>
@@ -31,13 +36,38 @@ export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
             <Sums sums={group.sums} />
           </td>
           <td>
-            <a href={hrefOfGroup(group)} aria-label={`Settle together: ${group.reasonCode} of ${group.runId}`}>
-              Settle together
-            </a>
+            <GroupLink group={group} />
           </td>
-        </tr>
+        </Line>
       ))}
     </Table>
+  );
+}
+
+function ReasonOf({ group: { state, reason } }: { group: SettleGroup }) {
+  const words = reasonWords(reason);
+  return (
+    <>
+      {state === 'held' ? 'Held: ' : 'Not known yet: '}
+      {words ?? escapeUnseen(reason)} {words === undefined ? null : <span class="small">{reason}</span>}
+    </>
+  );
+}
+
+/** Held ones are settled together; what is not known yet is looked at. */
+function GroupLink({ group: { runId, state, reason, reasonCode } }: { group: SettleGroup }) {
+  const which = `${reasonWords(reason) ?? reason}, of ${runId}`;
+  if (reasonCode !== null) {
+    return (
+      <a href={hrefOfGroup({ runId, reasonCode })} aria-label={`Settle together: ${which}`}>
+        Settle together
+      </a>
+    );
+  }
+  return (
+    <a href={hrefOfList({ run: runId, state, reason })} aria-label={`Show them: ${which}`}>
+      Show them
+    </a>
   );
 }
 
@@ -66,6 +96,13 @@ const WORDS: readonly (readonly [Exclude<Decision, 'paid'>, string])[] = [
   ['not-paid', 'They were not paid'],
 ];
 
+const BULK_WORDS: Readonly<Record<Decision, string>> = {
+  allow: 'to allow',
+  drop: 'to drop',
+  paid: 'to settle as paid',
+  'not-paid': 'to settle as not paid',
+};
+
 /** The payouts of a run that have one reason, ticked, and one form for all of them. */
 export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
   const waiting = payouts.filter(
@@ -76,12 +113,13 @@ export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
     <>
       <p>
         <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>: {payouts.length}{' '}
-        {payouts.length === 1 ? 'payout waits' : 'payouts wait'} for people because of {reasonCode}. One person
-        proposes, another one confirms. Each payout is checked by itself; one that has changed meanwhile is left out.
+        {payouts.length === 1 ? 'payout waits' : 'payouts wait'} for people:{' '}
+        {reasonWords(reasonCode) ?? 'the service says'} <span class="small">{reasonCode}</span>. One person proposes,
+        another one confirms. Each payout is checked by itself; one that has changed meanwhile is left out.
       </p>
       {proposal === null ? null : (
         <p class="proposal">
-          {escapeUnseen(proposal.by)} proposed to {proposal.decision} {waiting.length} of them:{' '}
+          {escapeUnseen(proposal.by)} proposed {BULK_WORDS[proposal.decision]} {waiting.length} of them:{' '}
           {escapeUnseen(proposal.reason)}
         </p>
       )}
@@ -120,7 +158,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
             <Identity id={row.beneficiaryIdentityId} name={beneficiaryName} />
           </td>
           <td>{escapeUnseen(reason ?? '')}</td>
-          <td>{proposal === null ? '' : `${proposal.decision} by ${escapeUnseen(proposal.by)}`}</td>
+          <td>{proposal === null ? '' : `${PROPOSED_WORDS[proposal.decision]}, by ${escapeUnseen(proposal.by)}`}</td>
         </tr>
       ))}
     </Table>

@@ -5,6 +5,7 @@ import { isRefused } from '../../report/row.ts';
 import { decideInBulk, REASON_CODE } from '../../runs/decide/in-bulk.ts';
 import { openLookUps } from '../../runs/look-ups.ts';
 import { sendPage } from '../parts/frame.tsx';
+import { reasonWords } from '../parts/outcome-words.ts';
 import { readForm } from '../parts/read-form.ts';
 import { findRun } from '../runs/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
@@ -32,7 +33,10 @@ export function addBulkPages(web: Web, deps: WebDeps): void {
     const run = await findRun(deps, runId);
     const payouts = await readGroup(deps, { runId, reasonCode });
     const body = BulkPage({ run, reasonCode, payouts, who: request.who });
-    return await sendPage(reply, deps, { title: `Settle ${reasonCode}`, body });
+    return await sendPage(reply, deps, {
+      title: `Settle together: ${reasonWords(reasonCode) ?? 'one reason of the service'}`,
+      body,
+    });
   });
 
   web.post(

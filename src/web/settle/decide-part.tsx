@@ -6,7 +6,7 @@ import { isCancellable } from '../../runs/decide/control.ts';
 import { wordsForPages } from '../page-words.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time, WithTimes } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import type { Person } from '../web.ts';
 import { DECISION_WORDS, proposalWords } from './decisions.ts';
@@ -54,7 +54,9 @@ function Words({ title, words }: { title: string; words: readonly string[] }) {
       <p>{title}</p>
       <ul>
         {words.map((text) => (
-          <li key={text}>{escapeUnseen(text)}</li>
+          <li key={text}>
+            <WithTimes text={escapeUnseen(text)} />
+          </li>
         ))}
       </ul>
     </div>
@@ -124,7 +126,12 @@ function Choices({ choices }: { choices: readonly Choice[] }) {
             />{' '}
             {DECISION_WORDS[decision]}
           </label>
-          {whyNot === null ? null : <small class="hint"> not now: {wordsForPages(whyNot)}</small>}
+          {whyNot === null ? null : (
+            <small class="hint">
+              {' '}
+              not now: <WithTimes text={wordsForPages(whyNot)} />
+            </small>
+          )}
         </p>
       ))}
     </fieldset>

@@ -2,6 +2,8 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import type { Asked, Decided } from '../../runs/decide/decide.ts';
 import { Form } from '../parts/form.tsx';
+import { STATE_WORDS } from '../parts/outcome-words.ts';
+import { WithTimes } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 
 /** What came of a decision, with what the service said. */
@@ -11,14 +13,16 @@ export function DecidedPage({ payout, asked, decided }: { payout: Payout; asked:
       <p class="decided-result">
         {decided.result === 'to-read' ? 'Nothing was decided. Read what speaks against it before you confirm.' : null}
         {decided.result === 'proposed' ? 'Proposed. It is done once another person has confirmed it.' : null}
-        {decided.result === 'done' ? `Confirmed by two people. The payout is ${payout.state} now.` : null}
+        {decided.result === 'done' ? `Confirmed by two people. It ${STATE_WORDS[payout.state]}.` : null}
       </p>
       {decided.evidence.length === 0 ? null : (
         <>
           <h2>What was found</h2>
           <ul>
             {decided.evidence.map((words) => (
-              <li key={words}>{escapeUnseen(words)}</li>
+              <li key={words}>
+                <WithTimes text={escapeUnseen(words)} />
+              </li>
             ))}
           </ul>
         </>

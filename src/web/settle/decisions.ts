@@ -1,4 +1,5 @@
 import type { Decision, Proposal } from '../../payout.ts';
+import { PROPOSED_WORDS } from '../parts/outcome-words.ts';
 
 /** What each decision says of a payout, for people. */
 export const DECISION_WORDS: Readonly<Record<Decision, string>> = {
@@ -8,14 +9,7 @@ export const DECISION_WORDS: Readonly<Record<Decision, string>> = {
   'not-paid': 'It was not paid',
 };
 
-const SHORT_WORDS: Readonly<Record<Decision, string>> = {
-  allow: 'to allow it',
-  drop: 'to drop it',
-  paid: 'to settle it as paid',
-  'not-paid': 'to settle it as not paid',
-};
-
 /** What a proposal is, such as `to settle it as paid by payment …`. */
 export function proposalWords({ decision, paymentId }: Pick<Proposal, 'decision' | 'paymentId'>): string {
-  return paymentId === '' ? SHORT_WORDS[decision] : `${SHORT_WORDS[decision]} by payment ${paymentId}`;
+  return paymentId === '' ? PROPOSED_WORDS[decision] : `${PROPOSED_WORDS[decision]} by payment ${paymentId}`;
 }

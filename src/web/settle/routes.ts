@@ -16,23 +16,20 @@ import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { findPayout, hrefOfRow, ofRow } from '../payouts/find-row.ts';
 import { Problem, problemOf } from '../problem.ts';
+import { findRun, ofRun } from '../runs/find-run.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { DecidedPage } from './decided-page.tsx';
-import { readGroups } from './groups.ts';
+import { hrefOfGroup, readGroups } from './groups.ts';
 import { openProposed } from './proposed.ts';
 import { ToSettlePage } from './to-settle-page.tsx';
+import { filterOf, hrefOfList, settleQuery } from './wanted.ts';
 
 /** The page of a payout, on which its forms stand. */
 const ROW = '/runs/:run/payouts/:line';
 const PAYOUTS_PER_PAGE = 50;
 const PAYOUTS_PER_CALL = 500;
 
-const list = {
-  querystring: z.strictObject({
-    run: z.string().max(64).optional(),
-    line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  }),
-};
+const list = { querystring: z.strictObject(settleQuery) };
 
 const TITLES = { proposed: 'Proposed', 'to-read': 'Read this first', done: 'Settled' } as const;
 
@@ -59,14 +56,24 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
   const rules = () => ({ now: app.clock.now(), quoteGraceMs: app.config.quoteGraceMs });
 
   web.get('/to-settle', { config: { act: 'read' }, schema: list }, async (request, reply) => {
-    const { run, line } = request.query;
-    const from = run === undefined ? null : { runId: run, line };
-    const page = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
-    const proposed = from === null ? await readProposed() : [];
+    const wanted = request.query;
+    const filter = filterOf(wanted, app.clock.now());
+    const page = await readToSettle(app.ledger, { ...filter, most: PAYOUTS_PER_PAGE });
+    const isFirst = filter.from === null;
+    const proposed = isFirst ? (await readProposed()).filter(({ runId }) => runId === (wanted.run || runId)) : [];
+    const groups = isFirst ? (await readGroups(app.ledger, filter)).filter(({ payouts }) => payouts > 1) : [];
     const maySettle = request.who?.may('settle') === true;
-    const groups = from === null ? await readGroups(app.ledger) : [];
-    const body = ToSettlePage({ ...page, proposed, groups, rules: { ...rules(), maySettle }, isFirst: from === null });
+    const body = ToSettlePage({ ...page, wanted, proposed, groups, rules: { ...rules(), maySettle }, isFirst });
     return await sendPage(reply, deps, { title: 'To settle', body });
+  });
+
+  // To the one group that waits, or to the list.
+  web.get('/runs/:run/settle', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
+    const { id } = await findRun(deps, request.params.run);
+    const [group, ...others] = await readGroups(app.ledger, { run: id, state: 'held' });
+    const reasonCode = others.length === 0 ? (group?.reasonCode ?? null) : null;
+    const href = reasonCode === null ? hrefOfList({ run: id }) : hrefOfGroup({ runId: id, reasonCode });
+    return await reply.redirect(href, 303);
   });
 
   web.get('/to-settle.csv', { config: { act: 'read' } }, async (_request, reply) => {

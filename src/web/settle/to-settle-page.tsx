@@ -1,10 +1,12 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import type { Payout } from '../../payout.ts';
+import { outcomeOf, type Payout, payoutId } from '../../payout.ts';
 import { choicesOf } from '../../runs/decide/choices.ts';
-import type { SettlePage, SettlePlace } from '../../runs/decide/to-settle.ts';
+import { type SettlePage, settleReason, TO_SETTLE } from '../../runs/decide/to-settle.ts';
 import { Badge } from '../parts/badge.tsx';
+import { Choice, Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
+import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -13,6 +15,7 @@ import { GroupTable } from './bulk-page.tsx';
 import { Indications } from './decide-part.tsx';
 import { proposalWords } from './decisions.ts';
 import type { SettleGroup } from './groups.ts';
+import { hrefOfList, type SettleWanted } from './wanted.ts';
 
 interface ToSettleProps extends SettlePage {
   readonly rules: {
@@ -21,21 +24,23 @@ interface ToSettleProps extends SettlePage {
     /** Whether who looks may propose and confirm. */
     readonly maySettle: boolean;
   };
+  readonly wanted: SettleWanted;
   readonly isFirst: boolean;
   /** Those of other states for which somebody has proposed something. */
   readonly proposed: readonly Payout[];
-  /** Held payouts that can be settled together; on the first page. */
+  /** Payouts that wait for one reason; on the first page. */
   readonly groups: readonly SettleGroup[];
 }
 
 /** Payouts that are unknown or held, over all runs, and those of other states for which somebody has proposed something. */
-export function ToSettlePage({ payouts, next, rules, isFirst, proposed, groups }: ToSettleProps) {
+export function ToSettlePage({ payouts, next, rules, wanted, isFirst, proposed, groups }: ToSettleProps) {
   return (
     <>
       <p>
         A payout is unknown when a payment request may have been sent and nobody knows what came of it: it is looked up
         until it is known. A held one waits for people: one proposes what becomes of it, another one confirms.
       </p>
+      <FilterForm wanted={wanted} />
       <GroupTable groups={groups} />
       {proposed.length === 0 ? null : (
         <SettleTable caption="Payouts of other states that wait for another person" payouts={proposed} rules={rules} />
@@ -50,8 +55,8 @@ export function ToSettlePage({ payouts, next, rules, isFirst, proposed, groups }
         />
       )}
       <Pages
-        before={isFirst ? undefined : { href: '/to-settle', words: 'Newest runs' }}
-        after={next === null ? undefined : { href: hrefFrom(next), words: 'Older' }}
+        before={isFirst ? undefined : { href: hrefOfList({ ...wanted, from: '' }), words: 'Newest runs' }}
+        after={next === null ? undefined : { href: hrefOfList({ ...wanted, from: payoutId(next) }), words: 'Older' }}
       />
       <p>
         <a href="/to-settle.csv">All of them as CSV</a> · <a href="/block-list">Blocked beneficiaries</a>
@@ -60,8 +65,29 @@ export function ToSettlePage({ payouts, next, rules, isFirst, proposed, groups }
   );
 }
 
-function hrefFrom({ runId, line }: SettlePlace): string {
-  return `/to-settle?${new URLSearchParams({ run: runId, line: String(line) })}`;
+function FilterForm({ wanted: { run, state, reason, hours } }: Pick<ToSettleProps, 'wanted'>) {
+  return (
+    <details open={[run, state, reason, hours].some((one) => one !== '')}>
+      <summary>Show only some of them</summary>
+      <form method="get" action="/to-settle" class="runs-search">
+        <Choice
+          label="State"
+          name="state"
+          value={state}
+          options={[['', 'any'], ...TO_SETTLE.map((one) => [one, OUTCOME_WORDS[one]] as const)]}
+        />
+        <Field label="Reason, as its code" name="reason" value={reason} maxLength={200} placeholder="E_LIMIT" />
+        <Field label="Run" name="run" value={run} maxLength={64} />
+        <Field label="Has waited for hours" name="hours" value={String(hours)} inputMode="numeric" maxLength={6} />
+        <button type="submit" class="btn">
+          Show
+        </button>
+        <a class="btn" href="/to-settle">
+          Show all
+        </a>
+      </form>
+    </details>
+  );
 }
 
 function Nothing({ isLast, isAll }: { isLast: boolean; isAll: boolean }) {
@@ -91,7 +117,7 @@ function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' 
 
 function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['rules'] }) {
   const { row } = payout;
-  const reason = [payout.reasonCode, payout.reason].filter((part) => part !== null).join(' ');
+  const reason = payout.reason ?? reasonWords(settleReason(payout)) ?? settleReason(payout);
   return (
     <tr>
       <th scope="row">
@@ -104,7 +130,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
         <Amount money={row.amount} />
       </td>
       <td>
-        <Badge tone="wait">{payout.state}</Badge> {escapeUnseen(shownAmountsIn(reason))}
+        <Badge tone="wait">{OUTCOME_WORDS[outcomeOf(payout.state)]}</Badge> {escapeUnseen(shownAmountsIn(reason))}
       </td>
       <td>
         <Indications payout={payout} />
@@ -131,9 +157,7 @@ function DecisionCell({ payout, rules }: { payout: Payout; rules: ToSettleProps[
       {possible.length === 0 || !rules.maySettle ? (
         <NoDecision isPossible={possible.length > 0} href={href} />
       ) : (
-        <a href={href}>
-          {proposal === null ? `Propose (${possible.map(({ decision }) => decision).join(', ')})` : 'Look and decide'}
-        </a>
+        <a href={href}>{proposal === null ? 'Propose what becomes of it' : 'Look and decide'}</a>
       )}
     </>
   );

@@ -73,11 +73,12 @@ function openLive(place, tell) {
   return source;
 }
 
-/** Moments stand in the zone of the reader, with UTC in their titles; without a script they are in UTC. */
+/** Moments stand in the zone of the reader, with UTC in their titles; without a script in that of the settings. */
 function tellTimes() {
-  for (const time of document.querySelectorAll('time:not([title])')) {
+  for (const time of document.querySelectorAll('time:not([data-told])')) {
     const [day, clock] = new Date(time.dateTime).toLocaleString('sv').split(' ');
-    time.title = time.textContent;
+    time.title ||= time.textContent;
+    time.dataset.told = '';
     time.textContent = `${day} ${clock.slice(0, 5)}`;
   }
 }
@@ -113,7 +114,7 @@ function teller(note) {
   return (words, { isUrgent, isShown }) => {
     if (!note || note.textContent === words || (!isUrgent && Date.now() - toldAt < TOLD_EVERY_MS)) return;
     toldAt = Date.now();
-    note.classList.toggle('heard', isShown);
+    note.classList.toggle('visually-hidden', isShown);
     note.textContent = words;
   };
 }

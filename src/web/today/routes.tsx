@@ -2,12 +2,14 @@ import { readInboxes } from '../inbox/read-inboxes.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { waitingFor } from '../waiting.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { lastDays } from './days.ts';
+import { lastDays, yesterday } from './days.ts';
 import { TodayPage, todayWords } from './today-page.tsx';
+import { openUnpaid } from './unpaid.ts';
 
 /** The page after sign-in. */
 export function addTodayPage(web: Web, deps: WebDeps): void {
   const { app } = deps;
+  const readUnpaid = openUnpaid(app.ledger.runs);
 
   web.get('/', { config: { act: 'read' } }, async ({ who }, reply) => {
     if (who === null) throw new Error('the first page let somebody in who has not signed in');
@@ -18,7 +20,8 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
     );
     const waiting = waitingFor(app, who, runs);
     const now = app.clock.now();
-    const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now), now, refusedFiles });
+    const unpaid = await readUnpaid(runs, yesterday(now));
+    const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now), unpaid, refusedFiles });
     const below = <p class="hint">{runs.length === 0 ? 'Three steps to the first paid file.' : todayWords(waiting)}</p>;
     return await sendPage(reply, deps, { title: 'Today', body, below });
   });

@@ -7,12 +7,12 @@ import { shownCount } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Time } from '../parts/time.tsx';
-import { rowsBecame } from '../runs/run-status.ts';
 import { RunsTable } from '../runs/runs-table.tsx';
 import type { Waiting } from '../waiting.ts';
 import type { Person } from '../web.ts';
 import { DayChart } from './day-chart.tsx';
-import { type Day, yesterday } from './days.ts';
+import type { Day } from './days.ts';
+import type { Unpaid } from './unpaid.ts';
 
 const RUNS_SHOWN = 10;
 
@@ -22,7 +22,8 @@ interface TodayProps {
   readonly who: Person;
   readonly waiting: Waiting;
   readonly days: readonly Day[];
-  readonly now: number;
+  /** Runs with rows that came to be not paid since yesterday. */
+  readonly unpaid: readonly Unpaid[];
   /** Files that were refused in the inboxes of this machine. */
   readonly refusedFiles: number;
 }
@@ -56,12 +57,10 @@ export function todayWords({ approve, held }: Waiting): string {
   return parts.length === 0 ? 'Nothing waits for you.' : `${parts.join(', and ')}.`;
 }
 
-function Cards({ runs, waiting, now, refusedFiles, who }: TodayProps) {
+function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
   const paying = runs.filter(({ state }) => state === 'paying');
   const later = runs.filter(({ state, startAt }) => state === 'paused' && startAt !== null);
-  const since = yesterday(now);
-  const unpaid = runs.filter((run) => run.createdAt >= since && rowsBecame(run).notPaid > 0);
-  const unpaidRows = unpaid.reduce((sum, run) => sum + rowsBecame(run).notPaid, 0);
+  const unpaidRows = unpaid.reduce((sum, { rows }) => sum + rows, 0);
   const starts = later.map(({ startAt }) => startAt).filter((at) => typeof at === 'number');
   return (
     <div class="cards today-cards">
@@ -93,7 +92,11 @@ function Cards({ runs, waiting, now, refusedFiles, who }: TodayProps) {
         icon="alert-triangle"
         tone="bad"
         count={unpaidRows}
-        href={hrefOf(unpaid, '', '/runs')}
+        href={hrefOf(
+          unpaid.map(({ run }) => run),
+          '',
+          '/runs',
+        )}
       >
         {unpaid.length === 0 ? null : `in ${shownCount(unpaid.length)} ${unpaid.length === 1 ? 'run' : 'runs'}`}
       </Card>

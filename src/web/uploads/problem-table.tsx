@@ -2,7 +2,7 @@ import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import type { Review } from './review.ts';
 
-type FileProblem = Review['problems'][number];
+type FileProblem = Omit<Review['problems'][number], 'code'> & { readonly code: string };
 
 /** Problems that are shown one by one; all of them are in the files. */
 const SHOWN_MAX = 25;
@@ -70,7 +70,8 @@ function GroupTable({ groups }: Pick<Review, 'groups'>) {
   );
 }
 
-function ProblemTable({ caption, problems }: { caption: string; problems: readonly FileProblem[] }) {
+/** Problems one by one, each with its remedy. */
+export function ProblemTable({ caption, problems }: { caption: string; problems: readonly FileProblem[] }) {
   return (
     <Table
       caption={caption}

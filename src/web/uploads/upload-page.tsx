@@ -35,10 +35,10 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
       <FileField fileBytesMax={fileBytesMax} />
       <NeededColumns />
       {templates.length === 0 ? null : <TemplateField templates={templates} />}
-      <CheckFields />
-      <StartFields />
       <details open={refused !== null}>
-        <summary>More</summary>
+        <summary>What it should hold, when it starts, and more</summary>
+        <CheckFields />
+        <StartFields />
         {canLimitCost ? <DriftField /> : null}
         <Tick
           name="again"

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { type EndpointDocument, endpointDocuments } from '../../../notify/document.ts';
 import { putBack } from '../../../notify/put-back.ts';
+import { tryEndpoint } from '../../../notify/try-endpoint.ts';
 import { actorOf } from '../../actor.ts';
+import { tryDepsOf } from '../../notifications/try-deps.ts';
 import { Problem } from '../../problem.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { count, documentNames, time } from '../documents.ts';
@@ -43,5 +45,15 @@ export function addNotificationOperations(api: Web, { app }: WebDeps): void {
     if (id !== undefined && found === 0)
       throw new Problem(404, `There is no dead letter ${id}, or no room for it.`, 'See GET /notifications.');
     return { putBack: found };
+  });
+
+  const test = {
+    summary: 'Send an endpoint a notification of the event `test`, once and at once',
+    body: z.strictObject({ endpoint: text.max(100) }),
+    response: { 200: z.object({ delivered: z.boolean(), reason: text.nullable() }) },
+  };
+  api.post('/notifications/test', { config: { act: 'settings' }, schema: test }, async ({ body, who }) => {
+    const sent = await tryEndpoint(tryDepsOf(app), { name: body.endpoint, actor: actorOf({ who }) });
+    return { delivered: sent.delivered, reason: sent.delivered ? null : sent.reason };
   });
 }

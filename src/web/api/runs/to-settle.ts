@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { PAYOUT_STATES, type Payout } from '../../../payout.ts';
+import { PAYOUT_STATES, type Payout, payoutId } from '../../../payout.ts';
 import { withdrawProposal } from '../../../people/withdraw.ts';
 import { reportRow } from '../../../report/row.ts';
 import { readToSettle } from '../../../runs/decide/to-settle.ts';
 import { proposalShown } from '../../../runs/story.ts';
 import { actorOf } from '../../actor.ts';
 import { openProposed } from '../../settle/proposed.ts';
+import { filterOf, settleQuery } from '../../settle/wanted.ts';
 import type { Web, WebDeps } from '../../web.ts';
-import { count, proposalDocument, rowDocument } from '../documents.ts';
+import { proposalDocument, rowDocument } from '../documents.ts';
 
 const seen = z.strictObject({
   target: z.string().max(200).describe('As the list of users has it: `user NAME` or `key NAME`'),
@@ -30,7 +31,6 @@ export function addProposalOperations(api: Web, { app }: WebDeps): void {
 const PAYOUTS_PER_PAGE = 100;
 
 const text = z.string();
-const place = z.object({ run: text, line: count });
 const payout = z.object({
   runId: text,
   state: z.enum(PAYOUT_STATES),
@@ -40,25 +40,22 @@ const payout = z.object({
 const page = z.object({
   payouts: z.array(payout).describe('Unknown and held ones, those of the newest run first'),
   proposed: z.array(payout).describe('On the first page, those of other states that wait for another person'),
-  next: place.nullable().describe('Where the next page begins'),
+  next: text.nullable().describe('The `from` of the next page'),
 });
 
 /** What only people can settle, over all runs. */
 export function addToSettleOperations(api: Web, { app }: WebDeps): void {
   const readProposed = openProposed(app);
-  const querystring = z.strictObject({
-    run: text.max(64).optional(),
-    line: z.coerce.number('must be a number').int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  });
+  const querystring = z.strictObject(settleQuery);
   const schema = { summary: 'The payouts that people have to settle', querystring, response: { 200: page } };
-  api.get('/to-settle', { config: { act: 'read' }, schema }, async ({ query: { run, line } }) => {
-    const from = run === undefined ? null : { runId: run, line };
-    const { payouts, next } = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_PAGE });
-    const proposed = from === null ? await readProposed() : [];
+  api.get('/to-settle', { config: { act: 'read' }, schema }, async ({ query }) => {
+    const filter = filterOf(query, app.clock.now());
+    const { payouts, next } = await readToSettle(app.ledger, { ...filter, most: PAYOUTS_PER_PAGE });
+    const proposed = filter.from === null ? await readProposed() : [];
     return {
       payouts: payouts.map(payoutShown),
       proposed: proposed.map(payoutShown),
-      next: next === null ? null : { run: next.runId, line: next.line },
+      next: next === null ? null : payoutId(next),
     };
   });
 }
