@@ -226,7 +226,7 @@ describe('a source file', () => {
     [
       'the environment',
       /\bprocess\.env\b|\bprocess\['env'\]|\benv\b.*from 'node:process'/,
-      /^src\/config\/config\.ts$/,
+      /^src\/config\/(?:config|terminal-variables)\.ts$/,
     ],
     ['the time of day', /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, /^src\/clock\.ts$/],
     ['chance', /\bMath\.random\(|\brandomBytes\(|\brandomInt\(/, /^src\/clock\.ts$|^src\/(?:sandbox|cli)\//],

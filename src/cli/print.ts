@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { terminalVariables } from '../config/config.ts';
+import { terminalVariables } from '../config/terminal-variables.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';

@@ -314,9 +314,3 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     logLevel: settings.PAYRUN_LOG_LEVEL,
   };
 }
-
-/** What the environment says of the terminal. */
-export function terminalVariables(environment: EnvironmentVariables = process.env): EnvironmentVariables {
-  const { TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG } = environment;
-  return { TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG };
-}

@@ -33,13 +33,16 @@ test.each([
   await armPayout(app.ledger, { runId, line: 2 }, QUOTE);
   await movePayout(app.ledger, { runId, line: 2 }, 'unknown', 'held');
 
-  const resolve = (name: string) =>
-    payrun.run(['resolve', runId, 'INV-2', '--not-paid', '--reason', 'the bank says no', '--as', name], place);
+  const resolve = (name: string, ...more: readonly string[]) =>
+    payrun.run(['resolve', runId, 'INV-2', '--not-paid', '--reason', 'the bank says no', '--as', name, ...more], place);
   const proposed = await resolve('anna');
   expect(proposed).toMatchObject({ code: 0 });
   expect(proposed.stdout).toContain(`the service knows no payment for the quote ${QUOTE}`);
   expect(await resolve('anna')).toMatchObject({ code: 2 });
-  expect(await resolve('bob')).toMatchObject({ code: 0 });
+  const first = await resolve('bob');
+  expect([first.code, first.stdout]).toEqual([5, expect.stringContaining('under other credentials')]);
+  expect((await payoutAt(app.ledger, { runId, line: 2 })).state).toBe('held');
+  expect(await resolve('bob', '--yes')).toMatchObject({ code: 0 });
   expect((await payoutAt(app.ledger, { runId, line: 2 })).state).toBe('rejected');
 });
 

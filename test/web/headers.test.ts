@@ -230,7 +230,7 @@ describe('the name of a download', () => {
     vi.spyOn(app.ledger.runs, 'rows').mockImplementation(() => {
       throw new Error('a secret of the ledger');
     });
-    vi.spyOn(app.ledger.people, 'read').mockRejectedValue(new Error('a secret of the ledger'));
+    vi.spyOn(app.ledger.people, 'stored').mockRejectedValue(new Error('a secret of the ledger'));
     const users = await ask(`${base}/users.csv`, { headers: headersOf(base, ada) });
     expect([users.status, users.headers.get('content-disposition')]).toEqual([500, null]);
     requireHeaders('users', users, false);

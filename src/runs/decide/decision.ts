@@ -53,7 +53,9 @@ function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
   if (payout.reasonCode === 'E_DIR_LOST') return Math.max(payout.armedAt ?? 0, heldAt) + DAY_MS;
   // By the service's clock when it gave the quote, and by Redis's: whichever of the two is wrong must not bring it forward.
   if (payout.quoteExpiresAt !== null) {
-    return Math.max(payout.quoteExpiresAt, (payout.armedAt ?? 0) + (payout.quoteLifeMs ?? 0)) + rules.quoteGraceMs;
+    const { armedAt, quoteLifeMs } = payout;
+    const end = armedAt === null || quoteLifeMs === null ? 0 : armedAt + quoteLifeMs;
+    return Math.max(payout.quoteExpiresAt, end) + rules.quoteGraceMs;
   }
   return (payout.armedAt ?? heldAt) + DAY_MS;
 }

@@ -1,0 +1,7 @@
+import type { EnvironmentVariables } from './config.ts';
+
+/** What the environment says of the terminal. It loads nothing: each command asks. */
+export function terminalVariables(environment: EnvironmentVariables = process.env): EnvironmentVariables {
+  const { TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG } = environment;
+  return { TERM, NO_COLOR, LC_ALL, LC_CTYPE, LANG };
+}
