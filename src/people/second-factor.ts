@@ -111,16 +111,22 @@ function plainCode(typed: string): string {
   return typed.replaceAll(/[\s-]/g, '').toUpperCase();
 }
 
+/** Somebody's session: nobody else sees, or ends, what is set up in it. */
+interface OwnSession {
+  readonly id: string;
+  readonly name: string;
+}
+
 /** Begins to set up an authenticator app, in the place of a former one; it counts once a code of it has come. */
-export async function offerFactor(deps: FactorDeps, name: string): Promise<void> {
+export async function offerFactor(deps: FactorDeps, { id, name }: OwnSession): Promise<void> {
   const sealed = sealOf(deps).seal(name, newTotpSecret(deps.random));
-  await deps.ledger.people.signIns.keepOffer(offerName(name), sealed, OFFER_MS);
+  await deps.ledger.people.signIns.keepOffer(offerName({ id, name }), sealed, OFFER_MS);
 }
 
 /** The app that is being set up; undefined for none, or after ten minutes. */
-export async function readOffer(deps: FactorDeps, name: string): Promise<FactorOffer | undefined> {
-  const secret = await offeredSecret(deps, name);
-  return secret === undefined ? undefined : { secret, uri: totpUri(secret, { issuer: ISSUER, name }) };
+export async function readOffer(deps: FactorDeps, own: OwnSession): Promise<FactorOffer | undefined> {
+  const secret = await offeredSecret(deps, own);
+  return secret === undefined ? undefined : { secret, uri: totpUri(secret, { issuer: ISSUER, name: own.name }) };
 }
 
 /**
@@ -138,7 +144,7 @@ export async function acceptFactor(
 > {
   const ms = await take(deps, factorLimits(name));
   if (ms > 0) return { kind: 'wait', ms };
-  const secret = await offeredSecret(deps, name);
+  const secret = await offeredSecret(deps, { id, name });
   if (secret === undefined) return { kind: 'late' };
   if (!(await isFreshCode(deps, { secret, name, code: code.replaceAll(/\s/g, '') }))) return { kind: 'refused' };
   await deps.ledger.people.signIns.forgive(factorLimits(name));
@@ -154,7 +160,7 @@ export async function acceptFactor(
       action: (user.factor?.secret ?? null) === null ? 'user.second-factor-added' : 'user.second-factor-replaced',
     }));
   });
-  await deps.ledger.people.signIns.dropOffer(offerName(name));
+  await deps.ledger.people.signIns.dropOffer(offerName({ id, name }));
   return kept === undefined ? { kind: 'late' } : { kind: 'set-up', id: kept, recoveryCodes };
 }
 
@@ -237,15 +243,15 @@ async function useRecoveryCode(deps: FactorDeps, { name, code, ip }: Omit<Factor
   );
 }
 
-async function offeredSecret(deps: FactorDeps, name: string): Promise<string | undefined> {
-  const sealed = await deps.ledger.people.signIns.offer(offerName(name));
-  return sealed === undefined ? undefined : sealOf(deps).open(name, sealed);
+async function offeredSecret(deps: FactorDeps, own: OwnSession): Promise<string | undefined> {
+  const sealed = await deps.ledger.people.signIns.offer(offerName(own));
+  return sealed === undefined ? undefined : sealOf(deps).open(own.name, sealed);
 }
 
 function sealOf({ config, random }: FactorDeps): FactorSeal {
   return openFactorSeal(config, random);
 }
 
-function offerName(name: string): string {
-  return hashOf(`offer ${foldedName(name)}`);
+function offerName({ id, name }: OwnSession): string {
+  return hashOf(`offer ${hashOf(id)} ${foldedName(name)}`);
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { BLOCK_LIST_CHANGED } from '../../src/ledger/people/approvals.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
+import { haltAll, releaseHalt } from '../../src/runs/decide/control.ts';
 import { movableClock } from '../service/test-service.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -111,6 +113,55 @@ test('a block list that was taken away and sealed anew by people is believed by 
   const deps = await rig.process();
   expect(await deps.blockList.refresh()).toBe('true');
   await rig.redis.del(`${rig.prefix}:blocked-seal`);
+  expect(await deps.blockList.refresh()).toBe('false');
+  await rig.ledger.approvals.sealBlockList();
+  expect(await deps.blockList.refresh()).toBe('true');
+});
+
+describe('a release by two people', () => {
+  async function openHalted(reason: string): Promise<PayRig> {
+    const rig = await openRig(redis);
+    await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+    await rig.redis.hdel(`${rig.prefix}:blocked`, BENEFICIARY);
+    await haltAll(rig, { actor: 'payrun', reason });
+    expect(await releaseHalt(rig, 'anna')).toBe('proposed');
+    return rig;
+  }
+
+  test('believes a changed block list only where the halt told them of it', async () => {
+    const rig = await openHalted('a disk is full');
+    expect(await releaseHalt(rig, 'bob')).toBe('released');
+    expect((await rig.ledger.approvals.blockList()).verdict).toBe('false');
+    const told = await openHalted(BLOCK_LIST_CHANGED);
+    expect(await releaseHalt(told, 'bob')).toBe('released');
+    expect((await told.ledger.approvals.blockList()).verdict).toBe('true');
+  });
+
+  test('goes on while payrun finds the same again, and not after anything new or a halt by a person', async () => {
+    const again = await openHalted(BLOCK_LIST_CHANGED);
+    await haltAll(again, { actor: 'process w1', reason: BLOCK_LIST_CHANGED });
+    expect(await releaseHalt(again, 'bob')).toBe('released');
+    for (const more of [
+      { actor: 'payrun', reason: 'a row was changed' },
+      { actor: 'carl', reason: BLOCK_LIST_CHANGED },
+    ]) {
+      const rig = await openHalted(BLOCK_LIST_CHANGED);
+      await haltAll(rig, more);
+      expect(await releaseHalt(rig, 'bob')).toBe('proposed');
+    }
+  });
+});
+
+test('a block list that Redis went back to is believed by workers that saw a later one, once people released it', async () => {
+  const rig = await openRig(redis);
+  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  const seal = (await rig.redis.get(`${rig.prefix}:blocked-seal`)) ?? '';
+  const entry = await rig.redis.hgetall(`${rig.prefix}:blocked`);
+  await rig.ledger.approvals.unblock(BENEFICIARY, 'bob');
+  const deps = await rig.process();
+  expect(await deps.blockList.refresh()).toBe('true');
+  await rig.redis.set(`${rig.prefix}:blocked-seal`, seal);
+  await rig.redis.hset(`${rig.prefix}:blocked`, entry);
   expect(await deps.blockList.refresh()).toBe('false');
   await rig.ledger.approvals.sealBlockList();
   expect(await deps.blockList.refresh()).toBe('true');

@@ -40,8 +40,9 @@ async function setUp() {
   const begun = await startSession(rig, 'anna');
   const before = (await awaitedName(rig, begun)) === undefined ? begun : ((await renewSession(rig, begun)) ?? '');
   const name = 'anna';
-  await offerFactor(rig, name);
-  const { secret, uri } = (await readOffer(rig, name)) ?? { secret: '', uri: '' };
+  const own = { id: before, name };
+  await offerFactor(rig, own);
+  const { secret, uri } = (await readOffer(rig, own)) ?? { secret: '', uri: '' };
   const result = await acceptFactor(rig, { id: before, name, code: codeAt(secret, now()), ip: IP });
   if (result.kind !== 'set-up') throw new Error(`not set up: ${result.kind}`);
   rig.pass(MINUTE_MS);
@@ -52,8 +53,9 @@ describe('setting up an authenticator app', () => {
   test('keeps its secret from who reads Redis, and from the account of somebody else', async () => {
     await addWithPassword(rig, 'bob', 'viewer');
     const { secret } = await setUp();
-    await offerFactor(rig, 'anna');
-    const offered = (await readOffer(rig, 'anna'))?.secret ?? '';
+    const own = { id: await startSession(rig, 'anna'), name: 'anna' };
+    await offerFactor(rig, own);
+    const offered = (await readOffer(rig, own))?.secret ?? '';
     const kept = await Promise.all([
       rig.redis.hgetall(rig.keys.people),
       ...(await rig.redis.keys(`${rig.prefix}:sign-in:offer:*`)).map(async (key) => await rig.redis.get(key)),
@@ -105,24 +107,34 @@ describe('setting up an authenticator app', () => {
   });
 
   test('is offered for ten minutes, and never shown again once it was set up', async () => {
-    await offerFactor(rig, 'anna');
+    await offerFactor(rig, { id: 'one session', name: 'anna' });
     const key = (await rig.redis.keys(`${rig.prefix}:sign-in:offer:*`)).at(0) ?? '';
     expect(await rig.redis.pttl(key)).toBeGreaterThan(9 * MINUTE_MS);
     expect(await rig.redis.pttl(key)).toBeLessThanOrEqual(10 * MINUTE_MS);
-    await setUp();
-    expect(await readOffer(rig, 'anna')).toBeUndefined();
+    const { before } = await setUp();
+    expect(await readOffer(rig, { id: before, name: 'anna' })).toBeUndefined();
   });
 
   test('does nothing by a wrong code, without an offer, or in a session that is over', async () => {
     const id = await startSession(rig, 'anna');
     const asked = { id, name: 'anna', ip: IP };
     expect(await acceptFactor(rig, { ...asked, code: '123456' })).toEqual({ kind: 'late' });
-    await offerFactor(rig, 'anna');
-    const secret = (await readOffer(rig, 'anna'))?.secret ?? '';
+    await offerFactor(rig, asked);
+    const secret = (await readOffer(rig, asked))?.secret ?? '';
     expect(await acceptFactor(rig, { ...asked, code: wrongCodeAt(secret, now()) })).toEqual({ kind: 'refused' });
     const code = codeAt(secret, now());
     expect(await acceptFactor(rig, { ...asked, id: 'x', code })).toEqual({ kind: 'late' });
     expect(await ownFactor(rig, 'anna')).toBeUndefined();
+  });
+
+  test('is seen and ended in the session alone in which it began', async () => {
+    const own = { id: await startSession(rig, 'anna'), name: 'anna' };
+    const stolen = { id: await startSession(rig, 'anna'), name: 'anna' };
+    await offerFactor(rig, own);
+    expect(await readOffer(rig, stolen)).toBeUndefined();
+    const secret = (await readOffer(rig, own))?.secret ?? '';
+    expect(await acceptFactor(rig, { ...stolen, code: codeAt(secret, now()), ip: IP })).toEqual({ kind: 'late' });
+    expect((await acceptFactor(rig, { ...own, code: codeAt(secret, now()), ip: IP })).kind).toBe('set-up');
   });
 
   test('again replaces the former app and its recovery codes', async () => {
@@ -146,10 +158,11 @@ describe('a code', () => {
   });
 
   test('that sets the app up is good for nothing else', async () => {
-    await offerFactor(rig, 'anna');
-    const secret = (await readOffer(rig, 'anna'))?.secret ?? '';
+    const own = { id: await startSession(rig, 'anna'), name: 'anna' };
+    await offerFactor(rig, own);
+    const secret = (await readOffer(rig, own))?.secret ?? '';
     const code = codeAt(secret, now());
-    await acceptFactor(rig, { id: await startSession(rig, 'anna'), name: 'anna', code, ip: IP });
+    await acceptFactor(rig, { ...own, code, ip: IP });
     expect(await prove(code)).toEqual({ kind: 'refused' });
   });
 

@@ -125,10 +125,10 @@ function restoreLine(
   }
   store.restored++;
   const isWrittenOff = there?.state === 'held' && there.more['rc'] === 'E_DIR_LOST';
-  if (there !== undefined && wasMissing && there.quote !== null && there.quote !== line.q) {
-    const isLater = isWrittenOff && line.c > there.counter;
-    store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isLater ? there.quote : line.q });
-    if (!isLater) {
+  if (there !== undefined && there.quote !== null && there.quote !== line.q) {
+    const isBreach = wasMissing && !(isWrittenOff && line.c > there.counter);
+    store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
+    if (isBreach) {
       holdReturned(store, there, { line, now });
       return;
     }
@@ -259,10 +259,12 @@ function haltRestored(store: Store): void {
   }
 }
 
-export function haltAll(store: Store, reason: string): void {
-  store.releaseBy = null;
-  const isSaid = store.halt !== null && (store.halt.includes(reason) || store.halt.length > 4000);
-  if (!isSaid) store.halt = store.halt === null ? reason : `${store.halt}; ${reason}`;
+export function haltAll(store: Store, { actor, reason }: { actor: string; reason: string }): void {
+  const isSaid = store.halt?.includes(reason) === true;
+  // What payrun itself finds again and again voids nobody's release.
+  if (!isSaid || !(actor === 'payrun' || actor.startsWith('process '))) store.releaseBy = null;
+  if (isSaid || (store.halt?.length ?? 0) > 4000) return;
+  store.halt = store.halt === null ? reason : `${store.halt}; ${reason}`;
 }
 
 export function releaseHalt(store: Store, actor: string): ReleaseResult {

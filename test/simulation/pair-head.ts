@@ -36,7 +36,11 @@ export async function steer(pair: Pair): Promise<void> {
   const { state: head } = real.ledger;
   switch (dice.between(0, 11)) {
     case 0:
-      ask(pair, 'halt', { mine: haltAll(store, 'halted'), theirs: head.halt('anna', 'halted') });
+      {
+        const actor = dice.pick(['anna', 'payrun', 'process w1']);
+        const reason = dice.pick(['halted', 'halted again']);
+        ask(pair, 'halt', { mine: haltAll(store, { actor, reason }), theirs: head.halt(actor, reason) });
+      }
       break;
     case 1:
       ask(pair, 'hold', { mine: holdAll(store, HOUR_MS, now()), theirs: head.hold(HOUR_MS) });

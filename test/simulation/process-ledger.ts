@@ -157,10 +157,10 @@ function openHead({ setting, ask }: Line): Partial<LedgerState> {
   const { world, checks } = setting;
   return {
     read: () => ask('head', ({ halt, releaseBy }) => ({ halt, releaseBy }) as HeadFacts),
-    halt: (_actor, reason) =>
+    halt: (actor, reason) =>
       ask('halt', (store) => {
         world.say(() => `  halt: ${reason}`);
-        haltAll(store, reason);
+        haltAll(store, { actor, reason });
         checks.stopped('ledger.halted ledger', store.server);
         world.count('halts');
       }),

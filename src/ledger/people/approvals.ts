@@ -58,9 +58,12 @@ export interface Approvals {
   blocked(): Promise<Blocked[]>;
   /** The list as it stands, for whoever pays by it. */
   blockList(): Promise<KeptBlockList>;
-  /** Seals the block list as it stands, on the word of people. */
+  /** Seals the block list as it stands, on the word of people: it is the latest one for all that saw another. */
   sealBlockList(): Promise<void>;
 }
+
+/** Why everything is halted, as the halt says it. */
+export const BLOCK_LIST_CHANGED = 'the block list was changed in Redis by something else than payrun';
 
 const APPROVAL_RESULTS = ['approved', 'recorded', 'changed', 'forbidden'] as const;
 const TRIES_MAX = 20;
@@ -148,10 +151,12 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
 
   return {
     async block(identityId, by, reason) {
-      await change(identityId, (before, at) => ({
-        answer: undefined,
-        entry: before === undefined ? { by, at, reason } : { by: before.by, at: before.at, reason: before.reason },
-      }));
+      await change(identityId, (before, at) => {
+        if (before === undefined) return { answer: undefined, entry: { by, at, reason } };
+        // Nothing changes but that nobody proposes to end it any more.
+        const { unblockBy, ...kept } = before;
+        return unblockBy === undefined ? { answer: undefined } : { answer: undefined, entry: kept };
+      });
     },
     async unblock(identityId, by) {
       return await change<Unblocked>(identityId, (before) => {
@@ -173,8 +178,7 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const list = await read();
         const [first] = list.entries;
-        if (list.verdict === 'true') return;
-        // Above any version that a worker has seen, also where the seal was taken away.
+        // Above any version that a worker has seen, also where Redis went back or the seal was taken away.
         const version = Math.max(list.version, await redisTime(redis));
         if (await write({ ...list, version }, first?.[0] ?? '-', first?.[1] ?? '')) return;
       }

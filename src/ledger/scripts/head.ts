@@ -43,14 +43,17 @@ const HALT_CHARACTERS_MAX = 4000;
  *         saw, or ''
  * Returns ['halted' | 'proposed' | 'seen' | 'released' | 'not-halted' | 'season', who has proposed it]: 'seen' when somebody
  * else than ARGV[3] has proposed it, 'season' because nobody knows in a closed one what a release would let go. A second reason
- * to halt is added to the first.
+ * to halt is added to the first. A halt voids what was proposed, unless payrun itself (actor `payrun` or `process …`) says again what was said.
  */
 export const HALT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy')
 if ARGV[1] == 'halt' then
-  redis.call('HDEL', HEAD, 'releaseBy')
-  local isSaid = head[1] and (string.find(head[1], ARGV[3], 1, true) or #head[1] > ${HALT_CHARACTERS_MAX})
-  redis.call('HSET', HEAD, 'halt', isSaid and head[1] or head[1] and head[1] .. '; ' .. ARGV[3] or ARGV[3])
+  local isSaid = head[1] and string.find(head[1], ARGV[3], 1, true)
+  -- What payrun itself finds again and again voids nobody's release.
+  local isPerson = ARGV[2] ~= 'payrun' and string.sub(ARGV[2], 1, 8) ~= 'process '
+  if not isSaid or isPerson then redis.call('HDEL', HEAD, 'releaseBy') end
+  if isSaid or (head[1] and #head[1] > ${HALT_CHARACTERS_MAX}) then return { 'halted' } end
+  redis.call('HSET', HEAD, 'halt', head[1] and head[1] .. '; ' .. ARGV[3] or ARGV[3])
   return { 'halted' }
 end
 if not head[1] then return { 'not-halted' } end

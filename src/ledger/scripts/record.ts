@@ -107,6 +107,8 @@ return 'recorded'
  */
 export const NOTE_RECORDED = `${LUA_PRELUDE}
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 0 end
+-- Who put the file into an inbox is named anew, or nobody is.
+redis.call('HDEL', runKey(ARGV[1]), 'dropper')
 redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 2))
 return 1
 `;

@@ -136,7 +136,7 @@ local function reopen(run)
   pauseRun(run, 'Redis went back in time')
 end
 
--- A quote that a missing directory armed beside the payout's own one is looked up at each decision and at the run's end.
+-- A quote that is not the payout's present one any more is looked up at each decision and at the run's end.
 local function noteQuote(p, quote)
   redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. quote)
 end
@@ -153,9 +153,8 @@ local function restore(e)
   local p = load(e.r, e.l)
   if isKnown(e, p) then return noteForgotten(e, p) end
   local isWrittenOff = p and p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
-  if p and wasMissing and p.quote and p.quote ~= e.q and isWrittenOff and e.c > p.counter then
-    noteQuote(p, p.quote)
-  elseif p and wasMissing and p.quote and p.quote ~= e.q then
+  local hasOther = p and p.quote and p.quote ~= e.q
+  if hasOther and wasMissing and not (isWrittenOff and e.c > p.counter) then
     noteQuote(p, e.q)
     redis.call('HSET', p.key, 'ct', math.max(e.c, p.counter), 'rc', 'E_BREACH',
       'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
@@ -164,6 +163,7 @@ local function restore(e)
     redis.call('HINCRBY', HEAD, 'restored', 1)
     return
   end
+  if hasOther then noteQuote(p, p.quote) end
   if not p then
     p = { run = e.r, line = e.l, key = payoutKey(e.r, e.l), state = 'unknown', version = 0 }
     redis.call('HSET', p.key, 's', 'unknown', 'v', 0)

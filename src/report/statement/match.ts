@@ -60,7 +60,7 @@ export async function* matchStatement(
       debits: debits.length > 0 ? debits : open.takeByReference(payout, { isCredit: false }),
       credits: credits.length > 0 || !isReturned ? credits : open.takeByReference(payout, { isCredit: true }),
     };
-    attached.set(payoutId(payout), now);
+    if (now.debits.length + now.credits.length > 0) attached.set(payoutId(payout), now);
     return now;
   }
 

@@ -1,5 +1,6 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { BLOCK_LIST_CHANGED } from '../../ledger/people/approvals.ts';
 import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
@@ -160,14 +161,16 @@ export async function disproveCapability(
   return true;
 }
 
+/** Without this a list that was changed in Redis would halt everything again at once: whoever releases has seen what the halt names. */
+async function believeLists({ approvals, people }: Ledger, halt: string): Promise<void> {
+  if (halt.includes(BLOCK_LIST_CHANGED)) await approvals.sealBlockList();
+  if (halt.includes(PEOPLE_CHANGED)) await people.sealAsTheyStand();
+}
+
 /** Proposes to release a halt, or confirms what another person proposed. */
 export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
   const { halt, releaseBy } = await ledger.state.read();
-  // The two have seen who is blocked, and who the users are where the halt says so; without that a list that was changed would halt everything again at once.
-  if (releaseBy !== null && !isSamePerson(releaseBy, actor)) {
-    await ledger.approvals.sealBlockList();
-    if (halt?.includes(PEOPLE_CHANGED) === true) await ledger.people.sealAsTheyStand();
-  }
+  if (releaseBy !== null && !isSamePerson(releaseBy, actor)) await believeLists(ledger, halt ?? '');
   const result = await ledger.state.release(actor);
   if (result === 'proposed' || result === 'released') {
     await ledger.audit.append({

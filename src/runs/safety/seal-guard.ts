@@ -1,3 +1,4 @@
+import { BLOCK_LIST_CHANGED } from '../../ledger/people/approvals.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { stopRun } from '../../pay/stop.ts';
 import type { Run } from '../../payout.ts';
@@ -23,6 +24,7 @@ export function openSealGuard(
   async function blockListFinding(): Promise<SealFinding | undefined> {
     if (clock.monotonic() - blockListAt < BLOCK_LIST_EVERY_MS) return undefined;
     const verdict = await pay.blockList.refresh();
+    if (verdict === 'false') return { verdict, reason: BLOCK_LIST_CHANGED };
     if (verdict !== 'true') return findingOf(verdict, 'the block list');
     blockListAt = clock.monotonic();
     return undefined;

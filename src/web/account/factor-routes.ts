@@ -31,13 +31,16 @@ export function addFactorPages(web: Web, deps: WebDeps): void {
 
   web.get(PAGE, { config: { act: 'read' } }, async (request, reply) => {
     const name = actorOf(request);
-    const [factor, offer] = await Promise.all([ownFactor(app, name), readOffer(app, name)]);
+    const [factor, offer] = await Promise.all([
+      ownFactor(app, name),
+      readOffer(app, { id: sessionIdOf(request), name }),
+    ]);
     return await sendPage(reply, deps, { title: TITLE, body: FactorPage({ factor, offer }) });
   });
 
   web.post(`${PAGE}/begin`, { config: { ...config, provesAnew: true }, schema: fields }, async (request, reply) => {
     requirePerson(request.who);
-    await offerFactor(app, actorOf(request));
+    await offerFactor(app, { id: sessionIdOf(request), name: actorOf(request) });
     return await reply.redirect(PAGE, 303);
   });
 

@@ -4,13 +4,12 @@ import { marked } from '../../report/csv.ts';
 import { jsonText } from '../../report/json-text.ts';
 import { periodFields } from '../../report/period/period-range.ts';
 import { periodCsv, periodDocument, periodXlsx } from '../../report/period/period-tables.ts';
-import { readPeriod } from '../../runs/period.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { noteDownload } from '../runs/downloads.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { PeriodPage } from './period-page.tsx';
-import { askedPeriod, periodFileName, requirePeriod } from './wanted.ts';
+import { askedPeriod, openPeriods, periodFileName, requirePeriod } from './wanted.ts';
 
 const onPage = { querystring: z.strictObject(periodFields) };
 const asFile = {
@@ -24,11 +23,12 @@ const asFile = {
 /** What the runs of a period add up to. The page reads their rows when a period is asked for. */
 export function addPeriodPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
+  const read = openPeriods(deps);
   const config = { act: 'read' } as const;
 
   web.get('/period', { config, exposeHeadRoute: false, schema: onPage }, async (request, reply) => {
     const range = askedPeriod(request.query);
-    const report = range === undefined ? undefined : { range, ...(await readPeriod(app, range)) };
+    const report = range === undefined ? undefined : { range, ...(await read(range)) };
     const today = rfc3339(app.clock.now()).slice(0, 10);
     return await sendPage(reply, deps, {
       title: range === undefined ? 'Report of a period' : `Report of ${range.name}`,
@@ -41,7 +41,7 @@ export function addPeriodPages(web: Web, deps: WebDeps): void {
     const { format, bom } = request.query;
     const range = requirePeriod(request.query);
     await noteDownload(deps, request, { runId: 'ledger', what: `period ${range.name}, ${format}` });
-    const report = await readPeriod(app, range);
+    const report = await read(range);
     const name = periodFileName(range);
     switch (format) {
       case 'csv':

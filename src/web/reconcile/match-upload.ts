@@ -4,7 +4,9 @@ import { PLAIN_STATEMENT, parseStatementTemplate } from '../../intake/statement/
 import type { Match } from '../../report/statement/match.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { noteReconciled, type Reconciliation, reconcileRuns } from '../../runs/reconcile.ts';
+import { shownCount } from '../parts/figures.ts';
 import { asFieldError } from '../parts/read-form.ts';
+import { Problem } from '../problem.ts';
 import { removeUpload, type Upload, uploadPath } from '../uploads/upload.ts';
 import type { WebDeps } from '../web.ts';
 
@@ -12,6 +14,8 @@ const RUNS_MAX = 100;
 const TEMPLATE_CHARACTERS_MAX = 4000;
 /** All of a statement is in memory, here beside everything else that the server does. */
 const MOVEMENTS_MAX = 200_000;
+/** The rows of all runs are read three times. */
+const ROWS_MAX = 1_000_000;
 
 /** Runs by their ids, with commas or blanks between them. */
 export const runsText = z
@@ -47,7 +51,7 @@ export async function matchUpload(
   { upload, runs, template, actor }: Incoming,
 ): Promise<Reconciliation & { readonly statement: Statement }> {
   try {
-    for (const id of runs) await asFieldError('runs', () => readRun(app, id));
+    await requireRuns(app, runs);
     const statement = await readStatement(uploadPath(app, upload.id, 'file'), {
       name: upload.name,
       template: await asFieldError('template', () => templateOf(template)),
@@ -59,6 +63,17 @@ export async function matchUpload(
   } finally {
     await removeUpload(app, upload.id);
   }
+}
+
+async function requireRuns(app: WebDeps['app'], runIds: readonly string[]): Promise<void> {
+  let rows = 0;
+  for (const id of runIds) rows += (await asFieldError('runs', () => readRun(app, id))).rows;
+  if (rows <= ROWS_MAX) return;
+  throw new Problem(
+    400,
+    `These runs have ${shownCount(rows)} rows together; the most is ${shownCount(ROWS_MAX)}.`,
+    'Name fewer runs. Whoever runs payrun can reconcile all of them by its command.',
+  );
 }
 
 function templateOf(text: string) {

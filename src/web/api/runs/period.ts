@@ -4,9 +4,8 @@ import { marked } from '../../../report/csv.ts';
 import { DIMENSIONS } from '../../../report/period/period.ts';
 import { periodFields } from '../../../report/period/period-range.ts';
 import { periodCsv, periodDocument, periodXlsx } from '../../../report/period/period-tables.ts';
-import { readPeriod } from '../../../runs/period.ts';
 import { sendDownload } from '../../download.ts';
-import { periodFileName, requirePeriod } from '../../period/wanted.ts';
+import { openPeriods, periodFileName, requirePeriod } from '../../period/wanted.ts';
 import { noteDownload } from '../../runs/downloads.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { amount, count, time } from '../documents.ts';
@@ -55,11 +54,12 @@ export function addPeriodOperation(api: Web, deps: WebDeps): void {
   const response = { 200: { description, content: { 'application/json': { schema: document }, ...files } } };
   const schema = { summary: 'The report of a period', querystring, response };
   const config = { act: 'read' } as const;
+  const read = openPeriods(deps);
   api.get('/period', { config, exposeHeadRoute: false, schema }, async (request, reply) => {
     const { format, bom } = request.query;
     const range = requirePeriod(request.query);
     await noteDownload(deps, request, { runId: 'ledger', what: `period ${range.name}, ${format}` });
-    const report = await readPeriod(deps.app, range);
+    const report = await read(range);
     const name = periodFileName(range);
     switch (format) {
       case 'csv':
