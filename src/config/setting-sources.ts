@@ -24,7 +24,8 @@ export function sourcesOf(envFile: string | undefined, environment: EnvironmentV
     if (name === undefined || value === undefined)
       return { name: setting, value: plainText(standard), from: 'default' };
     const from = inFile[name] === value ? (envFile ?? ENV_FILE_DEFAULT) : 'environment';
-    return { name, value: isSecret ? fingerprintOf(value) : shownValue(name, value), from };
+    // Of a secret in a file the path is shown.
+    return { name, value: isSecret && name === setting ? fingerprintOf(value) : shownValue(name, value), from };
   });
 }
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Role } from '../../src/access/roles.ts';
+import { openSeals } from '../../src/ledger/seals.ts';
 import { type BookEntry, readBook } from '../support/paid-once.ts';
 import { buildProcesses, type Started } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis } from '../support/redis.ts';
@@ -76,8 +77,12 @@ export async function openSite(settings: object = {}): Promise<Site> {
     },
     async ageProofs(ms) {
       for (const key of await redis.redis.keys(`${env.PAYRUN_PREFIX}:session:*`)) {
-        const session = withProof.parse(JSON.parse((await redis.redis.get(key)) ?? ''));
-        await redis.redis.set(key, JSON.stringify({ ...session, reauthAt: session.reauthAt - ms }), 'KEEPTTL');
+        const [, kept = ''] = /^\S+ (.*)$/.exec((await redis.redis.get(key)) ?? '') ?? [];
+        const session = withProof.parse(JSON.parse(kept));
+        const record = JSON.stringify({ ...session, reauthAt: session.reauthAt - ms });
+        // Sealed as payrun would.
+        const hash = key.slice(key.lastIndexOf(':') + 1);
+        await redis.redis.set(key, `${openSeals().session(hash, record)} ${record}`, 'KEEPTTL');
       }
     },
     book: () => readBook(join(data, 'sandbox')),

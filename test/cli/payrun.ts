@@ -183,6 +183,7 @@ export const rowSchema = z.strictObject({
   quotedAt: time.nullable(),
   sentAt: time.nullable(),
   settledAt: time.nullable(),
+  beneficiaryName: text,
   fees: z.array(z.strictObject({ amount: decimal, currency: z.string() })),
 });
 

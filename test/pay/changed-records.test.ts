@@ -118,16 +118,17 @@ test('a block list that was taken away and sealed anew by people is believed by 
   expect(await deps.blockList.refresh()).toBe('true');
 });
 
-describe('a release by two people', () => {
-  async function openHalted(reason: string): Promise<PayRig> {
-    const rig = await openRig(redis);
-    await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
-    await rig.redis.hdel(`${rig.prefix}:blocked`, BENEFICIARY);
-    await haltAll(rig, { actor: 'payrun', reason });
-    expect(await releaseHalt(rig, 'anna')).toBe('proposed');
-    return rig;
-  }
+/** The block list was changed, everything is halted for some reason, and one person proposes to release it. */
+async function openHalted(reason: string): Promise<PayRig> {
+  const rig = await openRig(redis);
+  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  await rig.redis.hdel(`${rig.prefix}:blocked`, BENEFICIARY);
+  await haltAll(rig, { actor: 'payrun', reason });
+  expect(await releaseHalt(rig, 'anna')).toBe('proposed');
+  return rig;
+}
 
+describe('a release by two people', () => {
   test('believes a changed block list only where the halt told them of it', async () => {
     const rig = await openHalted('a disk is full');
     expect(await releaseHalt(rig, 'bob')).toBe('released');
