@@ -87,8 +87,13 @@ describe('a data directory that was copied to a second host', () => {
       await site.resume(runId);
       await site.untilEnded(runId);
       expect(site.paidTwice()).toEqual([]);
-      // What nobody can tell of is for people.
-      const told = [...(await rowsByReference(site, runId)).values()];
+      // What nobody can tell of is for people; what was paid is followed to its end.
+      const rows = async () => [...(await rowsByReference(site, runId)).values()];
+      await vi.waitUntil(async () => (await rows()).every(({ outcome }) => outcome !== 'pending'), {
+        timeout: TEST_MS_MAX,
+        interval: 200,
+      });
+      const told = await rows();
       expect(new Set(told.map(({ outcome }) => outcome))).toEqual(new Set(['paid', 'held']));
       const held = told.filter(({ outcome }) => outcome === 'held');
       expect(new Set(held.map(({ reasonCode }) => reasonCode))).toEqual(new Set(['E_DIR_LOST']));
