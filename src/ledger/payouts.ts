@@ -166,10 +166,6 @@ export interface Payouts {
   defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<number | undefined>;
 }
 
-/**
- * The payouts of the ledger. Reads, armings and moves of one turn of the event loop are one call each. `arming` is a
- * connection that never queues and never sends a command again.
- */
 interface PayoutsPlace {
   readonly prefix: string;
   readonly dataDirId: string;
@@ -177,6 +173,10 @@ interface PayoutsPlace {
   readonly seals: Pick<Seals, 'judgeProposal'>;
 }
 
+/**
+ * The payouts of the ledger. Reads, armings and moves of one turn of the event loop are one call each. `arming` is a
+ * connection that never queues and never sends a command again.
+ */
 export function openPayouts(
   connections: { redis: Redis; arming: Redis },
   { prefix, dataDirId, lease = '', seals }: PayoutsPlace,

@@ -78,12 +78,12 @@ export interface Schedules {
   lookNow(): Promise<number>;
 }
 
-/** The schedules of the ledger, and their ticks. It stores planned times, and knows nothing of cron. */
 interface Sealing {
   readonly seals: Pick<Seals, 'schedule' | 'judgeSchedule'>;
   readonly halt: (reason: string) => Promise<void>;
 }
 
+/** The schedules of the ledger, and their ticks. It stores planned times, and knows nothing of cron. */
 export function openSchedules(redis: Redis, keys: LedgerKeys, { seals, halt }: Sealing): Schedules {
   const { prefix } = keys;
   const scripts = scheduleScripts();
