@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type LedgerKeys, spentKey } from './keys.ts';
-import { listOf, runScript, script, textsOf } from './script.ts';
-import { FORESEE } from './scripts/duplicates.ts';
+import { holderAgainst, openClaimFacts, twinAgainst } from './duplicates.ts';
+import { runScript, script, textsOf } from './script.ts';
 import { KNOWN_RUN } from './scripts/runs.ts';
 
 /** A row that was not handed in yet. */
@@ -34,8 +34,9 @@ export interface Foresight {
   spent(day: number, fields: readonly string[]): Promise<readonly bigint[]>;
 }
 
-export function openForesight(redis: Redis, { prefix }: LedgerKeys): Foresight {
-  const foresee = script(FORESEE);
+export function openForesight(redis: Redis, keys: LedgerKeys): Foresight {
+  const { prefix } = keys;
+  const readFacts = openClaimFacts(redis, keys);
   const known = script(KNOWN_RUN);
   return {
     async knownRun({ sha256, contentHash }) {
@@ -43,16 +44,15 @@ export function openForesight(redis: Redis, { prefix }: LedgerKeys): Foresight {
       return id === '' ? undefined : { id, isFree: isFree === '1' };
     },
     async against(rows, rememberMs) {
-      const asked = rows.map(({ referenceHash, beneficiaryIdentityId, likeness }) => ({
-        h: referenceHash,
-        b: beneficiaryIdentityId,
-        d: likeness?.hash,
-        w: likeness?.withinMs,
-      }));
-      const args = [rememberMs, JSON.stringify(asked)];
-      return listOf(await runScript(redis, foresee, { prefix, args })).map((answer) => {
-        const [holder = '', twin = '', isBlocked] = textsOf(answer);
-        return { holder: holder || null, twin: twin || null, isBlocked: isBlocked === '1' };
+      const asked = rows.map(({ likeness, ...row }) => ({ ...row, line: 0, duplicateKey: likeness }));
+      const { at, rows: facts } = await readFacts('', asked);
+      return facts.map(({ holder, twin, isBlocked }, index) => {
+        const rules = { own: '', at, rememberMs };
+        return {
+          holder: holderAgainst(holder, rules) ?? null,
+          twin: twinAgainst(twin, rows[index]?.likeness?.withinMs ?? 0, rules) ?? null,
+          isBlocked,
+        };
       });
     },
     async spent(day, fields) {

@@ -18,13 +18,13 @@ import { foldedName } from '../access/same-person.ts';
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
  *   run:<id>              hash     a run; n:<state> and m:<currency>:<outcome> are its counters
- *   run:<id>:in:<state>   bitmap   lines of the payouts in that state (bit = line)
+ *   run:<id>:rows:<block> hash     the records of 100 lines (stored.ts): line -> record; `v` counts the commits to it
+ *   run:<id>:states       string   one byte a line: the letter of its state, or a null byte
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again
  *   run:<id>:dead         list     quotes that were proven dead, `line` `quote id`
  *   run:<id>:events       stream   what people and payrun did to the run
- *   p:<id>:<line>         hash     a payout, or a row that intake refused (record.ts)
- *   due                   zset     `run id`-`line` by the time at which the payout wants something
- *   tracked               zset     the same for accepted payments, which are followed at a pace of their own
+ *   due                   zset     `run id`:`block` by the earliest time at which a payout in it may want something
+ *   tracked               zset     the same for its accepted payments, which are followed at a pace of their own
  *   schedules             hash     name of a schedule -> what it does and when
  *   schedule:<name>       hash     what became of it: its next planned time, the last one done and the last one missed
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
@@ -72,6 +72,7 @@ export interface LedgerKeys {
   readonly live: string;
   readonly watch: string;
   readonly due: string;
+  readonly tracked: string;
   readonly ticks: string;
   readonly audit: string;
   readonly missed: string;
@@ -85,7 +86,8 @@ export interface LedgerKeys {
   readonly tokenLock: string;
   submission(name: string): string;
   run(id: string): string;
-  index(id: string, state: string): string;
+  rows(id: string, block: number): string;
+  states(id: string): string;
   slices(id: string): string;
   dead(id: string): string;
   events(id: string): string;
@@ -114,6 +116,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,
     due: `${prefix}:due`,
+    tracked: `${prefix}:tracked`,
     ticks: `${prefix}:ticks`,
     audit: `${prefix}:audit`,
     missed: `${prefix}:missed`,
@@ -127,7 +130,8 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     tokenLock: `${prefix}:token-lock`,
     submission: (name) => `${prefix}:submission:${name}`,
     run: (id) => `${prefix}:run:${id}`,
-    index: (id, state) => `${prefix}:run:${id}:in:${state}`,
+    rows: (id, block) => `${prefix}:run:${id}:rows:${block}`,
+    states: (id) => `${prefix}:run:${id}:states`,
     slices: (id) => `${prefix}:run:${id}:slices`,
     dead: (id) => `${prefix}:run:${id}:dead`,
     events: (id) => `${prefix}:run:${id}:events`,
@@ -153,6 +157,14 @@ export const UNSENT = '-';
 const QUOTE_BUCKET_CHARACTERS = 4;
 const REFERENCE_BUCKET_CHARACTERS = 4;
 const PAID_BUCKET_CHARACTERS = 3;
+
+/** Lines whose records stand in one hash, which Redis keeps as a whole. */
+export const LINES_PER_BLOCK = 100;
+
+/** The block of a line. */
+export function blockOf(line: number): number {
+  return Math.floor(line / LINES_PER_BLOCK);
+}
 
 /** The hash that holds a quote's or a payment's payout. */
 export function quotesKey(prefix: string, id: string): string {
@@ -186,11 +198,11 @@ local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
 local PEERS, BLOCKED, BLOCKED_SEAL = P .. ':peers', P .. ':blocked', P .. ':blocked-seal'
 local PEOPLE, WEAK = P .. ':people', P .. ':weak'
 local function runKey(run) return P .. ':run:' .. run end
-local function indexKey(run, state) return P .. ':run:' .. run .. ':in:' .. state end
+local function rowsKey(run, block) return P .. ':run:' .. run .. ':rows:' .. block end
+local function statesKey(run) return P .. ':run:' .. run .. ':states' end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end
 local function deadKey(run) return P .. ':run:' .. run .. ':dead' end
 local function eventsKey(run) return P .. ':run:' .. run .. ':events' end
-local function payoutKey(run, line) return P .. ':p:' .. run .. ':' .. line end
 local function quotesKey(quote) return P .. ':quotes:' .. string.sub(quote, 1, 4) end
 local function likelyKey(period, hash) return P .. ':likely:' .. period .. ':' .. string.sub(hash, 1, 2) end
 local function paidKey(hash) return P .. ':paid:' .. string.sub(hash, 1, 3) end

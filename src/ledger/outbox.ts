@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { LedgerKeys } from './keys.ts';
+import { openReading } from './reading.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import {
-  COUNT_PENDING,
   DROP_ENDPOINT,
   FIND_NEWS,
   READ_NEWS,
@@ -13,6 +13,7 @@ import {
   TAKE_NEXT,
   TELL,
 } from './scripts/outbox.ts';
+import type { StoredPayout } from './stored.ts';
 
 /** Notifications that wait for one endpoint; what comes beyond them goes to the dead letters at once. */
 export const WAITING_MAX = 10_000;
@@ -158,7 +159,6 @@ function outboxScripts() {
     find: script(FIND_NEWS),
     news: script(READ_NEWS),
     announce: script(TELL),
-    pending: script(COUNT_PENDING),
     take: script(TAKE_NEXT),
     settle: script(SETTLE_NEXT),
     requeue: script(REQUEUE),
@@ -172,6 +172,7 @@ function newsActs(
   keys: LedgerKeys,
   run: RunScript,
 ): Pick<Outbox, 'findNews' | 'readNews' | 'readLedgerAnnounced' | 'countPending' | 'announce'> {
+  const read = openReading(redis, keys.prefix);
   return {
     async findNews(from, nowMs) {
       const [next, since, runIds] = listOf(await run('find', from, RUNS_PER_LOOK, nowMs, TOLD_BEFORE_MS));
@@ -198,7 +199,8 @@ function newsActs(
       for await (const some of lines) {
         for (let from = 0; from < some.length && seen < LINES_MAX; from += LINES_PER_CALL) {
           const part = some.slice(from, from + LINES_PER_CALL);
-          count += integerOf(await run('pending', runId, sentBefore, ...part));
+          const { records } = await read(part.map((line) => ({ runId, line })));
+          count += records.filter((record) => isPending(record, sentBefore)).length;
           seen += part.length;
         }
         if (seen >= LINES_MAX) break;
@@ -212,6 +214,12 @@ function newsActs(
       return { announced: full >= 0, full: Math.max(0, full) };
     },
   };
+}
+
+function isPending(record: StoredPayout | Error | undefined, sentBefore: number): boolean {
+  if (record === undefined || record instanceof Error || record.state !== 'accepted') return false;
+  const armedAt = record.values.get('aa');
+  return armedAt !== undefined && Number.parseInt(armedAt, 10) < sentBefore;
 }
 
 function queueActs(redis: Redis, keys: LedgerKeys, run: RunScript): Pick<Outbox, 'due' | 'take' | 'settle'> {

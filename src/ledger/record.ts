@@ -4,7 +4,6 @@ import {
   type CostLimit,
   DECISIONS,
   type HistoryEntry,
-  PAYOUT_STATES,
   type Payout,
   type PayoutRow,
   type PayoutState,
@@ -12,14 +11,15 @@ import {
   type RefusedRow,
   SOURCES_OF_CASH,
 } from '../payout.ts';
-import { LedgerFault, textsOf } from './script.ts';
+import { LedgerFault } from './script.ts';
 import type { Seals } from './seals.ts';
+import { type StoredPayout, type StoredStep, stateOfLetter } from './stored.ts';
 
 /*
- * A payout's record: a hash of short fields, each under 64 bytes where it can be, so that Redis keeps it as a listpack.
+ * The values of a payout's record, by the names of PLACES (stored.ts), which says how Redis keeps them.
  *
  *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
- *   rh seal of the row (seals.ts) · s state · v version · h<version> one step of the history (to, time, actor, reason and the service's exchange with US, the unit separator, between them)
+ *   rh seal of the row (seals.ts)
  *   q quote · x its expiry · ql its life in ms · at attempts · ar armings of this quote · qn quotes · ct arming counter
  *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
  *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
@@ -72,21 +72,24 @@ export interface RowlessPayout {
 }
 
 /**
- * Reads a record as Redis gives it: names and values, one after the other. Undefined for a record that is not there.
- * Throws a LedgerFault for a damaged one. A proposal whose seal is not true is left out of it.
+ * Reads a record. Undefined for one that is not there. Throws a LedgerFault for a damaged one. A proposal whose seal is not
+ * true is left out of it.
  */
 export function readRecord(
-  reply: unknown,
+  stored: StoredPayout | undefined,
   place: { runId: string; line: number },
   seals: Pick<Seals, 'judgeProposal'>,
 ): Payout | RefusedRow | RowlessPayout | undefined {
-  const flat = textsOf(reply);
-  if (flat.length === 0) return undefined;
-  const fields = new Map<string, string>();
-  for (let index = 0; index < flat.length; index += 2) fields.set(flat[index] ?? '', flat[index + 1] ?? '');
-  if (fields.get('s') === 'refused') return readRefused(fields, place.line);
-  if (!fields.has('rh')) return { ...place, rowless: true };
-  return withTrueProposal(readPayout(fields, place), seals);
+  if (stored === undefined) return undefined;
+  if (stored.state === 'refused') return readRefused(stored.values, place.line);
+  if (!stored.values.has('rh')) return { ...place, rowless: true };
+  return withTrueProposal(readPayout({ ...stored, state: stored.state }, place), seals);
+}
+
+/** The amount that a record adds to the counters of its run; undefined where it has none. */
+export function amountOf(values: Fields): { readonly minor: string; readonly currency: string } | undefined {
+  const minor = values.get('amt');
+  return minor === undefined ? undefined : { minor, currency: values.get(values.get('typ') === 'S' ? 'src' : 'dst') ?? '' };
 }
 
 type Fields = ReadonlyMap<string, string>;
@@ -127,8 +130,10 @@ function readRow(fields: Fields, line: number): PayoutRow {
   };
 }
 
-function readPayout(fields: Fields, { runId, line }: { runId: string; line: number }): Payout {
-  const state = stateOf(need(fields, 's'));
+function readPayout(
+  { version, state, history, values: fields }: StoredPayout & { readonly state: PayoutState },
+  { runId, line }: { runId: string; line: number },
+): Payout {
   const row = readRow(fields, line);
   const quoteId = optional(fields, 'q');
   const armedAt = integer(fields, 'aa');
@@ -145,7 +150,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
       quote: optional(fields, 'qs'),
       proposal: proposed?.seal ?? null,
     },
-    version: count(fields, 'v'),
+    version,
     state,
     quoteId,
     quoteExpiresAt: integer(fields, 'x'),
@@ -175,7 +180,7 @@ function readPayout(fields: Fields, { runId, line }: { runId: string; line: numb
     sentAt: quoteId === null ? null : armedAt,
     settledAt: integer(fields, 'st'),
     proposal: proposed?.proposal ?? null,
-    history: readHistory(fields),
+    history: readHistory(history),
   };
 }
 
@@ -190,17 +195,16 @@ export function costLimitField(limit: CostLimit | null, seal: string): Record<st
   return { cx: `${limit === null ? '- - -' : `${limit.debited} ${limit.arrives} ${limit.driftBp}`} ${seal}` };
 }
 
-/** One step for each version that was a move; notes raise the version as well. */
-function readHistory(fields: Fields): HistoryEntry[] {
-  const last = count(fields, 'v');
-  const steps: HistoryEntry[] = [];
-  for (let version = 1; version <= last; version++) {
-    const step = fields.get(`h${version}`);
-    if (step === undefined) continue;
-    const [to = '', at = '', actor = '', reason = '', exchange = ''] = step.split(SEPARATOR);
-    steps.push({ to: stateOf(to), at: Number.parseInt(at, 10), actor, reason, exchange });
-  }
-  return steps;
+function readHistory(steps: readonly StoredStep[]): HistoryEntry[] {
+  let at = 0;
+  let by = '';
+  return steps.map(([letter, ms, actor, reason = '', exchange = '']) => {
+    at += ms;
+    if (actor !== 0) by = actor;
+    const to = stateOfLetter(letter);
+    if (to === 'refused') throw new LedgerFault('a payout was refused in its history');
+    return { to, at, actor: by, reason, exchange };
+  });
 }
 
 function readProposal(text: string | undefined): { proposal: Proposal; seal: string } | undefined {
@@ -242,12 +246,6 @@ export function feesField(fees: readonly Money[]): string {
   return fees
     .map(({ minor, currency, digits }) => `${minor}${digits === undefined ? '' : `/${digits}`} ${currency}`)
     .join(',');
-}
-
-function stateOf(text: string): PayoutState {
-  const state = PAYOUT_STATES.find((known) => known === text);
-  if (state === undefined) throw new LedgerFault(`a record has the unknown state ${JSON.stringify(text)}`);
-  return state;
 }
 
 function need(fields: Fields, name: string): string {

@@ -1,20 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Money } from '../money.ts';
-import { PAYOUT_STATES, type Payout, type PayoutState, type RefusedRow } from '../payout.ts';
-import type { LedgerKeys } from './keys.ts';
+import type { Payout, RefusedRow } from '../payout.ts';
+import { LINES_PER_BLOCK, type LedgerKeys } from './keys.ts';
 import { openNames } from './people/names.ts';
-import { readRecord } from './record.ts';
-import { integerOf, LedgerFault, listOf, recordsOf, runScript, script, textOf } from './script.ts';
-import { READ, ROW_SEALS, ROW_TEXTS } from './scripts/read.ts';
+import { amountOf, readRecord } from './record.ts';
+import { openReading } from './reading.ts';
+import { integerOf } from './script.ts';
 import type { Seals } from './seals.ts';
+import { type RowState, STATE_LETTERS } from './stored.ts';
 
-const INDEX_BYTES_PER_CALL = 4096;
-const RECORDS_PER_CALL = 100;
-const SEALS_PER_CALL = 1000;
+const STATES_PER_CALL = 16_384;
+const RECORDS_PER_CALL = 5 * LINES_PER_BLOCK;
 
-export type RowState = PayoutState | 'refused';
-const ROW_STATES: readonly RowState[] = [...PAYOUT_STATES, 'refused'];
+export type { RowState };
 
 /** Which rows of a run are wanted: at most `most` of those in one of the states, from a line on, without the first `skip`. */
 export interface PageOfRows {
@@ -52,15 +51,19 @@ export interface Rows {
 
 /** The rows of the ledger's runs, found by the index of their states. */
 export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Rows {
-  const { prefix } = keys;
-  const readScript = script(READ);
-  const sealsScript = script(ROW_SEALS);
-  const textsScript = script(ROW_TEXTS);
+  const read = openReading(redis, keys.prefix);
   const names = openNames(redis, keys);
 
+  async function stored(runId: string, lines: readonly number[]) {
+    const { records } = await read(lines.map((line) => ({ runId, line })));
+    return records.map((record) => {
+      if (record instanceof Error) throw record;
+      return record;
+    });
+  }
+
   async function records(runId: string, lines: readonly number[]): Promise<(Payout | RefusedRow)[]> {
-    const args = lines.flatMap((line) => [runId, line]);
-    const replies = recordsOf(listOf(await runScript(redis, readScript, { prefix, args }))[4]);
+    const replies = await stored(runId, lines);
     const rows = lines.flatMap((line, index) => {
       const record = readRecord(replies[index], { runId, line }, seals);
       return record === undefined || 'rowless' in record ? [] : [record];
@@ -74,11 +77,10 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
   }
 
   return {
-    linesIn: (runId, { state, from = 0 }) => linesOf(redis, keys.index(runId, state), from),
-    async *rows(runId, states = ROW_STATES) {
-      const indexes = states.map((state) => keys.index(runId, state));
+    linesIn: (runId, { state, from = 0 }) => linesOf(redis, keys.states(runId), { states: [state], from }),
+    async *rows(runId, states) {
       let ahead: ReturnType<typeof records> | undefined;
-      for await (const lines of linesOfAll(redis, indexes)) {
+      for await (const lines of linesOf(redis, keys.states(runId), { states, from: 0 })) {
         for (let from = 0; from < lines.length; from += RECORDS_PER_CALL) {
           const next = records(runId, lines.slice(from, from + RECORDS_PER_CALL));
           // What fails is thrown where it is waited for, unless nobody reads so far.
@@ -89,11 +91,10 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       }
       if (ahead !== undefined) yield await ahead;
     },
-    async page(runId, { states = ROW_STATES, from = 0, skip = 0, most }) {
-      const indexes = states.map((state) => keys.index(runId, state));
+    async page(runId, { states, from = 0, skip = 0, most }) {
       const lines: number[] = [];
       let left = skip;
-      for await (const piece of linesOfAll(redis, indexes, from)) {
+      for await (const piece of linesOf(redis, keys.states(runId), { states, from })) {
         lines.push(...piece.slice(left, left + most - lines.length));
         if (lines.length >= most) break;
         left = Math.max(0, left - piece.length);
@@ -102,14 +103,24 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
     },
     row: async (runId, line) => (await records(runId, [line]))[0],
     async texts(runId, from, to) {
-      const text = textOf(await runScript(redis, textsScript, { prefix, args: [runId, from, to] }));
-      return text.split('\n').flatMap(readText);
+      const lines = range(from, to);
+      return (await stored(runId, lines)).flatMap((record, index): RowText[] => {
+        const amount = record && amountOf(record.values);
+        const beneficiary = record?.values.get('ben');
+        const reference = record?.values.get('ref');
+        if (amount === undefined || beneficiary === undefined || reference === undefined) return [];
+        const { minor, currency } = amount;
+        return [{ line: lines[index] ?? 0, beneficiary, amount: { minor: BigInt(minor), currency }, reference }];
+      });
     },
     async digestRows(runId, lastLine) {
       const digest = createHash('sha256');
-      for (let from = 1; from <= lastLine; from += SEALS_PER_CALL) {
-        const args = [runId, from, Math.min(lastLine, from + SEALS_PER_CALL - 1)];
-        digest.update(textOf(await runScript(redis, sealsScript, { prefix, args })));
+      for (let from = 1; from <= lastLine; from += RECORDS_PER_CALL) {
+        const lines = range(from, Math.min(lastLine, from + RECORDS_PER_CALL - 1));
+        const seals = (await stored(runId, lines)).map((record) => record?.values.get('rh'));
+        seals.forEach((seal, index) => {
+          if (seal !== undefined) digest.update(`${lines[index]} ${seal}\n`);
+        });
       }
       return digest.digest('hex');
     },
@@ -121,10 +132,8 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
   };
 }
 
-function readText(text: string): RowText[] {
-  const [line = '', beneficiary = '', minor = '', currency = '', reference = ''] = text.split('\t');
-  if (!/^[0-9]+$/.test(line) || !/^[0-9]+$/.test(minor)) return [];
-  return [{ line: Number.parseInt(line, 10), beneficiary, amount: { minor: BigInt(minor), currency }, reference }];
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_value, index) => from + index);
 }
 
 /** Who is paid by a row, and on whose behalf, in lower case. */
@@ -133,44 +142,20 @@ function identitiesOf(row: Payout | RefusedRow): string[] {
   return [beneficiaryIdentityId ?? '', originatorIdentityId ?? ''].map((id) => id.toLowerCase());
 }
 
-async function* linesOf(redis: Redis, index: string, from: number): AsyncGenerator<number[]> {
-  for await (const lines of linesOfAll(redis, [index], from)) yield lines;
-}
-
-/** The lines whose bit is set in any of the bitmaps, ascending, a piece of the bitmaps at a time. */
-async function* linesOfAll(redis: Redis, indexes: readonly string[], from = 0): AsyncGenerator<number[]> {
-  const lengths = await Promise.all(indexes.map((index) => redis.strlen(index)));
-  const length = Math.max(0, ...lengths);
-  for (let start = Math.floor(from / 8); start < length; start += INDEX_BYTES_PER_CALL) {
-    const pieces = await readPieces(redis, indexes, { start, end: start + INDEX_BYTES_PER_CALL - 1 });
-    const lines = setBits(pieces, start * 8).filter((line) => line >= from);
+/** The lines whose letter is that of one of the states, or of any, ascending, a piece of the string at a time. */
+async function* linesOf(
+  redis: Redis,
+  key: string,
+  { states, from }: { states: readonly RowState[] | undefined; from: number },
+): AsyncGenerator<number[]> {
+  const wanted = new Set(states?.map((state) => STATE_LETTERS[state].charCodeAt(0)));
+  for (let start = from; ; start += STATES_PER_CALL) {
+    const letters = await redis.getrangeBuffer(key, start, start + STATES_PER_CALL - 1);
+    if (letters.length === 0) return;
+    const lines: number[] = [];
+    letters.forEach((letter, index) => {
+      if (states === undefined ? letter !== 0 : wanted.has(letter)) lines.push(start + index);
+    });
     if (lines.length > 0) yield lines;
   }
-}
-
-/** The same piece of several bitmaps at one moment, so that a payout that moves meanwhile stands in one of them. */
-async function readPieces(
-  redis: Redis,
-  indexes: readonly string[],
-  piece: { start: number; end: number },
-): Promise<Buffer[]> {
-  const transaction = redis.multi();
-  for (const index of indexes) transaction.getrangeBuffer(index, piece.start, piece.end);
-  const replies = (await transaction.exec()) ?? [];
-  return replies.map(([error, bytes]) => {
-    if (error !== null) throw error;
-    if (!Buffer.isBuffer(bytes)) throw new LedgerFault('an index is no bitmap');
-    return bytes;
-  });
-}
-
-function setBits(pieces: readonly Buffer[], firstBit: number): number[] {
-  const lines: number[] = [];
-  const length = Math.max(...pieces.map((piece) => piece.length));
-  for (let index = 0; index < length; index++) {
-    const byte = pieces.reduce((all, piece) => all | (piece[index] ?? 0), 0);
-    if (byte === 0) continue;
-    for (let bit = 0; bit < 8; bit++) if ((byte & (0x80 >> bit)) !== 0) lines.push(firstBit + index * 8 + bit);
-  }
-  return lines;
 }

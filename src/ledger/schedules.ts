@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { LedgerKeys } from './keys.ts';
+import { openLookSooner } from './look-sooner.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import {
   END_TICK,
-  LOOK_NOW,
   READ_SCHEDULES,
   RECORD_TICKS,
   REMOVE_SCHEDULE,
@@ -18,7 +18,6 @@ export const SCHEDULES_MAX = 100;
 /** How long a tick is left alone after it was given out. */
 const GIVEN_OUT_MS = 10_000;
 const TICKS_PER_TAKE = 100;
-const DUE_PER_LOOK = 500;
 
 /** A planned time of a schedule that was recorded as due. Together they are its unique key. */
 export interface Tick {
@@ -87,6 +86,7 @@ interface Sealing {
 export function openSchedules(redis: Redis, keys: LedgerKeys, { seals, halt }: Sealing): Schedules {
   const { prefix } = keys;
   const scripts = scheduleScripts();
+  const lookSooner = openLookSooner(redis, keys);
   const run = async (name: keyof typeof scripts, ...args: (string | number)[]): Promise<unknown> =>
     await runScript(redis, scripts[name], { prefix, args });
 
@@ -133,17 +133,7 @@ export function openSchedules(redis: Redis, keys: LedgerKeys, { seals, halt }: S
     async end({ name, planned }, end) {
       return integerOf(await run('end', name, planned, end.as, end.as === 'failed' ? end.fault : '')) === 1;
     },
-    async lookNow() {
-      let count = 0;
-      let cursor = '0';
-      do {
-        const [next, flat] = await redis.zscan(keys.due, cursor, 'COUNT', DUE_PER_LOOK);
-        const ids = flat.filter((_text, index) => index % 2 === 0);
-        if (ids.length > 0) count += integerOf(await run('lookNow', ...ids));
-        cursor = next;
-      } while (cursor !== '0');
-      return count;
-    },
+    lookNow: () => lookSooner(({ state }) => state === 'unknown' || state === 'held'),
   };
 }
 
@@ -155,7 +145,6 @@ function scheduleScripts() {
     record: script(RECORD_TICKS),
     take: script(TAKE_TICKS),
     end: script(END_TICK),
-    lookNow: script(LOOK_NOW),
   };
 }
 

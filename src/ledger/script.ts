@@ -42,13 +42,6 @@ export function listOf(reply: unknown): unknown[] {
   return reply;
 }
 
-/** Records as READ gives them: an empty list where there is none. */
-export function recordsOf(reply: unknown): unknown[] {
-  const records: unknown = JSON.parse(textOf(reply));
-  // Lua's empty list is JSON's empty object.
-  return Array.isArray(records) ? records.map((record: unknown) => (record === false ? [] : record)) : [];
-}
-
 /** A script's reply that must be a list of strings; numbers are written out. */
 export function textsOf(reply: unknown): string[] {
   return listOf(reply).map(textOf);

@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
-import { PAYOUT_STATES, type PayoutState } from '../payout.ts';
+import { type PayoutState, payoutId } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
+import { readText } from './reading.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
-import { END_SLICE, FEED, TAKE_DUE, TAKE_SLICES } from './scripts/feed.ts';
+import { END_SLICE, FEED, TAKE_SLICES } from './scripts/feed.ts';
+import { PUT_OFF_BLOCKS, TAKE_BLOCKS } from './scripts/read.ts';
 
 /** Consecutive payouts of a run, first and last line included. */
 export interface Slice {
@@ -36,13 +38,18 @@ export interface Slices {
 
 /** How long the sweeper leaves a slice or a due payout alone after it was given out. */
 const GIVEN_OUT_MS = 8000;
+/** Blocks that one look reads. */
+const BLOCKS_PER_LOOK = 100;
 
 /** What of the ledger wants work: slices of runs, and payouts that are due. */
 export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
   const feedScript = script(FEED);
   const endScript = script(END_SLICE);
   const takeScript = script(TAKE_SLICES);
-  const dueScript = script(TAKE_DUE);
+  const takeBlocks = script(TAKE_BLOCKS);
+  const putOffBlocks = script(PUT_OFF_BLOCKS);
+  /** Until when this process leaves a payout alone that it gave out, by the payout's id. */
+  const givenOut = new Map<string, number>();
   const { prefix } = keys;
   return {
     async position(runId) {
@@ -68,13 +75,23 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
       return textsOf(reply[1]).map((text) => ({ ...readSlice(text), stamp }));
     },
     async takeDue({ look, track }) {
-      const flat = textsOf(await runScript(redis, dueScript, { prefix, args: [look, track, GIVEN_OUT_MS] }));
-      const due: DuePayout[] = [];
-      for (let index = 0; index < flat.length; index += 3) {
-        const state = PAYOUT_STATES.find((known) => known === flat[index + 2]);
-        if (state !== undefined) due.push({ runId: flat[index] ?? '', line: integerOf(flat[index + 1]), state });
-      }
-      return due;
+      const [time, taken] = listOf(await runScript(redis, takeBlocks, { prefix, args: [BLOCKS_PER_LOOK, GIVEN_OUT_MS] }));
+      const now = integerOf(time);
+      for (const [id, until] of givenOut) if (until <= now) givenOut.delete(id);
+      const blocks = listOf(taken).map((reply) => readBlock(reply, keys));
+      const due = blocks
+        .flatMap(({ payouts }) => payouts)
+        .filter(({ id, dueAt }) => dueAt <= now && !givenOut.has(id))
+        .toSorted((one, other) => one.dueAt - other.dueAt);
+      const isTracked = ({ payout }: DueInBlock): boolean => payout.state === 'accepted';
+      const given = [...due.filter(isTracked).slice(0, track), ...due.filter((one) => !isTracked(one)).slice(0, look)];
+      for (const { id } of given) givenOut.set(id, now + GIVEN_OUT_MS);
+      const args = blocks.flatMap(({ set, id, commits, payouts }) => {
+        const times = payouts.map((one) => givenOut.get(one.id) ?? one.dueAt);
+        return [set, id, commits, times.length === 0 ? '' : Math.min(...times)];
+      });
+      if (args.length > 0) await runScript(redis, putOffBlocks, { prefix, args });
+      return given.map(({ payout }) => payout);
     },
   };
 }
@@ -87,4 +104,41 @@ function readSlice(text: string): Slice {
   const match = /^([0-9]+)-([0-9]+)$/.exec(text);
   if (match === null) throw new LedgerFault(`${JSON.stringify(text)} is no slice`);
   return { from: integerOf(match[1]), to: integerOf(match[2]) };
+}
+
+interface DueInBlock {
+  readonly id: string;
+  readonly dueAt: number;
+  readonly payout: DuePayout;
+}
+
+interface TakenBlock {
+  readonly set: string;
+  readonly id: string;
+  /** Commits to it so far. */
+  readonly commits: string;
+  /** Those of its payouts that want something at some time, and belong to the set. */
+  readonly payouts: readonly DueInBlock[];
+}
+
+/** A record that cannot be read is nothing that a sweep could help. */
+function readBlock(reply: unknown, { tracked }: LedgerKeys): TakenBlock {
+  const [set = '', id = '', ...flat] = textsOf(reply);
+  const runId = id.slice(0, id.lastIndexOf(':'));
+  let commits = '';
+  const payouts: DueInBlock[] = [];
+  for (let index = 0; index < flat.length; index += 2) {
+    const [name = '', text] = [flat[index], flat[index + 1]];
+    if (name === 'v') {
+      commits = text ?? '';
+      continue;
+    }
+    const record = readText(text);
+    if (record === undefined || record instanceof Error || typeof record.due !== 'number' || record.due === 0) continue;
+    const { state } = record;
+    if (state === 'refused' || (state === 'accepted') !== (set === tracked)) continue;
+    const line = Number.parseInt(name, 10);
+    payouts.push({ id: payoutId({ runId, line }), dueAt: record.due, payout: { runId, line, state } });
+  }
+  return { set, id, commits, payouts };
 }

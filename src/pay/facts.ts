@@ -1,5 +1,5 @@
 import type { AnswerLine } from '../ledger/intents/intent-line.ts';
-import type { MoveAnswer } from '../ledger/payouts.ts';
+import type { MoveAnswer } from '../ledger/payout-acts.ts';
 import { feesField } from '../ledger/record.ts';
 import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';

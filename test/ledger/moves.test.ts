@@ -42,11 +42,10 @@ const PAIRS = PAYOUT_STATES.flatMap((from) => PAYOUT_STATES.map((to) => ({ from,
 /** Puts a fresh payout into a state by hand, also one that no way leads to, with its index and counters. */
 async function plant(runId: string, { line, state, sent }: { line: number; state: PayoutState; sent: boolean }) {
   const { keys, prefix, redis } = desk;
+  const values = sent ? { q: `quote-${line}`, qn: '1' } : {};
+  await forceState({ redis, prefix, runId, line }, { state, values });
   await redis
     .multi()
-    .hset(`${prefix}:p:${runId}:${line}`, { s: state, ...(sent ? { q: `quote-${line}`, qn: '1' } : {}) })
-    .setbit(keys.index(runId, 'ready'), line, 0)
-    .setbit(keys.index(runId, state), line, 1)
     .hincrby(keys.run(runId), 'n:ready', -1)
     .hincrby(keys.run(runId), `n:${state}`, 1)
     .exec();

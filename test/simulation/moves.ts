@@ -1,4 +1,4 @@
-import type { MoveAnswer, PayoutMove } from '../../src/ledger/payouts.ts';
+import type { MoveAnswer, PayoutMove } from '../../src/ledger/payout-acts.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';

@@ -1,5 +1,5 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import type { Arming, PayoutMove } from '../../src/ledger/payouts.ts';
+import type { Arming, PayoutMove } from '../../src/ledger/payout-acts.ts';
 import { proposalField } from '../../src/ledger/record.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';

@@ -1,4 +1,5 @@
-import type { RowRecord, RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
+import type { RowRecord } from '../../src/ledger/runs/recording.ts';
+import type { RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
 import { OUTCOMES, type Outcome, outcomeOf, type PayoutRow, type Run, type RunState } from '../../src/payout.ts';
 import { addTo, setDue } from './moves.ts';
 import { holderOf } from './references.ts';

@@ -5,9 +5,9 @@ import type { Run, RunStart, RunState } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { openRows, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
-import { NOTE_RECORDED, RECORD } from '../scripts/record.ts';
-import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
+import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, NOTE_RECORDED, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
 import type { Seals } from '../seals.ts';
+import { openRecording, type RowRecord } from './recording.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { readRun } from './run-record.ts';
 
@@ -26,20 +26,6 @@ export interface RunClaim {
   readonly submissionKey?: string | undefined;
   /** Make a new run of the content of one that is over and of which nothing was paid. */
   readonly again?: boolean | undefined;
-}
-
-/** A row to be recorded: the record's fields (record.ts), its state, and what it adds to the counters. */
-export interface RowRecord {
-  readonly line: number;
-  readonly state: 'ready' | 'refused';
-  readonly fields: Readonly<Record<string, string>>;
-  readonly amount: Money | null;
-  /** Hash of the folded reference in hexadecimal; null for a refused row. */
-  readonly referenceHash: string | null;
-  /** What a likely duplicate would have in common with it, as 16 hexadecimal digits, and for how long it would be one. */
-  readonly duplicateKey?: { readonly hash: string; readonly withinMs: number } | undefined;
-  /** Of a refused row that was sound when it was sent: what a record gets that was restored from an intent log. */
-  readonly sound?: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'> | undefined;
 }
 
 export interface RunEvent {
@@ -108,11 +94,7 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       const [id = '', result] = textsOf(await runScript(redis, scripts.claim, { prefix, args }));
       return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
     },
-    async record(runId, rows, rememberMs) {
-      const args = [runId, rememberMs, JSON.stringify(rows.map(recordArgument))];
-      const answer = await runScript(redis, scripts.record, { prefix, args });
-      return answer === 'recorded' || answer === 'season' ? answer : 'closed';
-    },
+    record: openRecording(redis, keys),
     async move(runId, { to, actor, reason, from }) {
       const [word, state = ''] = textsOf(
         await runScript(redis, scripts.move, { prefix, args: [runId, to, actor, reason, from ?? ''] }),
@@ -158,7 +140,6 @@ function readDeadQuote(entry: string): { line: number; quoteId: string } {
 function runScripts() {
   return {
     claim: script(CLAIM_RUN),
-    record: script(RECORD),
     recorded: script(NOTE_RECORDED),
     move: script(MOVE_RUN),
     putOff: script(PUT_OFF_START),
@@ -178,27 +159,6 @@ const RUN_MOVE_RESULTS: readonly RunMoveAnswer['result'][] = [
   'incomplete',
   'unapproved',
 ];
-
-function recordArgument(row: RowRecord): Record<string, unknown> {
-  return {
-    l: String(row.line),
-    s: row.state,
-    ...contentArgument(row),
-    b: row.fields['ben'],
-    d: row.duplicateKey?.hash,
-    w: row.duplicateKey?.withinMs,
-    k: row.sound === undefined ? undefined : contentArgument(row.sound),
-  };
-}
-
-function contentArgument({ fields, amount, referenceHash }: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'>) {
-  return {
-    f: Object.entries(fields).flat(),
-    a: amount?.minor.toString(),
-    c: amount?.currency,
-    h: referenceHash ?? undefined,
-  };
-}
 
 function readEvent(id: string, flat: readonly string[]): RunEvent {
   const fields = new Map<string, string>();

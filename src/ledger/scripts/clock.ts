@@ -53,8 +53,6 @@ local function bring(key)
     count = count + 1
   end
 end
-bring(DUE)
-bring(TRACKED)
 bring(P .. ':ticks')
 for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do bring(slicesKey(run)) end
 for _, endpoint in ipairs(redis.call('HKEYS', OUTBOX_WAITING)) do bring(outboxDueKey(endpoint)) end

@@ -122,21 +122,6 @@ return full
 `;
 
 /**
- * Counts the payments among these payouts that are under way for long.
- *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] the time before which they were sent; ARGV[3...] lines
- * Returns how many.
- */
-export const COUNT_PENDING = `${LUA_OUTBOX}
-local count = 0
-for i = 3, #ARGV do
-  local f = redis.call('HMGET', payoutKey(ARGV[1], ARGV[i]), 's', 'aa')
-  if f[1] == 'accepted' and f[2] and tonumber(f[2]) < tonumber(ARGV[2]) then count = count + 1 end
-end
-return count
-`;
-
-/**
  * Gives the first notification of a queue to somebody who delivers it, for a time in which nobody else gets it.
  *
  * KEYS[1] prefix

@@ -27,33 +27,31 @@ return 'purging'
 `;
 
 /**
- * Removes records of a run that is being purged, with their quotes. The reference of a payout that was paid stays
+ * Removes records of one block of a run that is being purged, with their quotes. The reference of a payout that was paid stays
  * remembered, as a hash; one that is free again is forgotten.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] JSON array of { l line, h hash of the reference or nil }
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] block; ARGV[3...] of each record its line, quote, payment and the hash of its reference
+ *         if that is free, each '' for none
  */
 export const PURGE_ROWS = `${LUA_PRELUDE}
 local run = ARGV[1]
 if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
-for _, row in ipairs(cjson.decode(ARGV[2])) do
-  local key = payoutKey(run, row.l)
-  local id = run .. '-' .. row.l
-  local f = redis.call('HMGET', key, 's', 'q', 'pid')
-  for _, quote in ipairs({ f[2] or '', f[3] or '' }) do
+for i = 3, #ARGV, 4 do
+  local id = run .. '-' .. ARGV[i]
+  for _, quote in ipairs({ ARGV[i + 1], ARGV[i + 2] }) do
     if quote ~= '' and redis.call('HGET', quotesKey(quote), quote) == id then redis.call('HDEL', quotesKey(quote), quote) end
   end
-  if row.h and f[1] and FREE[f[1]] and redis.call('HGET', referencesKey(row.h), row.h) == id then
-    redis.call('HDEL', referencesKey(row.h), row.h)
-  end
-  redis.call('DEL', key)
+  local hash = ARGV[i + 3]
+  if hash ~= '' and redis.call('HGET', referencesKey(hash), hash) == id then redis.call('HDEL', referencesKey(hash), hash) end
 end
+redis.call('UNLINK', rowsKey(run, ARGV[2]))
 return 1
 `;
 
 /**
  * Ends the purge of a run whose records are gone: of it remain its numbers, its events and the hashes of its reports.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] states whose index goes
+ * KEYS[1] prefix; ARGV[1] run id
  */
 export const END_PURGE = `${LUA_PRELUDE}
 local run = ARGV[1]
@@ -64,8 +62,7 @@ for _, entry in ipairs(redis.call('LRANGE', deadKey(run), 0, -1)) do
     redis.call('HDEL', quotesKey(quote), quote)
   end
 end
-for i = 2, #ARGV do redis.call('UNLINK', indexKey(run, ARGV[i])) end
-redis.call('UNLINK', slicesKey(run), deadKey(run))
+redis.call('UNLINK', statesKey(run), slicesKey(run), deadKey(run))
 redis.call('HDEL', runKey(run), 'lastLine', 'cursor', 'lastOutcomes')
 return 1
 `;

@@ -1,57 +1,65 @@
 import { LUA_KEYS } from '../keys.ts';
 
 /**
- * Reads payouts, and beside them what every step has to know.
+ * Reads records, and beside them what every step has to know.
  *
  * KEYS[1] prefix
- * ARGV    run id and line of each payout, one after the other
- * Returns [wait ms, halt or '', disproved capabilities, time, payouts, arming counter]; the payouts are JSON: each is its hash as
- * a flat array of names and values, or false. One text is read far faster than as many replies.
+ * ARGV    for each block: run id, block, number of lines, those lines
+ * Returns [wait ms, halt or '', disproved capabilities, time, arming counter, records]: the texts in the order of the lines, nil
+ * where there is none.
  */
 export const READ = `${LUA_KEYS}
-local payouts = {}
-for i = 1, #ARGV, 2 do
-  local fields = redis.call('HGETALL', payoutKey(ARGV[i], ARGV[i + 1]))
-  payouts[#payouts + 1] = #fields > 0 and fields
+local records, n = {}, 1
+while n <= #ARGV do
+  local count = tonumber(ARGV[n + 2])
+  records[#records + 1] = redis.call('HMGET', rowsKey(ARGV[n], ARGV[n + 1]), unpack(ARGV, n + 3, n + 2 + count))
+  n = n + 3 + count
 end
 local head = redis.call('HMGET', HEAD, 'halt', 'disproved', 'armings')
 local t = redis.call('TIME')
 return { math.max(0, redis.call('PTTL', WAIT)), head[1] or '', head[2] or '',
-  string.format('%.0f', tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)), cjson.encode(payouts), head[3] or '0' }
+  string.format('%.0f', tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)), head[3] or '0', records }
 `;
 
 /**
- * What payouts are searched by, which never changes.
+ * Takes blocks in which something may be due, and puts them off, so that nobody else takes them meanwhile.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] first line; ARGV[3] last line
- * Returns line, beneficiary, amount in minor units, its currency and reference of each payout, with tabs between them and line
- * feeds after them. No value of a row holds either.
+ * KEYS[1] prefix; ARGV[1] most blocks of each set; ARGV[2] ms to put them off
+ * Returns [time, [set, 'run:block', names and values of its hash...]...].
  */
-export const ROW_TEXTS = `${LUA_KEYS}
-local texts = {}
-for line = tonumber(ARGV[2]), tonumber(ARGV[3]) do
-  local name = string.format('%d', line)
-  local f = redis.call('HMGET', payoutKey(ARGV[1], name), 'rh', 'ben', 'amt', 'typ', 'src', 'dst', 'ref')
-  if f[1] and f[2] and f[3] and f[7] then
-    local currency = f[4] == 'S' and f[5] or f[6]
-    texts[#texts + 1] = table.concat({ name, f[2], f[3], currency, f[7] }, '\\t') .. '\\n'
+export const TAKE_BLOCKS = `${LUA_KEYS}
+local t = redis.call('TIME')
+local at = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+local taken = {}
+for _, set in ipairs({ DUE, TRACKED }) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', set, '-inf', string.format('%.0f', at), 'LIMIT', 0, ARGV[1])) do
+    local run, block = string.match(id, '^(.*):(%d+)$')
+    local records = run and redis.call('HGETALL', rowsKey(run, block)) or {}
+    if #records == 0 then
+      redis.call('ZREM', set, id)
+    else
+      redis.call('ZADD', set, string.format('%.0f', at + tonumber(ARGV[2])), id)
+      taken[#taken + 1] = { set, id, unpack(records) }
+    end
   end
 end
-return table.concat(texts)
+return { string.format('%.0f', at), taken }
 `;
 
 /**
- * The seals of a run's rows.
+ * Says when a block that was taken is due next. What was committed to it since may make that earlier, never later.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] first line; ARGV[3] last line
- * Returns line and seal of each row that has one, with blanks between them and line feeds after them.
+ * KEYS[1] prefix
+ * ARGV    for each: set, 'run:block', the commits to it that the caller saw, time or '' for never
  */
-export const ROW_SEALS = `${LUA_KEYS}
-local texts = {}
-for line = tonumber(ARGV[2]), tonumber(ARGV[3]) do
-  local name = string.format('%d', line)
-  local seal = redis.call('HGET', payoutKey(ARGV[1], name), 'rh')
-  if seal then texts[#texts + 1] = name .. ' ' .. seal .. '\\n' end
+export const PUT_OFF_BLOCKS = `${LUA_KEYS}
+for i = 1, #ARGV, 4 do
+  local set, id, seen, time = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+  local run, block = string.match(id, '^(.*):(%d+)$')
+  local isAsSeen = redis.call('HGET', rowsKey(run, block), 'v') == seen
+  if isAsSeen and time == '' then redis.call('ZREM', set, id)
+  elseif isAsSeen then redis.call('ZADD', set, time, id)
+  elseif time ~= '' then redis.call('ZADD', set, 'LT', time, id) end
 end
-return table.concat(texts)
+return 1
 `;

@@ -183,3 +183,17 @@ local state = redis.call('HGET', runKey(ARGV[1]), 'state')
 if state ~= 'paying' and state ~= 'paused' then redis.call('SREM', LIVE, ARGV[1]) end
 return 1
 `;
+
+/**
+ * Notes what is known of a run once all of its rows were recorded. On a Redis that went back meanwhile they are not there.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] names and values
+ * Returns 1, or 0 in a closed season.
+ */
+export const NOTE_RECORDED = `${LUA_PRELUDE}
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 0 end
+-- Who put the file into an inbox is named anew, or nobody is.
+redis.call('HDEL', runKey(ARGV[1]), 'dropper')
+redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 2))
+return 1
+`;

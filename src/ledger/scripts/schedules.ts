@@ -123,23 +123,3 @@ else
 end
 return 1
 `;
-
-/**
- * Makes payouts due now that are unknown, or held after they were sent, and that were to be looked up later.
- *
- * KEYS[1] prefix; ARGV \`run id\`-\`line\` of payouts that are due at some time
- * Returns how many.
- */
-export const LOOK_NOW = `${LUA_SCHEDULES}
-local at, count = now(), 0
-for _, id in ipairs(ARGV) do
-  local run, line = string.match(id, '^(.*)%-(%d+)$')
-  local state = redis.call('HGET', payoutKey(run, line), 's')
-  local due = tonumber(redis.call('ZSCORE', DUE, id) or '0')
-  if due > at and (state == 'unknown' or state == 'held') then
-    redis.call('ZADD', DUE, text(at), id)
-    count = count + 1
-  end
-end
-return count
-`;

@@ -1,6 +1,7 @@
 import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
+import { LUA_RECORDS } from './records.ts';
 
 /*
  * Which directories may arm is known to Redis, and would go back in time with it. So each directory also keeps it on its own
@@ -80,7 +81,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it. A quote to which the
  * service said yes is never proven dead.
  */
-export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_PEERS}
+export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_RECORDS}${LUA_PEERS}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 local at = now()
@@ -98,16 +99,20 @@ local function ensureRun(e)
 end
 
 -- Of two payouts with one reference the one that was armed later has it; the other one is a suspected duplicate.
-local function claimReference(e, id)
+local function claimReference(e, p)
+  local id = p.run .. '-' .. p.line
   local holder = redis.call('HGET', referencesKey(e.h), e.h)
   if holder and holder ~= id then
     local run, line = string.match(holder, '^(.*)%-(%d+)$')
-    local other = payoutKey(run, line)
-    if tonumber(redis.call('HGET', other, 'ct') or '0') > e.c then
-      redis.call('HSET', payoutKey(e.r, e.l), 'rfh', e.h)
+    local other = load(run, line)
+    if other and tonumber(get(other, 'ct') or '0') > e.c then
+      set(p, 'rfh', e.h)
       return
     end
-    if redis.call('EXISTS', other) == 1 then redis.call('HSET', other, 'rfh', e.h) end
+    if other then
+      set(other, 'rfh', e.h)
+      save(other)
+    end
   end
   redis.call('HSET', referencesKey(e.h), e.h, id)
 end
@@ -125,7 +130,7 @@ local function isKnown(e, p)
     local owner = redis.call('HGET', quotesKey(e.q), e.q)
     return owner == e.r .. '-' .. e.l or owner == UNSENT
   end
-  return p.counter >= e.c
+  return tonumber(get(p, 'ct') or '0') >= e.c
 end
 
 -- A run that ended on what this Redis had forgotten goes on, once people let it.
@@ -144,7 +149,21 @@ end
 -- A quote before the payout's present one that this Redis does not know: it went back, or a lost host came back.
 local function noteForgotten(e, p)
   local isNew = redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l) == 1
-  if isNew and p.quote ~= e.q then noteQuote(p, e.q) end
+  if isNew and get(p, 'q') ~= e.q then noteQuote(p, e.q) end
+end
+
+-- Counts a payout for the limits of a day: counted is { d day, b beneficiary, s amounts with their currencies }.
+local function countFor(p, counted)
+  local day = counted.d
+  set(p, 'ld', tonumber(day))
+  set(p, 'lb', counted.b)
+  set(p, 'lc', counted.s)
+  for currency, amount in string.gmatch(counted.s, '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(p.run), 'sum:' .. currency, amount)
+    redis.call('HINCRBY', spentKey(day), currency, amount)
+    redis.call('HINCRBY', spentKey(day), currency .. ' ' .. counted.b, amount)
+  end
+  redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
 end
 
 local function restore(e)
@@ -152,32 +171,39 @@ local function restore(e)
   ensureRun(e)
   local p = load(e.r, e.l)
   if isKnown(e, p) then return noteForgotten(e, p) end
-  local isWrittenOff = p and p.state == 'held' and redis.call('HGET', p.key, 'rc') == 'E_DIR_LOST'
-  local hasOther = p and p.quote and p.quote ~= e.q
-  if hasOther and wasMissing and not (isWrittenOff and e.c > p.counter) then
+  local quote = p and get(p, 'q')
+  local counter = p and tonumber(get(p, 'ct') or '0')
+  local isWrittenOff = p and p.state == 'held' and get(p, 'rc') == 'E_DIR_LOST'
+  local hasOther = quote and quote ~= e.q
+  if hasOther and wasMissing and not (isWrittenOff and e.c > counter) then
     noteQuote(p, e.q)
-    redis.call('HSET', p.key, 'ct', math.max(e.c, p.counter), 'rc', 'E_BREACH',
-      'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    set(p, 'ct', math.max(e.c, counter))
+    set(p, 'rc', 'E_BREACH')
+    set(p, 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
     redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
-    if p.state ~= 'held' then applyMove(p, 'held', { at = at, actor = 'season', reason = 'breach', due = 0 }) end
+    local isHeld = p.state == 'held'
+    if not isHeld then enter(p, 'held', 'breach', at) end
+    save(p, not isHeld and at or nil)
     redis.call('HINCRBY', HEAD, 'restored', 1)
     return
   end
-  if hasOther then noteQuote(p, p.quote) end
-  if not p then
-    p = { run = e.r, line = e.l, key = payoutKey(e.r, e.l), state = 'unknown', version = 0 }
-    redis.call('HSET', p.key, 's', 'unknown', 'v', 0)
-    redis.call('HINCRBY', runKey(e.r), 'n:unknown', 1)
-  end
-  redis.call('HSET', p.key, 'q', e.q, 'x', e.x, 'ct', e.c, 'by', e.o, 'aa', e.t, 'cf', e.f, 'at', e.k)
-  if p.quote ~= e.q then redis.call('HINCRBY', p.key, 'qn', 1) end
-  redis.call('HDEL', p.key, 'nf', 'z2', 'lu', 'ql')
+  if hasOther then noteQuote(p, quote) end
+  p = p or { run = e.r, line = e.l, record = { 0, LETTER.unknown, 0, {} } }
+  set(p, 'q', e.q)
+  set(p, 'x', tonumber(e.x) or 0)
+  set(p, 'ct', e.c)
+  set(p, 'by', e.o)
+  set(p, 'aa', tonumber(e.t))
+  set(p, 'cf', e.f)
+  set(p, 'at', tonumber(e.k))
+  if quote ~= e.q then set(p, 'qn', tonumber(get(p, 'qn') or '0') + 1) end
+  for _, name in ipairs({ 'nf', 'z2', 'lu', 'ql' }) do set(p, name, 0) end
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
-  claimReference(e, e.r .. '-' .. e.l)
+  claimReference(e, p)
   reopen(e.r)
-  if e.m and redis.call('HEXISTS', p.key, 'lc') == 0 then countFor(e.r, p.key, e.m) end
-  if isWrittenOff then setDue(p, 'held', at, 0)
-  else applyMove(p, 'unknown', { at = at, actor = 'season', reason = 'restored from an intent log', due = 0 }) end
+  if e.m and not get(p, 'lc') then countFor(p, e.m) end
+  if not isWrittenOff then enter(p, 'unknown', 'restored from an intent log', at) end
+  save(p, at)
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
 
@@ -191,12 +217,14 @@ local function restoreAnswer(e)
   local owner = redis.call('HGET', quotesKey(e.y), e.y)
   local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
   local p = run and load(run, line)
-  if not p or p.quote ~= e.y then return end
+  if not p or get(p, 'q') ~= e.y then return end
   if not isInDoubt(p.state) then return end
-  redis.call('HSET', p.key, 'z2', '1', 'v', text(p.version + 1))
-  if e.p == '' or e.p == e.y then return end
-  redis.call('HSET', p.key, 'pid', e.p)
-  redis.call('HSETNX', quotesKey(e.p), e.p, owner)
+  set(p, 'z2', 1)
+  if e.p ~= '' and e.p ~= e.y then
+    set(p, 'pid', e.p)
+    redis.call('HSETNX', quotesKey(e.p), e.p, owner)
+  end
+  save(p)
 end
 
 local highest = math.max(tonumber(redis.call('HGET', HEAD, 'armings') or '0'), tonumber(ARGV[6]))

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { LedgerKeys } from '../keys.ts';
+import { openLookSooner } from '../look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
@@ -254,6 +255,7 @@ function timedActs(
       const steppedMs = integerOf(await run('clock', ...PACES));
       if (steppedMs === 0) return 0;
       while (integerOf(await run('forward', BROUGHT_PER_CALL)) > 0);
+      await openLookSooner(redis, keys)(() => true);
       return steppedMs;
     },
   };

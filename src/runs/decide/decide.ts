@@ -1,6 +1,6 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import { rfc3339 } from '../../clock.ts';
-import type { PayoutMove } from '../../ledger/payouts.ts';
+import type { PayoutMove } from '../../ledger/payout-acts.ts';
 import { costLimitField, proposalField } from '../../ledger/record.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { App } from '../../../src/app.ts';
 import { hashReference } from '../../../src/intake/row/reference-hash.ts';
 import { LUA_KEYS } from '../../../src/ledger/keys.ts';
-import type { Arming, MoveAnswer } from '../../../src/ledger/payouts.ts';
+import type { Arming, MoveAnswer } from '../../../src/ledger/payout-acts.ts';
 import { rowFields } from '../../../src/ledger/record.ts';
 import { runScript, script } from '../../../src/ledger/script.ts';
 import { type PayoutRow, payoutId } from '../../../src/payout.ts';

@@ -1,0 +1,356 @@
+import { createHash } from 'node:crypto';
+import { MOVES, mayMove } from '../moves.ts';
+import { ARMINGS_PER_QUOTE_MAX, type PayoutState, payoutId, QUOTES_PER_PAYOUT_MAX } from '../payout.ts';
+import type { Arming, ArmingLimits, ArmRefusal, MoveResult, PayoutMove } from './payout-acts.ts';
+import { BENEFICIARY_HASH_CHARACTERS } from './keys.ts';
+import { amountOf } from './record.ts';
+import { COMMIT_COUNTER, COMMIT_TIME, type NewStep, type RowState, type StoredPayout } from './stored.ts';
+
+/** A check, a claim or an effect of a commit: its name and arguments (scripts/commit.ts). */
+export type Operation = readonly [name: string, ...args: (string | number)[]];
+
+/** A record that takes the place of one that was read. */
+export interface Change {
+  readonly runId: string;
+  readonly line: number;
+  /** The record that it replaces; undefined: there is none. */
+  readonly before: StoredPayout | undefined;
+  readonly after: StoredPayout;
+  /** Comes to the history of `after`. */
+  readonly step?: NewStep | undefined;
+  /** Milliseconds until the payout wants something; undefined: nothing, or as it is. */
+  readonly dueMs?: number | undefined;
+  /** Checks first, then claims, then the rest. */
+  readonly operations: readonly Operation[];
+  /** The payout is where it was to come to; only claims are made. */
+  readonly isThere?: boolean;
+}
+
+export type MoveDecision =
+  | { readonly kind: 'change'; readonly change: Change }
+  | { readonly kind: 'refused'; readonly result: MoveResult };
+
+/** What a move depends on beside the payout's own record. */
+export interface MoveContext {
+  /** Whether its run was seen to be cancelled. */
+  readonly runIsCancelled: boolean;
+  /** Of a payout whose reference another one may have: who has it. Undefined where nobody asked. */
+  readonly holder?: ReferenceHolder | undefined;
+}
+
+/** The payout that has a reference: '' for nobody else. */
+export interface ReferenceHolder {
+  readonly id: string;
+  readonly block: number;
+  readonly line: number;
+  /** Undefined without a record. */
+  readonly record: StoredPayout | undefined;
+}
+
+/** States at whose beginning a payout is settled. */
+const SETTLED: ReadonlySet<RowState> = new Set(['completed', 'failed', 'returned', 'rejected', 'cancelled']);
+
+/** The table's reason to drop a quote by a move, or undefined. */
+function dropsOf(from: RowState, to: PayoutState): string | undefined {
+  return MOVES.find((move) => move.from === from && move.to === to)?.drops;
+}
+
+/** What goes with a quote. */
+const QUOTE_VALUES = ['q', 'x', 'qs', 'ql', 'sam', 'dam', 'rt', 'fe', 'qa', 'nf', 'z2', 'lu', 'ar'];
+
+/** What a move, or a note, makes of a record. */
+export function decideMove(record: StoredPayout | undefined, move: PayoutMove, context: MoveContext): MoveDecision {
+  if (record === undefined) return { kind: 'refused', result: 'missing' };
+  const isCancelled = move.cancelledIfRunIs === true && record.state === 'unknown' && context.runIsCancelled;
+  const to = move.to === 'ready' && isCancelled ? 'cancelled' : move.to;
+  const isChanged = move.version !== undefined && move.version !== record.version;
+  const isElsewhere = move.from !== undefined && record.state !== move.from && record.state !== to;
+  if (isChanged || isElsewhere) return { kind: 'refused', result: 'changed' };
+  if (move.quoteId !== undefined && record.values.get('q') !== move.quoteId) {
+    return { kind: 'refused', result: 'other-quote' };
+  }
+  if (to !== undefined && to !== record.state && !isAllowed(record, move, to)) {
+    return { kind: 'refused', result: 'forbidden' };
+  }
+  if (!isAsSeen(move, context.holder)) return { kind: 'refused', result: 'changed' };
+  if (to === undefined) return { kind: 'change', change: note(record, move) };
+  if (to === record.state) return { kind: 'change', change: there(record, move) };
+  return { kind: 'change', change: step(record, move, { to, holder: context.holder }) };
+}
+
+/** The table, and what it cannot say: a quote that an earlier request spent is not dropped as not sent. */
+function isAllowed(record: StoredPayout, move: PayoutMove, to: PayoutState): boolean {
+  if (record.state === 'refused') return false;
+  const asked = { from: record.state, to, sent: record.values.has('q') };
+  const { breach = false, dropQuote } = move;
+  if (!mayMove({ ...asked, breach, ...(dropQuote === undefined ? {} : { dropQuote }) })) return false;
+  return dropQuote !== 'not-sent' || numberOf(record, 'ar') <= 1;
+}
+
+/** Whether the payout that has the reference of this one stands as people saw it: it may be paid meanwhile. */
+function isAsSeen({ sawHolder }: PayoutMove, holder: ReferenceHolder | undefined): boolean {
+  if (sawHolder === undefined || holder === undefined) return true;
+  if (holder.id === '') return sawHolder.id === '';
+  // One that is known from an intent log alone is shown without a state.
+  const state = holder.record?.values.has('rh') === true ? holder.record.state : '';
+  return holder.id === sawHolder.id && state === sawHolder.state;
+}
+
+function sees(record: StoredPayout, holder: ReferenceHolder | undefined): Operation[] {
+  const hash = record.values.get('rfh');
+  if (hash === undefined || holder === undefined) return [];
+  return [['sees', hash, holder.id, holder.block, holder.line, holder.record?.version ?? '']];
+}
+
+/** The values that a move gives the record. */
+function valuesOf(record: StoredPayout, move: PayoutMove): Map<string, string> {
+  const values = new Map(record.values);
+  for (const [name, value] of Object.entries(move.fields ?? {})) values.set(name, value);
+  if (move.spentQuoteId !== undefined && !record.values.has('q')) values.set('q', move.spentQuoteId);
+  for (const name of move.without ?? []) values.delete(name);
+  return values;
+}
+
+function claims(move: PayoutMove): Operation[] {
+  const paymentId = move.fields?.['pid'];
+  return paymentId === undefined ? [] : [['payment', paymentId]];
+}
+
+function there(record: StoredPayout, move: PayoutMove): Change {
+  const { runId, line } = move;
+  return { runId, line, before: record, after: record, operations: claims(move), isThere: true };
+}
+
+function note(record: StoredPayout, move: PayoutMove): Change {
+  const { runId, line, dueMs, fields } = move;
+  const isReady = record.state === 'ready';
+  const operations = claims(move);
+  if (fields?.['ps'] !== undefined) operations.push(['changes']);
+  if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
+  const due = dueMs === 'as-it-is' ? record.due : dueOf(isReady ? undefined : dueMs);
+  return {
+    runId,
+    line,
+    before: record,
+    after: { ...record, version: record.version + 1, due, values: valuesOf(record, move) },
+    dueMs: dueMs === 'as-it-is' || isReady ? undefined : dueMs,
+    operations,
+  };
+}
+
+function dueOf(ms: number | undefined): StoredPayout['due'] {
+  return ms === undefined ? 0 : { fromNowMs: ms };
+}
+
+function step(
+  record: StoredPayout,
+  move: PayoutMove,
+  { to, holder }: { to: PayoutState; holder: ReferenceHolder | undefined },
+): Change {
+  const { runId, line, dropQuote } = move;
+  const dueMs = move.dueMs === 'as-it-is' ? undefined : move.dueMs;
+  const quoteId = record.values.get('q');
+  const base = quoteId === undefined || dropQuote === undefined ? record : { ...record, values: dropped(record, dropQuote) };
+  const values = valuesOf(base, move);
+  // Any move voids what people proposed.
+  values.delete('pr');
+  if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
+  const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
+  operations.push(...effects(record, move, to));
+  if (isUncounted(record, to)) for (const name of ['ld', 'lb', 'lc']) values.delete(name);
+  return {
+    runId,
+    line,
+    before: record,
+    after: { ...record, version: record.version + 1, state: to, due: dueOf(to === 'ready' ? undefined : dueMs), values },
+    step: { to, actor: move.actor, reason: move.reason, exchange: move.exchange },
+    dueMs: to === 'ready' ? undefined : dueMs,
+    operations,
+  };
+}
+
+function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
+  const all: Operation[] = [];
+  if (record.state === 'held' && to === 'ready') all.push(['run', '|paying|paused|finished|', 'forbidden']);
+  if (move.cancelledIfRunIs === true && record.state === 'unknown') {
+    if (to === 'ready') all.push(['run', '|none|recording|awaiting-approval|paying|paused|finished|', 'run']);
+    if (to === 'cancelled' && move.to === 'ready') all.push(['run', '|cancelled|', 'run']);
+  }
+  if (to === 'cancelled' || to === 'rejected') all.push(['open']);
+  return all;
+}
+
+function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
+  const all: Operation[] = [];
+  const quoteId = record.values.get('q');
+  if (quoteId !== undefined && move.dropQuote === 'proven-dead') all.push(['dead', quoteId]);
+  if (quoteId !== undefined && move.dropQuote === 'not-sent') all.push(['unsent', quoteId]);
+  if (record.state === 'held' && to === 'ready') {
+    const hash = record.values.get('rfh');
+    // A duplicate that a person allowed is the one that its reference stands for from now on.
+    if (hash !== undefined) all.push(['ref', hash]);
+    all.push(['reopen', move.actor, move.reason]);
+  }
+  if (isUncounted(record, to)) all.push(['uncount', ...countedOf(record)]);
+  const beneficiary = record.values.get('ben');
+  if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
+  if (to === 'ready') all.push(['slice', Math.ceil(typeof move.dueMs === 'number' ? move.dueMs : 0)]);
+  const digit = outcomeDigit(record.state, to);
+  if (move.outcomesRemembered !== undefined && digit !== undefined) all.push(['outcome', digit, move.outcomesRemembered]);
+  return all;
+}
+
+/** '1' for a payment that is unknown or was refused, '0' for one that was made; undefined for what tells of neither. */
+function outcomeDigit(from: RowState, to: PayoutState): string | undefined {
+  if (from === 'armed' && to === 'accepted') return '0';
+  if (from === 'armed' && (to === 'unknown' || to === 'rejected')) return '1';
+  return from === 'ready' && to === 'rejected' ? '1' : undefined;
+}
+
+/** The record's values without its quote; a quote that was not sent was none. */
+function dropped(record: StoredPayout, reason: string): Map<string, string> {
+  const values = new Map(record.values);
+  for (const name of QUOTE_VALUES) values.delete(name);
+  if (reason === 'not-sent') {
+    values.set('qn', String(numberOf(record, 'qn') - 1));
+    values.set('at', String(numberOf(record, 'at') - 1));
+  }
+  return values;
+}
+
+/** A payout that came to nothing, or that waits for people before it was sent, counts for no limit. */
+function isUncounted(record: StoredPayout, to: PayoutState): boolean {
+  if (!record.values.has('ld')) return false;
+  return to === 'rejected' || to === 'cancelled' || (to === 'held' && record.state === 'ready');
+}
+
+function countedOf({ values }: StoredPayout): [day: string, beneficiary: string, list: string] {
+  return [values.get('ld') ?? '', values.get('lb') ?? '', values.get('lc') ?? ''];
+}
+
+/** As the ledger keeps to whom something was paid. */
+export function beneficiaryHash(id: string): string {
+  return createHash('sha1').update(id).digest('hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
+}
+
+function numberOf({ values }: StoredPayout, name: string): number {
+  return Number.parseInt(values.get(name) ?? '0', 10);
+}
+
+export type ArmDecision =
+  | { readonly kind: 'change'; readonly change: Change }
+  | { readonly kind: 'refused'; readonly refusal: ArmRefusal };
+
+const MS_PER_DAY = 86_400_000;
+
+/**
+ * What arming makes of a record: `ready` to `armed` with a new quote, `quoted` to `armed` with the same one (architecture.md, rule
+ * 2). `now`: Redis's time.
+ */
+export function decideArming(record: StoredPayout | undefined, arming: Arming, now: number): ArmDecision {
+  if (record === undefined || record.version !== arming.version || record.state === 'refused') return refuse('changed');
+  const isAgain = record.state === 'quoted';
+  if (dropsOf(record.state, 'armed') !== undefined) return refuse('changed');
+  if (!mayMove({ from: record.state, to: 'armed', sent: record.values.has('q') })) return refuse('changed');
+  if (record.values.get('rh') !== arming.rowSeal) return refuse('row');
+  const { values } = record;
+  if (isAgain) {
+    if (values.get('q') !== arming.quoteId || values.get('cf') !== arming.credentials) return refuse('changed');
+    if (numberOf(record, 'ar') >= ARMINGS_PER_QUOTE_MAX) return refuse('armings');
+  } else if (numberOf(record, 'qn') >= QUOTES_PER_PAYOUT_MAX) {
+    return refuse('quotes');
+  }
+  return { kind: 'change', change: armed(record, arming, now) };
+}
+
+function refuse(refusal: ArmRefusal): ArmDecision {
+  return { kind: 'refused', refusal };
+}
+
+function armed(record: StoredPayout, arming: Arming, now: number): Change {
+  const isAgain = record.state === 'quoted';
+  const limits = isAgain ? undefined : judgeLimits(record, arming.limits ?? null, now);
+  const values = new Map(record.values);
+  // What earlier quotes left.
+  if (!isAgain) for (const name of ['nf', 'z2', 'lu', 'qf', 'qs']) values.delete(name);
+  const set = {
+    ...limits?.values,
+    q: arming.quoteId,
+    x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),
+    by: arming.owner,
+    aa: COMMIT_TIME,
+    ct: COMMIT_COUNTER,
+    cf: arming.credentials,
+    at: String(numberOf(record, 'at') + 1),
+    ar: isAgain ? String(numberOf(record, 'ar') + 1) : '1',
+    qn: String(numberOf(record, 'qn') + (isAgain ? 0 : 1)),
+    ...arming.fields,
+  };
+  for (const [name, value] of Object.entries(set)) values.set(name, value);
+  values.delete('pr');
+  const { approval, blockList, referenceHash, runId, line, dueMs } = arming;
+  const operations: Operation[] = [['run', '|paying|', 'run'], ['mine', referenceHash]];
+  if (approval !== null && approval !== undefined) operations.push(['approval', approval]);
+  if (blockList !== undefined) operations.push(['blocklist', blockList]);
+  operations.push(['unblocked', record.values.get('ben') ?? '']);
+  operations.push(...(limits?.checks ?? []));
+  if (!isAgain) operations.push(['quote', arming.quoteId]);
+  operations.push(...(limits?.effects ?? []), ['refnx', referenceHash], ['changes'], ['counter']);
+  return {
+    runId,
+    line,
+    before: record,
+    after: { ...record, version: record.version + 1, state: 'armed', due: dueOf(dueMs), values },
+    step: { to: 'armed', actor: arming.owner, reason: '', exchange: arming.exchange },
+    dueMs,
+    operations,
+  };
+}
+
+interface Counting {
+  readonly checks: readonly Operation[];
+  readonly effects: readonly Operation[];
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/**
+ * What the payout counts as from now on, unless a limit stands against it that people did not lift. What it counted as before, on
+ * another day or by another quote, does not count any more.
+ */
+function judgeLimits(record: StoredPayout, limits: ArmingLimits | null, now: number): Counting | undefined {
+  if (limits === null) return undefined;
+  const day = String(Math.floor((now + limits.dayOffsetMs) / MS_PER_DAY));
+  const own = amountOf(record.values);
+  const sums = limits.sums.map((sum) => ({
+    ...sum,
+    minor: sum.currency === own?.currency ? BigInt(own.minor) : sum.minor,
+  }));
+  const list = sums.flatMap(({ currency, minor }) => (minor === null ? [] : [`${currency} ${minor}`])).join(',');
+  const [formerDay, formerBeneficiary, formerList] = countedOf(record);
+  if (formerDay === day && formerList === list) return undefined;
+  const former = new Map(formerList.split(',').map((text) => [text.split(' ')[0] ?? '', BigInt(text.split(' ')[1] ?? '0')]));
+  const checks = sums.map(({ currency, minor, most }): Operation => {
+    const mine = former.get(currency) ?? 0n;
+    const ofDay = formerDay === day ? mine : 0n;
+    const bounds = [most.payout, raised(most.run, mine), raised(most.day, ofDay), raised(most.beneficiary, ofDay)];
+    const texts = bounds.map((bound) => bound?.toString() ?? '');
+    return ['limit', day, limits.beneficiaryHash, currency, minor?.toString() ?? '', ...texts];
+  });
+  return {
+    checks: record.values.has('al') ? [] : checks,
+    effects: [
+      ...(formerDay === '' ? [] : [['uncount', formerDay, formerBeneficiary, formerList] as const]),
+      ['count', day, limits.beneficiaryHash, list],
+    ],
+    values: { ld: day, lb: limits.beneficiaryHash, lc: list },
+  };
+}
+
+function raised(most: bigint | undefined, by: bigint): bigint | undefined {
+  return most === undefined ? undefined : most + by;
+}
+
+/** The payout's id and how its record is to be read anew. */
+export function idOf({ runId, line }: Pick<Change, 'runId' | 'line'>): string {
+  return payoutId({ runId, line });
+}

@@ -1,0 +1,159 @@
+import type { Redis } from 'ioredis';
+import { FREE_STATES, placeOfId } from '../payout.ts';
+import type { LedgerKeys } from './keys.ts';
+import { openReading, readText } from './reading.ts';
+import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
+import { READ_CLAIMS } from './scripts/duplicates.ts';
+import type { StoredPayout } from './stored.ts';
+
+/** What of a row decides whether it is one too many. */
+export interface RowClaims {
+  readonly line: number;
+  /** Hash of the folded reference in hexadecimal; null for a refused row. */
+  readonly referenceHash: string | null;
+  /** What a likely duplicate would have in common with it, as 16 hexadecimal digits, and for how long it would be one. */
+  readonly duplicateKey?: { readonly hash: string; readonly withinMs: number } | undefined;
+  readonly beneficiaryIdentityId: string | null;
+}
+
+/** A payout that a row may be too many beside. */
+export interface Earlier {
+  readonly id: string;
+  /** Undefined once its run was purged. */
+  readonly record: StoredPayout | undefined;
+  /** Of its run, in milliseconds since 1970. */
+  readonly createdAt: number | undefined;
+}
+
+/** What the ledger knows of a row. */
+export interface RowFacts {
+  readonly record: StoredPayout | undefined;
+  /** Who has its reference. */
+  readonly holder: Earlier | undefined;
+  /** The period in which a like payout would stand, and what stands in it. */
+  readonly period: string;
+  readonly samePeriodId: string;
+  /** The like payout of this period, or of the one before. */
+  readonly twin: Earlier | undefined;
+  readonly isBlocked: boolean;
+  readonly wasPaid: boolean;
+  readonly wasGivenUp: boolean;
+}
+
+export interface ClaimFacts {
+  readonly at: number;
+  readonly isOpen: boolean;
+  readonly run: {
+    readonly state: string;
+    readonly doubted: string;
+    readonly isPurged: boolean;
+    readonly isRecorded: boolean;
+    readonly hasAllRows: boolean;
+  };
+  readonly rows: readonly RowFacts[];
+}
+
+/** Reads what decides how rows are recorded; `runId` '' for rows that were not handed in yet. */
+export function openClaimFacts(
+  redis: Redis,
+  keys: LedgerKeys,
+): (runId: string, rows: readonly RowClaims[]) => Promise<ClaimFacts> {
+  const { prefix } = keys;
+  const claims = script(READ_CLAIMS);
+  const readRecords = openReading(redis, prefix);
+
+  async function readEarlier(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, Earlier>> {
+    const places = [...ids].map(placeOfId);
+    if (places.length === 0) return new Map();
+    const runIds = [...new Set(places.map(({ runId }) => runId))];
+    const [{ records }, ...created] = await Promise.all([
+      readRecords(places),
+      ...runIds.map((runId) => redis.hget(keys.run(runId), 'createdAt')),
+    ]);
+    const createdAt = new Map(runIds.map((runId, index) => [runId, created[index] ?? undefined]));
+    return new Map(
+      [...ids].map((id, index) => {
+        const record = records[index];
+        const time = createdAt.get(places[index]?.runId ?? '');
+        if (record instanceof Error) throw record;
+        return [id, { id, record, createdAt: time === undefined ? undefined : integerOf(time) }];
+      }),
+    );
+  }
+
+  return async (runId, rows) => {
+    const args = rows.flatMap(({ line, referenceHash, duplicateKey, beneficiaryIdentityId }) => [
+      line,
+      referenceHash ?? '',
+      duplicateKey?.hash ?? '',
+      duplicateKey?.withinMs ?? '',
+      beneficiaryIdentityId ?? '',
+    ]);
+    const reply = listOf(await runScript(redis, claims, { prefix, args: [runId, ...args] }));
+    const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
+    const texts = listOf(found).map(textsOf);
+    const earlier = await readEarlier(new Set(texts.flatMap(([, holder, , same, before]) => [holder, same || before]).filter(isId)));
+    return {
+      at: integerOf(at),
+      isOpen: integerOf(isOpen) === 1,
+      run: {
+        state: textOf(state),
+        doubted: textOf(doubted),
+        isPurged: purged === '1',
+        isRecorded: recorded === '1',
+        hasAllRows: all === '1',
+      },
+      rows: texts.map(([text = '', holder = '', period = '', same = '', before = '', blocked, paid, gaveUp]) => {
+        const record = text === '' ? undefined : readText(text);
+        if (record instanceof Error) throw record;
+        return {
+          record,
+          holder: earlier.get(holder),
+          period,
+          samePeriodId: same,
+          twin: earlier.get(same || before),
+          isBlocked: blocked === '1',
+          wasPaid: paid === '1',
+          wasGivenUp: gaveUp === '1',
+        };
+      }),
+    };
+  };
+}
+
+function isId(id: string | undefined): id is string {
+  return id !== undefined && id !== '';
+}
+
+const SETTLED_STATES: readonly string[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
+
+/** Whether a payout came to nothing for certain, so that its reference is free and a like one is none too many. */
+function cameToNothing({ record }: Earlier): boolean {
+  if (record === undefined || record.state === 'refused' || !FREE_STATES.includes(record.state)) return false;
+  return !(record.state === 'rejected' && record.values.has('q') && !record.values.has('ok'));
+}
+
+export interface DuplicateRules {
+  /** The id of the row that is judged. */
+  readonly own: string;
+  readonly at: number;
+  readonly rememberMs: number;
+}
+
+/** The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered. */
+export function holderAgainst(holder: Earlier | undefined, { own, at, rememberMs }: DuplicateRules): string | undefined {
+  if (holder === undefined || holder.id === own || cameToNothing(holder)) return undefined;
+  const { record, createdAt = at } = holder;
+  const isSettled = record === undefined || SETTLED_STATES.includes(record.state);
+  return at - createdAt > rememberMs && isSettled ? undefined : holder.id;
+}
+
+/** The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing. */
+export function twinAgainst(
+  twin: Earlier | undefined,
+  withinMs: number,
+  { own, at }: Pick<DuplicateRules, 'own' | 'at'>,
+): string | undefined {
+  if (twin === undefined || twin.id === own || cameToNothing(twin)) return undefined;
+  return at - (twin.createdAt ?? 0) <= withinMs ? twin.id : undefined;
+}

@@ -1,0 +1,205 @@
+import type { Redis } from 'ioredis';
+import type { Money } from '../../money.ts';
+import { outcomeOf, payoutId } from '../../payout.ts';
+import { openCommit } from '../commit.ts';
+import type { Change, Operation } from '../decide.ts';
+import { type ClaimFacts, type Earlier, holderAgainst, openClaimFacts, type RowFacts, twinAgainst } from '../duplicates.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { amountOf } from '../record.ts';
+import { LedgerFault } from '../script.ts';
+import { committed, decode, encode, type RowState, type StoredPayout } from '../stored.ts';
+
+/** A row to be recorded: the record's fields (record.ts), its state, and what it adds to the counters. */
+export interface RowRecord {
+  readonly line: number;
+  readonly state: 'ready' | 'refused';
+  readonly fields: Readonly<Record<string, string>>;
+  readonly amount: Money | null;
+  /** Hash of the folded reference in hexadecimal; null for a refused row. */
+  readonly referenceHash: string | null;
+  /** What a likely duplicate would have in common with it, as 16 hexadecimal digits, and for how long it would be one. */
+  readonly duplicateKey?: { readonly hash: string; readonly withinMs: number } | undefined;
+  /** Of a refused row that was sound when it was sent: what a record gets that was restored from an intent log. */
+  readonly sound?: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'> | undefined;
+}
+
+/** How often a batch is decided anew, because others claimed a reference meanwhile. */
+const ROUNDS_MAX = 100;
+
+type Recording = (
+  runId: string,
+  rows: readonly RowRecord[],
+  rememberMs: number,
+) => Promise<'recorded' | 'closed' | 'season'>;
+
+/**
+ * Records rows of a run that is being recorded. `closed`: it is not being recorded any more, or was purged; `season`: in a closed
+ * season.
+ *
+ * A record that is there stays as it is, so recording may be run again; only a record that was restored from an intent log, which
+ * lacks its row, is given the row. A reference that an earlier payout has not given free makes the new payout held, with a link to
+ * the earlier one; so does a likely duplicate. The rows of a run that was cancelled while it was being recorded are recorded as
+ * cancelled, or as held where a lost host may have sent them: none of them is lost.
+ */
+export function openRecording(redis: Redis, keys: LedgerKeys): Recording {
+  const readFacts = openClaimFacts(redis, keys);
+  const commit = openCommit(keys.prefix);
+  return async (runId, rows, rememberMs) => {
+    const claims = rows.map(({ line, referenceHash, duplicateKey, fields }) => {
+      return { line, referenceHash, duplicateKey, beneficiaryIdentityId: fields['ben'] ?? null };
+    });
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const facts = await readFacts(runId, claims);
+      const { state, doubted, isPurged, isRecorded, hasAllRows } = facts.run;
+      if (!facts.isOpen) return 'season';
+      const isCancelled = state === 'cancelled' && !(isRecorded && hasAllRows);
+      if (isPurged || (state !== 'recording' && !isCancelled)) return 'closed';
+      const changes = decideRecording(runId, rows, { facts, rememberMs });
+      const { answers } = await commit(redis, changes, { kind: 'record', runId, state, doubted });
+      const refused = answers.flatMap(({ words }) => (words === undefined ? [] : [words[0]]));
+      if (refused.includes('season')) return 'season';
+      if (refused.length === 0) return 'recorded';
+    }
+    throw new LedgerFault('rows are recorded by others again and again');
+  };
+}
+
+interface RecordingFacts {
+  readonly facts: ClaimFacts;
+  readonly rememberMs: number;
+}
+
+/** What rows of the same batch claimed before. */
+interface Claimed {
+  readonly references: Map<string, Earlier>;
+  readonly twins: Map<string, Earlier>;
+}
+
+/** The records that rows come to, in their order. */
+function decideRecording(runId: string, rows: readonly RowRecord[], { facts, rememberMs }: RecordingFacts): Change[] {
+  const claimed: Claimed = { references: new Map(), twins: new Map() };
+  return rows.flatMap((row, index): Change[] => {
+    const known = facts.rows[index];
+    if (known === undefined) throw new LedgerFault('a row was not read');
+    const id = payoutId({ runId, line: row.line });
+    const sent = row.state === 'ready' ? row : row.sound;
+    const there = known.record;
+    const rules = { own: id, at: facts.at, rememberMs };
+    if (there !== undefined) {
+      const lacksRow = there.state !== 'refused' && !there.values.has('rh') && sent !== undefined;
+      return lacksRow ? [filled(runId, row, { there, sent, twin: judgeTwin(row, { known, claimed, rules }) })] : [];
+    }
+    if (facts.run.state === 'cancelled' && facts.run.doubted === '' && row.state === 'ready') {
+      return [recorded(runId, row, { known, state: 'cancelled', fields: {}, operations: [] })];
+    }
+    if (row.state === 'refused') return [recorded(runId, row, { known, state: 'refused', fields: {}, operations: [] })];
+    const verdict = judgeRow(row, { known, claimed, rules, isDoubted: facts.run.doubted !== '' });
+    const change = recorded(runId, row, { known, ...verdict });
+    const now = { id, record: decode(committed(encode(change.after, change.step), facts.at)), createdAt: facts.at };
+    if (verdict.claimsReference && row.referenceHash !== null) claimed.references.set(row.referenceHash, now);
+    if (verdict.claimsTwin && row.duplicateKey !== undefined) claimed.twins.set(row.duplicateKey.hash, now);
+    return [change];
+  });
+}
+
+interface Judging {
+  readonly known: RowFacts;
+  readonly claimed: Claimed;
+  readonly rules: { readonly own: string; readonly at: number; readonly rememberMs: number };
+}
+
+/** The like payout before a row; without one the row takes that place itself. */
+function judgeTwin(row: RowRecord, { known, claimed, rules }: Judging): { twin: string | undefined; operations: Operation[] } {
+  const { duplicateKey } = row;
+  if (duplicateKey === undefined) return { twin: undefined, operations: [] };
+  const { hash, withinMs } = duplicateKey;
+  const mine = claimed.twins.get(hash);
+  const twin = twinAgainst(mine ?? known.twin, withinMs, rules);
+  const check: Operation = ['likelyis', known.period, hash, mine?.id ?? known.samePeriodId];
+  return { twin, operations: twin === undefined ? [check, ['likely', known.period, hash, 2 * withinMs]] : [check] };
+}
+
+interface RowVerdict {
+  readonly state: RowState;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly operations: readonly Operation[];
+  readonly claimsReference: boolean;
+  readonly claimsTwin: boolean;
+}
+
+/** Whether a row that could be paid is held, and why. One that is held for a like one takes no place: else it would be enough to cancel that. */
+function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boolean }): RowVerdict {
+  const { known, claimed, rules, isDoubted } = judging;
+  const hash = row.referenceHash ?? '';
+  const mine = claimed.references.get(hash);
+  const holder = mine ?? known.holder;
+  const earlier = holderAgainst(holder, rules);
+  const { twin, operations } = judgeTwin(row, judging);
+  const checks: Operation[] = [['refis', hash, holder?.id ?? ''], ...operations];
+  const claims: Operation[] = earlier === undefined ? [['ref', hash]] : [];
+  const held = (code: string, reason: string, more: Record<string, string> = {}): RowVerdict => ({
+    ...verdict,
+    state: 'held',
+    fields: { rc: code, rs: reason, ...more },
+  });
+  const verdict: RowVerdict = {
+    state: 'ready',
+    fields: {},
+    operations: [...checks, ...claims],
+    claimsReference: earlier === undefined,
+    claimsTwin: twin === undefined,
+  };
+  if (known.wasGivenUp) return held('E_GIVEN_UP', 'it was given up, and Redis forgot that');
+  if (isDoubted) return held('E_DIR_LOST', 'a data directory that may have sent it was written off');
+  if (earlier !== undefined) return held('E_DUP_HISTORY', `its reference belongs to payout ${earlier}`, { rfh: hash });
+  if (twin !== undefined) {
+    return held('E_DUP_LIKELY', `payout ${twin} has the same beneficiary, amount and currency`);
+  }
+  return verdict;
+}
+
+function recorded(
+  runId: string,
+  row: RowRecord,
+  { known, state, fields, operations }: Pick<RowVerdict, 'state' | 'fields' | 'operations'> & { readonly known: RowFacts },
+): Change {
+  const isNew = row.fields['ben'] !== undefined && !known.wasPaid;
+  return {
+    runId,
+    line: row.line,
+    before: undefined,
+    after: { version: 1, state, due: 0, history: [], values: new Map(Object.entries({ ...row.fields, ...fields })) },
+    step: { to: state, actor: 'intake', reason: '' },
+    operations: isNew ? [...operations, ['newben']] : operations,
+  };
+}
+
+/** A record that was restored from an intent log, with its row. */
+function filled(
+  runId: string,
+  row: RowRecord,
+  {
+    there,
+    sent,
+    twin,
+  }: {
+    there: StoredPayout;
+    sent: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'>;
+    twin: { readonly operations: readonly Operation[] };
+  },
+): Change {
+  const values = new Map([...there.values, ...Object.entries(sent.fields)]);
+  const amount = amountOf(values);
+  const isUnknown = there.state === 'unknown';
+  const operations: Operation[] = [...twin.operations];
+  if (sent.referenceHash !== null) operations.push(['refnx', sent.referenceHash]);
+  if (amount !== undefined) operations.push(['sum', `m:${amount.currency}:${outcomeOf(there.state)}`, amount.minor]);
+  return {
+    runId,
+    line: row.line,
+    before: there,
+    after: { ...there, version: there.version + 1, due: isUnknown ? { fromNowMs: 0 } : there.due, values },
+    dueMs: isUnknown ? 0 : undefined,
+    operations,
+  };
+}
