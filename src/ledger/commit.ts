@@ -57,7 +57,8 @@ export function openCommit(
       const index = order[position] ?? -1;
       answers[index] = readAnswer(listOf(reply), texts[index] ?? '', time);
     });
-    if (order.length !== listOf(replies).length) throw new LedgerFault('the commit answered fewer items than it was given');
+    if (order.length !== listOf(replies).length)
+      throw new LedgerFault('the commit answered fewer items than it was given');
     return { at: time, replicas: integerOf(replicas), isElsewhere: integerOf(isElsewhere) === 1, answers };
   };
 }
@@ -81,7 +82,12 @@ function pushItem(args: (string | number)[], change: Change | undefined, text: s
   const amount = amountOf(after.values);
   const from = before === undefined ? '' : STATE_LETTERS[before.state];
   args.push(before?.version ?? '', text, from, STATE_LETTERS[after.state]);
-  args.push(amount?.currency ?? '', amount?.minor ?? '', dueMs === undefined ? '' : Math.ceil(dueMs), operations.length);
+  args.push(
+    amount?.currency ?? '',
+    amount?.minor ?? '',
+    dueMs === undefined ? '' : Math.ceil(dueMs),
+    operations.length,
+  );
   for (const operation of operations) args.push(...operation);
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { MOVES, mayMove } from '../moves.ts';
 import { ARMINGS_PER_QUOTE_MAX, type PayoutState, payoutId, QUOTES_PER_PAYOUT_MAX } from '../payout.ts';
-import type { Arming, ArmingLimits, ArmRefusal, MoveResult, PayoutMove } from './payout-acts.ts';
 import { BENEFICIARY_HASH_CHARACTERS } from './keys.ts';
+import type { Arming, ArmingLimits, ArmRefusal, MoveResult, PayoutMove } from './payout-acts.ts';
 import { amountOf } from './record.ts';
 import { COMMIT_COUNTER, COMMIT_TIME, type NewStep, type RowState, type StoredPayout } from './stored.ts';
 
@@ -150,7 +150,8 @@ function step(
   const { runId, line, dropQuote } = move;
   const dueMs = move.dueMs === 'as-it-is' ? undefined : move.dueMs;
   const quoteId = record.values.get('q');
-  const base = quoteId === undefined || dropQuote === undefined ? record : { ...record, values: dropped(record, dropQuote) };
+  const base =
+    quoteId === undefined || dropQuote === undefined ? record : { ...record, values: dropped(record, dropQuote) };
   const values = valuesOf(base, move);
   // Any move voids what people proposed.
   values.delete('pr');
@@ -162,7 +163,13 @@ function step(
     runId,
     line,
     before: record,
-    after: { ...record, version: record.version + 1, state: to, due: dueOf(to === 'ready' ? undefined : dueMs), values },
+    after: {
+      ...record,
+      version: record.version + 1,
+      state: to,
+      due: dueOf(to === 'ready' ? undefined : dueMs),
+      values,
+    },
     step: { to, actor: move.actor, reason: move.reason, exchange: move.exchange },
     dueMs: to === 'ready' ? undefined : dueMs,
     operations,
@@ -196,7 +203,8 @@ function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Opera
   if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
   if (to === 'ready') all.push(['slice', Math.ceil(typeof move.dueMs === 'number' ? move.dueMs : 0)]);
   const digit = outcomeDigit(record.state, to);
-  if (move.outcomesRemembered !== undefined && digit !== undefined) all.push(['outcome', digit, move.outcomesRemembered]);
+  if (move.outcomesRemembered !== undefined && digit !== undefined)
+    all.push(['outcome', digit, move.outcomesRemembered]);
   return all;
 }
 
@@ -212,8 +220,7 @@ function dropped(record: StoredPayout, reason: string): Map<string, string> {
   const values = new Map(record.values);
   for (const name of QUOTE_VALUES) values.delete(name);
   if (reason === 'not-sent') {
-    values.set('qn', String(numberOf(record, 'qn') - 1));
-    values.set('at', String(numberOf(record, 'at') - 1));
+    for (const name of ['qn', 'at']) values.set(name, String(Math.max(0, numberOf(record, name) - 1)));
   }
   return values;
 }
@@ -289,7 +296,10 @@ function armed(record: StoredPayout, arming: Arming, now: number): Change {
   for (const [name, value] of Object.entries(set)) values.set(name, value);
   values.delete('pr');
   const { approval, blockList, referenceHash, runId, line, dueMs } = arming;
-  const operations: Operation[] = [['run', '|paying|', 'run'], ['mine', referenceHash]];
+  const operations: Operation[] = [
+    ['run', '|paying|', 'run'],
+    ['mine', referenceHash],
+  ];
   if (approval !== null && approval !== undefined) operations.push(['approval', approval]);
   if (blockList !== undefined) operations.push(['blocklist', blockList]);
   operations.push(['unblocked', record.values.get('ben') ?? '']);
@@ -328,7 +338,9 @@ function judgeLimits(record: StoredPayout, limits: ArmingLimits | null, now: num
   const list = sums.flatMap(({ currency, minor }) => (minor === null ? [] : [`${currency} ${minor}`])).join(',');
   const [formerDay, formerBeneficiary, formerList] = countedOf(record);
   if (formerDay === day && formerList === list) return undefined;
-  const former = new Map(formerList.split(',').map((text) => [text.split(' ')[0] ?? '', BigInt(text.split(' ')[1] ?? '0')]));
+  const former = new Map(
+    formerList.split(',').map((text) => [text.split(' ')[0] ?? '', BigInt(text.split(' ')[1] ?? '0')]),
+  );
   const checks = sums.map(({ currency, minor, most }): Operation => {
     const mine = former.get(currency) ?? 0n;
     const ofDay = formerDay === day ? mine : 0n;

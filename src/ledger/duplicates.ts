@@ -92,7 +92,9 @@ export function openClaimFacts(
     const reply = listOf(await runScript(redis, claims, { prefix, args: [runId, ...args] }));
     const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
-    const earlier = await readEarlier(new Set(texts.flatMap(([, holder, , same, before]) => [holder, same || before]).filter(isId)));
+    const earlier = await readEarlier(
+      new Set(texts.flatMap(([, holder, , same, before]) => [holder, same || before]).filter(isId)),
+    );
     return {
       at: integerOf(at),
       isOpen: integerOf(isOpen) === 1,
@@ -141,7 +143,10 @@ export interface DuplicateRules {
 }
 
 /** The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered. */
-export function holderAgainst(holder: Earlier | undefined, { own, at, rememberMs }: DuplicateRules): string | undefined {
+export function holderAgainst(
+  holder: Earlier | undefined,
+  { own, at, rememberMs }: DuplicateRules,
+): string | undefined {
   if (holder === undefined || holder.id === own || cameToNothing(holder)) return undefined;
   const { record, createdAt = at } = holder;
   const isSettled = record === undefined || SETTLED_STATES.includes(record.state);

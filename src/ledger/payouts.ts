@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import { LIMITS } from '../config/limits.ts';
 import { type PayoutPlace, payoutId, placeOfId } from '../payout.ts';
-import type { ArmAnswer, Arming, MoveAnswer, PayoutMove, PayoutReading } from './payout-acts.ts';
-import { ARM_REFUSALS } from './payout-acts.ts';
 import { openBatch } from './batch.ts';
 import { type Commit, type Committed, openCommit } from './commit.ts';
 import { type Change, decideArming, decideMove, type MoveContext, type ReferenceHolder } from './decide.ts';
 import { blockOf, ledgerKeys, quotesKey, referencesKey, UNSENT } from './keys.ts';
+import type { ArmAnswer, Arming, MoveAnswer, PayoutMove, PayoutReading } from './payout-acts.ts';
+import { ARM_REFUSALS } from './payout-acts.ts';
 import { openReading, type RecordReading } from './reading.ts';
 import { readRecord } from './record.ts';
 import { LedgerFault, textOf } from './script.ts';
@@ -56,6 +56,7 @@ export function openPayouts(
   const { redis, arming } = connections;
   const commit = openCommit(prefix);
   const readRecords = openReading(redis, prefix);
+  const readToArm = openReading(arming, prefix);
   const known = new Map<string, StoredPayout>();
 
   let server = '';
@@ -72,8 +73,8 @@ export function openPayouts(
     if (known.size > REMEMBERED_MAX) known.delete(known.keys().next().value ?? '');
   }
 
-  async function recordsOf(places: readonly PayoutPlace[]): Promise<RecordReading> {
-    const reading = await readRecords(places);
+  async function recordsOf(places: readonly PayoutPlace[], read = readRecords): Promise<RecordReading> {
+    const reading = await read(places);
     sawCounter(reading.armings);
     lastNow = reading.now;
     places.forEach((place, index) => {
@@ -112,7 +113,7 @@ export function openPayouts(
 
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const unknown = armings.filter((one) => known.get(payoutId(one))?.version !== one.version);
-    if (unknown.length > 0) await recordsOf(unknown);
+    if (unknown.length > 0) await recordsOf(unknown, readToArm);
     const decisions = armings.map((one) => decideArming(known.get(payoutId(one)), one, lastNow));
     const changes = decisions.flatMap((decision) => (decision.kind === 'change' ? [decision.change] : []));
     const asked = server;
@@ -162,7 +163,10 @@ export function openPayouts(
         const [word] = answer?.words ?? [];
         if (answer?.record !== undefined) {
           const bad = change.isThere === true ? 0 : answer.number;
-          answers.set(one.index, { ...moveAnswer(change.isThere === true ? 'there' : 'moved', answer.record), badOutcomes: bad });
+          answers.set(one.index, {
+            ...moveAnswer(change.isThere === true ? 'there' : 'moved', answer.record),
+            badOutcomes: bad,
+          });
         } else if (word === 'again') again.push({ ...one, isFresh: true });
         else if (word === 'run') again.push({ ...one, isFresh: true, runIsCancelled: !one.runIsCancelled });
         else answers.set(one.index, moveAnswer(refusedMove(word), change.before));
@@ -215,7 +219,14 @@ export function openPayouts(
           if (round > 0 || record === undefined) return undefined;
           continue;
         }
-        const note = { ...place, from: 'ready', dueMs: ms, actor: '', reason: '', fields: { qf: String(failures) } } as const;
+        const note = {
+          ...place,
+          from: 'ready',
+          dueMs: ms,
+          actor: '',
+          reason: '',
+          fields: { qf: String(failures) },
+        } as const;
         const { result } = await move({ ...note, version: record.version });
         if (result === 'moved') return failures;
       }

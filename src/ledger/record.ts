@@ -89,7 +89,9 @@ export function readRecord(
 /** The amount that a record adds to the counters of its run; undefined where it has none. */
 export function amountOf(values: Fields): { readonly minor: string; readonly currency: string } | undefined {
   const minor = values.get('amt');
-  return minor === undefined ? undefined : { minor, currency: values.get(values.get('typ') === 'S' ? 'src' : 'dst') ?? '' };
+  return minor === undefined
+    ? undefined
+    : { minor, currency: values.get(values.get('typ') === 'S' ? 'src' : 'dst') ?? '' };
 }
 
 type Fields = ReadonlyMap<string, string>;

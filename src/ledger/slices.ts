@@ -75,14 +75,16 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
       return textsOf(reply[1]).map((text) => ({ ...readSlice(text), stamp }));
     },
     async takeDue({ look, track }) {
-      const [time, taken] = listOf(await runScript(redis, takeBlocks, { prefix, args: [BLOCKS_PER_LOOK, GIVEN_OUT_MS] }));
+      const [time, taken] = listOf(
+        await runScript(redis, takeBlocks, { prefix, args: [BLOCKS_PER_LOOK, GIVEN_OUT_MS] }),
+      );
       const now = integerOf(time);
       for (const [id, until] of givenOut) if (until <= now) givenOut.delete(id);
       const blocks = listOf(taken).map((reply) => readBlock(reply, keys));
       const due = blocks
         .flatMap(({ payouts }) => payouts)
         .filter(({ id, dueAt }) => dueAt <= now && !givenOut.has(id))
-        .toSorted((one, other) => one.dueAt - other.dueAt);
+        .toSorted((one, other) => one.dueAt - other.dueAt || one.payout.line - other.payout.line);
       const isTracked = ({ payout }: DueInBlock): boolean => payout.state === 'accepted';
       const given = [...due.filter(isTracked).slice(0, track), ...due.filter((one) => !isTracked(one)).slice(0, look)];
       for (const { id } of given) givenOut.set(id, now + GIVEN_OUT_MS);

@@ -128,7 +128,12 @@ export function encode(record: StoredPayout, step?: NewStep): string {
     values[index] = IS_NUMBER[index] === true ? numberText(value) : JSON.stringify(value);
     if (index > last) last = index;
   }
-  const head = [String(record.version), `"${STATE_LETTERS[record.state]}"`, timeText(record.due), historyText(record, step)];
+  const head = [
+    String(record.version),
+    `"${STATE_LETTERS[record.state]}"`,
+    timeText(record.due),
+    historyText(record, step),
+  ];
   return `[${head.join(',')}${last < 0 ? '' : `,${values.slice(0, last + 1).join(',')}`}]`;
 }
 
@@ -168,6 +173,8 @@ function actorOf(history: readonly StoredStep[]): string {
 /** The text as it stands once the commit happened at a time (ms since 1970), with the arming counter that it gave. */
 export function committed(text: string, at: number, counter = 0): string {
   return text
-    .replaceAll(/\u0002(-?[0-9]+)\u0002/g, (_token, before: string) => String(Math.max(0, at - Number.parseInt(before, 10))))
+    .replaceAll(/\u0002(-?[0-9]+)\u0002/g, (_token, before: string) =>
+      String(Math.max(0, at - Number.parseInt(before, 10))),
+    )
     .replaceAll(COUNTER, String(counter));
 }

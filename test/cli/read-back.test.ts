@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { changeStored, forceState, putBack, type RecordPlace, textOfRecord } from '../support/records.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from './payrun.ts';
 
@@ -28,7 +29,7 @@ let payrun: Payrun;
 let place: Record<string, string>;
 let runId: string;
 /** The records of the run as payrun wrote them. */
-let records: Record<string, string>[];
+let records: string[];
 
 /** Three payouts that the sandbox paid. */
 beforeAll(async () => {
@@ -42,12 +43,11 @@ beforeAll(async () => {
   ]);
   writeFileSync(join(payrun.dir, 'three.csv'), file);
   runId = parsed(runSchema, (await payrun.run(['run', 'three.csv', '--json'], place)).stdout).runId;
-  records = await Promise.all([2, 3, 4].map((line) => redis.redis.hgetall(keyAt(line))));
+  records = await Promise.all([2, 3, 4].map((line) => textOfRecord(placeAt(line))));
 }, 180_000);
 beforeEach(async () => {
   for (const [index, record] of records.entries()) {
-    await redis.redis.del(keyAt(index + 2));
-    await redis.redis.hset(keyAt(index + 2), record);
+    await putBack(placeAt(index + 2), record);
   }
 });
 afterAll(async () => {
@@ -55,8 +55,8 @@ afterAll(async () => {
   await redis.stop();
 });
 
-function keyAt(line: number): string {
-  return `${place['PAYRUN_PREFIX']}:p:${runId}:${line}`;
+function placeAt(line: number): RecordPlace {
+  return { redis: redis.redis, prefix: place['PAYRUN_PREFIX'] ?? '', runId, line };
 }
 
 /** The beneficiary of a row of `payoutFile`, from 1. */
@@ -90,7 +90,8 @@ describe('payrun report RUN --verify-with-service', MINUTES, () => {
     ['the state', { s: 'failed' }, ['outcome', 'failed', 'paid']],
     ['a state of the service', { ps: 'PENDING' }, ['state', 'PENDING', 'COMPLETED']],
   ])('tells %s that was changed in the ledger, and exits 1', async (_what, fields, expected) => {
-    await redis.redis.hset(keyAt(3), fields);
+    if ('s' in fields) await forceState(placeAt(3), { state: 'failed' });
+    else await changeStored(placeAt(3), fields);
     const { code, differences } = await readBack();
     expect(code).toBe(1);
     expect(differences.map(({ line, what, ledger, service }) => [line, what, ledger, service])).toEqual([
@@ -100,8 +101,8 @@ describe('payrun report RUN --verify-with-service', MINUTES, () => {
 
   test('tells a payment that the service does not know, and one that the ledger does not have', async () => {
     const unknownId = '00000000-0000-4000-8000-00000000dead';
-    await redis.redis.hset(keyAt(2), { q: unknownId, pid: unknownId });
-    await redis.redis.hset(keyAt(4), { s: 'rejected' });
+    await changeStored(placeAt(2), { q: unknownId, pid: unknownId });
+    await forceState(placeAt(4), { state: 'rejected' });
     const { stdout, code } = await payrun.run(['report', runId, '--verify-with-service'], place);
     expect(code).toBe(1);
     expect(parse(stdout, { columns: true })).toMatchObject([
@@ -116,7 +117,7 @@ describe('payrun report RUN --verify-with-service', MINUTES, () => {
       code: 0,
       stdout: expect.stringContaining('those that were handed in, by their hash'),
     });
-    await redis.redis.hset(keyAt(3), { ben: '00000000-0000-4000-8000-000000000009' });
+    await changeStored(placeAt(3), { ben: '00000000-0000-4000-8000-000000000009' });
     const { code, stderr } = await payrun.run(['report', runId, '--format', 'summary'], place);
     expect(code).toBe(1);
     expect(stderr).toContain('the rows in the ledger are not those that were handed in');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type FaultName, WIRE_FAULTS } from '../../src/sandbox/faults/table.ts';
+import { readValues } from '../support/records.ts';
 import { PART_ROWS, underFire } from './fire.ts';
 import type { Rig, RigProcess } from './rig.ts';
 import { faultRow } from './row.ts';
@@ -206,11 +207,9 @@ function intentOwner(rig: Rig, name: string): string | undefined {
 /** Who armed each payout that is armed now. */
 async function armers(rig: Rig): Promise<string[]> {
   const runId = rig.runs[0]?.runId ?? '';
-  const asking = rig.redis.client.pipeline();
-  for (let line = 2; line < rig.rows + 2; line++) asking.hmget(`{payrun}:p:${runId}:${line}`, 's', 'by');
-  const replies = (await asking.exec()) ?? [];
-  return replies.flatMap(([, fields]) => {
-    const [state, armer] = fields as (string | null)[];
-    return state === 'armed' && typeof armer === 'string' ? [armer] : [];
-  });
+  const lines = Array.from({ length: rig.rows }, (_, index) => index + 2);
+  const records = await Promise.all(
+    lines.map((line) => readValues({ redis: rig.redis.client, prefix: '{payrun}', runId, line })),
+  );
+  return records.flatMap(({ s: state, by: armer }) => (state === 'armed' && armer !== undefined ? [armer] : []));
 }

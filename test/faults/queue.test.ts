@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { openQueues } from '../../jobs/open.ts';
+import { readValues } from '../support/records.ts';
 import { DEPTH } from './depth.ts';
 import { connection } from './redis-process.ts';
 import { intentsOf, SLOWLY } from './redis-steps.ts';
@@ -129,5 +130,5 @@ faultRow({
 
 async function records({ redis, rows }: Rig, runId: string): Promise<Record<string, string>[]> {
   const lines = Array.from({ length: rows }, (_, index) => index + 2);
-  return await Promise.all(lines.map((line) => redis.client.hgetall(`{payrun}:p:${runId}:${line}`)));
+  return await Promise.all(lines.map((line) => readValues({ redis: redis.client, prefix: '{payrun}', runId, line })));
 }

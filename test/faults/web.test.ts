@@ -8,8 +8,10 @@ import { z } from 'zod';
 import type { Role } from '../../src/access/roles.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { readApprovals } from '../../src/ledger/people/approvals.ts';
+import { STATE_LETTERS } from '../../src/ledger/stored.ts';
 import { ROOT } from '../support/payrun-processes.ts';
 import type { When } from '../support/proxy-moment.ts';
+import { readStored } from '../support/records.ts';
 import { type Answer, openVisitor, type Visitor } from '../web/visitor.ts';
 import type { Rig, RigProcess } from './rig.ts';
 import { faultRow } from './row.ts';
@@ -242,10 +244,15 @@ faultRow({
 /** When payouts of a run were armed, in milliseconds by the clock of Redis. */
 async function armedAt({ redis: { client }, rows }: Rig, runId: string): Promise<number[]> {
   const lines = Array.from({ length: rows }, (_, index) => index + 2);
-  const records = await Promise.all(lines.map((line) => client.hgetall(`${KEYS.prefix}:p:${runId}:${line}`)));
-  const steps = records.flatMap((record) => Object.entries(record).filter(([field]) => /^h[0-9]+$/.test(field)));
-  const moves = steps.map(([, step]) => step.split('\u001f'));
-  return moves.flatMap(([to, at = '']) => (to === 'armed' ? [Number.parseInt(at, 10)] : []));
+  const places = lines.map((line) => ({ redis: client, prefix: KEYS.prefix, runId, line }));
+  const records = await Promise.all(places.map(readStored));
+  return records.flatMap((record) => {
+    let at = 0;
+    return (record?.history ?? []).flatMap(([letter, ms]) => {
+      at += ms;
+      return letter === STATE_LETTERS.armed ? [at] : [];
+    });
+  });
 }
 
 /** What was told to those who approved and to who cancelled. */

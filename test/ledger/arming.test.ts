@@ -316,6 +316,7 @@ describe('nobody knows, and it is not called armed, when', () => {
     const hasty = await connectArming(server, 1000);
     const { payouts } = openLedger({ redis: desk.redis, arming: hasty }, { prefix: desk.prefix, dataDirId: DATA_DIR });
     const call = armingOf(await payout());
+    await payouts.read(call);
     await desk.redis.call('CLIENT', 'PAUSE', '10000', 'WRITE');
     await expect(payouts.arm(call)).rejects.toThrow(/timed out/i);
     await desk.redis.call('CLIENT', 'UNPAUSE');
@@ -330,6 +331,7 @@ describe('nobody knows, and it is not called armed, when', () => {
     const id = await lost.client('ID');
     const { payouts } = openLedger({ redis: desk.redis, arming: lost }, { prefix: desk.prefix, dataDirId: DATA_DIR });
     const call = armingOf(await payout());
+    await payouts.read(call);
     await desk.redis.call('CLIENT', 'PAUSE', '5000', 'WRITE');
     const answer = payouts.arm(call);
     answer.catch(() => {});

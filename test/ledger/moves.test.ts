@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MOVES, mayMove } from '../../src/moves.ts';
 import { type DropReason, PAYOUT_STATES, type PayoutState } from '../../src/payout.ts';
+import { forceState } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armPayout,
@@ -44,11 +45,7 @@ async function plant(runId: string, { line, state, sent }: { line: number; state
   const { keys, prefix, redis } = desk;
   const values = sent ? { q: `quote-${line}`, qn: '1' } : {};
   await forceState({ redis, prefix, runId, line }, { state, values });
-  await redis
-    .multi()
-    .hincrby(keys.run(runId), 'n:ready', -1)
-    .hincrby(keys.run(runId), `n:${state}`, 1)
-    .exec();
+  await redis.multi().hincrby(keys.run(runId), 'n:ready', -1).hincrby(keys.run(runId), `n:${state}`, 1).exec();
 }
 
 const ASKED = [false, true].flatMap((sent) =>

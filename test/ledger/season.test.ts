@@ -334,7 +334,8 @@ describe('comparing intent logs', () => {
     const opened = await Promise.all([season(), season(), season()]);
     expect(opened).toEqual([[], [], []]);
     const { quotes, version } = await readPayout(desk.ledger, { runId, line: 2 });
-    expect([quotes, version]).toEqual([1, 2]);
+    // Recorded, restored, and told that its reference went to the later line.
+    expect([quotes, version]).toEqual([1, 3]);
     expect((await desk.ledger.runs.read(runId))?.counts.unknown).toBe(2);
   });
 

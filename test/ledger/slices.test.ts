@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { GivenSlice } from '../../src/ledger/slices.ts';
 import { feedRun } from '../../src/runs/feed.ts';
+import { dueOf, setDue } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armPayout,
@@ -40,12 +41,8 @@ async function makeOverdue(runId: string): Promise<void> {
 }
 
 async function makeDue(ids: readonly { runId: string; line: number }[]): Promise<void> {
-  for (const [index, { runId, line }] of ids.entries()) {
-    const id = `${runId}-${line}`;
-    for (const set of [`${desk.prefix}:due`, `${desk.prefix}:tracked`]) {
-      if ((await desk.redis.zscore(set, id)) !== null) await desk.redis.zadd(set, index + 1, id);
-    }
-  }
+  const { redis, prefix } = desk;
+  for (const [index, place] of ids.entries()) await setDue({ ...place, redis, prefix }, index + 1);
 }
 
 describe('the feed of a run', () => {
@@ -205,7 +202,8 @@ describe('due payouts', () => {
     await makeDue(places);
     const taken = await Promise.all([1, 2, 3].map(() => desk.ledger.slices.takeDue({ look: 10, track: 10 })));
     expect(taken.flat().map(({ line, state }) => [line, state])).toEqual(places.map(({ line }) => [line, 'unknown']));
-    expect(await desk.redis.zcard(`${desk.prefix}:due`)).toBe(4);
+    expect(await desk.redis.zcard(desk.keys.due)).toBe(1);
+    expect(await desk.ledger.slices.takeDue({ look: 10, track: 10 })).toEqual([]);
   });
 
   test('are not taken before their time', async () => {
@@ -241,9 +239,9 @@ describe('due payouts', () => {
   });
 
   test('whose payout is gone are forgotten', async () => {
-    await desk.redis.zadd(`${desk.prefix}:due`, 1, '20260131-gone00-2');
+    await desk.redis.zadd(desk.keys.due, 1, '20260131-gone00:0');
     expect(await desk.ledger.slices.takeDue({ look: 10, track: 10 })).toEqual([]);
-    expect(await desk.redis.zcard(`${desk.prefix}:due`)).toBe(0);
+    expect(await desk.redis.zcard(desk.keys.due)).toBe(0);
   });
 
   test('are all that may have been sent and are not settled: an arming is looked at by itself', async () => {
@@ -252,7 +250,8 @@ describe('due payouts', () => {
     expect(await desk.ledger.slices.takeDue({ look: 10, track: 10 })).toEqual([{ runId, line: 2, state: 'armed' }]);
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted', dueMs: 0 });
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'completed' });
-    for (const set of ['due', 'tracked']) expect(await desk.redis.zcard(`${desk.prefix}:${set}`)).toBe(0);
+    expect(await dueOf({ redis: desk.redis, prefix: desk.prefix, runId, line: 2 })).toBeNull();
+    expect(await desk.ledger.slices.takeDue({ look: 10, track: 10 })).toEqual([]);
     expect(await linesIn(desk.ledger, runId, 'ready')).toEqual([3]);
   });
 });

@@ -5,6 +5,7 @@ import { payPayout } from '../../src/pay/pay-payout.ts';
 import { haltAll, releaseHalt } from '../../src/runs/decide/control.ts';
 import { movableClock } from '../service/test-service.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 let redis: TestRedis;
@@ -30,13 +31,13 @@ async function openQuoted(): Promise<PayRig> {
   return rig;
 }
 
-const record = (rig: PayRig): string => `${rig.prefix}:p:${rig.runId}:2`;
+const record = ({ redis, prefix, runId }: PayRig) => ({ redis, prefix, runId, line: 2 });
 const haltOf = async (rig: PayRig): Promise<string | null> => (await rig.ledger.state.read()).halt;
 
 describe('somebody who writes to Redis', () => {
   test('does not have the quote of another payout paid: it is held, and everything is halted', async () => {
     const rig = await openQuoted();
-    await rig.redis.hset(record(rig), 'q', 'b7a0c4d2-9f3e-4f57-8a86-2f3c5c1d7e90');
+    await changeStored(record(rig), { q: 'b7a0c4d2-9f3e-4f57-8a86-2f3c5c1d7e90' });
     expect(await rig.pay(await rig.process())).toBe('done');
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
     expect(await haltOf(rig)).toContain('its quote was changed in Redis');
@@ -46,7 +47,7 @@ describe('somebody who writes to Redis', () => {
   test('does not lengthen the life of a quote', async () => {
     const rig = await openQuoted();
     const { quoteExpiresAt } = await rig.payout();
-    await rig.redis.hset(record(rig), 'x', String((quoteExpiresAt ?? 0) + 3_600_000));
+    await changeStored(record(rig), { x: String((quoteExpiresAt ?? 0) + 3_600_000) });
     await rig.pay(await rig.process());
     expect(await haltOf(rig)).toContain('its quote was changed in Redis');
     expect(rig.service.payments()).toHaveLength(1);
@@ -54,7 +55,7 @@ describe('somebody who writes to Redis', () => {
 
   test('has a quote without a seal looked up, not armed again', async () => {
     const rig = await openQuoted();
-    await rig.redis.hdel(record(rig), 'qs');
+    await changeStored(record(rig), { qs: '' });
     expect(await rig.pay(await rig.process())).toBe('done');
     expect((await rig.payout()).state).toBe('unknown');
     expect(rig.service.payments()).toHaveLength(1);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { costLimitField } from '../../src/ledger/record.ts';
 import { costOf, isAbove, tooDear } from '../../src/pay/quote/cost.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const CORRIDOR = { sourceCurrency: 'USD', destinationCurrency: 'MXN' };
@@ -101,10 +102,13 @@ describe('a payout with a cost limit', () => {
     const { seals } = rig.ledger;
     const costLimit = { ...limit, driftBp: 0n };
     const { row } = await rig.payout();
-    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, {
-      ...costLimitField(costLimit, seals.costLimit(place, costLimit)),
-      rh: seals.row(place, row, true),
-    });
+    await changeStored(
+      { redis: rig.redis, prefix: rig.prefix, ...place },
+      {
+        ...costLimitField(costLimit, seals.costLimit(place, costLimit)),
+        rh: seals.row(place, row, true),
+      },
+    );
     return rig;
   }
 

@@ -3,6 +3,7 @@ import { CAPABILITIES } from '../../src/config/config.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
 import { GAP_MS, GRACE_MS, openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts';
+import { ageStep, changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody, type Json, QUOTE_LIFE_MS } from '../support/scripted-service.ts';
 
@@ -260,7 +261,7 @@ describe('a not-found', () => {
   ])('that proves %s of a cancelled run dead cancels the payout', async (_what, quotes) => {
     const { rig, deps } = await openUnknown();
     await rig.moveRun('cancelled');
-    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'qn', String(quotes));
+    await changeStored({ ...rig, line: 2 }, { qn: String(quotes) });
     await rig.passTime(60_000);
     await lookMany(rig, deps, 2);
     expect((await rig.payout()).state).toBe('cancelled');
@@ -290,11 +291,7 @@ describe('a payout that nothing can prove unpaid', () => {
 
   test('is held after 24 hours of trying', async () => {
     const { rig, deps } = await openUnknown();
-    const record = await rig.record();
-    const armed = record['h2'] ?? '';
-    const [to = '', , ...rest] = armed.split('\u001f');
-    const dayAgo = [to, String(Date.now() - DAY_MS), ...rest].join('\u001f');
-    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'h2', dayAgo);
+    await ageStep({ ...rig, line: 2 }, { step: 1, ms: DAY_MS });
     answerLookUps(rig, (answering) => rig.service.reply(answering, { status: 500 }));
     await rig.lookUp(deps);
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_TRIED' });

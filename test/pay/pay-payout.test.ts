@@ -7,6 +7,7 @@ import type { PayDeps } from '../../src/pay/deps.ts';
 import { movableClock } from '../service/test-service.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
 import { openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts';
+import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody } from '../support/scripted-service.ts';
 import { openArmingLine } from './arming-line.ts';
@@ -125,7 +126,7 @@ describe('a payout that is ready', () => {
 
   test('is held and everything halted when its row is not as payrun wrote it', async () => {
     const rig = await openRig(redis);
-    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'amt', '12346');
+    await changeStored({ ...rig, line: 2 }, { amt: '12346' });
     expect(await rig.pay(await rig.process())).toBe('done');
     expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
     expect((await rig.ledger.state.read()).halt).toContain('its row was changed in Redis');
@@ -135,7 +136,7 @@ describe('a payout that is ready', () => {
 
 test('a payout that had five quotes is held instead of armed once more', async () => {
   const rig = await openRig(redis);
-  await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'qn', '5');
+  await changeStored({ ...rig, line: 2 }, { qn: '5' });
   expect(await rig.pay(await rig.process())).toBe('done');
   expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_TRIED' });
   expect(rig.service.payments()).toEqual([]);
@@ -665,7 +666,7 @@ describe('a quoted payout of a run that is not being paid any more', () => {
     const rig = await openRig(redis);
     refusePayments(rig, 429, 'SYS_100');
     await rig.pay(await rig.process());
-    await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, 'x', String(Date.now() + 400));
+    await changeStored({ ...rig, line: 2 }, { x: String(Date.now() + 400) });
     expect(await rig.pay(await rig.process())).toBe('done');
     expect((await rig.payout()).state).toBe('unknown');
   });

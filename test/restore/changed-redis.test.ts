@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readBook } from '../support/paid-once.ts';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { changeStored, readValues } from '../support/records.ts';
 import { openSite, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
 /*
@@ -27,7 +29,7 @@ async function openControlledSite(controls: object): Promise<Site> {
 }
 
 const runKey = (runId: string): string => `{payrun}:run:${runId}`;
-const rowKey = (runId: string, line: number): string => `{payrun}:p:${runId}:${line}`;
+const rowAt = (redis: Redis, runId: string, line: number) => ({ redis, prefix: '{payrun}', runId, line });
 const FORGED = 'f'.repeat(64);
 
 async function untilHalted(site: Site, why: RegExp): Promise<void> {
@@ -45,8 +47,8 @@ describe('what something else than payrun changed in Redis', () => {
     async () => {
       const site = await openControlledSite({});
       const runId = await site.submit('waits.csv', ['W-1', 'W-2', 'W-3'], '--at', LATER);
-      await site.server.redis.hset(rowKey(runId, 2), { ben: THIEF });
-      await site.server.redis.hset(rowKey(runId, 3), { amt: '900000' });
+      await changeStored(rowAt(site.server.redis, runId, 2), { ben: THIEF });
+      await changeStored(rowAt(site.server.redis, runId, 3), { amt: '900000' });
       const report = await site.run(['report', runId, '--format', 'json']);
       expect(report.code).toBe(1);
       expect((JSON.parse(report.stdout) as { faults: string[] }).faults.join()).toMatch(
@@ -74,11 +76,11 @@ describe('what something else than payrun changed in Redis', () => {
         return (JSON.parse(stdout) as { faults: string[] }).faults.join('\n');
       };
       const halt = async (): Promise<string | null> => await redis.hget('{payrun}:head', 'halt');
-      const seal = (await redis.hget(rowKey(runId, 2), 'rh')) ?? '';
-      await redis.hset(rowKey(runId, 2), { ben: THIEF, rh: `deadbeef.${'0'.repeat(28)}` });
+      const seal = (await readValues(rowAt(redis, runId, 2)))['rh'] ?? '';
+      await changeStored(rowAt(redis, runId, 2), { ben: THIEF, rh: `deadbeef.${'0'.repeat(28)}` });
       expect(await faults()).toMatch(/nobody can tell here whether 1 of them were changed, on lines 2/);
       expect(await halt()).toBeNull();
-      await redis.hset(rowKey(runId, 2), { rh: seal });
+      await changeStored(rowAt(redis, runId, 2), { rh: seal });
       expect(await faults()).toMatch(/changed 1 of them in Redis, on lines 2/);
       await redis.hset(runKey(runId), { approvals: JSON.stringify([{ by: 'bob', at: 1, digest: 'd' }]) });
       expect(await faults()).toMatch(/^run: the approval of run \S+ by bob was changed in Redis/m);
@@ -125,8 +127,8 @@ describe('what something else than payrun changed in Redis', () => {
     async () => {
       const site = await openControlledSite({ approval: { mode: 'on' } });
       const runId = await site.submit('rows.csv', ['R-1', 'R-2']);
-      const seal = (await site.server.redis.hget(rowKey(runId, 2), 'rh')) ?? '';
-      await site.server.redis.hset(rowKey(runId, 2), { rh: FORGED.slice(0, 32) });
+      const seal = (await readValues(rowAt(site.server.redis, runId, 2)))['rh'] ?? '';
+      await changeStored(rowAt(site.server.redis, runId, 2), { rh: FORGED.slice(0, 32) });
       const sha = (await site.server.redis.hget(runKey(runId), 'fileSha256')) ?? '';
       const refused = await site.run(['approve', runId, '--sha256', sha, '--as', 'bob']);
       expect([refused.code, refused.stderr]).toEqual([
@@ -134,7 +136,7 @@ describe('what something else than payrun changed in Redis', () => {
         expect.stringMatching(/rows of the run was changed in Redis/),
       ]);
       await untilHalted(site, /rows of the run/);
-      await site.server.redis.hset(rowKey(runId, 2), { rh: seal });
+      await changeStored(rowAt(site.server.redis, runId, 2), { rh: seal });
       await site.release();
       await site.does(['approve', runId, '--sha256', sha, '--as', 'bob']);
       const worker = await site.worker();
@@ -152,8 +154,8 @@ describe('what something else than payrun changed in Redis', () => {
       const { redis } = site.server;
       const runId = await site.submit('look.csv', ['K-1', 'K-2']);
       const sha = (await redis.hget(runKey(runId), 'fileSha256')) ?? '';
-      const former = (await redis.hget(rowKey(runId, 2), 'ben')) ?? '';
-      await redis.hset(rowKey(runId, 2), { ben: THIEF });
+      const former = (await readValues(rowAt(redis, runId, 2)))['ben'] ?? '';
+      await changeStored(rowAt(redis, runId, 2), { ben: THIEF });
       const looks = [
         ['approve', runId, '--sha256', sha, '--as', 'bob'],
         ['list', runId],
@@ -169,7 +171,7 @@ describe('what something else than payrun changed in Redis', () => {
         expect(stdout).not.toContain(THIEF);
       }
       await untilHalted(site, new RegExp(`line 2 of run ${runId} was changed in Redis`));
-      await redis.hset(rowKey(runId, 2), { ben: former });
+      await changeStored(rowAt(redis, runId, 2), { ben: former });
       await redis.hset(runKey(runId), { createdBy: 'nobody' });
       await site.does(['status', runId], 2);
     },
@@ -205,7 +207,7 @@ describe('what something else than payrun changed in Redis', () => {
     async () => {
       const site = await openControlledSite({ limits: { currencies: { USD: { payout: '1.00' } } } });
       const runId = await site.submit('limits.csv', ['L-1'], '--at', LATER);
-      await site.server.redis.hset(rowKey(runId, 2), { al: '1' });
+      await changeStored(rowAt(site.server.redis, runId, 2), { al: '1' });
       const worker = await site.worker();
       await site.resume(runId);
       await vi.waitUntil(async () => (await site.stateOf(runId)) !== 'paying', WAIT);

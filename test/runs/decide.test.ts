@@ -15,6 +15,7 @@ import { Refusal } from '../../src/refusal.ts';
 import { type Decided, decidePayout } from '../../src/runs/decide/decide.ts';
 import { add, CHEAP } from '../people/people-rig.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { ageStep, changeStored, readValues } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 let redis: TestRedis;
@@ -75,18 +76,15 @@ async function holdUnsent({ rig }: Desk, code = 'E_DUP_HISTORY'): Promise<void> 
 
 /** As if it had been held longer ago. */
 async function holdLongAgo({ rig }: Desk, ms: number): Promise<void> {
-  const key = `${rig.prefix}:p:${rig.runId}:2`;
-  const version = (await rig.redis.hget(key, 'v')) ?? '';
-  const step = (await rig.redis.hget(key, `h${version}`)) ?? '';
-  const heldAt = /\d{13}/.exec(step)?.[0] ?? '';
-  await rig.redis.hset(key, `h${version}`, step.replace(heldAt, String(Number.parseInt(heldAt, 10) - ms)));
+  const { history } = await rig.payout();
+  await ageStep({ ...rig, line: 2 }, { step: history.length - 1, ms });
 }
 
 /** As if it had been armed a day ago, with a quote that ended soon after. */
 async function endQuote({ rig }: Desk): Promise<void> {
   const armedAt = Date.now() - 86_400_000;
-  const times = { aa: armedAt, ql: 10_000, x: armedAt + 10_000 };
-  await rig.redis.hset(`${rig.prefix}:p:${rig.runId}:2`, times);
+  const times = { aa: String(armedAt), ql: '10000', x: String(armedAt + 10_000) };
+  await changeStored({ ...rig, line: 2 }, times);
 }
 
 /** Held with a spent quote, of which nobody knows what came of it. */
@@ -150,13 +148,13 @@ describe('a held payout that was never sent', () => {
   test('is not given up by one person and a proposal that something else wrote, or changed', async () => {
     const desk = await openDesk();
     await holdUnsent(desk);
-    const { runId, redis: ledgerRedis, prefix, ledger } = desk.rig;
-    const record = `${prefix}:p:${runId}:2`;
+    const { ledger } = desk.rig;
+    const place = { ...desk.rig, line: 2 };
     const forged = ['drop', 'eve', '1', '', 'a reason', ''].join('\u001f');
-    await ledgerRedis.hset(record, 'pr', forged);
+    await changeStored(place, { pr: forged });
     expect((await desk.decide('drop', 'anna')).result).toBe('proposed');
-    const mine = (await ledgerRedis.hget(record, 'pr')) ?? '';
-    await ledgerRedis.hset(record, 'pr', mine.replace('anna', 'eve'));
+    const mine = (await readValues(place))['pr'] ?? '';
+    await changeStored(place, { pr: mine.replace('anna', 'eve') });
     const payout = await desk.rig.payout();
     expect([payout.proposal, ledger.seals.judgePayout(payout)]).toEqual([null, 'false']);
     expect((await desk.decide('drop', 'anna')).result).toBe('proposed');
@@ -413,12 +411,11 @@ describe('a held payout that was sent', () => {
   test('without an end of its quote is settled as not paid a day after it was armed, not before', async () => {
     const desk = await openDesk();
     await holdSent(desk);
-    const { runId, prefix } = desk.rig;
-    const key = `${prefix}:p:${runId}:2`;
+    const place = { ...desk.rig, line: 2 };
     const day = 86_400_000;
-    await desk.rig.redis.hset(key, { x: '', aa: String(Date.now() - day + 60_000) });
+    await changeStored(place, { x: '', aa: String(Date.now() - day + 60_000) });
     expect(await refusalOf(desk.decide('not-paid', 'anna'))).toContain('it could still be paid');
-    await desk.rig.redis.hset(key, { aa: String(Date.now() - day - 60_000) });
+    await changeStored(place, { aa: String(Date.now() - day - 60_000) });
     expect((await desk.decide('not-paid', 'anna')).result).toBe('proposed');
   });
 

@@ -30,6 +30,7 @@ import { connectRedis } from '../../src/redis/connect.ts';
 import { openService } from '../../src/service/client.ts';
 import type { TokenStore } from '../../src/service/token.ts';
 import { openSeal } from '../../src/service/token-seal.ts';
+import { dueOf, readValues } from './records.ts';
 import { freshPrefix, type TestRedis } from './redis.ts';
 import { type ScriptedService, startScriptedService } from './scripted-service.ts';
 
@@ -172,11 +173,10 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
       time.passedMs += ms;
     },
     waitMs: async () => Math.max(0, await redis.pttl(`${prefix}:wait`)),
-    record: (line = 2) => redis.hgetall(`${prefix}:p:${runId}:${line}`),
+    record: (line = 2) => readValues({ redis, prefix, runId, line }),
     async dueMs(line = 2) {
-      const id = `${runId}-${line}`;
-      const score = (await redis.zscore(`${prefix}:due`, id)) ?? (await redis.zscore(`${prefix}:tracked`, id));
-      return score === null ? undefined : Number.parseInt(score, 10) - Date.now();
+      const due = await dueOf({ redis, prefix, runId, line });
+      return due === null ? undefined : due - Date.now();
     },
     async goOn(deps, line) {
       for (let step = 0; step < 60; step++) {

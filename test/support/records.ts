@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { blockOf, ledgerKeys } from '../../src/ledger/keys.ts';
-import { decode, encode, STATE_LETTERS, type RowState, type StoredPayout } from '../../src/ledger/stored.ts';
+import { decode, encode, type RowState, STATE_LETTERS, type StoredPayout } from '../../src/ledger/stored.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 
 /** A place in a ledger, for what somebody does who can write to Redis. */
@@ -48,4 +48,40 @@ export async function forceState(
   await changeStored(place, values);
   const stored = await readStored(place);
   if (stored !== undefined) await writeStored(place, { ...stored, state });
+}
+
+/** Makes a payout that waits for a time wait for another one; the version stays. */
+export async function setDue(place: RecordPlace, at: number): Promise<void> {
+  const stored = await readStored(place);
+  if (stored === undefined || stored.due === 0) return;
+  await writeStored(place, { ...stored, due: at });
+  const keys = ledgerKeys(place.prefix);
+  const block = `${place.runId}:${blockOf(place.line)}`;
+  await place.redis.zadd(stored.state === 'accepted' ? keys.tracked : keys.due, 'LT', at, block);
+}
+
+/** When a payout wants something, in milliseconds since 1970; null: never. */
+export async function dueOf(place: RecordPlace): Promise<number | null> {
+  const due = (await readStored(place))?.due;
+  return typeof due === 'number' && due > 0 ? due : null;
+}
+
+/** Makes a step of the history as if it had been made longer ago; the others stay. */
+export async function ageStep(place: RecordPlace, { step, ms }: { step: number; ms: number }): Promise<void> {
+  const stored = await readStored(place);
+  if (stored === undefined) throw new Error(`no record of line ${place.line}`);
+  const history = stored.history.map(([letter, at, ...rest], index): StoredPayout['history'][number] => {
+    const moved = index === step ? at - ms : index === step + 1 ? at + ms : at;
+    return [letter, moved, ...rest];
+  });
+  await writeStored(place, { ...stored, history });
+}
+
+/** The text of a record, to be put back as it was. */
+export async function textOfRecord({ redis, prefix, runId, line }: RecordPlace): Promise<string> {
+  return (await redis.hget(ledgerKeys(prefix).rows(runId, blockOf(line)), String(line))) ?? '';
+}
+
+export async function putBack({ redis, prefix, runId, line }: RecordPlace, text: string): Promise<void> {
+  await redis.hset(ledgerKeys(prefix).rows(runId, blockOf(line)), String(line), text);
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { proposalField } from '../../src/ledger/record.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
+import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
 import { type FormField, foreignParts, formsOf, type PageForm, wordsOf } from './page-html.ts';
@@ -294,7 +295,8 @@ async function openSite() {
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
   const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
   const proposed = proposalField({ runId: 'pays', line: 3 }, proposal, ledger.seals);
-  await server.redis.hset(`${rig.app.config.prefix}:p:pays:3`, { ...proposed, rc: 'E_LIMIT' });
+  const place = { redis: server.redis, prefix: rig.app.config.prefix, runId: 'pays', line: 3 };
+  await changeStored(place, { ...proposed, rc: 'E_LIMIT' });
   await armPayout(ledger, { runId: 'pays', line: 4 }, 'quote-4');
   await movePayout(ledger, { runId: 'pays', line: 4 }, 'unknown', 'held');
   await recordRun(ledger, { id: 'stands', lines: [2] });

@@ -13,6 +13,7 @@ import { haltAll, pauseRun } from '../../src/runs/decide/control.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
+import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
@@ -450,7 +451,7 @@ describe('an approval', () => {
   ])('of a row is shown nowhere with $of that payrun did not write: everything is halted', async ({ forged }) => {
     const { app, run, person } = await openApprovalRig('mia', { approvals: 2 });
     const carl = await person('carl', 'checker');
-    await server.redis.hset(`${app.config.prefix}:p:${run.id}:3`, forged);
+    await changeStored({ redis: server.redis, prefix: app.config.prefix, runId: run.id, line: 3 }, forged);
     for (const path of ['approve', 'approve/beneficiaries.csv', 'payouts', 'payouts/3', 'payouts?text=B']) {
       const { status, text } = await carl.get(`/runs/${run.id}/${path}`);
       expect([path, status, text]).toEqual([

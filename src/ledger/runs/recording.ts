@@ -3,7 +3,14 @@ import type { Money } from '../../money.ts';
 import { outcomeOf, payoutId } from '../../payout.ts';
 import { openCommit } from '../commit.ts';
 import type { Change, Operation } from '../decide.ts';
-import { type ClaimFacts, type Earlier, holderAgainst, openClaimFacts, type RowFacts, twinAgainst } from '../duplicates.ts';
+import {
+  type ClaimFacts,
+  type Earlier,
+  holderAgainst,
+  openClaimFacts,
+  type RowFacts,
+  twinAgainst,
+} from '../duplicates.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { amountOf } from '../record.ts';
 import { LedgerFault } from '../script.ts';
@@ -109,7 +116,10 @@ interface Judging {
 }
 
 /** The like payout before a row; without one the row takes that place itself. */
-function judgeTwin(row: RowRecord, { known, claimed, rules }: Judging): { twin: string | undefined; operations: Operation[] } {
+function judgeTwin(
+  row: RowRecord,
+  { known, claimed, rules }: Judging,
+): { twin: string | undefined; operations: Operation[] } {
   const { duplicateKey } = row;
   if (duplicateKey === undefined) return { twin: undefined, operations: [] };
   const { hash, withinMs } = duplicateKey;
@@ -161,7 +171,12 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
 function recorded(
   runId: string,
   row: RowRecord,
-  { known, state, fields, operations }: Pick<RowVerdict, 'state' | 'fields' | 'operations'> & { readonly known: RowFacts },
+  {
+    known,
+    state,
+    fields,
+    operations,
+  }: Pick<RowVerdict, 'state' | 'fields' | 'operations'> & { readonly known: RowFacts },
 ): Change {
   const isNew = row.fields['ben'] !== undefined && !known.wasPaid;
   return {

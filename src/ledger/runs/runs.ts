@@ -7,8 +7,8 @@ import { openRows, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, NOTE_RECORDED, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
 import type { Seals } from '../seals.ts';
-import { openRecording, type RowRecord } from './recording.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
+import { openRecording, type RowRecord } from './recording.ts';
 import { readRun } from './run-record.ts';
 
 /** What a run is claimed with. */
