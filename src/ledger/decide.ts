@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { MOVES, mayMove } from '../moves.ts';
-import { ARMINGS_PER_QUOTE_MAX, type PayoutState, payoutId, QUOTES_PER_PAYOUT_MAX } from '../payout.ts';
+import { mayMove } from '../moves.ts';
+import { ARMINGS_PER_QUOTE_MAX, type PayoutState, QUOTES_PER_PAYOUT_MAX } from '../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS } from './keys.ts';
 import type { Arming, ArmingLimits, ArmRefusal, MoveResult, PayoutMove } from './payout-acts.ts';
 import { amountOf } from './record.ts';
@@ -49,11 +49,6 @@ export interface ReferenceHolder {
 
 /** States at whose beginning a payout is settled. */
 const SETTLED: ReadonlySet<RowState> = new Set(['completed', 'failed', 'returned', 'rejected', 'cancelled']);
-
-/** The table's reason to drop a quote by a move, or undefined. */
-function dropsOf(from: RowState, to: PayoutState): string | undefined {
-  return MOVES.find((move) => move.from === from && move.to === to)?.drops;
-}
 
 /** What goes with a quote. */
 const QUOTE_VALUES = ['q', 'x', 'qs', 'ql', 'sam', 'dam', 'rt', 'fe', 'qa', 'nf', 'z2', 'lu', 'ar'];
@@ -244,37 +239,46 @@ function numberOf({ values }: StoredPayout, name: string): number {
   return Number.parseInt(values.get(name) ?? '0', 10);
 }
 
-export type ArmDecision =
-  | { readonly kind: 'change'; readonly change: Change }
-  | { readonly kind: 'refused'; readonly refusal: ArmRefusal };
-
 const MS_PER_DAY = 86_400_000;
 
 /**
  * What arming makes of a record: `ready` to `armed` with a new quote, `quoted` to `armed` with the same one (architecture.md, rule
  * 2). `now`: Redis's time.
  */
-export function decideArming(record: StoredPayout | undefined, arming: Arming, now: number): ArmDecision {
-  if (record === undefined || record.version !== arming.version || record.state === 'refused') return refuse('changed');
-  const isAgain = record.state === 'quoted';
-  if (dropsOf(record.state, 'armed') !== undefined) return refuse('changed');
+export function decideArming(record: StoredPayout | undefined, arming: Arming, now: number): Change {
+  const refuse = (refusal: ArmRefusal, ...checks: readonly Operation[]): Change => {
+    const after = record ?? { version: 0, state: 'armed', due: 0, history: [], values: new Map() };
+    const { runId, line } = arming;
+    return { runId, line, before: record, after, operations: [...checks, ['refuse', refusal]] };
+  };
+  if (record === undefined || record.state === 'refused' || record.version !== arming.version) return refuse('changed');
   if (!mayMove({ from: record.state, to: 'armed', sent: record.values.has('q') })) return refuse('changed');
   if (record.values.get('rh') !== arming.rowSeal) return refuse('row');
-  const { values } = record;
-  if (isAgain) {
-    if (values.get('q') !== arming.quoteId || values.get('cf') !== arming.credentials) return refuse('changed');
-    if (numberOf(record, 'ar') >= ARMINGS_PER_QUOTE_MAX) return refuse('armings');
+  const checks = armingChecks(record, arming);
+  if (record.state === 'quoted') {
+    const { values } = record;
+    const isOther = values.get('q') !== arming.quoteId || values.get('cf') !== arming.credentials;
+    if (isOther) return refuse('changed', ...checks);
+    if (numberOf(record, 'ar') >= ARMINGS_PER_QUOTE_MAX) return refuse('armings', ...checks);
   } else if (numberOf(record, 'qn') >= QUOTES_PER_PAYOUT_MAX) {
-    return refuse('quotes');
+    return refuse('quotes', ...checks);
   }
-  return { kind: 'change', change: armed(record, arming, now) };
+  return armed(record, arming, { checks, now });
 }
 
-function refuse(refusal: ArmRefusal): ArmDecision {
-  return { kind: 'refused', refusal };
+function armingChecks(record: StoredPayout, { referenceHash, approval, blockList }: Arming): Operation[] {
+  const checks: Operation[] = [['mine', referenceHash]];
+  if (approval !== null && approval !== undefined) checks.push(['approval', approval]);
+  if (blockList !== undefined) checks.push(['blocklist', blockList]);
+  checks.push(['unblocked', record.values.get('ben') ?? '']);
+  return checks;
 }
 
-function armed(record: StoredPayout, arming: Arming, now: number): Change {
+function armed(
+  record: StoredPayout,
+  arming: Arming,
+  { checks, now }: { checks: readonly Operation[]; now: number },
+): Change {
   const isAgain = record.state === 'quoted';
   const limits = isAgain ? undefined : judgeLimits(record, arming.limits ?? null, now);
   const values = new Map(record.values);
@@ -295,15 +299,8 @@ function armed(record: StoredPayout, arming: Arming, now: number): Change {
   };
   for (const [name, value] of Object.entries(set)) values.set(name, value);
   values.delete('pr');
-  const { approval, blockList, referenceHash, runId, line, dueMs } = arming;
-  const operations: Operation[] = [
-    ['run', '|paying|', 'run'],
-    ['mine', referenceHash],
-  ];
-  if (approval !== null && approval !== undefined) operations.push(['approval', approval]);
-  if (blockList !== undefined) operations.push(['blocklist', blockList]);
-  operations.push(['unblocked', record.values.get('ben') ?? '']);
-  operations.push(...(limits?.checks ?? []));
+  const { referenceHash, runId, line, dueMs } = arming;
+  const operations: Operation[] = [...checks, ...(limits?.checks ?? [])];
   if (!isAgain) operations.push(['quote', arming.quoteId]);
   operations.push(...(limits?.effects ?? []), ['refnx', referenceHash], ['changes'], ['counter']);
   return {
@@ -360,9 +357,4 @@ function judgeLimits(record: StoredPayout, limits: ArmingLimits | null, now: num
 
 function raised(most: bigint | undefined, by: bigint): bigint | undefined {
   return most === undefined ? undefined : most + by;
-}
-
-/** The payout's id and how its record is to be read anew. */
-export function idOf({ runId, line }: Pick<Change, 'runId' | 'line'>): string {
-  return payoutId({ runId, line });
 }

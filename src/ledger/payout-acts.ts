@@ -114,6 +114,12 @@ export interface PayoutMove extends PayoutPlace {
   readonly without?: readonly string[];
 }
 
+/** A payout that was put off: quotes of it that failed in a row, and its version since. */
+export interface Deferred {
+  readonly failures: number;
+  readonly version: number;
+}
+
 export const MOVE_RESULTS = [
   'moved',
   'there',

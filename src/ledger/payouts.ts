@@ -5,7 +5,7 @@ import { openBatch } from './batch.ts';
 import { type Commit, type Committed, openCommit } from './commit.ts';
 import { type Change, decideArming, decideMove, type MoveContext, type ReferenceHolder } from './decide.ts';
 import { blockOf, ledgerKeys, quotesKey, referencesKey, UNSENT } from './keys.ts';
-import type { ArmAnswer, Arming, MoveAnswer, PayoutMove, PayoutReading } from './payout-acts.ts';
+import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove, PayoutReading } from './payout-acts.ts';
 import { ARM_REFUSALS } from './payout-acts.ts';
 import { openReading, type RecordReading } from './reading.ts';
 import { readRecord } from './record.ts';
@@ -34,8 +34,8 @@ export interface Payouts {
   move(move: PayoutMove): Promise<MoveAnswer>;
   /** The id of the payout to which a quote or a payment belongs. */
   holderOf(quoteOrPaymentId: string): Promise<string | undefined>;
-  /** Puts off a payout that stays ready; gives the quote failures in a row, undefined if it is not ready any more. */
-  defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<number | undefined>;
+  /** Puts off a payout that stays ready; undefined if it is not ready any more. */
+  defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<Deferred | undefined>;
 }
 
 interface PayoutsPlace {
@@ -114,8 +114,7 @@ export function openPayouts(
   async function armAll(armings: readonly Arming[]): Promise<ArmAnswer[]> {
     const unknown = armings.filter((one) => known.get(payoutId(one))?.version !== one.version);
     if (unknown.length > 0) await recordsOf(unknown, readToArm);
-    const decisions = armings.map((one) => decideArming(known.get(payoutId(one)), one, lastNow));
-    const changes = decisions.flatMap((decision) => (decision.kind === 'change' ? [decision.change] : []));
+    const changes = armings.map((one) => decideArming(known.get(payoutId(one)), one, lastNow));
     const asked = server;
     const header = { kind: 'arm', dataDirId, schema: SCHEMA_VERSION, highestCounter, server: asked, lease } as const;
     const done = await carryOut(changes, header);
@@ -125,19 +124,25 @@ export function openPayouts(
       const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
       if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));
     }
-    const answers = done.answers.values();
-    return decisions.map((decision) => {
-      if (decision.kind === 'refused') return { armed: false, refusal: decision.refusal };
-      const answer = answers.next().value;
-      if (answer?.record === undefined) return armRefusal(answer?.words ?? []);
+    return done.answers.map((answer) => {
+      if (answer.record === undefined) return armRefusal(answer.words);
       sawCounter(answer.number);
       return { armed: true, version: answer.record.version, counter: answer.number, armedAt: done.at };
     });
   }
 
+  /** In their order: what comes after another move of the same payout is decided on what that made of it. */
   async function moveAll(moves: readonly PayoutMove[]): Promise<MoveAnswer[]> {
+    const answers: MoveAnswer[] = [];
+    for (const wave of wavesOf(moves)) answers.push(...(await moveWave(wave)));
+    return answers;
+  }
+
+  /** Moves of as many payouts. */
+  async function moveWave(moves: readonly PayoutMove[]): Promise<MoveAnswer[]> {
     const answers = new Map<number, MoveAnswer>();
-    let left = moves.map((move, index) => ({ move, index, runIsCancelled: false, isFresh: false }));
+    const cancelled = await Promise.all(moves.map(isRunCancelled));
+    let left = moves.map((move, index) => ({ move, index, runIsCancelled: cancelled[index] === true, isFresh: false }));
     for (let round = 0; left.length > 0; round++) {
       if (round > ROUNDS_MAX) throw new LedgerFault('a payout is moved by others again and again');
       const stale = left.filter(({ move, isFresh }) => isFresh || !known.has(payoutId(move)));
@@ -176,6 +181,10 @@ export function openPayouts(
     const forbidden = [...answers.values()].filter(({ result }) => result === 'forbidden').length;
     if (forbidden > 0) await redis.hincrby(ledgerKeys(prefix).head, 'refusedMoves', forbidden);
     return moves.map((_move, index) => answers.get(index) ?? moveAnswer('missing', undefined));
+  }
+
+  async function isRunCancelled({ runId, cancelledIfRunIs }: PayoutMove): Promise<boolean> {
+    return cancelledIfRunIs === true && (await redis.hget(ledgerKeys(prefix).run(runId), 'state')) === 'cancelled';
   }
 
   /** Who has the references of payouts that people allow. */
@@ -227,12 +236,27 @@ export function openPayouts(
           reason: '',
           fields: { qf: String(failures) },
         } as const;
-        const { result } = await move({ ...note, version: record.version });
-        if (result === 'moved') return failures;
+        const { result, version } = await move({ ...note, version: record.version });
+        if (result === 'moved') return { failures, version };
       }
       throw new LedgerFault('a payout is moved by others again and again');
     },
   };
+}
+
+function wavesOf(moves: readonly PayoutMove[]): PayoutMove[][] {
+  const waves: PayoutMove[][] = [];
+  let seen = new Set<string>();
+  for (const move of moves) {
+    const id = payoutId(move);
+    if (waves.length === 0 || seen.has(id)) {
+      waves.push([]);
+      seen = new Set();
+    }
+    seen.add(id);
+    waves.at(-1)?.push(move);
+  }
+  return waves;
 }
 
 function armRefusal(words: readonly unknown[]): ArmAnswer {

@@ -156,7 +156,7 @@ describe('a deferred payout', () => {
     const runId = await payingRun(desk.ledger, freshRows(3));
     const [slice] = await feedRun(desk.ledger, runId, { slice: 5, window: 5 });
     if (slice === undefined) throw new Error('no slice');
-    expect(await desk.ledger.payouts.defer({ runId, line: 3 }, { ms: 0, quoteFailed: true })).toBe(1);
+    expect(await desk.ledger.payouts.defer({ runId, line: 3 }, { ms: 0, quoteFailed: true })).toMatchObject({ failures: 1 });
     expect((await desk.ledger.slices.end(runId, slice)).out).toBe(1);
     const taken = await desk.ledger.slices.take(runId, 10);
     expect(ranges(taken)).toEqual(['3-3']);
@@ -173,7 +173,8 @@ describe('a deferred payout', () => {
 
   test('counts failed quotes in a row, not other reasons to wait', async () => {
     const place = { runId: await payingRun(desk.ledger, freshRows(1)), line: 2 };
-    const defer = (quoteFailed: boolean) => desk.ledger.payouts.defer(place, { ms: 0, quoteFailed });
+    const defer = async (quoteFailed: boolean) =>
+      (await desk.ledger.payouts.defer(place, { ms: 0, quoteFailed }))?.failures;
     expect([await defer(true), await defer(true), await defer(false), await defer(true)]).toEqual([1, 2, 2, 3]);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ARM_REFUSALS, MOVE_RESULTS } from '../../src/ledger/payout-acts.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { openPair, type Pair, teachScripts, turn } from './pair.ts';
+import { openPair, type Pair, settled, teachScripts } from './pair.ts';
 import { changeRun, changeSeason, compare, steer } from './pair-head.ts';
 import { arm, defer, move, read } from './pair-payouts.ts';
 import { compareRecords, withoutTimes } from './pair-records.ts';
@@ -75,8 +75,7 @@ async function playSome(pair: Pair): Promise<number> {
   else if (roll < 0.97) await steer(pair);
   else if (roll < 0.985) await changeSeason(pair);
   else repeat(2, () => compare(pair));
-  await turn();
-  await turn();
+  await settled(pair);
   return pair.answers.length - before;
 }
 

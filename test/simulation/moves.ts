@@ -1,4 +1,4 @@
-import type { MoveAnswer, PayoutMove } from '../../src/ledger/payout-acts.ts';
+import type { Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payout-acts.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';
@@ -198,10 +198,11 @@ export function deferPayout(
   store: Store,
   place: PayoutPlace,
   { ms, quoteFailed, now }: { ms: number; quoteFailed: boolean; now: number },
-): number | undefined {
+): Deferred | undefined {
   const entry = store.entries.get(entryId(place.runId, place.line));
   if (entry?.state !== 'ready') return undefined;
   setDue(store, entry, { now, ms: Math.ceil(ms) });
   if (quoteFailed) entry.quoteFailures++;
-  return entry.quoteFailures;
+  entry.version++;
+  return { failures: entry.quoteFailures, version: entry.version };
 }

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { PAYOUT_STATES } from '../../src/payout.ts';
 import { holderOfQuote } from './moves.ts';
+import { dueOf } from '../support/records.ts';
 import { now, type Pair } from './pair.ts';
 import { payoutOf } from './payout-record.ts';
 import { linesIn, runOf, takeFrom } from './runs.ts';
@@ -32,12 +33,13 @@ export async function compareRecords(pair: Pair, seed: number): Promise<void> {
   }
   for (const entry of store.entries.values()) {
     const { payout } = await ledger.payouts.read(entry);
-    expect(withoutTimes(payout), `${label}: ${entryId(entry.runId, entry.line)}`).toEqual(
-      withoutTimes(payoutOf(entry)),
-    );
+    const id = entryId(entry.runId, entry.line);
+    expect(withoutTimes(payout), `${label}: ${id}`).toEqual(withoutTimes(payoutOf(entry)));
+    const due = await dueOf({ redis, prefix, runId: entry.runId, line: entry.line });
+    const mine = store.due.get(id) ?? store.tracked.get(id) ?? null;
+    expect(due === null, `${label}: due ${id} ${due} ${mine}`).toBe(mine === null);
+    if (due !== null) expect(Math.abs(due - (mine ?? 0)), `${label}: due ${id}`).toBeLessThan(ABOUT_MS);
   }
-  expectDue(await redis.zrange(`${prefix}:due`, 0, -1, 'WITHSCORES'), store.due, label);
-  expectDue(await redis.zrange(`${prefix}:tracked`, 0, -1, 'WITHSCORES'), store.tracked, label);
   for (const quoteId of pair.quotes) {
     expect(await ledger.payouts.holderOf(quoteId), `${label}: ${quoteId}`).toBe(holderOfQuote(store, quoteId));
   }

@@ -102,6 +102,12 @@ export function turn(): Promise<void> {
   });
 }
 
+/** What was asked for is answered: an operation of the ledger may be several calls. */
+export async function settled(pair: Pair): Promise<void> {
+  await turn();
+  await Promise.allSettled(pair.answers.map(({ theirs }) => theirs));
+}
+
 export function ask(pair: Pair, what: string, { mine, theirs }: { mine: unknown; theirs: Promise<unknown> }): void {
   theirs.catch(() => {});
   pair.answers.push({ what, mine, theirs });
@@ -130,19 +136,19 @@ async function submitRun(pair: Pair, id: string, lines: readonly number[]): Prom
   };
   const rows = lines.map((line) => recordOf(pair, line));
   ask(pair, 'claim', { mine: claimRun(store, claim, now()), theirs: real.ledger.runs.claim(claim) });
-  await turn();
+  await settled(pair);
   const rememberMs = 24 * HOUR_MS;
   ask(pair, 'record', {
     mine: recordRows(store, id, { rows, rememberMs, now: now() }),
     theirs: real.ledger.runs.record(id, rows, rememberMs),
   });
-  await turn();
+  await settled(pair);
   const asked = { to: 'paying', actor: 'anna', reason: 'submitted' } as const;
   ask(pair, 'release', {
     mine: moveRun(store, id, { move: asked, now: now() }),
     theirs: real.ledger.runs.move(id, asked),
   });
-  await turn();
+  await settled(pair);
   pair.runs.push(id);
 }
 

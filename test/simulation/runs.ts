@@ -128,6 +128,7 @@ function restoreRow(
 ): void {
   if (entry.state === 'refused') return;
   setRow(entry, record);
+  entry.version++;
   if (entry.amount !== null) {
     const key = `${entry.amount.currency} ${outcomeOf(entry.state)}`;
     run.amounts.set(key, (run.amounts.get(key) ?? 0n) + entry.amount.minor);

@@ -26,7 +26,8 @@ export async function readValues(place: RecordPlace): Promise<Record<string, str
 export async function changeStored(place: RecordPlace, values: Readonly<Record<string, string>>): Promise<void> {
   const stored = await readStored(place);
   if (stored === undefined) throw new Error(`no record of line ${place.line}`);
-  const changed = new Map([...stored.values, ...Object.entries(values)].filter(([, value]) => value !== ''));
+  const changed = new Map([...stored.values, ...Object.entries(values)]);
+  for (const [name, value] of Object.entries(values)) if (value === '') changed.delete(name);
   await writeStored(place, { ...stored, values: changed });
 }
 

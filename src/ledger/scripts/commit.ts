@@ -88,6 +88,8 @@ local likelyKeys = {}
 local OPS = {
   -- The season is open: in a closed one no payout comes to an end that frees its reference (architecture.md, rule 4).
   open = { 0, function() return not isSeasonOpen() and { 'season' } end },
+  -- The record itself says why not.
+  refuse = { 1, function(_, word) return { word } end },
   -- The run is in one of the states.
   run = { 2, function(item, states, word)
     return not string.find(states, '|' .. runState(item.run) .. '|', 1, true) and { word }
@@ -240,8 +242,9 @@ while n <= #ARGV do
     n = n + 7
     local there = texts[line]
     local isAsRead = was == '' and not there or there and string.sub(there, 1, #was + 2) == '[' .. was .. ','
-    if stop or not isAsRead then
-      answers[#answers + 1] = { stop or 'again' }
+    local isUnpaid = mode == 'arm' and runState(run) ~= 'paying'
+    if stop or isUnpaid or not isAsRead then
+      answers[#answers + 1] = { stop or isUnpaid and 'run' or 'again' }
       skip()
     else
       local why = operate(item)

@@ -40,10 +40,11 @@ export async function quoteAgain(
   { reason, isAnswer = true }: { reason: string; isAnswer?: boolean },
 ): Promise<StepResult> {
   const ms = nextQuoteMs(payout.quoteFailures + 1, deps.random);
-  const failures = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: isAnswer || !deps.service.isAway() });
-  if (failures === undefined) return 'again';
+  const deferred = await deps.payouts.defer(placeOf(payout), { ms, quoteFailed: isAnswer || !deps.service.isAway() });
+  if (deferred === undefined) return 'again';
+  const { failures, version } = deferred;
   if (failures < QUOTE_FAILURES_MAX) return 'deferred';
-  return await settleUnsent(deps, payout, {
+  return await settleUnsent(deps, { ...payout, version }, {
     kind: 'held',
     code: 'E_NO_QUOTE',
     reason: `no usable quote in ${QUOTE_FAILURES_MAX} tries; the last: ${reason}`,
