@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Change } from './decide.ts';
 import { inBlocks } from './reading.ts';
 import { amountOf } from './record.ts';
-import { integerOf, LedgerFault, listOf, runScript, script } from './script.ts';
+import { integerOf, listOf, runScript, script } from './script.ts';
 import { COMMIT } from './scripts/commit.ts';
 import { committed, decode, encode, STATE_LETTERS, type StoredPayout } from './stored.ts';
 
@@ -42,23 +42,20 @@ export function openCommit(
     if (changes.length === 0) return { at: 0, replicas: 0, isElsewhere: false, answers: [] };
     const texts = changes.map(({ after, step }) => encode(after, step));
     const args: (string | number)[] = headerArguments(header);
-    const order: number[] = [];
-    for (const { runId, block, lines, indexes } of inBlocks(changes)) {
+    const blocks = inBlocks(changes);
+    const blockNumbers = new Array<number>(changes.length);
+    args.push(blocks.length);
+    blocks.forEach(({ runId, block, lines, indexes }, number) => {
       args.push(runId, block, lines.length, ...lines);
-      for (const index of indexes) {
-        pushItem(args, changes[index], texts[index] ?? '');
-        order.push(index);
-      }
-    }
+      for (const index of indexes) blockNumbers[index] = number + 1;
+    });
+    changes.forEach((change, index) => {
+      args.push(blockNumbers[index] ?? 0, change.line);
+      pushItem(args, change, texts[index] ?? '');
+    });
     const [at, replicas, isElsewhere, replies] = listOf(await runScript(redis, commit, { prefix, args }));
     const time = integerOf(at);
-    const answers = new Array<ChangeAnswer>(changes.length);
-    listOf(replies).forEach((reply, position) => {
-      const index = order[position] ?? -1;
-      answers[index] = readAnswer(listOf(reply), texts[index] ?? '', time);
-    });
-    if (order.length !== listOf(replies).length)
-      throw new LedgerFault('the commit answered fewer items than it was given');
+    const answers = listOf(replies).map((reply, index) => readAnswer(listOf(reply), texts[index] ?? '', time));
     return { at: time, replicas: integerOf(replicas), isElsewhere: integerOf(isElsewhere) === 1, answers };
   };
 }
@@ -76,8 +73,7 @@ function headerArguments(header: Commit): (string | number)[] {
   }
 }
 
-function pushItem(args: (string | number)[], change: Change | undefined, text: string): void {
-  if (change === undefined) throw new LedgerFault('a block has a line of no change');
+function pushItem(args: (string | number)[], change: Change, text: string): void {
   const { before, after, dueMs, operations } = change;
   const amount = amountOf(after.values);
   const from = before === undefined ? '' : STATE_LETTERS[before.state];

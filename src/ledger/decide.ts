@@ -67,7 +67,10 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
   if (to !== undefined && to !== record.state && !isAllowed(record, move, to)) {
     return { kind: 'refused', result: 'forbidden' };
   }
-  if (!isAsSeen(move, context.holder)) return { kind: 'refused', result: 'changed' };
+  if (!isAsSeen(move, context.holder)) {
+    if (to === undefined || to === record.state) return { kind: 'refused', result: 'changed' };
+    return { kind: 'change', change: unseen(record, move, to) };
+  }
   if (to === undefined) return { kind: 'change', change: note(record, move) };
   if (to === record.state) return { kind: 'change', change: there(record, move) };
   return { kind: 'change', change: step(record, move, { to, holder: context.holder }) };
@@ -97,9 +100,9 @@ function sees(record: StoredPayout, holder: ReferenceHolder | undefined): Operat
   return [['sees', hash, holder.id, holder.block, holder.line, holder.record?.version ?? '']];
 }
 
-/** The values that a move gives the record. */
-function valuesOf(record: StoredPayout, move: PayoutMove): Map<string, string> {
-  const values = new Map(record.values);
+/** The values that a move gives the record; `kept`: those that it leaves. */
+function valuesOf(record: StoredPayout, move: PayoutMove, kept = record.values): Map<string, string> {
+  const values = new Map(kept);
   for (const [name, value] of Object.entries(move.fields ?? {})) values.set(name, value);
   if (move.spentQuoteId !== undefined && !record.values.has('q')) values.set('q', move.spentQuoteId);
   for (const name of move.without ?? []) values.delete(name);
@@ -109,6 +112,13 @@ function valuesOf(record: StoredPayout, move: PayoutMove): Map<string, string> {
 function claims(move: PayoutMove): Operation[] {
   const paymentId = move.fields?.['pid'];
   return paymentId === undefined ? [] : [['payment', paymentId]];
+}
+
+/** Whether its run lets it be moved is judged before what people saw. */
+function unseen(record: StoredPayout, move: PayoutMove, to: PayoutState): Change {
+  const { runId, line } = move;
+  const operations: Operation[] = [...checks(record, move, to), ['refuse', 'changed']];
+  return { runId, line, before: record, after: record, operations };
 }
 
 function there(record: StoredPayout, move: PayoutMove): Change {
@@ -145,9 +155,8 @@ function step(
   const { runId, line, dropQuote } = move;
   const dueMs = move.dueMs === 'as-it-is' ? undefined : move.dueMs;
   const quoteId = record.values.get('q');
-  const base =
-    quoteId === undefined || dropQuote === undefined ? record : { ...record, values: dropped(record, dropQuote) };
-  const values = valuesOf(base, move);
+  const kept = quoteId === undefined || dropQuote === undefined ? record.values : dropped(record, dropQuote);
+  const values = valuesOf(record, move, kept);
   // Any move voids what people proposed.
   values.delete('pr');
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);

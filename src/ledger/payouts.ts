@@ -244,12 +244,13 @@ export function openPayouts(
   };
 }
 
+/** Moves that may be decided together: of different payouts, and none of what people saw of another one. */
 function wavesOf(moves: readonly PayoutMove[]): PayoutMove[][] {
   const waves: PayoutMove[][] = [];
   let seen = new Set<string>();
   for (const move of moves) {
     const id = payoutId(move);
-    if (waves.length === 0 || seen.has(id)) {
+    if (waves.length === 0 || seen.has(id) || move.sawHolder !== undefined) {
       waves.push([]);
       seen = new Set();
     }
@@ -272,8 +273,8 @@ function armRefusal(words: readonly unknown[]): ArmAnswer {
   return { armed: false, refusal };
 }
 
-function refusedMove(word: unknown): 'forbidden' | 'season' | 'payment-taken' {
-  if (word === 'forbidden' || word === 'season' || word === 'payment-taken') return word;
+function refusedMove(word: unknown): 'changed' | 'forbidden' | 'season' | 'payment-taken' {
+  if (word === 'changed' || word === 'forbidden' || word === 'season' || word === 'payment-taken') return word;
   throw new LedgerFault('the commit gave an unknown answer');
 }
 

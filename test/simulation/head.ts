@@ -146,8 +146,10 @@ function restoreLine(
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
   claimReference(store, entry, line);
   reopenRun(store, runId);
-  if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') setDue(store, entry, { now, ms: 0 });
-  else
+  if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') {
+    entry.version++;
+    setDue(store, entry, { now, ms: 0 });
+  } else
     applyMove(store, entry, { to: 'unknown', now, actor: 'season', reason: 'restored from an intent log', dueMs: 0 });
 }
 
@@ -182,7 +184,10 @@ function claimReference(store: Store, entry: Entry, { h, c }: ComparedLine): voi
     entry.duplicateOf = h;
     return;
   }
-  if (other !== undefined) other.duplicateOf = h;
+  if (other !== undefined) {
+    other.duplicateOf = h;
+    other.version++;
+  }
   store.references.set(h, id);
 }
 
@@ -244,7 +249,10 @@ function holdReturned(store: Store, entry: Entry, { line, now }: { line: Compare
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, entryId(entry.runId, entry.line));
   entry.more['rc'] = 'E_BREACH';
   entry.more['rs'] = `the quote ${line.q} was armed by a data directory that was missing`;
-  if (entry.state === 'held') return;
+  if (entry.state === 'held') {
+    entry.version++;
+    return;
+  }
   applyMove(store, entry, { to: 'held', now, actor: 'season', reason: 'breach', dueMs: 0 });
 }
 

@@ -12,7 +12,8 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  *   to arm: ARGV[2] data directory; ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever
  *   saw; ARGV[5] server to which its other commands lead, or ''; ARGV[6] the host on which the directory's id is used, or ''
  *   to record: ARGV[2] run id; ARGV[3] its state, and ARGV[4] whether it is doubted ('1' or ''), as the caller saw them
- * ARGV[7...] for each block: run id, block, number of lines, those lines, and for each of them an item:
+ * ARGV[7] number of blocks; ARGV[8...] of each its run id, block, number of lines, and those lines; then items: the number of its
+ *   block, its line,
  *   the version that it replaces ('' for a record that must not be there), the new text, both state letters, currency and amount in
  *   minor units (or ''), ms until it wants something ('' for nothing), the number of its operations, and these: a name of OPS with
  *   its arguments. Checks stand before claims, and those before all else.
@@ -195,7 +196,7 @@ local OPS = {
 }
 
 -- Carries out the operations of an item; what a check says ends them. n goes past all of them.
-local n = 7
+local n = 8
 local function operate(item)
   local left, why = tonumber(ARGV[n]), nil
   n = n + 1
@@ -227,51 +228,57 @@ local function written(item, new)
   return new
 end
 
+-- Each block is read once, and written once.
+local blocks = {}
+for i = 1, tonumber(ARGV[7]) do
+  local run, block, count = ARGV[n], ARGV[n + 1], tonumber(ARGV[n + 2])
+  local key, first = rowsKey(run, block), n + 3
+  local found = redis.call('HMGET', key, 'v', unpack(ARGV, first, first + count - 1))
+  local records = {}
+  for j = 1, count do records[ARGV[first + j - 1]] = found[j + 1] end
+  blocks[i] = { run = run, block = block, key = key, commits = tonumber(found[1] or '0'), records = records, changed = {}, due = {} }
+  n = first + count
+end
+
 local answers, hasRecorded = {}, false
 while n <= #ARGV do
-  local run, block, count = ARGV[n], ARGV[n + 1], tonumber(ARGV[n + 2])
-  local key = rowsKey(run, block)
-  local first = n + 3
-  local found = redis.call('HMGET', key, 'v', unpack(ARGV, first, first + count - 1))
-  local texts, changed, due = {}, {}, {}
-  for i = 1, count do texts[ARGV[first + i - 1]] = found[i + 1] end
-  n = first + count
-  for i = 1, count do
-    local line, was, new, from, to, ms = ARGV[first + i - 1], ARGV[n], ARGV[n + 1], ARGV[n + 2], ARGV[n + 3], ARGV[n + 6]
-    local item = { run = run, line = line, id = run .. '-' .. line, currency = ARGV[n + 4], amount = ARGV[n + 5] }
-    n = n + 7
-    local there = texts[line]
-    local isAsRead = was == '' and not there or there and string.sub(there, 1, #was + 2) == '[' .. was .. ','
-    local isUnpaid = mode == 'arm' and runState(run) ~= 'paying'
-    if stop or isUnpaid or not isAsRead then
-      answers[#answers + 1] = { stop or isUnpaid and 'run' or 'again' }
-      skip()
-    else
-      local why = operate(item)
-      if why then
-        answers[#answers + 1] = why
-      else
-        local record = written(item, new)
-        texts[line] = record
-        changed[line] = record
-        if from ~= to then
-          redis.call('SETRANGE', statesKey(run), line, to)
-          if from ~= '' then countState(item, from, '-') end
-          countState(item, to, '')
-          hasRecorded = hasRecorded or from == ''
-        end
-        if ms ~= '' then
-          local set = to == 'p' and TRACKED or DUE
-          due[set] = math.min(due[set] or at + tonumber(ms), at + tonumber(ms))
-        end
-        answers[#answers + 1] = { 'written', item.number or 0 }
-      end
-    end
+  local b, line, was, new, from, to, ms = blocks[tonumber(ARGV[n])], ARGV[n + 1], ARGV[n + 2], ARGV[n + 3], ARGV[n + 4], ARGV[n + 5], ARGV[n + 8]
+  local item = { run = b.run, line = line, id = b.run .. '-' .. line, currency = ARGV[n + 6], amount = ARGV[n + 7] }
+  n = n + 9
+  local there = b.records[line]
+  local isAsRead = was == '' and not there or there and string.sub(there, 1, #was + 2) == '[' .. was .. ','
+  local isUnpaid = mode == 'arm' and runState(b.run) ~= 'paying'
+  local why
+  if stop or isUnpaid or not isAsRead then
+    why = { stop or isUnpaid and 'run' or 'again' }
+    skip()
+  else
+    why = operate(item)
   end
+  if why then
+    answers[#answers + 1] = why
+  else
+    local record = written(item, new)
+    b.records[line] = record
+    b.changed[line] = record
+    if from ~= to then
+      redis.call('SETRANGE', statesKey(b.run), line, to)
+      if from ~= '' then countState(item, from, '-') end
+      countState(item, to, '')
+      hasRecorded = hasRecorded or from == ''
+    end
+    if ms ~= '' then
+      local set = to == 'p' and TRACKED or DUE
+      b.due[set] = math.min(b.due[set] or at + tonumber(ms), at + tonumber(ms))
+    end
+    answers[#answers + 1] = { 'written', item.number or 0 }
+  end
+end
+for _, b in ipairs(blocks) do
   local writes = {}
-  append(writes, changed)
-  if #writes > 0 then redis.call('HSET', key, 'v', text(tonumber(found[1] or '0') + 1), unpack(writes)) end
-  for set, time in pairs(due) do redis.call('ZADD', set, 'LT', text(time), run .. ':' .. block) end
+  append(writes, b.changed)
+  if #writes > 0 then redis.call('HSET', b.key, 'v', text(b.commits + 1), unpack(writes)) end
+  for set, time in pairs(b.due) do redis.call('ZADD', set, 'LT', text(time), b.run .. ':' .. b.block) end
 end
 for rk, kept in pairs(lastOutcomes) do redis.call('HSET', rk, 'lastOutcomes', kept) end
 for likely, ms in pairs(likelyKeys) do redis.call('PEXPIRE', likely, ms) end
