@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { holderAgainst, openClaimFacts, twinAgainst } from './duplicates.ts';
 import { type LedgerKeys, spentKey } from './keys.ts';
+import { holderAgainst, openClaimFacts, twinAgainst } from './payouts/duplicates.ts';
 import { runScript, script, textsOf } from './script.ts';
 import { KNOWN_RUN } from './scripts/runs.ts';
 

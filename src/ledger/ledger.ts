@@ -6,7 +6,7 @@ import { type Foresight, openForesight } from './foresight.ts';
 import { BENEFICIARY_HASH_CHARACTERS, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
-import { openPayouts, type Payouts } from './payouts.ts';
+import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Names, openNames } from './people/names.ts';
 import { openPeople, type People } from './people/people.ts';

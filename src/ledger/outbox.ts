@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { LedgerKeys } from './keys.ts';
-import { openReading } from './reading.ts';
+import { openReading } from './payouts/reading.ts';
+import type { StoredPayout } from './payouts/stored.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import {
   DROP_ENDPOINT,
@@ -13,7 +14,6 @@ import {
   TAKE_NEXT,
   TELL,
 } from './scripts/outbox.ts';
-import type { StoredPayout } from './stored.ts';
 
 /** Notifications that wait for one endpoint; what comes beyond them goes to the dead letters at once. */
 export const WAITING_MAX = 10_000;

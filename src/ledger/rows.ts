@@ -3,12 +3,12 @@ import type { Redis } from 'ioredis';
 import type { Money } from '../money.ts';
 import type { Payout, RefusedRow } from '../payout.ts';
 import { type LedgerKeys, LINES_PER_BLOCK } from './keys.ts';
+import { openReading } from './payouts/reading.ts';
+import { amountOf, readRecord } from './payouts/record.ts';
+import { type RowState, STATE_LETTERS } from './payouts/stored.ts';
 import { openNames } from './people/names.ts';
-import { openReading } from './reading.ts';
-import { amountOf, readRecord } from './record.ts';
 import { integerOf } from './script.ts';
 import type { Seals } from './seals.ts';
-import { type RowState, STATE_LETTERS } from './stored.ts';
 
 const STATES_PER_CALL = 16_384;
 const RECORDS_PER_CALL = 5 * LINES_PER_BLOCK;

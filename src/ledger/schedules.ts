@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { LedgerKeys } from './keys.ts';
-import { openLookSooner } from './look-sooner.ts';
+import { openLookSooner } from './payouts/look-sooner.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import {
   END_TICK,

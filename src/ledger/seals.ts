@@ -2,7 +2,7 @@ import { type LedgerKeySource, openLedgerKeys } from '../ledger-key.ts';
 import { formatAmount } from '../money.ts';
 import type { Approval, CostLimit, Payout, PayoutRow, Proposal, Run } from '../payout.ts';
 import { EXIT, Refusal } from '../refusal.ts';
-import { rowFields } from './record.ts';
+import { rowFields } from './payouts/record.ts';
 
 /**
  * What a seal says of what it stands beside: it is as payrun wrote it; it is not; or none of this process's keys made it, so

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type PayoutState, payoutId } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
-import { readText } from './reading.ts';
+import { readText } from './payouts/reading.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import { END_SLICE, FEED, TAKE_SLICES } from './scripts/feed.ts';
 import { PUT_OFF_BLOCKS, TAKE_BLOCKS } from './scripts/read.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { hashReference } from '../intake/row/reference-hash.ts';
 import type { Counted } from '../ledger/intents/intent-line.ts';
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
-import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payout-acts.ts';
+import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payouts/acts.ts';
 import type { Money } from '../money.ts';
 import type { Payout } from '../payout.ts';
 import { codeOf } from '../refusal.ts';

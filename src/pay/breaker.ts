@@ -1,4 +1,4 @@
-import type { MoveAnswer, PayoutMove } from '../ledger/payout-acts.ts';
+import type { MoveAnswer, PayoutMove } from '../ledger/payouts/acts.ts';
 import type { PayDeps } from './deps.ts';
 import { stopRun } from './stop.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Limits } from '../config/limits.ts';
 import type { IntentLog } from '../ledger/intents/intent-log.ts';
-import type { Payouts } from '../ledger/payouts.ts';
+import type { Payouts } from '../ledger/payouts/payouts.ts';
 import type { Runs } from '../ledger/runs/runs.ts';
 import type { Seals } from '../ledger/seals.ts';
 import type { LedgerState } from '../ledger/season/ledger-state.ts';

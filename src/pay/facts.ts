@@ -1,6 +1,6 @@
 import type { AnswerLine } from '../ledger/intents/intent-line.ts';
-import type { MoveAnswer } from '../ledger/payout-acts.ts';
-import { feesField } from '../ledger/record.ts';
+import type { MoveAnswer } from '../ledger/payouts/acts.ts';
+import { feesField } from '../ledger/payouts/record.ts';
 import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import type { PaymentReply } from '../service/replies.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Limit, Limits } from '../config/limits.ts';
 import type { Counted } from '../ledger/intents/intent-line.ts';
-import type { ArmingLimits, BrokenLimit } from '../ledger/payout-acts.ts';
+import type { ArmingLimits, BrokenLimit } from '../ledger/payouts/acts.ts';
 import { formatAmount, type Money } from '../money.ts';
 import type { PayoutRow } from '../payout.ts';
 

@@ -1,4 +1,4 @@
-import type { PayoutReading } from '../ledger/payout-acts.ts';
+import type { PayoutReading } from '../ledger/payouts/acts.ts';
 import { ARMINGS_PER_QUOTE_MAX, type Payout } from '../payout.ts';
 
 /** A quote with less life left than this is not armed: its payment request would come too late. */

@@ -1,4 +1,4 @@
-import { feesField } from '../ledger/record.ts';
+import { feesField } from '../ledger/payouts/record.ts';
 import { type SealVerdict, UNKNOWN_KEY } from '../ledger/seals.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';

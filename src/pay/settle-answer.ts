@@ -1,4 +1,4 @@
-import type { MoveResult } from '../ledger/payout-acts.ts';
+import type { MoveResult } from '../ledger/payouts/acts.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import { moveWatched } from './breaker.ts';

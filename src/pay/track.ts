@@ -1,4 +1,4 @@
-import type { PayoutMove } from '../ledger/payout-acts.ts';
+import type { PayoutMove } from '../ledger/payouts/acts.ts';
 import type { Payout, PayoutPlace, PayoutState } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';

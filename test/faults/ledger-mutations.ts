@@ -1,7 +1,8 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
-const ARM = 'src/ledger/scripts/arm.ts';
-const MOVE = 'src/ledger/scripts/move.ts';
+const COMMIT = 'src/ledger/scripts/commit.ts';
+const DECIDE = 'src/ledger/payouts/decide-move.ts';
+const DECIDE_ARMING = 'src/ledger/payouts/decide-arming.ts';
 const COMPARE = 'src/ledger/scripts/season.ts';
 const RUNS = 'src/ledger/scripts/runs.ts';
 const SEASON = 'src/ledger/season/season.ts';
@@ -24,18 +25,22 @@ const FORGOT = 'a Redis that forgot what people decided';
 const ARMING: readonly Mutation[] = [
   {
     guard: 'an arming compares the version that was read',
-    edits: replaced(ARM, 'p.version ~= e.v or ', ''),
+    edits: replaced(DECIDE_ARMING, ' || record.version !== arming.version', ''),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the payout has another version': 'changed'`),
     quick: true,
   },
   {
     guard: 'an arming looks at the state',
-    edits: replaced(ARM, ` or not mayMove(p, 'armed', '')`, ''),
+    edits: replaced(
+      DECIDE_ARMING,
+      "if (!mayMove({ from: record.state, to: 'armed', sent: record.values.has('q') })) return refuse('changed');",
+      '',
+    ),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} it is unknown: changed`, `${NOT_ARMED} it is accepted: changed`),
   },
   {
     guard: 'an arming compares and sets',
-    edits: replaced(ARM, `p.version ~= e.v or not mayMove(p, 'armed', '')`, 'false'),
+    edits: replaced(COMMIT, "string.sub(there, 1, #was + 2) == '[' .. was .. ','", 'true'),
     caughtBy: named(
       ARMING_TESTS,
       'a payout is armed once when the same call runs twice, as after a lost reply',
@@ -44,27 +49,27 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'an arming compares the hash of the row',
-    edits: replaced(ARM, 'if p.rowSeal ~= e.h then', 'if false then'),
+    edits: replaced(DECIDE_ARMING, "if (record.values.get('rh') !== arming.rowSeal) return refuse('row');", ''),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the row is not the one that was seen': 'row'`),
   },
   {
     guard: 'an arming compares whose the reference is',
-    edits: replaced(ARM, `if holder then return 'reference'`, `if false then return 'reference'`),
+    edits: replaced(COMMIT, 'return holder and holder ~= item.id', 'return false'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its reference belongs to another payo…': 'reference'`),
   },
   {
     guard: 'nothing is armed while everything is halted',
-    edits: replaced(ARM, 'elseif head[2] then', 'elseif false then'),
+    edits: replaced(COMMIT, 'elseif head[2] then', 'elseif false then'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'everything is halted': 'halted'`),
   },
   {
     guard: 'nothing is armed while the service wants to be left alone',
-    edits: replaced(ARM, `elseif redis.call('EXISTS', WAIT) == 1 then`, 'elseif false then'),
+    edits: replaced(COMMIT, `elseif redis.call('EXISTS', WAIT) == 1 then`, 'elseif false then'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the service asked to wait': 'wait'`),
   },
   {
     guard: 'nothing is armed in a run that is not being paid',
-    edits: replaced(ARM, `if runState(e.r) ~= 'paying' then`, 'if false then'),
+    edits: replaced(COMMIT, `mode == 'arm' and runState(b.run) ~= 'paying'`, 'false'),
     caughtBy: named(
       ARMING_TESTS,
       `${NOT_ARMED} 'the run is paused': 'run'`,
@@ -73,7 +78,7 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'no two payouts are armed with one quote, nor one payout again with a dead one',
-    edits: replaced(ARM, `if (redis.call('HGET', quotesKey(e.q), e.q) or UNSENT) ~= UNSENT then`, 'if false then'),
+    edits: replaced(COMMIT, `if (redis.call('HGET', quotesKey(id), id) or UNSENT) ~= UNSENT then`, 'if false then'),
     caughtBy: named(
       ARMING_TESTS,
       `${NOT_ARMED} 'another payout holds the quote': 'quote-taken'`,
@@ -82,12 +87,12 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'a spent quote is armed again, not another one beside it',
-    edits: replaced(ARM, 'p.quote ~= e.q or ', ''),
+    edits: replaced(DECIDE_ARMING, "values.get('q') !== arming.quoteId || ", ''),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the quoted payout has another quote': 'changed'`),
   },
   {
     guard: 'a quote is armed again under its own credentials alone',
-    edits: replaced(ARM, ' or p.credentials ~= e.c', ''),
+    edits: replaced(DECIDE_ARMING, " || values.get('cf') !== arming.credentials", ''),
     caughtBy: named(
       GUARD_TESTS,
       'a payout is not armed again under other credentials: who armed it first may be the only one who can see its payment',
@@ -95,17 +100,17 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'a quote is armed five times at most',
-    edits: replaced(ARM, `if p.armings >=`, 'if -1 >='),
+    edits: replaced(DECIDE_ARMING, "if (numberOf(record, 'ar') >= ARMINGS_PER_QUOTE_MAX)", 'if (false)'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its quote was armed as often as is al…': 'armings'`),
   },
   {
     guard: 'a payout is armed with five quotes at most',
-    edits: replaced(ARM, `if p.quotes >=`, 'if -1 >='),
+    edits: replaced(DECIDE_ARMING, "if (numberOf(record, 'qn') >= QUOTES_PER_PAYOUT_MAX)", 'if (false)'),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'it had as many quotes as are allowed': 'quotes'`),
   },
   {
     guard: 'an older payrun arms nothing on the ledger of a newer one',
-    edits: replaced(ARM, 'elseif tonumber(head[3]) > tonumber(ARGV[3]) then', 'elseif false then'),
+    edits: replaced(COMMIT, 'elseif tonumber(head[3]) > tonumber(ARGV[3]) then', 'elseif false then'),
     caughtBy: named(GUARD_TESTS, 'a payout is not armed by an older payrun on a ledger that a newer one has written'),
   },
 ];
@@ -114,12 +119,12 @@ const ARMING: readonly Mutation[] = [
 const SEASONS: readonly Mutation[] = [
   {
     guard: 'nothing is armed in a closed season',
-    edits: replaced(ARM, 'head[1] ~= server or ', ''),
+    edits: replaced(COMMIT, 'head[1] ~= server or ', ''),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'the season is another server run': 'season'`),
   },
   {
     guard: 'nothing is armed on another server than the one to which all other commands lead',
-    edits: replaced(ARM, 'isElsewhere or ', ''),
+    edits: replaced(COMMIT, 'isElsewhere or ', ''),
     caughtBy: named(
       'test/ledger/two-primaries.test.ts',
       'of two primaries after a failover the old one arms nothing for a process whose other commands lead to the new one',
@@ -127,17 +132,17 @@ const SEASONS: readonly Mutation[] = [
   },
   {
     guard: 'nothing is armed from a copy of a data directory that another host uses',
-    edits: replaced(ARM, 'isCopied or ', ''),
+    edits: replaced(COMMIT, 'isCopied or ', ''),
     caughtBy: named(GUARD_TESTS, 'a payout is not armed while another host holds the id of the data directory'),
   },
   {
     guard: 'nothing is armed from a data directory whose logs were not compared',
-    edits: replaced(ARM, ` or redis.call('HGET', DIRS, ARGV[2]) ~= server`, ''),
+    edits: replaced(COMMIT, ` or redis.call('HGET', DIRS, ARGV[2]) ~= server`, ''),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its data directory has not compared i…': 'season'`),
   },
   {
     guard: 'a Redis whose arming counter went back is found out by it',
-    edits: replaced(ARM, `if tonumber(head[4] or '0') < tonumber(ARGV[4]) then`, 'if false then'),
+    edits: replaced(COMMIT, `if tonumber(head[4] or '0') < tonumber(ARGV[4]) then`, 'if false then'),
     caughtBy: named(
       ROLLBACK_TESTS,
       'a Redis that goes back under a running server, with the ids that it had is found out by the next arming of who armed meanwhile: the season closes, and the logs are compared',
@@ -153,7 +158,7 @@ const SEASONS: readonly Mutation[] = [
   },
   {
     guard: 'a line above the ledger’s counter is restored',
-    edits: replaced(COMPARE, 'return p.counter >= e.c', 'return true'),
+    edits: replaced(COMPARE, `return tonumber(get(p, 'ct') or '0') >= e.c`, 'return true'),
     caughtBy: named(
       ROLLBACK_TESTS,
       `${RESTORED} gets back as unknown what it lost, with its quotes, counters and attempts`,
@@ -254,7 +259,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'in a closed season no payout ends free',
-    edits: replaced('src/ledger/scripts/move.ts', 'return not isOpen', 'return false'),
+    edits: replaced(COMMIT, "return not isSeasonOpen() and { 'season' }", 'return false'),
     caughtBy: named(
       'test/runs/write-off.test.ts',
       'a data directory that two people write off doubts what people cancelled since the restart: nothing is given up before it is known who sent it',
@@ -262,7 +267,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'people allow only what they saw',
-    edits: replaced('src/ledger/scripts/move.ts', 'elseif not isAsSeen(e, p) then', 'elseif false then'),
+    edits: replaced(DECIDE, 'if (!isAsSeen(move, context.holder)) {', 'if (false) {'),
     caughtBy: named(
       'test/ledger/recording.test.ts',
       'a reference is not given to one that people allowed while the other one moved on',
@@ -278,7 +283,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'each quote of a directory that comes back is asked for',
-    edits: replaced('src/ledger/scripts/season.ts', 'noteQuote(p, p.quote)', ''),
+    edits: replaced(COMPARE, 'if hasOther then noteQuote(p, quote) end', ''),
     caughtBy: named(
       'test/runs/write-off.test.ts',
       'a data directory that two people write off asks for each quote of a directory that comes back after all',
@@ -309,7 +314,7 @@ const PEOPLE: readonly Mutation[] = [
 const MOVES: readonly Mutation[] = [
   {
     guard: 'a move compares the version that was read',
-    edits: replaced(MOVE, '(e.v and p.version ~= e.v) or ', ''),
+    edits: replaced(DECIDE, 'move.version !== undefined && move.version !== record.version', 'false'),
     caughtBy: named(
       MOVE_TESTS,
       'a refused move for another version, another quote or a payout that is not there changes nothing, not even the count',
@@ -317,7 +322,11 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a move compares the quote',
-    edits: replaced(MOVE, 'elseif e.q and p.quote ~= e.q then', 'elseif false then'),
+    edits: replaced(
+      DECIDE,
+      "if (move.quoteId !== undefined && record.values.get('q') !== move.quoteId) {",
+      'if (false) {',
+    ),
     caughtBy: named(
       MOVE_TESTS,
       'a refused move for another version, another quote or a payout that is not there changes nothing, not even the count',
@@ -325,7 +334,11 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'only the moves of the table are made',
-    edits: replaced(MOVE, 'elseif to and to ~= p.state and not isAllowed(e, p, to) then', 'elseif false then'),
+    edits: replaced(
+      DECIDE,
+      'if (to !== undefined && to !== record.state && !isAllowed(record, move, to)) {',
+      'if (false) {',
+    ),
     caughtBy: named(
       MOVE_TESTS,
       'the ledger makes exactly the moves of the table, for every pair of states: sent true, breach false, drop undefined',
@@ -333,12 +346,12 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a quote that an earlier request spent is not dropped as never sent',
-    edits: replaced(MOVE, `if e.w == 'not-sent' and p.armings > 1 then`, 'if false then'),
+    edits: replaced(DECIDE, "return dropQuote !== 'not-sent' || numberOf(record, 'ar') <= 1;", 'return true;'),
     caughtBy: named(MOVE_TESTS, 'a dropped quote is never one of which an earlier request may have left'),
   },
   {
     guard: 'a payment belongs to one payout',
-    edits: replaced(MOVE, 'if owner and owner ~= UNSENT then', 'if false then'),
+    edits: replaced(COMMIT, 'if owner and owner ~= UNSENT then', 'if false then'),
     caughtBy: named(
       MOVE_TESTS,
       'a payment belongs to one payout: another one cannot be accepted with it, whether it is its quote or not',
@@ -347,9 +360,9 @@ const MOVES: readonly Mutation[] = [
   {
     guard: 'a reference that was used holds the next payout',
     edits: replaced(
-      'src/ledger/scripts/record.ts',
-      "if earlier then return 'E_DUP_HISTORY'",
-      "if false then return 'E_DUP_HISTORY'",
+      'src/ledger/runs/recording.ts',
+      'if (earlier !== undefined) return held(',
+      'if (false) return held(',
     ),
     caughtBy: named(
       RECORDING_TESTS,

@@ -26,7 +26,7 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'closed season',
     edits: replaced(
-      'src/ledger/scripts/arm.ts',
+      'src/ledger/scripts/commit.ts',
       `if isElsewhere or isCopied or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then`,
       'if false then',
     ),

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { RedisProcess } from './redis-process.ts';
 import type { Rig } from './rig.ts';
 
-/** An arming on its way to Redis (src/ledger/payouts.ts). */
+/** An arming on its way to Redis (src/ledger/payouts/payouts.ts). */
 export const ARMING = /"v":\d+,"h":"/;
 /** Of payments that keep the workers busy: some twenty a second, four at a time. */
 export const SLOWLY = {

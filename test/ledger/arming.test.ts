@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { referencesKey } from '../../src/ledger/keys.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import type { ArmAnswer, Arming } from '../../src/ledger/payout-acts.ts';
+import type { ArmAnswer, Arming } from '../../src/ledger/payouts/acts.ts';
 import { ARMINGS_PER_QUOTE_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

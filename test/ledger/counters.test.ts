@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { refusedFields } from '../../src/ledger/record.ts';
+import { refusedFields } from '../../src/ledger/payouts/record.ts';
 import { MOVES } from '../../src/moves.ts';
 import { PAYOUT_STATES, type Payout, type PayoutRow, type RefusedRow } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Limit } from '../../src/config/limits.ts';
-import type { ArmAnswer, ArmingLimits } from '../../src/ledger/payout-acts.ts';
+import type { ArmAnswer, ArmingLimits } from '../../src/ledger/payouts/acts.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {

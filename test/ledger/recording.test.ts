@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { refusedFields } from '../../src/ledger/record.ts';
+import { refusedFields } from '../../src/ledger/payouts/record.ts';
 import type { AtCrashPoint } from '../../src/pay/crash-point.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
 import type { Payout, PayoutRow, RefusedRow } from '../../src/payout.ts';

@@ -156,7 +156,9 @@ describe('a deferred payout', () => {
     const runId = await payingRun(desk.ledger, freshRows(3));
     const [slice] = await feedRun(desk.ledger, runId, { slice: 5, window: 5 });
     if (slice === undefined) throw new Error('no slice');
-    expect(await desk.ledger.payouts.defer({ runId, line: 3 }, { ms: 0, quoteFailed: true })).toMatchObject({ failures: 1 });
+    expect(await desk.ledger.payouts.defer({ runId, line: 3 }, { ms: 0, quoteFailed: true })).toMatchObject({
+      failures: 1,
+    });
     expect((await desk.ledger.slices.end(runId, slice)).out).toBe(1);
     const taken = await desk.ledger.slices.take(runId, 10);
     expect(ranges(taken)).toEqual(['3-3']);

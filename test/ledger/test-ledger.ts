@@ -3,8 +3,8 @@ import { systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { Arming, MoveAnswer, PayoutMove } from '../../src/ledger/payout-acts.ts';
-import { rowFields } from '../../src/ledger/record.ts';
+import type { Arming, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
+import { rowFields } from '../../src/ledger/payouts/record.ts';
 import type { RowRecord } from '../../src/ledger/runs/recording.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { costLimitField } from '../../src/ledger/record.ts';
+import { costLimitField } from '../../src/ledger/payouts/record.ts';
 import { costOf, isAbove, tooDear } from '../../src/pay/quote/cost.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PayoutReading } from '../../src/ledger/payout-acts.ts';
+import type { PayoutReading } from '../../src/ledger/payouts/acts.ts';
 import { isLeftArmed, type NextStep, nextStep } from '../../src/pay/next-step.ts';
 import { PAYOUT_STATES, type Payout } from '../../src/payout.ts';
 import { EXPIRES_AT, NOW, payoutOf, QUOTE_ID } from './examples.ts';

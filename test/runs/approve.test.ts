@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import { type ApprovalRules, approvalSetting } from '../../src/config/approval.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { ArmAnswer } from '../../src/ledger/payout-acts.ts';
+import type { ArmAnswer } from '../../src/ledger/payouts/acts.ts';
 import type { Run } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../src/runs/block.ts';

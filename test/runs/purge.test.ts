@@ -80,7 +80,7 @@ describe('a run that is final', () => {
 
     expect(await purgeRuns(app, ORDER)).toEqual([{ runId, result: 'purged' }]);
 
-    expect(await keysOf('p:*')).toEqual([]);
+    expect(await keysOf('run:*:rows:*')).toEqual([]);
     expect(await keysOf('quotes:*')).toEqual([]);
     expect(existsSync(csv)).toBe(false);
     const text = await everything();
@@ -118,7 +118,7 @@ describe('a run that is final', () => {
     expect(await app.ledger.purging.begin(runId, 0)).toBe('purging');
     await app.ledger.purging.rows(runId, [{ line: 2, referenceHash: null }]);
     expect(await purgeRuns(app, ORDER)).toEqual([{ runId, result: 'purged' }]);
-    expect(await keysOf('p:*')).toEqual([]);
+    expect(await keysOf('run:*:rows:*')).toEqual([]);
     expect(await purgeRuns(app, ORDER)).toEqual([]);
   });
 
@@ -145,7 +145,7 @@ describe('a run that is final', () => {
 
     const again = await submitRun(app, submission);
     expect(again).toMatchObject({ kind: 'submitted', isNew: false, run: { id, counts: { cancelled: rows } } });
-    expect(await keysOf('p:*')).toEqual([]);
+    expect(await keysOf('run:*:rows:*')).toEqual([]);
   });
 
   test('is left alone as long as it ended too short a time ago', async () => {
@@ -153,7 +153,7 @@ describe('a run that is final', () => {
     expect(await purgeRuns(app, { ...ORDER, olderThanMs: 60_000 })).toEqual([
       { runId, result: 'it ended too short a time ago' },
     ]);
-    expect(await keysOf('p:*')).toHaveLength(4);
+    expect(await keysOf('run:*:rows:*')).toHaveLength(1);
   });
 
   test('is not taken for one that Redis forgot: its intent lines restore nothing after a restart', async () => {
@@ -184,16 +184,16 @@ describe('a run that is final', () => {
       peers: [dir],
     });
     expect(answer).toMatchObject({ result: 'open', restored: 0 });
-    expect(await keysOf('p:*')).toEqual([]);
+    expect(await keysOf('run:*:rows:*')).toEqual([]);
     expect((await app.ledger.state.read()).halt).toBeNull();
   });
 });
 
 /** What a purge says of the only run, and whether all of it is still there. */
 async function tryPurge(runId: string): Promise<{ result: string | undefined; isWhole: boolean }> {
-  const before = (await keysOf('p:*')).length;
+  const before = (await keysOf('run:*:rows:*')).length;
   const [answer] = await purgeRuns(app, ORDER);
-  const isWhole = (await keysOf('p:*')).length === before && (await readRun(app, runId)).purgedAt === null;
+  const isWhole = (await keysOf('run:*:rows:*')).length === before && (await readRun(app, runId)).purgedAt === null;
   return { result: answer?.result, isWhole };
 }
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { refusedFields, rowFields } from '../../src/ledger/record.ts';
+import { refusedFields, rowFields } from '../../src/ledger/payouts/record.ts';
 import type { Money } from '../../src/money.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { type Payout, type PayoutRow, payoutId } from '../../src/payout.ts';

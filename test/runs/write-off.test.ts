@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
-import { proposalField } from '../../src/ledger/record.ts';
+import { proposalField } from '../../src/ledger/payouts/record.ts';
 import type { Payout } from '../../src/payout.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { type WrittenOff, writeOffDataDir } from '../../src/runs/safety/write-off.ts';

@@ -1,4 +1,4 @@
-import type { ArmAnswer, Arming, ArmRefusal } from '../../src/ledger/payout-acts.ts';
+import type { ArmAnswer, Arming, ArmRefusal } from '../../src/ledger/payouts/acts.ts';
 import { isInTable } from './move-table.ts';
 import { applyMove, forget } from './moves.ts';
 import { type Entry, entryId, type Store, UNSENT } from './store.ts';

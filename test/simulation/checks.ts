@@ -1,5 +1,5 @@
 import type { AuditRecord } from '../../src/audit/entry.ts';
-import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payout-acts.ts';
+import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { mayMove } from '../../src/moves.ts';
 import type { PayoutState } from '../../src/payout.ts';
 import { type BookedPayment, hasComeToNothing } from './book.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ARM_REFUSALS, MOVE_RESULTS } from '../../src/ledger/payout-acts.ts';
+import { ARM_REFUSALS, MOVE_RESULTS } from '../../src/ledger/payouts/acts.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openPair, type Pair, settled, teachScripts } from './pair.ts';
 import { changeRun, changeSeason, compare, steer } from './pair-head.ts';

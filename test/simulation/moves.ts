@@ -1,4 +1,4 @@
-import type { Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payout-acts.ts';
+import type { Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';

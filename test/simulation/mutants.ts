@@ -1,5 +1,5 @@
 import { CAPABILITIES } from '../../src/config/config.ts';
-import type { PayoutMove } from '../../src/ledger/payout-acts.ts';
+import type { PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { addTo } from './moves.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';

@@ -1,6 +1,6 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import type { Arming, PayoutMove } from '../../src/ledger/payout-acts.ts';
-import { proposalField } from '../../src/ledger/record.ts';
+import type { Arming, PayoutMove } from '../../src/ledger/payouts/acts.ts';
+import { proposalField } from '../../src/ledger/payouts/record.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';

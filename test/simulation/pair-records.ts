@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { PAYOUT_STATES } from '../../src/payout.ts';
-import { holderOfQuote } from './moves.ts';
 import { dueOf } from '../support/records.ts';
+import { holderOfQuote } from './moves.ts';
 import { now, type Pair } from './pair.ts';
 import { payoutOf } from './payout-record.ts';
 import { linesIn, runOf, takeFrom } from './runs.ts';

@@ -1,6 +1,6 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { rowFields } from '../../src/ledger/record.ts';
+import { rowFields } from '../../src/ledger/payouts/record.ts';
 import type { Payout } from '../../src/payout.ts';
 import { newLedger, type TestLedger } from '../ledger/test-ledger.ts';
 import type { TestRedis } from '../support/redis.ts';

@@ -1,4 +1,4 @@
-import type { PayoutReading } from '../../src/ledger/payout-acts.ts';
+import type { PayoutReading } from '../../src/ledger/payouts/acts.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { DECISIONS, type Payout } from '../../src/payout.ts';
 import { type Entry, entryId, PAID, type Store } from './store.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/clock.ts';
 import type { Ledger, References } from '../../src/ledger/ledger.ts';
-import type { PayoutMove } from '../../src/ledger/payout-acts.ts';
-import type { Payouts } from '../../src/ledger/payouts.ts';
+import type { PayoutMove } from '../../src/ledger/payouts/acts.ts';
+import type { Payouts } from '../../src/ledger/payouts/payouts.ts';
 import { openSeals } from '../../src/ledger/seals.ts';
 import type { HeadFacts, LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import type { Recovery } from '../../src/ledger/season/recovery.ts';

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { Payouts } from '../../src/ledger/payouts.ts';
+import type { Payouts } from '../../src/ledger/payouts/payouts.ts';
 import { openSeals } from '../../src/ledger/seals.ts';
 import { silentLog } from '../../src/log.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';

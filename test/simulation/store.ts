@@ -22,7 +22,7 @@ export const ENDS: readonly RowState[] = ['completed', 'failed', 'returned', 're
 /** Stands in the place of the payout of a quote that was armed and never sent. */
 export const UNSENT = '-';
 
-/** A payout's record; what the steps write by field name (src/ledger/record.ts) is in `more`. */
+/** A payout's record; what the steps write by field name (src/ledger/payouts/record.ts) is in `more`. */
 export interface Entry {
   readonly runId: string;
   readonly line: number;

@@ -1,5 +1,5 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { rowFields } from '../../src/ledger/record.ts';
+import { rowFields } from '../../src/ledger/payouts/record.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import type { Process } from './process.ts';
 import type { FakeRedis } from './redis.ts';

@@ -12,8 +12,8 @@ import { type IntentLine, isIntent } from '../../src/ledger/intents/intent-line.
 import { type IntentLog, intentFiles, openIntentLog, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { rowFields } from '../../src/ledger/payouts/record.ts';
 import { openTokenStore } from '../../src/ledger/people/token-store.ts';
-import { rowFields } from '../../src/ledger/record.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { type AtCrashPoint, noCrash } from '../../src/pay/crash-point.ts';

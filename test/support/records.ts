@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { blockOf, ledgerKeys } from '../../src/ledger/keys.ts';
-import { decode, encode, type RowState, STATE_LETTERS, type StoredPayout } from '../../src/ledger/stored.ts';
+import { decode, encode, type RowState, STATE_LETTERS, type StoredPayout } from '../../src/ledger/payouts/stored.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 
 /** A place in a ledger, for what somebody does who can write to Redis. */

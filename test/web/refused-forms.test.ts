@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { proposalField } from '../../src/ledger/record.ts';
+import { proposalField } from '../../src/ledger/payouts/record.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
-import { proposalField } from '../../src/ledger/record.ts';
+import { proposalField } from '../../src/ledger/payouts/record.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { type Payout, payoutId } from '../../src/payout.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { FREE_STATES } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { inBlocks, openReading } from '../reading.ts';
+import { inBlocks, openReading } from '../payouts/reading.ts';
 import { runScript, script, textOf } from '../script.ts';
 import { BEGIN_PURGE, END_PURGE, PURGE_ROWS } from '../scripts/purge.ts';
 

@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Money } from '../../money.ts';
 import { outcomeOf, payoutId } from '../../payout.ts';
-import { openCommit } from '../commit.ts';
-import type { Change, Operation } from '../decide.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { openCommit } from '../payouts/commit.ts';
+import type { Change, Operation } from '../payouts/decide-move.ts';
 import {
   type ClaimFacts,
   type Earlier,
@@ -10,11 +11,10 @@ import {
   openClaimFacts,
   type RowFacts,
   twinAgainst,
-} from '../duplicates.ts';
-import type { LedgerKeys } from '../keys.ts';
-import { amountOf } from '../record.ts';
+} from '../payouts/duplicates.ts';
+import { amountOf } from '../payouts/record.ts';
+import { committed, decode, encode, type RowState, type StoredPayout } from '../payouts/stored.ts';
 import { LedgerFault } from '../script.ts';
-import { committed, decode, encode, type RowState, type StoredPayout } from '../stored.ts';
 
 /** A row to be recorded: the record's fields (record.ts), its state, and what it adds to the counters. */
 export interface RowRecord {

@@ -1,4 +1,4 @@
-import { STATE_LETTERS } from '../stored.ts';
+import { STATE_LETTERS } from '../payouts/stored.ts';
 import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter} = '${state}'`);

@@ -1,5 +1,5 @@
 import { LINES_PER_BLOCK } from '../keys.ts';
-import { PLACES, STATE_LETTERS } from '../stored.ts';
+import { PLACES, STATE_LETTERS } from '../payouts/stored.ts';
 
 /** In Lua the first element is 1, and the values come after version, state, due and history. */
 const FIRST_PLACE = 5;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { LedgerKeys } from '../keys.ts';
-import { openLookSooner } from '../look-sooner.ts';
+import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';

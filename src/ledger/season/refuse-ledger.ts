@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../../refusal.ts';
 
-/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what has no seals, or none for users. */
-export const SCHEMA_VERSION = 3;
-export const SCHEMA_VERSION_MIN = 3;
+/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what is not in blocks. */
+export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION_MIN = 4;
 
 /** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
 const DATABASE_MARK = 'payrun-database';

@@ -1,4 +1,4 @@
-import type { PayoutReading } from '../../ledger/payout-acts.ts';
+import type { PayoutReading } from '../../ledger/payouts/acts.ts';
 import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';

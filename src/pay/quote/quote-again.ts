@@ -44,9 +44,13 @@ export async function quoteAgain(
   if (deferred === undefined) return 'again';
   const { failures, version } = deferred;
   if (failures < QUOTE_FAILURES_MAX) return 'deferred';
-  return await settleUnsent(deps, { ...payout, version }, {
-    kind: 'held',
-    code: 'E_NO_QUOTE',
-    reason: `no usable quote in ${QUOTE_FAILURES_MAX} tries; the last: ${reason}`,
-  });
+  return await settleUnsent(
+    deps,
+    { ...payout, version },
+    {
+      kind: 'held',
+      code: 'E_NO_QUOTE',
+      reason: `no usable quote in ${QUOTE_FAILURES_MAX} tries; the last: ${reason}`,
+    },
+  );
 }

@@ -1,7 +1,7 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import { rfc3339 } from '../../clock.ts';
-import type { PayoutMove } from '../../ledger/payout-acts.ts';
-import { costLimitField, proposalField } from '../../ledger/record.ts';
+import type { PayoutMove } from '../../ledger/payouts/acts.ts';
+import { costLimitField, proposalField } from '../../ledger/payouts/record.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, paymentFields, placeOf } from '../../pay/facts.ts';

@@ -1,6 +1,6 @@
 import type { Limits } from '../../config/limits.ts';
 import type { Foresight } from '../../ledger/foresight.ts';
-import type { ArmingLimits, BrokenLimit, LimitedSum } from '../../ledger/payout-acts.ts';
+import type { ArmingLimits, BrokenLimit, LimitedSum } from '../../ledger/payouts/acts.ts';
 import { armingLimits } from '../../pay/limits.ts';
 import type { PayoutRow } from '../../payout.ts';
 

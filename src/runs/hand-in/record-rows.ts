@@ -1,7 +1,7 @@
 import { duplicateKey } from '../../intake/row/duplicate-key.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { costLimitField, refusedFields, rowFields } from '../../ledger/record.ts';
+import { costLimitField, refusedFields, rowFields } from '../../ledger/payouts/record.ts';
 import type { RowRecord } from '../../ledger/runs/recording.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import type { Cost } from '../../pay/quote/cost.ts';

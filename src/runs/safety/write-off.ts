@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { PayoutMove } from '../../ledger/payout-acts.ts';
+import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutState } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openPayouts, type Payouts } from '../../../src/ledger/payouts.ts';
+import { openPayouts, type Payouts } from '../../../src/ledger/payouts/payouts.ts';
 import { openSeals } from '../../../src/ledger/seals.ts';
 import type { PayoutPlace, PayoutState } from '../../../src/payout.ts';
 import { type Figure, figure } from '../figures.ts';

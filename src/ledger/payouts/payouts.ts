@@ -1,17 +1,18 @@
 import type { Redis } from 'ioredis';
-import { LIMITS } from '../config/limits.ts';
-import { type PayoutPlace, payoutId, placeOfId } from '../payout.ts';
-import { openBatch } from './batch.ts';
+import { LIMITS } from '../../config/limits.ts';
+import { type PayoutPlace, payoutId, placeOfId } from '../../payout.ts';
+import { openBatch } from '../batch.ts';
+import { blockOf, ledgerKeys, quotesKey, referencesKey, UNSENT } from '../keys.ts';
+import { LedgerFault, textOf } from '../script.ts';
+import type { Seals } from '../seals.ts';
+import { SCHEMA_VERSION } from '../season/refuse-ledger.ts';
+import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove, PayoutReading } from './acts.ts';
+import { ARM_REFUSALS } from './acts.ts';
 import { type Commit, type Committed, openCommit } from './commit.ts';
-import { type Change, decideArming, decideMove, type MoveContext, type ReferenceHolder } from './decide.ts';
-import { blockOf, ledgerKeys, quotesKey, referencesKey, UNSENT } from './keys.ts';
-import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove, PayoutReading } from './payout-acts.ts';
-import { ARM_REFUSALS } from './payout-acts.ts';
+import { decideArming } from './decide-arming.ts';
+import { type Change, decideMove, type MoveContext, type ReferenceHolder } from './decide-move.ts';
 import { openReading, type RecordReading } from './reading.ts';
 import { readRecord } from './record.ts';
-import { LedgerFault, textOf } from './script.ts';
-import type { Seals } from './seals.ts';
-import { SCHEMA_VERSION } from './season/refuse-ledger.ts';
 import type { StoredPayout } from './stored.ts';
 
 const ITEMS_PER_CALL_MAX = 500;

@@ -1,5 +1,5 @@
-import type { Limit } from '../config/limits.ts';
-import type { DropReason, Payout, PayoutPlace, PayoutState } from '../payout.ts';
+import type { Limit } from '../../config/limits.ts';
+import type { DropReason, Payout, PayoutPlace, PayoutState } from '../../payout.ts';
 
 /** A payout, and what stood beside it in the ledger at the moment of reading. */
 export interface PayoutReading {

@@ -1,5 +1,5 @@
-import type { PayoutState } from '../payout.ts';
-import { LedgerFault } from './script.ts';
+import type { PayoutState } from '../../payout.ts';
+import { LedgerFault } from '../script.ts';
 
 /*
  * A payout as Redis keeps it: one JSON array, in the block of its line.

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { PayoutPlace } from '../payout.ts';
-import { blockOf } from './keys.ts';
-import { integerOf, LedgerFault, listOf, runScript, script, textOf } from './script.ts';
-import { READ } from './scripts/read.ts';
+import type { PayoutPlace } from '../../payout.ts';
+import { blockOf } from '../keys.ts';
+import { integerOf, LedgerFault, listOf, runScript, script, textOf } from '../script.ts';
+import { READ } from '../scripts/read.ts';
 import { decode, type StoredPayout } from './stored.ts';
 
 /** Records, and what stood beside them in the ledger at the moment of reading. */

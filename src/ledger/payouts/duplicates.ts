@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { FREE_STATES, placeOfId } from '../payout.ts';
-import type { LedgerKeys } from './keys.ts';
+import { FREE_STATES, placeOfId } from '../../payout.ts';
+import type { LedgerKeys } from '../keys.ts';
+import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
+import { READ_CLAIMS } from '../scripts/duplicates.ts';
 import { openReading, readText } from './reading.ts';
-import { integerOf, listOf, runScript, script, textOf, textsOf } from './script.ts';
-import { READ_CLAIMS } from './scripts/duplicates.ts';
 import type { StoredPayout } from './stored.ts';
 
 /** What of a row decides whether it is one too many. */

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import type { Change } from './decide.ts';
+import { integerOf, listOf, runScript, script } from '../script.ts';
+import { COMMIT } from '../scripts/commit.ts';
+import type { Change } from './decide-move.ts';
 import { inBlocks } from './reading.ts';
 import { amountOf } from './record.ts';
-import { integerOf, listOf, runScript, script } from './script.ts';
-import { COMMIT } from './scripts/commit.ts';
 import { committed, decode, encode, STATE_LETTERS, type StoredPayout } from './stored.ts';
 
 /** What has to hold for all changes of a commit. */

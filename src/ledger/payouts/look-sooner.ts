@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
+import type { LedgerKeys } from '../keys.ts';
 import { openCommit } from './commit.ts';
-import type { Change } from './decide.ts';
-import type { LedgerKeys } from './keys.ts';
+import type { Change } from './decide-move.ts';
 import { readText } from './reading.ts';
 import type { StoredPayout } from './stored.ts';
 

@@ -1,4 +1,4 @@
-import { digitsOf, type Money } from '../money.ts';
+import { digitsOf, type Money } from '../../money.ts';
 import {
   AMOUNT_TYPES,
   type CostLimit,
@@ -10,9 +10,9 @@ import {
   type Proposal,
   type RefusedRow,
   SOURCES_OF_CASH,
-} from '../payout.ts';
-import { LedgerFault } from './script.ts';
-import type { Seals } from './seals.ts';
+} from '../../payout.ts';
+import { LedgerFault } from '../script.ts';
+import type { Seals } from '../seals.ts';
 import { type StoredPayout, type StoredStep, stateOfLetter } from './stored.ts';
 
 /*
