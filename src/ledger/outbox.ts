@@ -172,7 +172,7 @@ function newsActs(
   keys: LedgerKeys,
   run: RunScript,
 ): Pick<Outbox, 'findNews' | 'readNews' | 'readLedgerAnnounced' | 'countPending' | 'announce'> {
-  const read = openReading(redis, keys.prefix);
+  const readRecords = openReading(redis, keys.prefix);
   return {
     async findNews(from, nowMs) {
       const [next, since, runIds] = listOf(await run('find', from, RUNS_PER_LOOK, nowMs, TOLD_BEFORE_MS));
@@ -199,7 +199,7 @@ function newsActs(
       for await (const some of lines) {
         for (let from = 0; from < some.length && seen < LINES_MAX; from += LINES_PER_CALL) {
           const part = some.slice(from, from + LINES_PER_CALL);
-          const { records } = await read(part.map((line) => ({ runId, line })));
+          const { records } = await readRecords(part.map((line) => ({ runId, line })));
           count += records.filter((record) => isPending(record, sentBefore)).length;
           seen += part.length;
         }

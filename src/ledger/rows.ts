@@ -5,7 +5,7 @@ import type { Payout, RefusedRow } from '../payout.ts';
 import { type LedgerKeys, LINES_PER_BLOCK } from './keys.ts';
 import { openReading } from './payouts/reading.ts';
 import { amountOf, readRecord } from './payouts/record.ts';
-import { type RowState, STATE_LETTERS } from './payouts/stored.ts';
+import { type RowState, STATE_LETTERS, type StoredPayout } from './payouts/stored.ts';
 import { openNames } from './people/names.ts';
 import { integerOf } from './script.ts';
 import type { Seals } from './seals.ts';
@@ -55,8 +55,8 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
   const names = openNames(redis, keys);
 
   async function stored(runId: string, lines: readonly number[]) {
-    const { records } = await read(lines.map((line) => ({ runId, line })));
-    return records.map((record) => {
+    const reading = await read(lines.map((line) => ({ runId, line })));
+    return reading.records.map((record) => {
       if (record instanceof Error) throw record;
       return record;
     });
@@ -104,21 +104,14 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
     row: async (runId, line) => (await records(runId, [line]))[0],
     async texts(runId, from, to) {
       const lines = range(from, to);
-      return (await stored(runId, lines)).flatMap((record, index): RowText[] => {
-        const amount = record && amountOf(record.values);
-        const beneficiary = record?.values.get('ben');
-        const reference = record?.values.get('ref');
-        if (amount === undefined || beneficiary === undefined || reference === undefined) return [];
-        const { minor, currency } = amount;
-        return [{ line: lines[index] ?? 0, beneficiary, amount: { minor: BigInt(minor), currency }, reference }];
-      });
+      return (await stored(runId, lines)).flatMap((record, index) => textOf(record, lines[index] ?? 0));
     },
     async digestRows(runId, lastLine) {
       const digest = createHash('sha256');
       for (let from = 1; from <= lastLine; from += RECORDS_PER_CALL) {
         const lines = range(from, Math.min(lastLine, from + RECORDS_PER_CALL - 1));
-        const seals = (await stored(runId, lines)).map((record) => record?.values.get('rh'));
-        seals.forEach((seal, index) => {
+        (await stored(runId, lines)).forEach((record, index) => {
+          const seal = record?.values.get('rh');
           if (seal !== undefined) digest.update(`${lines[index]} ${seal}\n`);
         });
       }
@@ -130,6 +123,14 @@ export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       return counts.map((texts) => texts.reduce((sum, text) => sum + integerOf(text ?? '0'), 0));
     },
   };
+}
+
+function textOf(record: StoredPayout | undefined, line: number): RowText[] {
+  const amount = record && amountOf(record.values);
+  const beneficiary = record?.values.get('ben');
+  const reference = record?.values.get('ref');
+  if (amount === undefined || beneficiary === undefined || reference === undefined) return [];
+  return [{ line, beneficiary, amount: { minor: BigInt(amount.minor), currency: amount.currency }, reference }];
 }
 
 function range(from: number, to: number): number[] {

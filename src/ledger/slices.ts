@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type PayoutState, payoutId } from '../payout.ts';
+import { type PayoutPlace, type PayoutState, payoutId } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
 import { readText } from './payouts/reading.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
@@ -85,7 +85,6 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
         .flatMap(({ payouts }) => payouts)
         .filter(({ id, dueAt }) => dueAt <= now && !givenOut.has(id))
         .toSorted((one, other) => one.dueAt - other.dueAt || one.payout.line - other.payout.line);
-      const isTracked = ({ payout }: DueInBlock): boolean => payout.state === 'accepted';
       const given = [...due.filter(isTracked).slice(0, track), ...due.filter((one) => !isTracked(one)).slice(0, look)];
       for (const { id } of given) givenOut.set(id, now + GIVEN_OUT_MS);
       const args = blocks.flatMap(({ set, id, commits, payouts }) => {
@@ -108,6 +107,10 @@ function readSlice(text: string): Slice {
   return { from: integerOf(match[1]), to: integerOf(match[2]) };
 }
 
+function isTracked({ payout }: DueInBlock): boolean {
+  return payout.state === 'accepted';
+}
+
 interface DueInBlock {
   readonly id: string;
   readonly dueAt: number;
@@ -123,24 +126,25 @@ interface TakenBlock {
   readonly payouts: readonly DueInBlock[];
 }
 
-/** A record that cannot be read is nothing that a sweep could help. */
 function readBlock(reply: unknown, { tracked }: LedgerKeys): TakenBlock {
   const [set = '', id = '', ...flat] = textsOf(reply);
   const runId = id.slice(0, id.lastIndexOf(':'));
   let commits = '';
   const payouts: DueInBlock[] = [];
   for (let index = 0; index < flat.length; index += 2) {
-    const [name = '', text] = [flat[index], flat[index + 1]];
-    if (name === 'v') {
-      commits = text ?? '';
-      continue;
-    }
-    const record = readText(text);
-    if (record === undefined || record instanceof Error || typeof record.due !== 'number' || record.due === 0) continue;
-    const { state } = record;
-    if (state === 'refused' || (state === 'accepted') !== (set === tracked)) continue;
-    const line = Number.parseInt(name, 10);
-    payouts.push({ id: payoutId({ runId, line }), dueAt: record.due, payout: { runId, line, state } });
+    const [name = '', text = ''] = [flat[index], flat[index + 1]];
+    if (name === 'v') commits = text;
+    const due = name === 'v' ? undefined : dueIn({ runId, line: Number.parseInt(name, 10) }, text);
+    if (due !== undefined && isTracked(due) === (set === tracked)) payouts.push(due);
   }
   return { set, id, commits, payouts };
+}
+
+/** A record that cannot be read is nothing that a sweep could help. */
+function dueIn({ runId, line }: PayoutPlace, text: string): DueInBlock | undefined {
+  const record = readText(text);
+  if (record === undefined || record instanceof Error || record.state === 'refused') return undefined;
+  const { due, state } = record;
+  if (typeof due !== 'number' || due === 0) return undefined;
+  return { id: payoutId({ runId, line }), dueAt: due, payout: { runId, line, state } };
 }

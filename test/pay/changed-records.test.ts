@@ -31,7 +31,7 @@ async function openQuoted(): Promise<PayRig> {
   return rig;
 }
 
-const record = ({ redis, prefix, runId }: PayRig) => ({ redis, prefix, runId, line: 2 });
+const record = (rig: PayRig) => ({ ...rig, line: 2 });
 const haltOf = async (rig: PayRig): Promise<string | null> => (await rig.ledger.state.read()).halt;
 
 describe('somebody who writes to Redis', () => {

@@ -43,7 +43,7 @@ export function openCommit(
     const texts = changes.map(({ after, step }) => encode(after, step));
     const args: (string | number)[] = headerArguments(header);
     const blocks = inBlocks(changes);
-    const blockNumbers = new Array<number>(changes.length);
+    const blockNumbers = changes.map(() => 0);
     args.push(blocks.length);
     blocks.forEach(({ runId, block, lines, indexes }, number) => {
       args.push(runId, block, lines.length, ...lines);

@@ -47,24 +47,7 @@ function armed(
 ): Change {
   const isAgain = record.state === 'quoted';
   const limits = isAgain ? undefined : judgeLimits(record, arming.limits ?? null, now);
-  const values = new Map(record.values);
-  // What earlier quotes left.
-  if (!isAgain) for (const name of ['nf', 'z2', 'lu', 'qf', 'qs']) values.delete(name);
-  const set = {
-    ...limits?.values,
-    q: arming.quoteId,
-    x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),
-    by: arming.owner,
-    aa: COMMIT_TIME,
-    ct: COMMIT_COUNTER,
-    cf: arming.credentials,
-    at: String(numberOf(record, 'at') + 1),
-    ar: isAgain ? String(numberOf(record, 'ar') + 1) : '1',
-    qn: String(numberOf(record, 'qn') + (isAgain ? 0 : 1)),
-    ...arming.fields,
-  };
-  for (const [name, value] of Object.entries(set)) values.set(name, value);
-  values.delete('pr');
+  const values = armedValues(record, arming, limits?.values);
   const { referenceHash, runId, line, dueMs } = arming;
   const operations: Operation[] = [...checks, ...(limits?.checks ?? [])];
   if (!isAgain) operations.push(['quote', arming.quoteId]);
@@ -78,6 +61,33 @@ function armed(
     dueMs,
     operations,
   };
+}
+
+function armedValues(
+  record: StoredPayout,
+  arming: Arming,
+  counted: Readonly<Record<string, string>> | undefined,
+): Map<string, string> {
+  const isAgain = record.state === 'quoted';
+  const values = new Map(record.values);
+  // What earlier quotes left.
+  if (!isAgain) for (const name of ['nf', 'z2', 'lu', 'qf', 'qs']) values.delete(name);
+  const set = {
+    ...counted,
+    q: arming.quoteId,
+    x: arming.quoteExpiresAt === null ? '' : String(arming.quoteExpiresAt),
+    by: arming.owner,
+    aa: COMMIT_TIME,
+    ct: COMMIT_COUNTER,
+    cf: arming.credentials,
+    at: String(numberOf(record, 'at') + 1),
+    ar: isAgain ? String(numberOf(record, 'ar') + 1) : '1',
+    qn: String(numberOf(record, 'qn') + (isAgain ? 0 : 1)),
+    ...arming.fields,
+  };
+  for (const [name, value] of Object.entries(set)) values.set(name, value);
+  values.delete('pr');
+  return values;
 }
 
 interface Counting {

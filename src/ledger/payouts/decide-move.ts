@@ -57,15 +57,8 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
   if (record === undefined) return { kind: 'refused', result: 'missing' };
   const isCancelled = move.cancelledIfRunIs === true && record.state === 'unknown' && context.runIsCancelled;
   const to = move.to === 'ready' && isCancelled ? 'cancelled' : move.to;
-  const isChanged = move.version !== undefined && move.version !== record.version;
-  const isElsewhere = move.from !== undefined && record.state !== move.from && record.state !== to;
-  if (isChanged || isElsewhere) return { kind: 'refused', result: 'changed' };
-  if (move.quoteId !== undefined && record.values.get('q') !== move.quoteId) {
-    return { kind: 'refused', result: 'other-quote' };
-  }
-  if (to !== undefined && to !== record.state && !isAllowed(record, move, to)) {
-    return { kind: 'refused', result: 'forbidden' };
-  }
+  const refused = whyRefused(record, move, to);
+  if (refused !== undefined) return { kind: 'refused', result: refused };
   if (!isAsSeen(move, context.holder)) {
     if (to === undefined || to === record.state) return { kind: 'refused', result: 'changed' };
     return { kind: 'change', change: unseen(record, move, to) };
@@ -73,6 +66,14 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
   if (to === undefined) return { kind: 'change', change: note(record, move) };
   if (to === record.state) return { kind: 'change', change: there(record, move) };
   return { kind: 'change', change: step(record, move, { to, holder: context.holder }) };
+}
+
+function whyRefused(record: StoredPayout, move: PayoutMove, to: PayoutState | undefined): MoveResult | undefined {
+  if (move.version !== undefined && move.version !== record.version) return 'changed';
+  if (move.from !== undefined && record.state !== move.from && record.state !== to) return 'changed';
+  if (move.quoteId !== undefined && record.values.get('q') !== move.quoteId) return 'other-quote';
+  if (to !== undefined && to !== record.state && !isAllowed(record, move, to)) return 'forbidden';
+  return undefined;
 }
 
 /** The table, and what it cannot say: a quote that an earlier request spent is not dropped as not sent. */
@@ -191,16 +192,7 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
 }
 
 function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
-  const all: Operation[] = [];
-  const quoteId = record.values.get('q');
-  if (quoteId !== undefined && move.dropQuote === 'proven-dead') all.push(['dead', quoteId]);
-  if (quoteId !== undefined && move.dropQuote === 'not-sent') all.push(['unsent', quoteId]);
-  if (record.state === 'held' && to === 'ready') {
-    const hash = record.values.get('rfh');
-    // A duplicate that a person allowed is the one that its reference stands for from now on.
-    if (hash !== undefined) all.push(['ref', hash]);
-    all.push(['reopen', move.actor, move.reason]);
-  }
+  const all: Operation[] = [...quoteEffects(record, move), ...(isLetGo(record, to) ? letGo(record, move) : [])];
   if (isUncounted(record, to)) all.push(['uncount', ...countedOf(record)]);
   const beneficiary = record.values.get('ben');
   if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
@@ -209,6 +201,23 @@ function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Opera
   if (move.outcomesRemembered !== undefined && digit !== undefined)
     all.push(['outcome', digit, move.outcomesRemembered]);
   return all;
+}
+
+function quoteEffects(record: StoredPayout, { dropQuote }: PayoutMove): Operation[] {
+  const quoteId = record.values.get('q');
+  if (quoteId === undefined || dropQuote === undefined) return [];
+  return [[dropQuote === 'proven-dead' ? 'dead' : 'unsent', quoteId]];
+}
+
+function isLetGo(record: StoredPayout, to: PayoutState): boolean {
+  return record.state === 'held' && to === 'ready';
+}
+
+/** A duplicate that a person allowed is the one that its reference stands for from now on. */
+function letGo(record: StoredPayout, move: PayoutMove): Operation[] {
+  const hash = record.values.get('rfh');
+  const reopened: Operation = ['reopen', move.actor, move.reason];
+  return hash === undefined ? [reopened] : [['ref', hash], reopened];
 }
 
 /** '1' for a payment that is unknown or was refused, '0' for one that was made; undefined for what tells of neither. */
@@ -239,7 +248,7 @@ export function countedOf({ values }: StoredPayout): [day: string, beneficiary: 
 }
 
 /** As the ledger keeps to whom something was paid. */
-export function beneficiaryHash(id: string): string {
+function beneficiaryHash(id: string): string {
   return createHash('sha1').update(id).digest('hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
 }
 

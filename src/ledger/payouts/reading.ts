@@ -23,11 +23,11 @@ export function openReading(redis: Redis, prefix: string): (places: readonly Pay
     const blocks = inBlocks(places);
     const args = blocks.flatMap(({ runId, block, lines }) => [runId, block, lines.length, ...lines]);
     const [wait, halt, disproved, now, armings, found] = listOf(await runScript(redis, read, { prefix, args }));
-    const records = new Array<StoredPayout | LedgerFault | undefined>(places.length);
+    const records: (StoredPayout | LedgerFault | undefined)[] = places.map(() => undefined);
     listOf(found).forEach((texts, index) => {
-      const places = blocks[index]?.indexes ?? [];
+      const indexes = blocks[index]?.indexes ?? [];
       listOf(texts).forEach((text, position) => {
-        records[places[position] ?? -1] = readText(text);
+        records[indexes[position] ?? -1] = readText(text);
       });
     });
     return {

@@ -1,4 +1,4 @@
-import type { PayoutState } from '../../payout.ts';
+import { PAYOUT_STATES, type PayoutState } from '../../payout.ts';
 import { LedgerFault } from '../script.ts';
 
 /*
@@ -30,15 +30,18 @@ export const STATE_LETTERS: Readonly<Record<RowState, string>> = {
   refused: 'z',
 };
 
-const STATES = new Map(Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as RowState]));
+const STATES: ReadonlyMap<string, RowState> = new Map(
+  ([...PAYOUT_STATES, 'refused'] as const).map((state) => [STATE_LETTERS[state], state]),
+);
 
 /** The values of a record by name (record.ts says what each is), in the order in which they stand. */
+// biome-ignore format: a line for each group of them
 export const PLACES = [
-  ...['rh', 'ref', 'ben', 'amt', 'typ', 'src', 'dst'],
-  ...['q', 'x', 'at', 'ar', 'qn', 'ct', 'by', 'aa', 'cf', 'sam', 'dam', 'rt', 'fe', 'qa', 'ql'],
-  ...['st', 'ps', 'pid', 'org', 'sco', 'dco', 'poc', 'pic', 'pur', 'soc'],
-  ...['rc', 'rs', 'nf', 'z2', 'lu', 'ok', 'qf', 'ld', 'lc', 'lb', 'al', 'cx', 'qs', 'rfh', 'pr'],
-  ...['cells', 'code', 'msg'],
+  'rh', 'ref', 'ben', 'amt', 'typ', 'src', 'dst',
+  'q', 'x', 'at', 'ar', 'qn', 'ct', 'by', 'aa', 'cf', 'sam', 'dam', 'rt', 'fe', 'qa', 'ql',
+  'st', 'ps', 'pid', 'org', 'sco', 'dco', 'poc', 'pic', 'pur', 'soc',
+  'rc', 'rs', 'nf', 'z2', 'lu', 'ok', 'qf', 'ld', 'lc', 'lb', 'al', 'cx', 'qs', 'rfh', 'pr',
+  'cells', 'code', 'msg',
 ] as const;
 
 const INDEX = new Map<string, number>(PLACES.map((name, index) => [name, index]));
@@ -74,7 +77,7 @@ export function stateOfLetter(letter: unknown): RowState {
 export function decode(text: string): StoredPayout {
   const array = parseArray(text);
   const [version, letter, due, history] = array;
-  if (!isCount(version) || !isCount(due) || !Array.isArray(history)) throw damaged(text);
+  if (!isCount(version) || !isCount(due) || !isHistory(history)) throw damaged(text);
   const values = new Map<string, string>();
   for (let index = HEADER; index < array.length; index++) {
     const value = array[index];
@@ -83,7 +86,7 @@ export function decode(text: string): StoredPayout {
     if (typeof value !== 'string' && !isCount(value)) throw damaged(text);
     values.set(name, String(value));
   }
-  return { version, state: stateOfLetter(letter), due, history: history as StoredStep[], values };
+  return { version, state: stateOfLetter(letter), due, history, values };
 }
 
 function parseArray(text: string): unknown[] {
@@ -98,6 +101,10 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
+function isHistory(value: unknown): value is StoredStep[] {
+  return Array.isArray(value) && value.every((step) => Array.isArray(step) && typeof step[1] === 'number');
+}
+
 function damaged(text: string): LedgerFault {
   return new LedgerFault(`a record is damaged: ${JSON.stringify(text.slice(0, 40))}`);
 }
@@ -105,6 +112,8 @@ function damaged(text: string): LedgerFault {
 /** Stands in a text for the arming counter that the commit gives, and for its time; JSON has neither byte. */
 const COUNTER = '\u0001';
 const NOW = '\u0002';
+
+const TIME_TOKEN = new RegExp(`${NOW}(-?[0-9]+)${NOW}`, 'g');
 
 /** The value of a number that only the commit knows: its time, or the counter of an arming. */
 export const COMMIT_TIME = NOW;
@@ -120,7 +129,7 @@ export interface NewStep {
 
 /** A record as the commit writes it; the values may be COMMIT_TIME and COMMIT_COUNTER. `step` comes after its history. */
 export function encode(record: StoredPayout, step?: NewStep): string {
-  const values: string[] = new Array<string>(PLACES.length).fill('0');
+  const values: string[] = PLACES.map(() => '0');
   let last = -1;
   for (const [name, value] of record.values) {
     const index = INDEX.get(name);
@@ -173,8 +182,6 @@ function actorOf(history: readonly StoredStep[]): string {
 /** The text as it stands once the commit happened at a time (ms since 1970), with the arming counter that it gave. */
 export function committed(text: string, at: number, counter = 0): string {
   return text
-    .replaceAll(/\u0002(-?[0-9]+)\u0002/g, (_token, before: string) =>
-      String(Math.max(0, at - Number.parseInt(before, 10))),
-    )
+    .replaceAll(TIME_TOKEN, (_token, before: string) => String(Math.max(0, at - Number.parseInt(before, 10))))
     .replaceAll(COUNTER, String(counter));
 }

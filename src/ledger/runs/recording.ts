@@ -88,25 +88,39 @@ function decideRecording(runId: string, rows: readonly RowRecord[], { facts, rem
   return rows.flatMap((row, index): Change[] => {
     const known = facts.rows[index];
     if (known === undefined) throw new LedgerFault('a row was not read');
-    const id = payoutId({ runId, line: row.line });
-    const sent = row.state === 'ready' ? row : row.sound;
-    const there = known.record;
-    const rules = { own: id, at: facts.at, rememberMs };
-    if (there !== undefined) {
-      const lacksRow = there.state !== 'refused' && !there.values.has('rh') && sent !== undefined;
-      return lacksRow ? [filled(runId, row, { there, sent, twin: judgeTwin(row, { known, claimed, rules }) })] : [];
-    }
-    if (facts.run.state === 'cancelled' && facts.run.doubted === '' && row.state === 'ready') {
+    const rules = { own: payoutId({ runId, line: row.line }), at: facts.at, rememberMs };
+    const judging = { known, claimed, rules, isDoubted: facts.run.doubted !== '' };
+    const { record: there } = known;
+    if (there !== undefined) return fillIn(runId, row, { ...judging, there });
+    if (row.state === 'refused') return [recorded(runId, row, { known, state: 'refused', fields: {}, operations: [] })];
+    if (facts.run.state === 'cancelled' && !judging.isDoubted) {
       return [recorded(runId, row, { known, state: 'cancelled', fields: {}, operations: [] })];
     }
-    if (row.state === 'refused') return [recorded(runId, row, { known, state: 'refused', fields: {}, operations: [] })];
-    const verdict = judgeRow(row, { known, claimed, rules, isDoubted: facts.run.doubted !== '' });
-    const change = recorded(runId, row, { known, ...verdict });
-    const now = { id, record: decode(committed(encode(change.after, change.step), facts.at)), createdAt: facts.at };
-    if (verdict.claimsReference && row.referenceHash !== null) claimed.references.set(row.referenceHash, now);
-    if (verdict.claimsTwin && row.duplicateKey !== undefined) claimed.twins.set(row.duplicateKey.hash, now);
-    return [change];
+    return [recordedAsJudged(runId, row, judging)];
   });
+}
+
+function fillIn(runId: string, row: RowRecord, judging: Judging & { readonly there: StoredPayout }): Change[] {
+  const sent = row.state === 'ready' ? row : row.sound;
+  if (sent === undefined || !lacksRow(judging.there)) return [];
+  return [filled(runId, row, { there: judging.there, sent, twin: judgeTwin(row, judging) })];
+}
+
+/** What the row claims is seen by the rows after it. */
+function recordedAsJudged(runId: string, row: RowRecord, judging: Judging & { readonly isDoubted: boolean }): Change {
+  const { known, claimed, rules } = judging;
+  const verdict = judgeRow(row, judging);
+  const change = recorded(runId, row, { known, ...verdict });
+  const record = decode(committed(encode(change.after, change.step), rules.at));
+  const now = { id: rules.own, record, createdAt: rules.at };
+  if (verdict.claimsReference) claimed.references.set(row.referenceHash ?? '', now);
+  if (verdict.claimsTwin) claimed.twins.set(row.duplicateKey?.hash ?? '', now);
+  return change;
+}
+
+/** Whether a record was restored from an intent log, and its file did not come again yet. */
+function lacksRow({ state, values }: StoredPayout): boolean {
+  return state !== 'refused' && !values.has('rh');
 }
 
 interface Judging {
