@@ -58,8 +58,14 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // One of them needs thousands of schedules.
   ['test/simulation/mutants.test.ts', 'system'],
   ['test/tracing.test.ts', 'system'],
-  ['test/web/api-stream.test.ts', 'system'],
+  // Attacks on pages and API, each tried on all of them.
+  ['test/web/api-bodies.test.ts', 'system'],
+  ['test/web/exports.test.ts', 'system'],
+  ['test/web/forged-people.test.ts', 'system'],
+  ['test/web/headers.test.ts', 'system'],
   ['test/web/hostile.test.ts', 'system'],
+  ['test/web/slow-connections.test.ts', 'system'],
+  ['test/web/api-stream.test.ts', 'system'],
   ['test/web/inbox.test.ts', 'system'],
   ['test/web/operations.test.ts', 'system'],
 ];
