@@ -23,9 +23,10 @@ export default defineConfig({
   test: {
     globalSetup: ['test/faults/build.ts'],
     // Of two cores: tests wait for processes, timers and disks more than they compute.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
-      { test: { ...common, name: 'quick', include: filesOf('quick') } },
+      // Files share a process, and the source that it has loaded: each would take a second to load it again.
+      { test: { ...common, name: 'quick', include: filesOf('quick'), isolate: false, unstubEnvs: true } },
       { test: { ...common, name: 'system', include: filesOf('system') } },
       // With one worker vitest runs these files one by one, after all others.
       { test: { ...common, name: 'isolated', include: filesOf('isolated'), maxWorkers: 1 } },

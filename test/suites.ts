@@ -39,6 +39,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/intake/command-line.test.ts', 'system'],
   ['test/jobs/schedules-processes.test.ts', 'system'],
   ['test/metrics.test.ts', 'system'],
+  ['test/model/', 'system'],
   ['test/notify/kill.test.ts', 'system'],
   ['test/redis/acl-commands.test.ts', 'system'],
   ['test/redis/private-redis.test.ts', 'system'],
@@ -47,15 +48,24 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // It starts LibreOffice.
   ['test/report/libre-office.test.ts', 'system'],
   ['test/report/memory.test.ts', 'isolated'],
-  ['test/restore/few-random-acts.test.ts', 'quick'],
   ['test/restore/', 'system'],
   ['test/sandbox/rehearse.test.ts', 'system'],
   ['test/schedules/command.test.ts', 'system'],
   // A burst of reads is one only while nothing else keeps the process busy.
   ['test/service/probe.test.ts', 'isolated'],
+  // 100,000 operations.
+  ['test/simulation/ledger.test.ts', 'system'],
+  // One of them needs thousands of schedules.
+  ['test/simulation/mutants.test.ts', 'system'],
   ['test/tracing.test.ts', 'system'],
-  ['test/web/api-stream.test.ts', 'system'],
+  // Attacks on pages and API, each tried on all of them.
+  ['test/web/api-bodies.test.ts', 'system'],
+  ['test/web/exports.test.ts', 'system'],
+  ['test/web/forged-people.test.ts', 'system'],
+  ['test/web/headers.test.ts', 'system'],
   ['test/web/hostile.test.ts', 'system'],
+  ['test/web/slow-connections.test.ts', 'system'],
+  ['test/web/api-stream.test.ts', 'system'],
   ['test/web/inbox.test.ts', 'system'],
   ['test/web/operations.test.ts', 'system'],
 ];

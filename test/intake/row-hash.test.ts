@@ -22,7 +22,9 @@ describe('the hash of the content', () => {
         async (rows, hasMark, hasReturns) => {
           const lines = rows.map((cells) => line(cells));
           const same = file(...lines.toReversed()).replaceAll('\n', hasReturns ? '\r\n' : '\n');
-          const [one, other] = await Promise.all([check(file(...lines)), check(`${hasMark ? '\uFEFF' : ''}${same}`)]);
+          // One after the other, by the same reader: a second one is a process to start.
+          const one = await check(file(...lines));
+          const other = await check(`${hasMark ? '\uFEFF' : ''}${same}`);
           expect(other.contentHash).toBe(one.contentHash);
           expect(other.totals).toEqual(one.totals);
           expect(other.sha256).not.toBe(one.sha256);
@@ -58,8 +60,9 @@ describe('the hash of the content', () => {
       file(first.replace('100.00', 'y')),
       `${HEADER}\n`,
     ];
-    const hashes = await Promise.all(texts.map(async (text) => (await check(text)).contentHash));
-    expect(new Set(hashes).size).toBe(texts.length);
+    const hashes = new Set<string>();
+    for (const text of texts) hashes.add((await check(text)).contentHash);
+    expect(hashes.size).toBe(texts.length);
   });
 
   test('sha256 is that of the bytes, also of a file that is refused', async () => {

@@ -290,11 +290,11 @@ describe('an identity provider', () => {
     const one = rig.visitor();
     const { headers } = await one.get('/sign-in/provider');
     const state = new URL(headers.get('location') ?? '').searchParams.get('state') ?? '';
-    const query = new URLSearchParams({ error: 'access_denied', error_description: '<b>call 555</b>', state });
+    const query = new URLSearchParams({ error: 'access_denied', error_description: '<b>call xyz</b>', state });
     const answer = await one.get(`${CALLBACK}?${query}&iss=${encodeURIComponent(rig.oidc.issuer)}`);
     expect(refusal(answer)).toBe(403);
     expect(answer.text).toContain('(access_denied)');
-    expect(answer.text).not.toContain('555');
+    expect(answer.text).not.toContain('xyz');
   });
 
   test('is not heard for a client whose secret is wrong', async () => {
