@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { terminalVariables } from '../config/terminal-variables.ts';
+import { writeAtomically } from '../files.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
@@ -22,6 +23,23 @@ export async function printAll(chunks: AsyncIterable<string | Uint8Array>): Prom
   } catch (error) {
     if (codeOf(error) !== 'EPIPE') throw error;
   }
+}
+
+/** Data as an array of JSON, a line for each value. */
+export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator<string, void> {
+  let before = '[';
+  for await (const value of values) {
+    yield `${before}\n${jsonText(value)}`;
+    before = ',';
+  }
+  yield before === '[' ? '[]\n' : '\n]\n';
+}
+
+/** Data into a file, said with its name, or on standard output where none is named. */
+export async function writeOut(output: string | undefined, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+  if (output === undefined) return await printAll(chunks);
+  await writeAtomically(output, chunks);
+  say(`wrote ${safeText(output)}`);
 }
 
 /** Progress and remarks, on standard error. Nothing fails because they cannot be written. */

@@ -1,5 +1,4 @@
 import type { App } from '../../app.ts';
-import { writeAtomically } from '../../files.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
@@ -10,7 +9,7 @@ import type { PeriodRange } from '../../report/period/period-range.ts';
 import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
 import { columns } from '../columns.ts';
-import { printAll, safeText, say } from '../print.ts';
+import { safeText, say, writeOut } from '../print.ts';
 
 interface PeriodOptions {
   readonly format: 'csv' | 'xlsx' | 'json' | 'summary';
@@ -29,11 +28,7 @@ export async function reportPeriod(
     say(['THIS REPORT DOES NOT TIE: do not book from it.', ...report.faults].join('\n  '));
   }
   const content = contentOf(report, options);
-  if (output === undefined) await printAll(content);
-  else {
-    await writeAtomically(output, content);
-    say(`wrote ${safeText(output)}`);
-  }
+  await writeOut(output, content);
   return report.faults.length === 0 ? EXIT.ok : EXIT.defect;
 }
 
