@@ -1,6 +1,5 @@
 import { pipeline } from 'node:stream/promises';
 import { terminalVariables } from '../config/terminal-variables.ts';
-import { writeAtomically } from '../files.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
@@ -33,13 +32,6 @@ export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator
     before = ',';
   }
   yield before === '[' ? '[]\n' : '\n]\n';
-}
-
-/** Data into a file, said with its name, or on standard output where none is named. */
-export async function writeOut(output: string | undefined, chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
-  if (output === undefined) return await printAll(chunks);
-  await writeAtomically(output, chunks);
-  say(`wrote ${safeText(output)}`);
 }
 
 /** Progress and remarks, on standard error. Nothing fails because they cannot be written. */

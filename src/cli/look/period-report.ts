@@ -8,7 +8,8 @@ import type { PeriodRange } from '../../report/period/period-range.ts';
 import { periodContent, periodFacts } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
 import { columns } from '../columns.ts';
-import { safeText, say, writeOut } from '../print.ts';
+import { safeText, say } from '../print.ts';
+import { writeOut } from '../write-out.ts';
 
 interface PeriodOptions {
   readonly format: 'csv' | 'xlsx' | 'json' | 'summary';

@@ -18,8 +18,9 @@ import { columns } from '../columns.ts';
 import { command, type GivenOptions } from '../command.ts';
 import { withLedger } from '../open.ts';
 import { personName } from '../options.ts';
-import { safeText, say, writeOut } from '../print.ts';
+import { safeText, say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
+import { writeOut } from '../write-out.ts';
 
 const FORMATS = ['summary', 'csv', 'json'] as const;
 const SHOWN_MAX = 20;

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { KEY_ROLES } from '../../access/roles.ts';
 import type { App } from '../../app.ts';
-import { rfc3339 } from '../../clock.ts';
 import { durationFrom } from '../../duration.ts';
-import { createKey, type Key, listKeys, revokeKey } from '../../people/keys.ts';
+import { createKey, keyDocument, listKeys, revokeKey } from '../../people/keys.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { ledgerCommand } from '../ledger-command.ts';
@@ -48,7 +47,7 @@ const listAll = ledgerCommand(
     examples: ['payrun key list --json'],
   },
   async (app, { json }) => {
-    const keys = (await listKeys(app)).map(document);
+    const keys = (await listKeys(app)).map(keyDocument);
     const cells = keys.map((key) => [
       key.name,
       key.role,
@@ -99,21 +98,8 @@ async function create(app: App, { json, ...asked }: Asked): Promise<void> {
     say('Still needed: another admin, with the same command and their own name.');
     return;
   }
-  if (json) printJson({ kind: 'done', key: document(result.key), bearer: result.bearer });
+  if (json) printJson({ kind: 'done', key: keyDocument(result.key), bearer: result.bearer });
   else print(result.bearer ?? `key ${result.key.name}`);
   if (result.bearer === null) say('Whoever proposed it has the key.');
   else say('The key is shown this once. A program sends it as "Authorization: Bearer KEY".');
-}
-
-function document({ createdAt, expiresAt, lastUsedAt, ...key }: Key) {
-  return {
-    ...key,
-    createdAt: rfc3339(createdAt),
-    expiresAt: timeOrNull(expiresAt),
-    lastUsedAt: timeOrNull(lastUsedAt),
-  };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : rfc3339(at);
 }

@@ -14,6 +14,7 @@ import {
   listUsers,
   resetUser,
   type User,
+  userDocument,
   type WithSecret,
 } from '../../people/users.ts';
 import { columns } from '../columns.ts';
@@ -131,7 +132,7 @@ function tell(result: Proposed | ProposedSecret | Done | WithSecret, json: boole
     say('Still needed: another admin, with the same command and their own name.');
     return;
   }
-  if (json) printJson({ kind: 'done', user: document(result.user), ...secret });
+  if (json) printJson({ kind: 'done', user: userDocument(result.user), ...secret });
   else {
     print(columns([...cells(result.user), ...('secret' in result ? [['one-time secret', result.secret]] : [])]));
   }
@@ -142,7 +143,7 @@ async function list(app: App, json: boolean): Promise<undefined> {
   const { users, proposals } = await listUsers(app);
   if (json) {
     const waiting = proposals.map(({ at, ...one }) => ({ ...one, at: rfc3339(at) }));
-    printJson({ users: users.map(document), proposals: waiting });
+    printJson({ users: users.map(userDocument), proposals: waiting });
   } else if (users.length === 0) say('There are no users yet: payrun user add NAME --role admin --as NAME');
   else
     print(
@@ -164,8 +165,4 @@ function cells(user: User): string[][] {
 function stateOf({ isDisabled, secretUntil }: User): string {
   if (isDisabled) return 'disabled';
   return secretUntil === null ? 'has a password' : `has a one-time secret until ${rfc3339(secretUntil)}`;
-}
-
-function document({ secretUntil, addedAt, ...user }: User) {
-  return { ...user, secretUntil: secretUntil === null ? null : rfc3339(secretUntil), addedAt: rfc3339(addedAt) };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { IntakeOptions } from '../../intake/check-file.ts';
 import type { ControlTotals } from '../../intake/control-totals.ts';
-import { type Money, moneyOfDecimal } from '../../money.ts';
+import { controlTotalsOf, totalText, writtenTotal } from '../../intake/written-totals.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { GivenOptions } from '../command.ts';
 import { namedTemplate } from './named-template.ts';
@@ -25,11 +25,7 @@ export const intakeOptions = {
   expectTotal: [
     '<currency=amount>',
     'refuse the file unless this is its total; one for each currency',
-    z
-      .array(
-        z.string().regex(/^[A-Z]{3}=[0-9]+(?:\.[0-9]+)?$/, 'must be a currency and an amount, such as USD=1234.56'),
-      )
-      .default([]),
+    z.array(totalText.transform(writtenTotal)).default([]),
   ],
 } as const;
 type IntakeGiven = GivenOptions<typeof intakeOptions>;
@@ -44,19 +40,12 @@ export async function intakeOptionsOf(options: IntakeGiven): Promise<IntakeOptio
 }
 
 function expectedOf({ expectRows, expectTotal }: IntakeGiven): ControlTotals | undefined {
-  if (expectRows === undefined && expectTotal.length === 0) return undefined;
-  const totals = expectTotal.map(totalOf);
-  if (new Set(totals.map(({ currency }) => currency)).size < totals.length) {
-    throw refuseTotal('--expect-total names a currency twice.');
-  }
-  return { rows: expectRows ?? null, totals, sha256: null };
-}
-
-function totalOf(text: string): Money {
-  const [currency = '', amount = ''] = text.split('=');
-  const total = moneyOfDecimal(amount, currency);
-  if (total === undefined) throw refuseTotal(`--expect-total ${text} is not an amount of a known currency.`);
-  return total;
+  const expected = controlTotalsOf({ expectRows: expectRows ?? null, expectTotals: expectTotal });
+  if (expected === undefined || !('fault' in expected)) return expected;
+  const { fault } = expected;
+  if ('twice' in fault) throw refuseTotal('--expect-total names a currency twice.');
+  const { currency, amount } = fault.noAmount;
+  throw refuseTotal(`--expect-total ${currency}=${amount} is not an amount of a known currency.`);
 }
 
 function refuseTotal(message: string): Refusal {
