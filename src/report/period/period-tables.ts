@@ -134,7 +134,7 @@ const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
 ];
 
 /** The report as a workbook: a summary, then a sheet for each dimension. */
-export function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
+function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
   const { lines, createdAt } = report;
   const head = periodFacts(report).map(([label = '', ...cells]): Cell[] => [{ head: label }, ...cells]);
   const sheets = SHEETS.map(([name, by]): Sheet => {
