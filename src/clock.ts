@@ -58,6 +58,11 @@ export function rfc3339(epochMs: number): string {
   return `${lastDay.text}${hour}:${minute}:${twoDigits(seconds % 60)}.${fraction}Z`;
 }
 
+/** The same; null for what has no time. */
+export function timeOrNull(epochMs: number | null): string | null {
+  return epochMs === null ? null : rfc3339(epochMs);
+}
+
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Most times that are written are of one day, which costs more than the rest. */
 let lastDay = { day: Number.NaN, text: '' };

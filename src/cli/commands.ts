@@ -1,8 +1,4 @@
-import type { Command } from 'commander';
-import type { AtCrashPoint } from '../pay/crash-point.ts';
-import type { ExitCode } from '../refusal.ts';
-
-export type MakeCommand = (end: (code: ExitCode) => void, at: AtCrashPoint) => Command;
+import type { MakeCommand } from './command.ts';
 
 /** What `--help` tells of a command, and how to load the rest of it: help and version need none of it. */
 interface CommandEntry {

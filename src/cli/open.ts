@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from '../clock.ts';
 import { type Config, type LogLevel, readConfig } from '../config/config.ts';
 import { type Log, openLog, withoutRepeats } from '../log.ts';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
-import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { EXIT, Refusal } from '../refusal.ts';
 import { placeOf } from '../runs/safety/no-ledger.ts';
 import type { ObserveCall } from '../service/client.ts';
 import { noTracing, openTracing, type Tracing } from '../tracing.ts';
@@ -34,13 +34,13 @@ export interface OpenOptions {
 }
 
 /** A command; `stop` ends at the first signal to end. */
-export type AppCommand = (app: App<JobQueues>, stop: AbortSignal) => Promise<ExitCode>;
+export type AppCommand<Result> = (app: App<JobQueues>, stop: AbortSignal) => Promise<Result>;
 
 /**
  * Opens the app for one command, and closes it however the command ends. Throws a Refusal (exit 130) for one that a signal
  * ended while it was being opened, or later where it does not end by itself.
  */
-export async function withApp(options: OpenOptions, command: AppCommand): Promise<ExitCode> {
+export async function withApp<Result>(options: OpenOptions, command: AppCommand<Result>): Promise<Result> {
   const stop = onStop();
   try {
     return await withStop(options, command, stop.signal);
@@ -49,7 +49,7 @@ export async function withApp(options: OpenOptions, command: AppCommand): Promis
   }
 }
 
-async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSignal): Promise<ExitCode> {
+async function withStop<Result>(options: OpenOptions, command: AppCommand<Result>, stop: AbortSignal): Promise<Result> {
   const { adapt = (asRead: Config) => asRead } = options;
   const config = adapt(readConfig());
   const tracing = config.otel ? await openTracing(systemClock) : noTracing;
@@ -61,9 +61,9 @@ async function withStop(options: OpenOptions, command: AppCommand, stop: AbortSi
       .finally(opened);
     try {
       const working = command(app, stop);
-      const code = await (options.endsItself === true ? working : unlessStopped(working, stop));
+      const result = await (options.endsItself === true ? working : unlessStopped(working, stop));
       if (options.tellsPlace === true) say(safeText(`Service ${app.serviceName}, ledger ${app.place}.`));
-      return code;
+      return result;
     } finally {
       await app.close();
     }
@@ -131,7 +131,7 @@ function logOf(told: LogLevel | undefined, usual: LogLevel): Log {
   return told === undefined && usual === 'error' ? withoutRepeats(log, () => systemClock.monotonic()) : log;
 }
 
-interface LedgerOptions extends Pick<OpenOptions, 'endsItself' | 'purpose' | 'tellsPlace'> {
+export interface LedgerOptions extends Pick<OpenOptions, 'endsItself' | 'purpose' | 'tellsPlace'> {
   /** The command was given `--sandbox`: it may be the first on its ledger. */
   readonly sandbox?: boolean;
 }
@@ -140,10 +140,11 @@ interface LedgerOptions extends Pick<OpenOptions, 'endsItself' | 'purpose' | 'te
  * Opens the app for a command that looks at runs or steers them: it needs no service and accepts any safety settings. Throws a
  * Refusal (exit 2) where there is no ledger.
  */
-export async function withLedger(command: AppCommand, options: LedgerOptions = {}): Promise<ExitCode> {
-  const { sandbox = false, ...opening } = options;
+export async function withLedger<Result>(command: AppCommand<Result>, options: LedgerOptions = {}): Promise<Result> {
+  const { sandbox = false, endsItself = false, purpose, tellsPlace = false } = options;
   if (sandbox) requireService(readConfig(), { sandbox });
-  return await withApp({ logLevel: 'error', readOnly: true, makesLedger: sandbox, ...opening }, command);
+  const ends = { endsItself, purpose, tellsPlace };
+  return await withApp({ logLevel: 'error', readOnly: true, makesLedger: sandbox, ...ends }, command);
 }
 
 /** Who acts: the name that was given, else the user of the operating system. */

@@ -1,18 +1,12 @@
-import { Option } from 'commander';
 import type { z } from 'zod';
 import { EXIT, Refusal } from '../refusal.ts';
 
 export { personName, reasonText } from '../access/words.ts';
 
-/** For a command that may be the first on the ledger of the simulated service. */
-export function sandboxOption(): Option {
-  return new Option('--sandbox', 'for the simulated service; makes its ledger where there is none').default(false);
-}
-
-/** For a command that goes on where a ledger is, and may be the first on it when it is told to. */
-export function newLedgerOption(): Option {
-  return new Option('--new-ledger', 'make the ledger where there is none: for the first start').default(false);
-}
+/** `--sandbox` of a command that may be the first on the ledger of the simulated service. */
+export const SANDBOX = 'for the simulated service; makes its ledger where there is none';
+/** `--new-ledger` of a command that goes on where a ledger is, and may be the first on it when it is told to. */
+export const NEW_LEDGER = 'make the ledger where there is none: for the first start';
 
 /** A command's options as its schema says; a Refusal (exit 2) that names what is wrong. */
 export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: unknown): z.infer<Schema> {
@@ -22,6 +16,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: 
   throw new Refusal(problems.join('\n'), { exitCode: EXIT.usage, remedy: 'See --help for what the command takes.' });
 }
 
-function flagOf(name: string): string {
+/** The option of a name such as `olderThan`. */
+export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -24,6 +24,16 @@ export async function printAll(chunks: AsyncIterable<string | Uint8Array>): Prom
   }
 }
 
+/** Data as an array of JSON, a line for each value. */
+export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator<string, void> {
+  let before = '[';
+  for await (const value of values) {
+    yield `${before}\n${jsonText(value)}`;
+    before = ',';
+  }
+  yield before === '[' ? '[]\n' : '\n]\n';
+}
+
 /** Progress and remarks, on standard error. Nothing fails because they cannot be written. */
 export function say(text: string): void {
   try {

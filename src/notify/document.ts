@@ -1,4 +1,4 @@
-import { rfc3339 } from '../clock.ts';
+import { rfc3339, timeOrNull } from '../clock.ts';
 import type { DeadLetter, EndpointState } from '../ledger/outbox.ts';
 import { readNotification } from './notification.ts';
 
@@ -47,7 +47,7 @@ function endpointDocument(
     name,
     configured: configured.includes(name),
     waiting,
-    nextTryAt: nextAt === null ? null : rfc3339(nextAt),
+    nextTryAt: timeOrNull(nextAt),
     lastFailure: reason,
     deadLetters: deadLetters.map(letterDocument),
     deadLettersDropped: lost,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { KeyRole } from '../access/roles.ts';
 import { isSamePerson } from '../access/same-person.ts';
-import type { Random } from '../clock.ts';
+import { type Random, rfc3339, timeOrNull } from '../clock.ts';
 import {
   keyField,
   noKey,
@@ -37,6 +37,12 @@ export interface Key {
   /** Null for a key that holds until it is revoked. */
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
+}
+
+/** A key as JSON. */
+export function keyDocument({ createdAt, expiresAt, lastUsedAt, ...key }: Key) {
+  const times = { createdAt: rfc3339(createdAt), expiresAt: timeOrNull(expiresAt), lastUsedAt: timeOrNull(lastUsedAt) };
+  return { ...key, ...times };
 }
 
 interface KeyAsked extends By {

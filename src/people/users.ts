@@ -1,6 +1,6 @@
 import type { Role } from '../access/roles.ts';
 import { isSamePerson } from '../access/same-person.ts';
-import type { Clock, Random } from '../clock.ts';
+import { type Clock, type Random, rfc3339, timeOrNull } from '../clock.ts';
 import {
   noProposal,
   type PeopleRecord,
@@ -44,6 +44,11 @@ export interface User {
   readonly addedAt: number;
   /** Whether they have a second factor. */
   readonly hasFactor: boolean;
+}
+
+/** A user as JSON. */
+export function userDocument({ secretUntil, addedAt, ...user }: User) {
+  return { ...user, secretUntil: timeOrNull(secretUntil), addedAt: rfc3339(addedAt) };
 }
 
 /** A secret that is shown once, and has to be changed at the first sign-in. */

@@ -1,4 +1,4 @@
-import { rfc3339 } from '../clock.ts';
+import { timeOrNull } from '../clock.ts';
 import { formatAmount, sumMoney } from '../money.ts';
 import { type Outcome, outcomeOf, type Payout, type RefusedRow } from '../payout.ts';
 
@@ -85,9 +85,9 @@ function payoutRow(payout: Payout): ReportRow {
     reasonCode: payout.reasonCode,
     reason: payout.reason,
     attempts: payout.attempts,
-    quotedAt: timeText(payout.quotedAt),
-    sentAt: timeText(payout.sentAt),
-    settledAt: timeText(payout.settledAt),
+    quotedAt: timeOrNull(payout.quotedAt),
+    sentAt: timeOrNull(payout.sentAt),
+    settledAt: timeOrNull(payout.settledAt),
     beneficiaryName: payout.beneficiaryName?.name ?? null,
     fees,
   };
@@ -126,8 +126,4 @@ function refusedRow(row: RefusedRow): ReportRow {
 /** An empty cell is absent, as it is for intake. */
 function cellOf(row: RefusedRow, column: TextColumn): string | null {
   return (Object.hasOwn(row.cells, column) && row.cells[column]) || null;
-}
-
-function timeText(epochMs: number | null): string | null {
-  return epochMs === null ? null : rfc3339(epochMs);
 }

@@ -1,4 +1,4 @@
-import { rfc3339 } from '../clock.ts';
+import { rfc3339, timeOrNull } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { outcomeOf, type Payout, type Proposal, payoutId, type RefusedRow } from '../payout.ts';
 import { isRefused, type ReportRow, reportRow } from '../report/row.ts';
@@ -79,23 +79,19 @@ export async function storyOf({ runs }: Pick<Ledger, 'runs'>, runId: string, row
 
 function evidenceOf(payout: Payout): Evidence {
   return {
-    quoteExpiresAt: timeOf(payout.quoteExpiresAt),
+    quoteExpiresAt: timeOrNull(payout.quoteExpiresAt),
     quotes: payout.quotes,
     armings: payout.armings,
     armedBy: payout.armedBy,
-    armedAt: timeOf(payout.armedAt),
+    armedAt: timeOrNull(payout.armedAt),
     armingCounter: payout.armingCounter,
     credentials: payout.credentials,
     seen2xx: payout.seen2xx,
     lookUps: payout.lookUps,
-    notFoundAt: timeOf(payout.notFoundAt),
+    notFoundAt: timeOrNull(payout.notFoundAt),
     rejectionConfirmed: payout.rejectionConfirmed,
     quoteFailures: payout.quoteFailures,
   };
-}
-
-function timeOf(epochMs: number | null): string | null {
-  return epochMs === null ? null : rfc3339(epochMs);
 }
 
 /** What is known of a row, a label and its words each, in the order in which people are told. */

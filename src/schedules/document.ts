@@ -1,4 +1,4 @@
-import { rfc3339 } from '../clock.ts';
+import { rfc3339, timeOrNull } from '../clock.ts';
 import type { StoredSchedule } from '../ledger/schedules.ts';
 import { openZone } from '../zone.ts';
 import { cronWords, nextTimes } from './cron.ts';
@@ -42,8 +42,4 @@ export function scheduleDocument(stored: StoredSchedule, nowMs: number): Schedul
     fault: stored.fault,
     next: nextTimes(cron, openZone(zone), { afterMs, count: TIMES_SHOWN }).map(rfc3339),
   };
-}
-
-function timeOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : rfc3339(atMs);
 }

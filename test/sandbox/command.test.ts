@@ -13,7 +13,7 @@ const printed: string[] = [];
 async function payrunSandbox(...words: string[]): Promise<void> {
   vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
   vi.spyOn(console, 'error').mockImplementation(() => {});
-  await sandboxCommand().parseAsync(words, { from: 'user' });
+  await sandboxCommand(() => {}).parseAsync(words, { from: 'user' });
 }
 
 afterEach(() => {

@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import type { PayDeps } from '../../pay/deps.ts';
@@ -9,137 +8,103 @@ import { type Decided, decidePayout } from '../../runs/decide/decide.ts';
 import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../runs/decide/in-bulk.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { proposalShown } from '../../runs/story.ts';
+import { command, type GivenOptions } from '../command.ts';
 import { withApp } from '../open.ts';
-import { parseOptions, personName, reasonText } from '../options.ts';
+import { personName, reasonText } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 import { openForLookUp } from '../serve/pay-service.ts';
 
-const reasonCode = z.string().trim().regex(REASON_CODE, 'must be a code such as E_LIMIT');
-const heldSchema = z.object({
-  as: personName,
-  reason: reasonText,
-  reasonCode: reasonCode.optional(),
-  yes: z.boolean(),
-  json: z.boolean(),
-});
-const resolveSchema = heldSchema.extend({
-  paid: z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters').optional(),
-  notPaid: z.boolean(),
-});
+const held = {
+  reasonCode: [
+    '<code>',
+    'all held payouts of the run that have this code, such as E_LIMIT, in place of one',
+    z.string().trim().regex(REASON_CODE, 'must be a code such as E_LIMIT').optional(),
+  ],
+  reason: ['<text>', 'why, for the history and the audit log', reasonText],
+  as: ['<name>', 'who says so', personName],
+  yes: 'confirm it although something speaks against it: first read what the command shows',
+  json: 'print the payout as JSON',
+} as const;
+const paymentId = z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters');
+const which = { '<run>': 'the run', '[reference]': "the payout's reference in the payout file" };
 
-const BY_TWO = '\nOne person proposes it, another one confirms it by the same command with their own name.';
+const BY_TWO = 'One person proposes it, another one confirms it by the same command with their own name.';
 
 /** `payrun allow`: lets a held payout that was never sent go, by two people. */
-export function allowCommand(end: (code: ExitCode) => void): Command {
-  return decideCommand('allow')
-    .addHelpText(
-      'after',
-      `${BY_TWO}\n\nExamples:\n  payrun allow 20260131-k3f9xq INV-7 --reason "not a duplicate" --as anna` +
-        '\n  payrun allow 20260131-k3f9xq --reason-code E_LIMIT --reason "agreed with treasury" --as anna',
-    )
-    .action(async (runId: string, reference: string | undefined, raw: unknown) => {
-      const { as, reason, json, yes, reasonCode: code } = parseOptions(heldSchema, raw);
-      end(
-        await decide(
-          { runId, reference, code, json },
-          { decision: 'allow', paymentId: '', by: as, reason, caveats: readIf(yes) },
-        ),
-      );
-    });
-}
+export const allowCommand = command(
+  'allow',
+  {
+    takes: which,
+    options: held,
+    help: BY_TWO,
+    examples: [
+      'payrun allow 20260131-k3f9xq INV-7 --reason "not a duplicate" --as anna',
+      'payrun allow 20260131-k3f9xq --reason-code E_LIMIT --reason "agreed with treasury" --as anna',
+    ],
+  },
+  (given) => decide(given, 'allow'),
+);
 
 /** `payrun drop`: gives up a held payout that was never sent, by two people. */
-export function dropCommand(end: (code: ExitCode) => void): Command {
-  return decideCommand('drop')
-    .addHelpText(
-      'after',
-      `${BY_TWO}\n\nExample:\n  payrun drop 20260131-k3f9xq INV-7 --reason "sent by hand" --as anna`,
-    )
-    .action(async (runId: string, reference: string | undefined, raw: unknown) => {
-      const { as, reason, json, yes, reasonCode: code } = parseOptions(heldSchema, raw);
-      end(
-        await decide(
-          { runId, reference, code, json },
-          { decision: 'drop', paymentId: '', by: as, reason, caveats: readIf(yes) },
-        ),
-      );
-    });
-}
+export const dropCommand = command(
+  'drop',
+  {
+    takes: which,
+    options: held,
+    help: BY_TWO,
+    examples: ['payrun drop 20260131-k3f9xq INV-7 --reason "sent by hand" --as anna'],
+  },
+  (given) => decide(given, 'drop'),
+);
 
 /** `payrun resolve`: settles what only people can, by two of them. */
-export function resolveCommand(end: (code: ExitCode) => void): Command {
-  return decideCommand('resolve')
-    .option('--paid <payment>', 'it was paid, by this payment')
-    .option('--not-paid', 'it was not paid; only after the end of its quote', false)
-    .addHelpText(
-      'after',
-      `${BY_TWO}\nThe service is asked both times, and its answer takes precedence over what people say.` +
-        '\n\nExamples:\n  payrun resolve 20260131-k3f9xq INV-7 --not-paid --reason "bank confirms" --as anna' +
-        '\n  payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
-    )
-    .action(async (runId: string, reference: string | undefined, raw: unknown) => {
-      const { as, reason, json, yes, paid, notPaid, reasonCode: code } = parseOptions(resolveSchema, raw);
-      if ((paid === undefined) !== notPaid) {
-        throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
-          exitCode: EXIT.usage,
-          remedy: '"payrun show" has what is known of the payout.',
-        });
-      }
-      const decision = notPaid ? 'not-paid' : 'paid';
-      end(
-        await decide(
-          { runId, reference, code, json },
-          { decision, paymentId: paid ?? '', by: as, reason, caveats: readIf(yes) },
-        ),
-      );
-    });
-}
+export const resolveCommand = command(
+  'resolve',
+  {
+    takes: which,
+    options: {
+      ...held,
+      paid: ['<payment>', 'it was paid, by this payment', paymentId.optional()],
+      notPaid: 'it was not paid; only after the end of its quote',
+    },
+    help: `${BY_TWO}\nThe service is asked both times, and its answer takes precedence over what people say.`,
+    examples: [
+      'payrun resolve 20260131-k3f9xq INV-7 --not-paid --reason "bank confirms" --as anna',
+      'payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
+    ],
+  },
+  async ({ paid, notPaid, ...given }) => {
+    if ((paid === undefined) !== notPaid) {
+      throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
+        exitCode: EXIT.usage,
+        remedy: '"payrun show" has what is known of the payout.',
+      });
+    }
+    return await decide(given, notPaid ? 'not-paid' : 'paid', paid);
+  },
+);
 
-function decideCommand(name: string): Command {
-  return new Command(name)
-    .argument('<run>', 'the run')
-    .argument('[reference]', "the payout's reference in the payout file")
-    .option('--reason-code <code>', 'all held payouts of the run that have this code, such as E_LIMIT, in place of one')
-    .requiredOption('--reason <text>', 'why, for the history and the audit log')
-    .requiredOption('--as <name>', 'who says so')
-    .option('--yes', 'confirm it although something speaks against it: first read what the command shows', false)
-    .option('--json', 'print the payout as JSON', false);
-}
-
-function readIf(yes: boolean): 'read' | undefined {
-  return yes ? 'read' : undefined;
-}
-
-interface Which {
-  readonly runId: string;
+interface Asked extends GivenOptions<typeof held> {
+  readonly run: string;
   /** One payout by its reference, or all that have a code. */
   readonly reference: string | undefined;
-  readonly code: string | undefined;
-  readonly json: boolean;
 }
 
-interface Wanted {
-  readonly decision: Decision;
-  readonly paymentId: string;
-  readonly by: string;
-  readonly reason: string;
-  readonly caveats: 'read' | undefined;
-}
-
-async function decide({ runId, reference, code, json }: Which, wanted: Wanted): Promise<ExitCode> {
+async function decide(
+  { run: runId, reference, reasonCode: code, reason, as: by, yes, json }: Asked,
+  decision: Decision,
+  payment = '',
+): Promise<ExitCode | undefined> {
   return await withApp({ logLevel: 'error', makesLedger: false, purpose: 'decide', tellsPlace: true }, async (app) => {
     await readRun(app, runId);
     const deps = { ...app, openPay: onceOpened(app) };
-    const { decision } = wanted;
+    const wanted = { paymentId: payment, by, reason, caveats: yes ? ('read' as const) : undefined };
     if (code !== undefined && reference === undefined && decision !== 'paid') {
-      return tellAll(await decideInBulk(deps, { runId, reasonCode: code }, { ...wanted, decision }), {
-        runId,
-        code,
-        json,
-      });
+      const decided = await decideInBulk(deps, { runId, reasonCode: code }, { ...wanted, decision });
+      return tellAll(decided, { runId, code, json });
     }
     if (reference === undefined || code !== undefined) throw refuseWhich(decision);
-    const decided = await decidePayout(deps, await requirePayout(app, runId, reference), wanted);
+    const decided = await decidePayout(deps, await requirePayout(app, runId, reference), { ...wanted, decision });
     tell(await requirePayout(app, runId, reference), decided, json);
     return decided.result === 'to-read' ? EXIT.unsettled : EXIT.ok;
   });
@@ -168,7 +133,8 @@ function tellAll(
   return leftOut.length > 0 ? EXIT.notPaid : EXIT.ok;
 }
 
-async function requirePayout(app: App, runId: string, reference: string): Promise<Payout> {
+/** The payout of a run with this reference. Throws a Refusal (exit 2) where there is none. */
+export async function requirePayout(app: App, runId: string, reference: string): Promise<Payout> {
   const payout = await findPayout(app.ledger, runId, reference);
   if (payout !== undefined) return payout;
   throw new Refusal(`Run ${runId} has no payout with the reference ${reference}.`, {

@@ -1,54 +1,51 @@
-import { Command, Option } from 'commander';
-import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
 import type { RunDocument } from '../../report/document.ts';
-import { jsonText } from '../../report/json-text.ts';
 import { type ReportRow, reportRow } from '../../report/row.ts';
 import { documentOf } from '../../runs/document.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { columns, columnsLine } from '../columns.ts';
+import { command } from '../command.ts';
 import { withLedger } from '../open.ts';
-import { parseOptions } from '../options.ts';
-import { print, printAll, printJson, say } from '../print.ts';
+import { jsonLines, print, printAll, printJson, say } from '../print.ts';
 import { reconciledWords } from '../print-run.ts';
 import { isRowless, rowlessText } from './awaiting-row.ts';
-
-const schema = z.object({ outcome: z.enum(OUTCOMES).optional(), json: z.boolean() });
-type ListOptions = z.infer<typeof schema>;
 
 const ROW_HEADER = ['line', 'reference', 'amount', '', 'outcome', 'state', 'payment', 'reason'];
 /** What the cells of a row mostly take: a reference has at most 36 characters, an id has 36. */
 const ROW_WIDTHS = [7, 36, 14, 3, 9, 12, 36, 0];
 
 /** `payrun list`: the runs, or the rows of one. */
-export function listCommand(end: (code: ExitCode) => void): Command {
-  return new Command('list')
-    .argument('[run]', 'a run, to list its rows')
-    .addOption(new Option('--outcome <outcome>', 'only the rows with this outcome').choices(OUTCOMES))
-    .option('--json', 'print an array as JSON', false)
-    .addHelpText('after', '\nExamples:\n  payrun list\n  payrun list 20260131-k3f9xq --outcome held')
-    .action(async (runId: string | undefined, raw: unknown) => end(await list(runId, parseOptions(schema, raw))));
-}
-
-async function list(runId: string | undefined, options: ListOptions): Promise<ExitCode> {
-  if (runId === undefined && options.outcome !== undefined) {
-    throw new Refusal('--outcome is for the rows of one run.', {
-      exitCode: EXIT.usage,
-      remedy: `Name the run: payrun list RUN --outcome ${options.outcome}`,
+export const listCommand = command(
+  'list',
+  {
+    takes: { '[run]': 'a run, to list its rows' },
+    options: {
+      outcome: ['<outcome>', 'only the rows with this outcome', OUTCOMES],
+      json: 'print an array as JSON',
+    },
+    examples: ['payrun list', 'payrun list 20260131-k3f9xq --outcome held'],
+  },
+  async ({ run: runId, outcome, json }) => {
+    if (runId === undefined && outcome !== undefined) {
+      throw new Refusal('--outcome is for the rows of one run.', {
+        exitCode: EXIT.usage,
+        remedy: `Name the run: payrun list RUN --outcome ${outcome}`,
+      });
+    }
+    return await withLedger(async (app): Promise<undefined> => {
+      if (runId === undefined) return await listRuns(app, json);
+      const run = await readRun(app, runId);
+      const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
+      await printAll(json ? jsonLines(rows) : textLines(rows));
     });
-  }
-  return await withLedger(async (app) => {
-    if (runId === undefined) await listRuns(app, options);
-    else await listRows(app, await readRun(app, runId), options);
-    return EXIT.ok;
-  });
-}
+  },
+);
 
-async function listRuns(app: App, { json }: ListOptions): Promise<void> {
+async function listRuns(app: App, json: boolean): Promise<undefined> {
   const ids = await app.ledger.runs.list();
   const runs = (await Promise.all(ids.map((id) => app.ledger.runs.read(id)))).filter((run) => run !== undefined);
   const documents = await Promise.all(runs.map(async (run) => ({ run, document: await documentOf(app, run) })));
@@ -70,11 +67,6 @@ function runCells({ run, document }: { run: Run; document: RunDocument }): strin
   ];
 }
 
-async function listRows(app: App, run: Run, { outcome, json }: ListOptions): Promise<void> {
-  const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
-  await printAll(json ? jsonLines(rows) : textLines(rows));
-}
-
 async function* reportRows(
   batches: AsyncIterable<readonly (Payout | RefusedRow)[]>,
   outcome: Outcome | undefined,
@@ -82,15 +74,6 @@ async function* reportRows(
   for await (const batch of batches) {
     for (const row of batch.map(reportRow)) if (outcome === undefined || row.outcome === outcome) yield row;
   }
-}
-
-async function* jsonLines(rows: AsyncIterable<ReportRow>): AsyncGenerator<string, void> {
-  let before = '[';
-  for await (const row of rows) {
-    yield `${before}\n${jsonText(row)}`;
-    before = ',';
-  }
-  yield before === '[' ? '[]\n' : '\n]\n';
 }
 
 async function* textLines(rows: AsyncIterable<ReportRow>): AsyncGenerator<string, void> {

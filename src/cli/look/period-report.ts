@@ -1,16 +1,15 @@
+import { Readable } from 'node:stream';
 import type { App } from '../../app.ts';
-import { writeAtomically } from '../../files.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
-import { marked } from '../../report/csv.ts';
-import { jsonText } from '../../report/json-text.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period/period.ts';
 import type { PeriodRange } from '../../report/period/period-range.ts';
-import { periodCsv, periodDocument, periodFacts, periodXlsx } from '../../report/period/period-tables.ts';
+import { periodContent, periodFacts } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
 import { columns } from '../columns.ts';
-import { printAll, safeText, say } from '../print.ts';
+import { safeText, say } from '../print.ts';
+import { writeOut } from '../write-out.ts';
 
 interface PeriodOptions {
   readonly format: 'csv' | 'xlsx' | 'json' | 'summary';
@@ -22,39 +21,16 @@ interface PeriodOptions {
 export async function reportPeriod(
   app: App,
   range: PeriodRange,
-  { output, ...options }: PeriodOptions,
+  { format, bom, output }: PeriodOptions,
 ): Promise<ExitCode> {
   const report = await readPeriod(app, range);
   if (report.faults.length > 0) {
     say(['THIS REPORT DOES NOT TIE: do not book from it.', ...report.faults].join('\n  '));
   }
-  const content = contentOf(report, options);
-  if (output === undefined) await printAll(content);
-  else {
-    await writeAtomically(output, content);
-    say(`wrote ${safeText(output)}`);
-  }
+  const summary = Readable.from([`${safeText(summaryOf(report))}\n`]);
+  const content = format === 'summary' ? summary : periodContent(report, { format, bom });
+  await writeOut(output, content);
   return report.faults.length === 0 ? EXIT.ok : EXIT.defect;
-}
-
-function contentOf(
-  report: PeriodReport,
-  { format, bom }: Pick<PeriodOptions, 'format' | 'bom'>,
-): AsyncIterable<string | Uint8Array> {
-  switch (format) {
-    case 'csv':
-      return marked(alone(periodCsv(report.lines)), { bom });
-    case 'xlsx':
-      return periodXlsx(report);
-    case 'json':
-      return alone(`${jsonText(periodDocument(report))}\n`);
-    case 'summary':
-      return alone(`${safeText(summaryOf(report))}\n`);
-  }
-}
-
-async function* alone(text: string): AsyncGenerator<string, void> {
-  yield text;
 }
 
 function summaryOf(report: PeriodReport): string {

@@ -1,8 +1,6 @@
-import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
-import { writeAtomically } from '../../files.ts';
 import { readStatement, type Statement } from '../../intake/statement/read-statement.ts';
 import { readStatementTemplate } from '../../intake/statement/template.ts';
 import { EXIT, type ExitCode } from '../../refusal.ts';
@@ -17,65 +15,59 @@ import {
 } from '../../report/statement/match-report.ts';
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
 import { columns } from '../columns.ts';
+import { command, type GivenOptions } from '../command.ts';
 import { withLedger } from '../open.ts';
-import { parseOptions, personName } from '../options.ts';
-import { printAll, safeText, say } from '../print.ts';
+import { personName } from '../options.ts';
+import { safeText, say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
+import { writeOut } from '../write-out.ts';
 
 const FORMATS = ['summary', 'csv', 'json'] as const;
 const SHOWN_MAX = 20;
 
 const path = z.string().min(1, 'must not be empty');
-const schema = z.object({
-  statement: path,
-  template: path.optional(),
-  format: z.enum(FORMATS),
-  bom: z.boolean(),
-  output: path.optional(),
-  as: personName.optional(),
-});
-type Options = z.infer<typeof schema>;
+const options = {
+  statement: ['<file>', 'the statement: camt.053 or camt.054 (.xml), or CSV', path],
+  template: ['<file>', 'how a CSV statement looks (docs/reconcile.md)', path.optional()],
+  format: ['<format>', 'what is written of it', FORMATS, 'summary'],
+  bom: 'with csv: begin with a byte order mark, by which Excel knows UTF-8',
+  output: ['<path>', 'write a file instead of standard output', path.optional()],
+  as: ['<name>', 'note the result with the runs and on the audit log, under this name', personName.optional()],
+} as const;
+type Options = GivenOptions<typeof options>;
 
 /** `payrun reconcile`: the payments of runs against a statement of the account that paid them. */
-export function reconcileCommand(end: (code: ExitCode) => void): Command {
-  return new Command('reconcile')
-    .argument('<runs...>', 'the runs')
-    .requiredOption('--statement <file>', 'the statement: camt.053 or camt.054 (.xml), or CSV')
-    .option('--template <file>', 'how a CSV statement looks (docs/reconcile.md)')
-    .addOption(new Option('--format <format>', 'what is written of it').choices(FORMATS).default('summary'))
-    .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
-    .option('--output <path>', 'write a file instead of standard output')
-    .option('--as <name>', 'note the result with the runs and on the audit log, under this name')
-    .addHelpText(
-      'after',
-      '\nIt exits 0 when each payment is on the statement and nothing else is; 1 when anything is missing, different or extra.' +
-        '\n\nExamples:\n  payrun reconcile 20260131-k3f9xq --statement statement.xml' +
-        '\n  payrun reconcile 20260131-k3f9xq 20260201-a81mzp --statement bank.csv --template bank.json --format csv --output open.csv',
-    )
-    .action(async (runIds: string[], raw: unknown) => {
-      const options = parseOptions(schema, raw);
-      requireTableFormat({ ...options, output: options.output });
-      end(await withLedger((app) => reconcile(app, [...new Set(runIds)], options)));
-    });
-}
+export const reconcileCommand = command(
+  'reconcile',
+  {
+    takes: { '<runs...>': 'the runs' },
+    options,
+    help: 'It exits 0 when each payment is on the statement and nothing else is; 1 when anything is missing, different or extra.',
+    examples: [
+      'payrun reconcile 20260131-k3f9xq --statement statement.xml',
+      'payrun reconcile 20260131-k3f9xq 20260201-a81mzp --statement bank.csv --template bank.json --format csv --output open.csv',
+    ],
+  },
+  async ({ runs, ...given }) => {
+    requireTableFormat(given);
+    return await withLedger((app) => reconcile(app, [...new Set(runs)], given));
+  },
+);
 
-async function reconcile(app: App, runIds: readonly string[], options: Options): Promise<ExitCode> {
-  const template = await readStatementTemplate(options.template);
-  const statement = await readStatement(options.statement, { template, limits: app.config.files });
+async function reconcile(app: App, runIds: readonly string[], given: Options): Promise<ExitCode> {
+  const { statement: file, output, format, as: actor } = given;
+  const template = await readStatementTemplate(given.template);
+  const statement = await readStatement(file, { template, limits: app.config.files });
   const { lines, counts } = await reconcileRuns(app, runIds, statement);
-  const text = textOf(lines, { options, statement, runIds, counts, now: app.clock.now() });
-  if (options.output === undefined) await printAll(text);
-  else {
-    await writeAtomically(options.output, text);
-    say(`wrote ${safeText(options.output)}`);
-  }
-  if (options.output !== undefined || options.format !== 'summary') say(countWords(counts()));
-  if (options.as !== undefined) await noteReconciled(app, runIds, { statement, counts, actor: options.as });
+  const text = textOf(lines, { given, statement, runIds, counts, now: app.clock.now() });
+  await writeOut(output, text);
+  if (output !== undefined || format !== 'summary') say(countWords(counts()));
+  if (actor !== undefined) await noteReconciled(app, runIds, { statement, counts, actor });
   return isReconciled(counts()) ? EXIT.ok : EXIT.defect;
 }
 
 interface About {
-  readonly options: Options;
+  readonly given: Options;
   readonly statement: Statement;
   readonly runIds: readonly string[];
   readonly counts: () => MatchCounts;
@@ -83,10 +75,10 @@ interface About {
 }
 
 function textOf(lines: AsyncIterable<readonly Match[]>, about: About): AsyncIterable<string> {
-  const { options, statement, runIds, counts, now } = about;
-  switch (options.format) {
+  const { given, statement, runIds, counts, now } = about;
+  switch (given.format) {
     case 'csv':
-      return marked(matchCsv(lines), options);
+      return marked(matchCsv(lines), given);
     case 'json': {
       const { name, sha256, movements } = statement;
       const file = { name, sha256, movements: movements.length };

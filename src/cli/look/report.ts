@@ -1,8 +1,6 @@
-import { Command, Option } from 'commander';
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { nameOf } from '../../config/config.ts';
-import { writeAtomically } from '../../files.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { marked, reportCsv } from '../../report/csv.ts';
 import { summaryJson } from '../../report/document.ts';
@@ -16,104 +14,99 @@ import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource, summariseRun } from '../../runs/after/report.ts';
+import { command, type GivenOptions } from '../command.ts';
 import { withLedger } from '../open.ts';
-import { parseOptions } from '../options.ts';
-import { printAll, safeText, say } from '../print.ts';
+import { say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
+import { writeOut } from '../write-out.ts';
 import { reportPeriod } from './period-report.ts';
 import { reportReadBack } from './read-back.ts';
 import { writeChanges } from './report-changes.ts';
 
 const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002'] as const;
 
-const schema = z.object({
-  ...periodFields,
-  format: z.enum(FORMATS).optional(),
-  output: z.string().min(1, 'must not be empty').optional(),
-  original: z.string().min(1, 'must name a file').optional(),
-  bom: z.boolean(),
-  verifyWithService: z.boolean(),
-  changesSince: z.coerce.number('must be the number of a version').int().positive().optional(),
-  json: z.boolean(),
-});
-type ReportOptions = z.infer<typeof schema>;
+const options = {
+  from: [
+    '<day>',
+    'instead of a run: all that were submitted from this day on (UTC), by currency, corridor and so on',
+    periodFields.from,
+  ],
+  to: ['<day>', 'the last day of it', periodFields.to],
+  day: ['<day>', 'the same for one day, such as 2026-01-31', periodFields.day],
+  week: ['<week>', 'the same for one week from Monday on, such as 2026-W05', periodFields.week],
+  month: ['<month>', 'the same for one month, such as 2026-01', periodFields.month],
+  format: [
+    '<format>',
+    'csv, xlsx: a workbook, json with all rows, summary, or pain.002: an ISO 20022 status report (default: csv)',
+    FORMATS,
+  ],
+  output: ['<path>', 'write a file instead of standard output', z.string().min(1, 'must not be empty').optional()],
+  original: [
+    '<file>',
+    'with pain.002: the payment message of the run, whose ids the report answers with',
+    z.string().min(1, 'must name a file').optional(),
+  ],
+  bom: 'with csv: begin with a byte order mark, by which Excel knows UTF-8',
+  verifyWithService: 'read every payment back from the service, and write the differences',
+  changesSince: [
+    '<version>',
+    'write what changed in the written reports from this version to the newest',
+    z.coerce.number('must be the number of a version').int().positive().optional(),
+  ],
+  json: 'the same as --format json; with --format summary, the summary as JSON',
+} as const;
+type ReportOptions = GivenOptions<typeof options>;
 
 /** `payrun report`: the report of a run as it stands in the ledger now. */
-export function reportCommand(end: (code: ExitCode) => void): Command {
-  return new Command('report')
-    .argument('[run]', 'the run')
-    .option(
-      '--from <day>',
-      'instead of a run: all that were submitted from this day on (UTC), by currency, corridor and so on',
-    )
-    .option('--to <day>', 'the last day of it')
-    .option('--day <day>', 'the same for one day, such as 2026-01-31')
-    .option('--week <week>', 'the same for one week from Monday on, such as 2026-W05')
-    .option('--month <month>', 'the same for one month, such as 2026-01')
-    .addOption(
-      new Option(
-        '--format <format>',
-        'csv, xlsx: a workbook, json with all rows, summary, or pain.002: an ISO 20022 status report (default: csv)',
-      ).choices(FORMATS),
-    )
-    .option('--output <path>', 'write a file instead of standard output')
-    .option('--original <file>', 'with pain.002: the payment message of the run, whose ids the report answers with')
-    .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
-    .option('--verify-with-service', 'read every payment back from the service, and write the differences', false)
-    .option('--changes-since <version>', 'write what changed in the written reports from this version to the newest')
-    .option('--json', 'the same as --format json; with --format summary, the summary as JSON', false)
-    .addHelpText(
-      'after',
-      '\nIt exits 1, and says so first, when the report does not tie. With --verify-with-service it asks at the pace of' +
-        '\nPAYRUN_TRACK_RATE, writes a row for each difference, and exits 1 with any, 69 without all answers.' +
-        '\n\nExamples:\n  payrun report 20260131-k3f9xq --output payouts-report.csv' +
-        '\n  payrun report 20260131-k3f9xq --format xlsx --output payouts-report.xlsx' +
-        '\n  payrun report 20260131-k3f9xq --format summary' +
-        '\n  payrun report --month 2026-01 --format summary' +
-        '\n  payrun report 20260131-k3f9xq --verify-with-service' +
-        '\n  payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
-    )
-    .action(async (runId: string | undefined, raw: unknown) => {
-      const options = parseOptions(schema, raw);
-      if (runId === undefined) return end(await reportRuns(options));
-      if (periodOf(options) !== undefined) throw refuse('A period is instead of a run.', 'Leave out one of them.');
-      if (options.verifyWithService) return end(await verifyWithService(runId, options));
-      if (options.changesSince !== undefined)
-        return end(await writeChanges(runId, { ...options, since: options.changesSince }));
-      const { output, original, bom } = options;
-      const wanted = { format: formatOf(options), output, original, bom };
-      end(await withLedger((app) => report(app, runId, wanted)));
-    });
-}
+export const reportCommand = command(
+  'report',
+  {
+    takes: { '[run]': 'the run' },
+    options,
+    help:
+      'It exits 1, and says so first, when the report does not tie. With --verify-with-service it asks at the pace of' +
+      '\nPAYRUN_TRACK_RATE, writes a row for each difference, and exits 1 with any, 69 without all answers.',
+    examples: [
+      'payrun report 20260131-k3f9xq --output payouts-report.csv',
+      'payrun report 20260131-k3f9xq --format xlsx --output payouts-report.xlsx',
+      'payrun report 20260131-k3f9xq --format summary',
+      'payrun report --month 2026-01 --format summary',
+      'payrun report 20260131-k3f9xq --verify-with-service',
+      'payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
+    ],
+  },
+  async ({ run: runId, ...given }) => {
+    if (runId === undefined) return await reportRuns(given);
+    if (periodOf(given) !== undefined) throw refuse('A period is instead of a run.', 'Leave out one of them.');
+    if (given.verifyWithService) return await verifyWithService(runId, given);
+    if (given.changesSince !== undefined) return await writeChanges(runId, { ...given, since: given.changesSince });
+    const wanted = { ...given, format: formatOf(given) };
+    return await withLedger((app) => report(app, runId, wanted));
+  },
+);
 
-async function reportRuns(options: ReportOptions): Promise<ExitCode> {
-  const { bom, output } = options;
-  const format = formatOf(options);
-  const range = periodOf(options);
+async function reportRuns(given: ReportOptions): Promise<ExitCode> {
+  const format = formatOf(given);
+  const range = periodOf(given);
   if (range === undefined)
     throw refuse('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
   if (typeof range === 'string') throw refuse(range, 'Name one period, by --day, --week, --month, or --from and --to.');
   if (format === 'pain.002' || format === 'summary-json') {
     throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
-  return await withLedger((app) => reportPeriod(app, range, { format, bom, output }));
+  return await withLedger((app) => reportPeriod(app, range, { ...given, format }));
 }
 
 async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {
   if (format === undefined && original === undefined) return await reportReadBack(runId, { output, json });
-  throw new Refusal('--verify-with-service writes differences, as CSV or, with --json, as JSON.', {
-    exitCode: EXIT.usage,
-    remedy: 'Leave --format and --original out.',
-  });
+  throw refuse(
+    '--verify-with-service writes differences, as CSV or, with --json, as JSON.',
+    'Leave --format and --original out.',
+  );
 }
 
-interface Wanted {
+interface Wanted extends Omit<ReportOptions, 'format'> {
   readonly format: Format;
-  /** Undefined: standard output. */
-  readonly output: string | undefined;
-  /** The payment message, for pain.002. */
-  readonly original: string | undefined;
-  readonly bom: boolean;
 }
 
 async function report(app: App, runId: string, { format, output, original, bom }: Wanted): Promise<ExitCode> {
@@ -122,11 +115,7 @@ async function report(app: App, runId: string, { format, output, original, bom }
     format === 'pain.002' ? await statusReport(app, runId, original) : await plainReport(app, runId, { format, bom });
   if (!summary.ties) tellFaults(summary);
   tellVersion(summary);
-  if (output === undefined) await printAll(text);
-  else {
-    await writeAtomically(output, text);
-    say(`wrote ${safeText(output)}`);
-  }
+  await writeOut(output, text);
   return summary.ties ? EXIT.ok : EXIT.defect;
 }
 
@@ -143,13 +132,13 @@ function requireOwnService({ config, serviceName }: App): void {
 type Format = (typeof FORMATS)[number] | 'summary-json';
 type PlainFormat = Exclude<Format, 'pain.002'>;
 
-function formatOf({ original, output, bom, ...options }: ReportOptions): Format {
-  const format = options.format ?? (options.json ? 'json' : 'csv');
+function formatOf({ original, output, bom, json, ...given }: ReportOptions): Format {
+  const format = given.format ?? (json ? 'json' : 'csv');
   requireTableFormat({ format, output, bom });
   if (original !== undefined && format !== 'pain.002') {
     throw refuse('--original is for --format pain.002.', 'Give both of them, or neither.');
   }
-  if (!options.json || format === 'json') return format;
+  if (!json || format === 'json') return format;
   if (format === 'summary') return 'summary-json';
   throw refuse(`--json and --format ${format} exclude each other.`, 'Give one of them.');
 }

@@ -1,41 +1,29 @@
-import { Command } from 'commander';
-import { z } from 'zod';
 import type { App } from '../../app.ts';
 import type { Payout, RefusedRow } from '../../payout.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
 import { referenceOf } from '../../runs/find-rows.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { type Story, storyFacts, storyOf } from '../../runs/story.ts';
 import { columns } from '../columns.ts';
-import { withLedger } from '../open.ts';
-import { parseOptions } from '../options.ts';
+import { ledgerCommand } from '../ledger-command.ts';
 import { print, printJson } from '../print.ts';
 
-const schema = z.object({ json: z.boolean() });
-
 /** `payrun show`: one payout's whole story. */
-export function showCommand(end: (code: ExitCode) => void): Command {
-  return new Command('show')
-    .argument('<run>', 'the run')
-    .argument('<reference>', "the payout's reference in the payout file")
-    .option('--json', 'print it as JSON', false)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  payrun show 20260131-k3f9xq INV-2026-0042\n  payrun show 20260131-k3f9xq INV-2026-0042 --json',
-    )
-    .action(async (runId: string, reference: string, raw: unknown) => {
-      const { json } = parseOptions(schema, raw);
-      const show = async (app: App): Promise<ExitCode> => {
-        const story = await readStory(app, runId, reference);
-        if (json) printJson(story);
-        else print(describeStory(story));
-        return EXIT.ok;
-      };
-      end(await withLedger(show));
-    });
-}
+export const showCommand = ledgerCommand(
+  'show',
+  {
+    takes: { '<run>': 'the run', '<reference>': "the payout's reference in the payout file" },
+    options: { json: 'print it as JSON' },
+    examples: ['payrun show 20260131-k3f9xq INV-2026-0042', 'payrun show 20260131-k3f9xq INV-2026-0042 --json'],
+  },
+  async (app, { run, reference, json }) => {
+    const story = await readStory(app, run, reference);
+    if (json) printJson(story);
+    else print(describeStory(story));
+  },
+);
 
 async function readStory(app: App, runId: string, reference: string): Promise<Story> {
   const { runs } = app.ledger;

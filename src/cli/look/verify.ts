@@ -1,35 +1,40 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { headText } from '../../audit/entry.ts';
 import { type AuditPart, readAuditPart } from '../../audit/verify-part.ts';
 import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { type PublicKey, readPublicKeys } from '../../report/signing/signing-key.ts';
 import { type Verified, verifySigned } from '../../report/signing/verify.ts';
-import { parseOptions } from '../options.ts';
+import { command } from '../command.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 
-const schema = z.object({ key: z.array(z.string().min(1, 'must name a file')), json: z.boolean() });
-
 /** `payrun verify`: signed reports on any machine. Reads the files and the public keys: no settings, no Redis, no service. */
-export function verifyCommand(end: (code: ExitCode) => void): Command {
-  return new Command('verify')
-    .argument('<path>', 'a folder, or one file with its signature beside it')
-    .requiredOption('--key <file...>', 'public keys of who signed, as "payrun key sign-show" prints them')
-    .option('--json', 'print the verdict as JSON', false)
-    .addHelpText(
-      'after',
-      '\nIt needs no settings, no Redis and no service, and exits 1 when anything is not proven.' +
-        '\ndocs/verify.md shows the same with openssl and sha256sum alone.' +
-        '\n\nExamples:\n  payrun verify reports --key payrun.pub\n  payrun verify 20260131-k3f9xq.v2.csv --key payrun.pub former.pub',
-    )
-    .action(async (path: string, raw: unknown) => {
-      const { key, json } = parseOptions(schema, raw);
-      const keys = (await Promise.all(key.map(keysIn))).flat();
-      end(tell(await verified(path, keys), { path, json }));
-    });
-}
+export const verifyCommand = command(
+  'verify',
+  {
+    takes: { '<path>': 'a folder, or one file with its signature beside it' },
+    options: {
+      key: [
+        '<file...>',
+        'public keys of who signed, as "payrun key sign-show" prints them',
+        z.array(z.string().min(1, 'must name a file')),
+      ],
+      json: 'print the verdict as JSON',
+    },
+    help:
+      'It needs no settings, no Redis and no service, and exits 1 when anything is not proven.' +
+      '\ndocs/verify.md shows the same with openssl and sha256sum alone.',
+    examples: [
+      'payrun verify reports --key payrun.pub',
+      'payrun verify 20260131-k3f9xq.v2.csv --key payrun.pub former.pub',
+    ],
+  },
+  async ({ path, key, json }) => {
+    const keys = (await Promise.all(key.map(keysIn))).flat();
+    return tell(await verified(path, keys), { path, json });
+  },
+);
 
 async function keysIn(file: string): Promise<readonly PublicKey[]> {
   const keys = readPublicKeys(await contentOf(file));

@@ -1,5 +1,3 @@
-import { Command } from 'commander';
-import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
@@ -10,8 +8,7 @@ import { rowsTaken } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
 import { exitCodeOf } from '../exit-code.ts';
-import { withLedger } from '../open.ts';
-import { parseOptions } from '../options.ts';
+import { ledgerCommand } from '../ledger-command.ts';
 import { print, printJson, say } from '../print.ts';
 import { progressLine } from '../run/progress.ts';
 import { tellHalt } from './status.ts';
@@ -23,19 +20,17 @@ const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-
 /** Whoever only looks on knows of no service, and notes no disk. */
 const REDIS_ALONE = { answering: { awaySince: () => null }, freeBytes: async () => Number.POSITIVE_INFINITY };
 
-const schema = z.object({ json: z.boolean() });
-
 /** `payrun watch`: a line for each change of a run until it is over or stopped. */
-export function watchCommand(end: (code: ExitCode) => void): Command {
-  return new Command('watch')
-    .argument('<run>', 'the run')
-    .option('--json', 'print the run as one JSON document a line', false)
-    .addHelpText('after', '\nExamples:\n  payrun watch 20260131-k3f9xq\n  payrun watch 20260131-k3f9xq --json')
-    .action(async (runId: string, raw: unknown) => {
-      const { json } = parseOptions(schema, raw);
-      end(await withLedger((app, stop) => watch(app, runId, { json, stop }), { endsItself: true }));
-    });
-}
+export const watchCommand = ledgerCommand(
+  'watch',
+  {
+    endsItself: true,
+    takes: { '<run>': 'the run' },
+    options: { json: 'print the run as one JSON document a line' },
+    examples: ['payrun watch 20260131-k3f9xq', 'payrun watch 20260131-k3f9xq --json'],
+  },
+  (app, { run, json }, stop) => watch(app, run, { json, stop }),
+);
 
 interface Watching {
   readonly json: boolean;

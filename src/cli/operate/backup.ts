@@ -1,5 +1,4 @@
 import { rm, stat } from 'node:fs/promises';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { rfc3339, systemClock, systemRandom } from '../../clock.ts';
 import { type Config, readConfig } from '../../config/config.ts';
@@ -9,14 +8,11 @@ import { type BackupSource, writeBackup } from '../../ledger/season/backup.ts';
 import type { HeadFacts, Season } from '../../ledger/season/ledger-state.ts';
 import { type RedisFiles, readRedisFiles, saveSnapshot } from '../../ledger/season/snapshot.ts';
 import { connectRedis, type RedisAddress } from '../../redis/connect.ts';
-import { openPrivateRedis } from '../../redis/private-redis.ts';
 import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
 import { VERSION } from '../../version.ts';
-import { parseOptions } from '../options.ts';
+import { command } from '../command.ts';
 import { print, printJson, say } from '../print.ts';
-
-const schema = z.object({ to: z.string().min(1, 'must not be empty').optional(), json: z.boolean() });
-type BackupOptions = z.infer<typeof schema>;
+import { openAddress } from './redis-address.ts';
 
 type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
@@ -30,45 +26,39 @@ interface Desk {
 }
 
 /** `payrun backup`: copies Redis and the data directory while payrun runs. */
-export function backupCommand(end: (code: ExitCode) => void): Command {
-  return new Command('backup')
-    .option('--to <folder>', 'a folder that does not exist yet, on another disk')
-    .option('--json', 'print what was copied as JSON', false)
-    .addHelpText(
-      'after',
-      '\nIt holds names and amounts: keep it as safe as the data directory. With several hosts, run it on each of them.' +
-        '\nHow to restore one: docs/operation.md.' +
-        '\n\nExamples:\n  payrun backup\n  payrun backup --to /mnt/backup/payrun-2026-01-31',
-    )
-    .action(async (raw: unknown) => end(await backUp(parseOptions(schema, raw))));
-}
-
-async function backUp(options: BackupOptions): Promise<ExitCode> {
-  const config = readConfig();
-  const folder = await openDataDir(config.dataDir, { random: systemRandom, requirePersistentDisk: false });
-  const closing: (() => Promise<void>)[] = [];
-  try {
-    const address = await addressOf(config, closing);
-    const redis = await connectRedis(address, { name: 'payrun-backup', kind: 'commands' });
-    closing.push(async () => redis.disconnect());
-    const { state: head } = openLedger({ redis, arming: redis }, { prefix: config.prefix, dataDirId: folder.id });
-    const desk = { config, address, redis, folder, facts: await head.read(), season: await head.season() };
-    requireLedger(desk);
-    return options.to === undefined ? await tellSteps(desk) : await make(desk, options.to, options);
-  } finally {
-    for (const close of closing.toReversed()) await close();
-  }
-}
-
-async function addressOf(
-  { redisUrl, prefix, dataDir }: Config,
-  closing: (() => Promise<void>)[],
-): Promise<RedisAddress> {
-  if (redisUrl !== undefined) return { url: redisUrl, prefix };
-  const server = await openPrivateRedis(dataDir, { clock: systemClock, report: say });
-  closing.push(() => server.close());
-  return { socket: server.socket };
-}
+export const backupCommand = command(
+  'backup',
+  {
+    options: {
+      to: [
+        '<folder>',
+        'a folder that does not exist yet, on another disk',
+        z.string().min(1, 'must not be empty').optional(),
+      ],
+      json: 'print what was copied as JSON',
+    },
+    help:
+      'It holds names and amounts: keep it as safe as the data directory. With several hosts, run it on each of them.' +
+      '\nHow to restore one: docs/operation.md.',
+    examples: ['payrun backup', 'payrun backup --to /mnt/backup/payrun-2026-01-31'],
+  },
+  async ({ to, json }) => {
+    const config = readConfig();
+    const folder = await openDataDir(config.dataDir, { random: systemRandom, requirePersistentDisk: false });
+    const closing: (() => Promise<void>)[] = [];
+    try {
+      const address = await openAddress(config, closing);
+      const redis = await connectRedis(address, { name: 'payrun-backup', kind: 'commands' });
+      closing.push(async () => redis.disconnect());
+      const { state: head } = openLedger({ redis, arming: redis }, { prefix: config.prefix, dataDirId: folder.id });
+      const desk = { config, address, redis, folder, facts: await head.read(), season: await head.season() };
+      requireLedger(desk);
+      return to === undefined ? await tellSteps(desk) : await make(desk, to, json);
+    } finally {
+      for (const close of closing.toReversed()) await close();
+    }
+  },
+);
 
 /** A backup of a Redis and a data directory that do not belong together would be taken for one of something. */
 function requireLedger({ facts, folder, config }: Desk): void {
@@ -83,7 +73,7 @@ function requireLedger({ facts, folder, config }: Desk): void {
   });
 }
 
-async function make(desk: Desk, target: string, { json }: BackupOptions): Promise<ExitCode> {
+async function make(desk: Desk, target: string, json: boolean): Promise<ExitCode> {
   const { config, facts, season, folder } = desk;
   const files = await readRedisFiles(desk.redis);
   const about = {
@@ -119,7 +109,7 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-async function tellSteps(desk: Desk): Promise<ExitCode> {
+async function tellSteps(desk: Desk): Promise<undefined> {
   const { dataDir, reportDir } = desk.config;
   const steps = redisSteps(desk, await readRedisFiles(desk.redis));
   print(
@@ -133,7 +123,6 @@ async function tellSteps(desk: Desk): Promise<ExitCode> {
       'the other way round it would be in neither, and could be paid again.',
     ].join('\n'),
   );
-  return EXIT.ok;
 }
 
 function redisSteps({ address }: Desk, { snapshot, base }: RedisFiles): string[] {

@@ -1,31 +1,26 @@
-import { Command } from 'commander';
-import { z } from 'zod';
 import { EXIT, type ExitCode } from '../../refusal.ts';
 import { ASSUMPTIONS } from '../../service/assumptions.ts';
 import { columns } from '../columns.ts';
-import { parseOptions } from '../options.ts';
+import { command } from '../command.ts';
 import { print, printJson } from '../print.ts';
 import type { Finding } from './doctor/check.ts';
 import { examine } from './doctor/examine.ts';
 
-const schema = z.object({ assumptions: z.boolean(), json: z.boolean() });
-
 /** `payrun doctor`: checks everything that paying needs, with remedies. */
-export function doctorCommand(end: (code: ExitCode) => void): Command {
-  return new Command('doctor')
-    .option('--assumptions', "list what payrun assumes where the service's interface says nothing", false)
-    .option('--json', 'print an array as JSON', false)
-    .addHelpText(
-      'after',
-      '\nIt sends the service only a request for a token and a test of it, and only if a service is configured.' +
-        '\nIt exits 0 if all is well or there are only warnings, 69 if Redis or the service cannot be reached, else 2.' +
-        '\n\nExamples:\n  payrun doctor\n  payrun doctor --json',
-    )
-    .action(async (raw: unknown) => {
-      const { assumptions, json } = parseOptions(schema, raw);
-      end(assumptions ? listAssumptions({ json }) : await diagnose({ json }));
-    });
-}
+export const doctorCommand = command(
+  'doctor',
+  {
+    options: {
+      assumptions: "list what payrun assumes where the service's interface says nothing",
+      json: 'print an array as JSON',
+    },
+    help:
+      'It sends the service only a request for a token and a test of it, and only if a service is configured.' +
+      '\nIt exits 0 if all is well or there are only warnings, 69 if Redis or the service cannot be reached, else 2.',
+    examples: ['payrun doctor', 'payrun doctor --json'],
+  },
+  async ({ assumptions, json }) => (assumptions ? listAssumptions({ json }) : await diagnose({ json })),
+);
 
 /** Prints what doctor finds, and gives its exit code. */
 export async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {

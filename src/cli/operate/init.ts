@@ -2,10 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { Command } from 'commander';
 import { loadSettings, readConfig } from '../../config/config.ts';
 import { ENV_FILE_DEFAULT, envFileText } from '../../config/env-file.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
+import { command } from '../command.ts';
 import { say } from '../print.ts';
 import { diagnose } from './doctor.ts';
 
@@ -33,20 +33,19 @@ const CONFIRM_PROD: Question = {
 };
 
 /** `payrun init`: asks for the settings of the service, writes them into a file of mode 600, and runs doctor on them. */
-export function initCommand(end: (code: ExitCode) => void): Command {
-  return new Command('init')
-    .argument('[file]', 'the file, which is not there yet', ENV_FILE_DEFAULT)
-    .addHelpText(
-      'after',
-      '\nIt asks on a terminal, or reads one answer a line.' +
-        '\n\nExamples:\n  payrun init\n  payrun init /etc/payrun/payrun.env',
-    )
-    .action(async (envFile: string) => {
-      await writeEnvFile(envFile);
-      loadSettings(envFile);
-      end(await diagnose({ json: false }));
-    });
-}
+export const initCommand = command(
+  'init',
+  {
+    takes: { '[file]': `the file, which is not there yet (default: "${ENV_FILE_DEFAULT}")` },
+    help: 'It asks on a terminal, or reads one answer a line.',
+    examples: ['payrun init', 'payrun init /etc/payrun/payrun.env'],
+  },
+  async ({ file = ENV_FILE_DEFAULT }) => {
+    await writeEnvFile(file);
+    loadSettings(file);
+    return await diagnose({ json: false });
+  },
+);
 
 async function writeEnvFile(path: string): Promise<void> {
   if (existsSync(path)) {

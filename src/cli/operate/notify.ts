@@ -1,59 +1,63 @@
-import { Command } from 'commander';
-import { z } from 'zod';
-import type { App } from '../../app.ts';
 import { type EndpointDocument, endpointDocuments } from '../../notify/document.ts';
 import { putBack } from '../../notify/put-back.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
-import { actorOf, withLedger } from '../open.ts';
-import { parseOptions, personName } from '../options.ts';
+import { ledgerCommand } from '../ledger-command.ts';
+import { actorOf } from '../open.ts';
+import { personName } from '../options.ts';
 import { print, printJson, say } from '../print.ts';
 
-const schema = z.object({ json: z.boolean() });
-const actSchema = z.object({ as: personName.optional() });
-const retrySchema = actSchema.extend({ all: z.boolean() });
+const by = ['<name>', 'who does it', personName.optional()] as const;
+
+const retryCommand = ledgerCommand(
+  'retry',
+  {
+    about: 'put a dead letter back, or all of them, and deliver what waits at once',
+    takes: { '[id]': 'the id of a notification' },
+    options: { all: 'all dead letters of all endpoints', as: by },
+    examples: ['payrun notifications retry 0f3c…', 'payrun notifications retry --all'],
+  },
+  async (app, { id, all, as }) => {
+    if (all === (id !== undefined)) throw refuseChoice();
+    const count = await putBack(app, { id, actor: actorOf(as) });
+    if (id !== undefined && count === 0) throw refuseUnknown(`There is no dead letter ${id}, or no room for it.`);
+    say(`${count} were put back; a worker delivers them.`);
+  },
+);
+
+const dropCommand = ledgerCommand(
+  'drop',
+  {
+    about: 'drop an endpoint that is no longer configured, with all that waits for it and its dead letters',
+    takes: { '<name>': 'the name of the endpoint' },
+    options: { as: by },
+    examples: ['payrun notifications drop old-hook --as anna'],
+  },
+  async ({ ledger }, { name, as }) => {
+    const actor = actorOf(as);
+    const dropped = await ledger.outbox.drop(name);
+    if (dropped === undefined) throw refuseUnknown(`There is no endpoint ${name}.`);
+    const details = { endpoint: name, waiting: String(dropped.waiting), deadLetters: String(dropped.dead) };
+    await ledger.audit.append({ actor, action: 'notifications.dropped', target: 'ledger', details });
+    say(`Dropped: ${dropped.waiting} that waited, ${dropped.dead} dead letters.`);
+  },
+);
 
 /** `payrun notifications`: what waits to be told, what was given up, and what to do about it. */
-export function notificationsCommand(end: (code: ExitCode) => void): Command {
-  const command = new Command('notifications')
-    .option('--json', 'print an array as JSON', false)
-    .addHelpText('after', '\nExamples:\n  payrun notifications\n  payrun notifications retry --all')
-    .action(async (_raw: unknown, self: Command) => {
-      const { json } = parseOptions(schema, self.opts());
-      end(await withLedger((app) => show(app, json)));
-    });
-  command
-    .command('retry')
-    .description('put a dead letter back, or all of them, and deliver what waits at once')
-    .argument('[id]', 'the id of a notification')
-    .option('--all', 'all dead letters of all endpoints', false)
-    .option('--as <name>', 'who does it')
-    .addHelpText('after', '\nExamples:\n  payrun notifications retry 0f3c…\n  payrun notifications retry --all')
-    .action(async (id: string | undefined, raw: unknown) => {
-      const { all, as } = parseOptions(retrySchema, raw);
-      if (all === (id !== undefined)) throw refuseChoice();
-      end(await withLedger((app) => retry(app, { id, actor: actorOf(as) })));
-    });
-  command
-    .command('drop')
-    .description('drop an endpoint that is no longer configured, with all that waits for it and its dead letters')
-    .argument('<name>', 'the name of the endpoint')
-    .option('--as <name>', 'who does it')
-    .addHelpText('after', '\nExample:\n  payrun notifications drop old-hook --as anna')
-    .action(async (name: string, raw: unknown) => {
-      const { as } = parseOptions(actSchema, raw);
-      end(await withLedger((app) => drop(app, { name, actor: actorOf(as) })));
-    });
-  return command;
-}
-
-async function show(app: App, json: boolean): Promise<ExitCode> {
-  const documents = endpointDocuments(await app.ledger.outbox.endpoints(), app.config.notify.endpoints);
-  if (json) printJson(documents);
-  else if (documents.length === 0) say('No endpoint is configured, and nothing waits for one.');
-  else print(describe(documents));
-  return EXIT.ok;
-}
+export const notificationsCommand = ledgerCommand(
+  'notifications',
+  {
+    options: { json: 'print an array as JSON' },
+    examples: ['payrun notifications', 'payrun notifications retry --all'],
+    parts: [retryCommand, dropCommand],
+  },
+  async (app, { json }) => {
+    const documents = endpointDocuments(await app.ledger.outbox.endpoints(), app.config.notify.endpoints);
+    if (json) printJson(documents);
+    else if (documents.length === 0) say('No endpoint is configured, and nothing waits for one.');
+    else print(describe(documents));
+  },
+);
 
 function describe(documents: readonly EndpointDocument[]): string {
   const header = ['endpoint', 'configured', 'waiting', 'next try', 'last failure', 'given up', 'dropped'];
@@ -71,22 +75,6 @@ function describe(documents: readonly EndpointDocument[]): string {
   );
   const given = ['given up', 'endpoint', 'event', 'run', 'happened', 'reason'];
   return [columns([header, ...rows]), ...(letters.length === 0 ? [] : [columns([given, ...letters])])].join('\n\n');
-}
-
-async function retry(app: App, { id, actor }: { id: string | undefined; actor: string }): Promise<ExitCode> {
-  const count = await putBack(app, { id, actor });
-  if (id !== undefined && count === 0) throw refuseUnknown(`There is no dead letter ${id}, or no room for it.`);
-  say(`${count} were put back; a worker delivers them.`);
-  return EXIT.ok;
-}
-
-async function drop(app: App, { name, actor }: { name: string; actor: string }): Promise<ExitCode> {
-  const dropped = await app.ledger.outbox.drop(name);
-  if (dropped === undefined) throw refuseUnknown(`There is no endpoint ${name}.`);
-  const details = { endpoint: name, waiting: String(dropped.waiting), deadLetters: String(dropped.dead) };
-  await app.ledger.audit.append({ actor, action: 'notifications.dropped', target: 'ledger', details });
-  say(`Dropped: ${dropped.waiting} that waited, ${dropped.dead} dead letters.`);
-  return EXIT.ok;
 }
 
 function refuseChoice(): Refusal {

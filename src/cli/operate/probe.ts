@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { rfc3339, systemClock, systemRandom } from '../../clock.ts';
 import { CAPABILITIES, type Config, readConfig, type ServiceSettings } from '../../config/config.ts';
@@ -12,8 +11,8 @@ import { type CapabilitiesRecord, writeCapabilitiesFile } from '../../service/ca
 import { type Plan, type ProbeOptions, type ProbeResult, probe } from '../../service/probe/probe.ts';
 import { explainTokenFaults } from '../../service/token-refusal.ts';
 import { VERSION } from '../../version.ts';
+import { command, type GivenOptions } from '../command.ts';
 import { requireService } from '../open.ts';
-import { parseOptions } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 
 const identityId = z.guid('must be a UUID').toLowerCase();
@@ -24,81 +23,77 @@ const currency = z
 const country = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters');
 const word = z.string().min(1, 'must not be empty').max(128);
 
-const schema = z.object({
-  beneficiary: identityId.optional(),
-  otherBeneficiary: identityId.optional(),
-  failingBeneficiary: identityId.optional(),
-  originator: identityId.optional(),
-  sourceCurrency: currency,
-  destinationCurrency: currency,
-  amountType: z.enum(AMOUNT_TYPES),
-  sourceCountry: country.optional(),
-  destinationCountry: country.optional(),
-  payoutCategory: word.optional(),
-  payinCategory: word.optional(),
-  purposeCode: word.optional(),
-  sourceOfCash: z.enum(SOURCES_OF_CASH).optional(),
-  output: z.string().min(1, 'must not be empty'),
-  wait: durationFrom('1s', '1d'),
-  json: z.boolean(),
-});
-type Options = z.output<typeof schema>;
+const WHERE_WANTED = 'where the service wants it';
+const options = {
+  beneficiary: ['<id>', 'identity that is paid; the first that the service lists when left out', identityId.optional()],
+  otherBeneficiary: ['<id>', 'a second one, to see what the same quote does for it', identityId.optional()],
+  failingBeneficiary: ['<id>', 'one whose payments fail, to see what happens after a failure', identityId.optional()],
+  originator: ['<id>', 'identity on whose behalf is paid (third-party payment)', identityId.optional()],
+  sourceCurrency: ['<code>', 'currency that is paid from', currency, 'USD'],
+  destinationCurrency: ['<code>', 'currency that is paid out', currency, 'MXN'],
+  amountType: [
+    '<type>',
+    `which of the two has the amount 1: ${AMOUNT_TYPES.join(' or ')}`,
+    z.enum(AMOUNT_TYPES),
+    'SOURCE_AMOUNT',
+  ],
+  sourceCountry: ['<code>', WHERE_WANTED, country.optional()],
+  destinationCountry: ['<code>', WHERE_WANTED, country.optional()],
+  payoutCategory: ['<word>', 'instead of PAYRUN_PAYOUT_CATEGORY', word.optional()],
+  payinCategory: ['<word>', 'instead of PAYRUN_PAYIN_CATEGORY', word.optional()],
+  purposeCode: ['<code>', WHERE_WANTED, word.optional()],
+  sourceOfCash: ['<code>', WHERE_WANTED, z.enum(SOURCES_OF_CASH).optional()],
+  output: ['<file>', 'where the findings are written', z.string().min(1, 'must not be empty'), 'capabilities.json'],
+  wait: [
+    '<duration>',
+    'all of it ends within this; at least as long as a quote lives',
+    durationFrom('1s', '1d'),
+    '15m',
+  ],
+  json: 'print the findings as JSON',
+} as const;
+type Options = GivenOptions<typeof options>;
 
 /** `payrun probe`: finds out in the test environment which capabilities the service has. */
-export function probeCommand(end: (code: ExitCode) => void): Command {
-  return new Command('probe')
-    .option('--beneficiary <id>', 'identity that is paid; the first that the service lists when left out')
-    .option('--other-beneficiary <id>', 'a second one, to see what the same quote does for it')
-    .option('--failing-beneficiary <id>', 'one whose payments fail, to see what happens after a failure')
-    .option('--originator <id>', 'identity on whose behalf is paid (third-party payment)')
-    .option('--source-currency <code>', 'currency that is paid from', 'USD')
-    .option('--destination-currency <code>', 'currency that is paid out', 'MXN')
-    .option('--amount-type <type>', `which of the two has the amount 1: ${AMOUNT_TYPES.join(' or ')}`, 'SOURCE_AMOUNT')
-    .option('--source-country <code>', 'where the service wants it')
-    .option('--destination-country <code>', 'where the service wants it')
-    .option('--payout-category <word>', 'instead of PAYRUN_PAYOUT_CATEGORY')
-    .option('--payin-category <word>', 'instead of PAYRUN_PAYIN_CATEGORY')
-    .option('--purpose-code <code>', 'where the service wants it')
-    .option('--source-of-cash <code>', 'where the service wants it')
-    .option('--output <file>', 'where the findings are written', 'capabilities.json')
-    .option('--wait <duration>', 'all of it ends within this; at least as long as a quote lives', '15m')
-    .option('--json', 'print the findings as JSON', false)
-    .addHelpText(
-      'after',
-      '\nIt needs the five service settings, for the test environment, and no Redis. It refuses prod.' +
-        '\nIt exits 0 when all four capabilities hold, 5 when one does not or is not known.' +
-        '\n\nExamples:\n  payrun probe\n  payrun probe --beneficiary 11111111-1111-4111-8111-111111111111 --source-currency EUR --destination-currency USD',
-    )
-    .action(async (raw: unknown) => {
-      const options = parseOptions(schema, raw);
-      end(await probeService(readConfig(), options));
-    });
-}
+export const probeCommand = command(
+  'probe',
+  {
+    options,
+    help:
+      'It needs the five service settings, for the test environment, and no Redis. It refuses prod.' +
+      '\nIt exits 0 when all four capabilities hold, 5 when one does not or is not known.',
+    examples: [
+      'payrun probe',
+      'payrun probe --beneficiary 11111111-1111-4111-8111-111111111111 --source-currency EUR --destination-currency USD',
+    ],
+  },
+  async (given) => await probeService(readConfig(), given),
+);
 
-async function probeService(config: Config, options: Options): Promise<ExitCode> {
+async function probeService(config: Config, given: Options): Promise<ExitCode> {
   requireService(config, { sandbox: false });
   const { service: settings } = config;
   if (settings === undefined) return EXIT.usage;
-  const amount = amountOf(options);
+  const amount = amountOf(given);
   const result = await explainTokenFaults(
     () =>
       probe({
-        ...optionsOf(options, amount),
+        ...optionsOf(given, amount),
         settings,
         config,
         clock: systemClock,
         random: systemRandom,
         log: openLog(config.logLevel ?? 'error'),
         userAgent: `payrun/${VERSION}`,
-        announce: (plan) => announce(plan, { settings, amount, options }),
+        announce: (plan) => announce(plan, { settings, amount, given }),
       }),
     { remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was written.' },
   );
   const record = recordOf(settings, result);
-  const path = resolve(options.output);
+  const path = resolve(given.output);
   await writeCapabilitiesFile(path, record);
   const { findings, requests, payments } = result;
-  if (options.json) printJson({ ...record, questions: findings, requests, payments, file: path });
+  if (given.json) printJson({ ...record, questions: findings, requests, payments, file: path });
   else print(describe(result, { path, amount }));
   return CAPABILITIES.every((name) => result.capabilities[name].holds) ? EXIT.ok : EXIT.unsettled;
 }
@@ -110,41 +105,41 @@ function amountOf({ amountType, sourceCurrency, destinationCurrency }: Options):
 }
 
 function optionsOf(
-  options: Options,
+  given: Options,
   amount: Money,
 ): Pick<ProbeOptions, 'row' | 'otherBeneficiary' | 'failingBeneficiary' | 'waitMs'> {
   return {
     row: {
       line: 1,
       reference: `probe-${systemRandom.bytes(6).toString('hex')}`,
-      beneficiaryIdentityId: options.beneficiary ?? null,
-      originatorIdentityId: options.originator ?? null,
+      beneficiaryIdentityId: given.beneficiary ?? null,
+      originatorIdentityId: given.originator ?? null,
       amount,
-      amountType: options.amountType,
-      sourceCurrency: options.sourceCurrency,
-      destinationCurrency: options.destinationCurrency,
-      sourceCountry: options.sourceCountry ?? null,
-      destinationCountry: options.destinationCountry ?? null,
-      payoutCategory: options.payoutCategory ?? null,
-      payinCategory: options.payinCategory ?? null,
-      purposeCode: options.purposeCode ?? null,
-      sourceOfCash: options.sourceOfCash ?? null,
+      amountType: given.amountType,
+      sourceCurrency: given.sourceCurrency,
+      destinationCurrency: given.destinationCurrency,
+      sourceCountry: given.sourceCountry ?? null,
+      destinationCountry: given.destinationCountry ?? null,
+      payoutCategory: given.payoutCategory ?? null,
+      payinCategory: given.payinCategory ?? null,
+      purposeCode: given.purposeCode ?? null,
+      sourceOfCash: given.sourceOfCash ?? null,
     },
-    otherBeneficiary: options.otherBeneficiary ?? null,
-    failingBeneficiary: options.failingBeneficiary ?? null,
-    waitMs: options.wait,
+    otherBeneficiary: given.otherBeneficiary ?? null,
+    failingBeneficiary: given.failingBeneficiary ?? null,
+    waitMs: given.wait,
   };
 }
 
 /** Before the first payment. */
-function announce(plan: Plan, about: { settings: ServiceSettings; amount: Money; options: Options }): void {
-  const { settings, amount, options } = about;
+function announce(plan: Plan, about: { settings: ServiceSettings; amount: Money; given: Options }): void {
+  const { settings, amount, given } = about;
   say(
     safeText(
       `payrun probe makes ${plan.payments} payments of ${formatAmount(amount)} ${amount.currency}` +
-        ` (${options.sourceCurrency} to ${options.destinationCurrency}) at ${settings.url}, environment ${settings.environment}: simulated money.\n` +
+        ` (${given.sourceCurrency} to ${given.destinationCurrency}) at ${settings.url}, environment ${settings.environment}: simulated money.\n` +
         `It sends ${plan.paymentRequests} payment requests at most, so a service that breaks its promises may make more payments.\n` +
-        `Beneficiary ${plan.beneficiaryIdentityId}. It asks for ${Math.ceil(options.wait / 1000)} s at most; a quote has to expire meanwhile.`,
+        `Beneficiary ${plan.beneficiaryIdentityId}. It asks for ${Math.ceil(given.wait / 1000)} s at most; a quote has to expire meanwhile.`,
     ),
   );
 }

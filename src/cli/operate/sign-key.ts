@@ -1,47 +1,47 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Command } from 'commander';
 import { readConfig } from '../../config/config.ts';
 import { signingKeyFile } from '../../config/signing-key.ts';
-import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { codeOf, EXIT, Refusal } from '../../refusal.ts';
 import { makeSigningKey, openSigningKey } from '../../report/signing/signing-key.ts';
+import { command } from '../command.ts';
 import { print, safeText, say } from '../print.ts';
 
 /** `payrun key sign-init`: makes the key that signs reports. */
-export function signInitCommand(end: (code: ExitCode) => void): Command {
-  return new Command('sign-init')
-    .description('make the key that signs reports (no program uses it), and print its public half')
-    .addHelpText(
-      'after',
-      '\nIt lies in the data directory, with mode 600; processes take it up when they are started. Hosts with data' +
-        '\ndirectories of their own can share one by PAYRUN_SIGNING_KEY_FILE. docs/verify.md explains how to change it.' +
-        '\n\nExample:\n  payrun key sign-init > payrun.pub',
-    )
-    .action(async () => {
-      const { signingKey, dataDir } = readConfig();
-      if (signingKey !== undefined) throw refuseSecond();
-      const path = signingKeyFile(dataDir);
-      const made = makeSigningKey();
-      await writeNew(path, made);
-      print(openSigningKey(made).pem.trimEnd());
-      say(`The private key is in ${safeText(path)}. Above is its public half: give it to whoever checks your reports.`);
-      say('Start "serve" and "worker" anew: they sign from then on.');
-      end(EXIT.ok);
-    });
-}
+export const signInitCommand = command(
+  'sign-init',
+  {
+    about: 'make the key that signs reports (no program uses it), and print its public half',
+    help:
+      'It lies in the data directory, with mode 600; processes take it up when they are started. Hosts with data' +
+      '\ndirectories of their own can share one by PAYRUN_SIGNING_KEY_FILE. docs/verify.md explains how to change it.',
+    examples: ['payrun key sign-init > payrun.pub'],
+  },
+  async () => {
+    const { signingKey, dataDir } = readConfig();
+    if (signingKey !== undefined) throw refuseSecond();
+    const path = signingKeyFile(dataDir);
+    const made = makeSigningKey();
+    await writeNew(path, made);
+    print(openSigningKey(made).pem.trimEnd());
+    say(`The private key is in ${safeText(path)}. Above is its public half: give it to whoever checks your reports.`);
+    say('Start "serve" and "worker" anew: they sign from then on.');
+  },
+);
 
 /** `payrun key sign-show`: the public half of the key that signs reports. */
-export function signShowCommand(end: (code: ExitCode) => void): Command {
-  return new Command('sign-show')
-    .description('print the public half of the key that signs reports')
-    .addHelpText('after', '\nExample:\n  payrun key sign-show > payrun.pub')
-    .action(() => {
-      const { signingKey } = readConfig();
-      if (signingKey === undefined) throw refuseNone();
-      print(openSigningKey(signingKey).pem.trimEnd());
-      end(EXIT.ok);
-    });
-}
+export const signShowCommand = command(
+  'sign-show',
+  {
+    about: 'print the public half of the key that signs reports',
+    examples: ['payrun key sign-show > payrun.pub'],
+  },
+  async () => {
+    const { signingKey } = readConfig();
+    if (signingKey === undefined) throw refuseNone();
+    print(openSigningKey(signingKey).pem.trimEnd());
+  },
+);
 
 async function writeNew(path: string, text: string): Promise<void> {
   try {

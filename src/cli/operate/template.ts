@@ -1,51 +1,49 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command } from 'commander';
-import { z } from 'zod';
 import { COLUMNS } from '../../intake/template/columns.ts';
 import { parseTemplate, readTemplateText, type TemplateProblem } from '../../intake/template/file.ts';
 import { nameOf, type Template } from '../../intake/template/template.ts';
-import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { codeOf, EXIT, Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
-import { parseOptions } from '../options.ts';
+import { command } from '../command.ts';
 import { print, printJson, safeText } from '../print.ts';
 import { samplesFolder } from '../run/named-template.ts';
 
-const schema = z.object({ json: z.boolean() });
 const SCHEMA_FILE = 'template.schema.json';
 
-/** `payrun template`: what a template says, and which templates lie in a folder. Touches nothing. */
-export function templateCommand(end: (code: ExitCode) => void): Command {
-  const command = new Command('template').addHelpText(
-    'after',
-    '\nExamples:\n  payrun template check semicolon.json\n  payrun template list',
-  );
-  command
-    .command('check')
-    .description('show everything that is wrong with a template, or what it says')
-    .argument('<file>', 'the template, a JSON file')
-    .option('--json', 'print what was found as JSON', false)
-    .addHelpText('after', '\nExample:\n  payrun template check semicolon.json')
-    .action(async (file: string, raw: unknown) => end(await checkTemplate(file, parseOptions(schema, raw))));
-  command
-    .command('list')
-    .description('list the templates of a folder')
-    .argument('[folder]', 'the folder (default: the samples that come with payrun)')
-    .option('--json', 'print them as JSON', false)
-    .addHelpText('after', '\nExamples:\n  payrun template list\n  payrun template list ./templates')
-    .action(async (folder: string | undefined, raw: unknown) =>
-      end(await listTemplates(folder ?? (await samplesFolder()), parseOptions(schema, raw))),
-    );
-  return command;
-}
+const checkCommand = command(
+  'check',
+  {
+    about: 'show everything that is wrong with a template, or what it says',
+    takes: { '<file>': 'the template, a JSON file' },
+    options: { json: 'print what was found as JSON' },
+    examples: ['payrun template check semicolon.json'],
+  },
+  async ({ file, json }) => {
+    const parsed = parseTemplate(await readTemplateText(file));
+    const problems = Array.isArray(parsed) ? parsed : [];
+    if (json) printJson({ file, valid: problems.length === 0, problems });
+    else print(safeText(Array.isArray(parsed) ? describeProblems(file, parsed) : describeTemplate(parsed)));
+    return problems.length === 0 ? EXIT.ok : EXIT.usage;
+  },
+);
 
-async function checkTemplate(file: string, { json }: z.infer<typeof schema>): Promise<ExitCode> {
-  const parsed = parseTemplate(await readTemplateText(file));
-  const problems = Array.isArray(parsed) ? parsed : [];
-  if (json) printJson({ file, valid: problems.length === 0, problems });
-  else print(safeText(Array.isArray(parsed) ? describeProblems(file, parsed) : describeTemplate(parsed)));
-  return problems.length === 0 ? EXIT.ok : EXIT.usage;
-}
+const listCommand = command(
+  'list',
+  {
+    about: 'list the templates of a folder',
+    takes: { '[folder]': 'the folder (default: the samples that come with payrun)' },
+    options: { json: 'print them as JSON' },
+    examples: ['payrun template list', 'payrun template list ./templates'],
+  },
+  async ({ folder, json }) => await listTemplates(folder ?? (await samplesFolder()), json),
+);
+
+/** `payrun template`: what a template says, and which templates lie in a folder. Touches nothing. */
+export const templateCommand = command('template', {
+  examples: ['payrun template check semicolon.json', 'payrun template list'],
+  parts: [checkCommand, listCommand],
+});
 
 function describeProblems(file: string, problems: readonly TemplateProblem[]): string {
   return [`Invalid template ${file}:`, ...problems].join('\n  ');
@@ -66,7 +64,7 @@ function describeTemplate(template: Template): string {
   ]);
 }
 
-async function listTemplates(folder: string, { json }: z.infer<typeof schema>): Promise<ExitCode> {
+async function listTemplates(folder: string, json: boolean): Promise<undefined> {
   const files = (await namesIn(folder)).filter((name) => name.endsWith('.json') && name !== SCHEMA_FILE).toSorted();
   const found = [];
   for (const name of files) {
@@ -80,7 +78,6 @@ async function listTemplates(folder: string, { json }: z.infer<typeof schema>): 
   }
   if (json) printJson(found);
   else print(columns(found.map(({ file, name, description }) => [name ?? 'invalid', file, description ?? ''])));
-  return EXIT.ok;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

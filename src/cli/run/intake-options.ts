@@ -1,45 +1,37 @@
-import type { Command } from 'commander';
 import { z } from 'zod';
 import type { IntakeOptions } from '../../intake/check-file.ts';
 import type { ControlTotals } from '../../intake/control-totals.ts';
-import { type Money, moneyOfDecimal } from '../../money.ts';
+import { controlTotalsOf, totalText, writtenTotal } from '../../intake/written-totals.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
+import type { GivenOptions } from '../command.ts';
 import { namedTemplate } from './named-template.ts';
 
-/** What each command takes that is given a payout file. */
-export const intakeSchema = z.object({
-  template: z.string().min(1, 'must name a file').optional(),
-  expectRows: z
-    .string()
-    .regex(/^(?:0|[1-9][0-9]{0,8})$/, 'must be a number of rows, such as 250')
-    .transform(Number)
-    .optional(),
-  expectTotal: z
-    .array(z.string().regex(/^[A-Z]{3}=[0-9]+(?:\.[0-9]+)?$/, 'must be a currency and an amount, such as USD=1234.56'))
-    .default([]),
-});
-
-/** Adds the options of `intakeSchema` to a command. */
-export function addIntakeOptions(command: Command): Command {
-  return command
-    .option(
-      '--template <file>',
-      'a description of the file, if it is not a plain payout file: a file, or a name of "payrun template list"',
-    )
-    .option('--expect-rows <number>', 'refuse the file unless it has this many rows')
-    .option(
-      '--expect-total <currency=amount>',
-      'refuse the file unless this is its total; one for each currency',
-      collect,
-    );
-}
-
-function collect(value: string, earlier: readonly string[] = []): string[] {
-  return [...earlier, value];
-}
+/** The options of each command that is given a payout file. */
+export const intakeOptions = {
+  template: [
+    '<file>',
+    'a description of the file, if it is not a plain payout file: a file, or a name of "payrun template list"',
+    z.string().min(1, 'must name a file').optional(),
+  ],
+  expectRows: [
+    '<number>',
+    'refuse the file unless it has this many rows',
+    z
+      .string()
+      .regex(/^(?:0|[1-9][0-9]{0,8})$/, 'must be a number of rows, such as 250')
+      .transform(Number)
+      .optional(),
+  ],
+  expectTotal: [
+    '<currency=amount>',
+    'refuse the file unless this is its total; one for each currency',
+    z.array(totalText.transform(writtenTotal)).default([]),
+  ],
+} as const;
+type IntakeGiven = GivenOptions<typeof intakeOptions>;
 
 /** The options as intake takes them. Throws a Refusal (exit 2) for totals that make no sense, (exit 2) for a bad template. */
-export async function intakeOptionsOf(options: z.infer<typeof intakeSchema>): Promise<IntakeOptions> {
+export async function intakeOptionsOf(options: IntakeGiven): Promise<IntakeOptions> {
   const expected = expectedOf(options);
   return {
     ...(options.template === undefined ? {} : { template: await namedTemplate(options.template) }),
@@ -47,20 +39,13 @@ export async function intakeOptionsOf(options: z.infer<typeof intakeSchema>): Pr
   };
 }
 
-function expectedOf({ expectRows, expectTotal }: z.infer<typeof intakeSchema>): ControlTotals | undefined {
-  if (expectRows === undefined && expectTotal.length === 0) return undefined;
-  const totals = expectTotal.map(totalOf);
-  if (new Set(totals.map(({ currency }) => currency)).size < totals.length) {
-    throw refuseTotal('--expect-total names a currency twice.');
-  }
-  return { rows: expectRows ?? null, totals, sha256: null };
-}
-
-function totalOf(text: string): Money {
-  const [currency = '', amount = ''] = text.split('=');
-  const total = moneyOfDecimal(amount, currency);
-  if (total === undefined) throw refuseTotal(`--expect-total ${text} is not an amount of a known currency.`);
-  return total;
+function expectedOf({ expectRows, expectTotal }: IntakeGiven): ControlTotals | undefined {
+  const expected = controlTotalsOf({ expectRows: expectRows ?? null, expectTotals: expectTotal });
+  if (expected === undefined || !('fault' in expected)) return expected;
+  const { fault } = expected;
+  if ('twice' in fault) throw refuseTotal('--expect-total names a currency twice.');
+  const { currency, amount } = fault.noAmount;
+  throw refuseTotal(`--expect-total ${currency}=${amount} is not an amount of a known currency.`);
 }
 
 function refuseTotal(message: string): Refusal {

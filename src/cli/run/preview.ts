@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { systemClock, systemRandom } from '../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../config/config.ts';
@@ -10,56 +9,54 @@ import { foreseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { type Preview, type PreviewOptions, previewFile, QUOTES_MAX } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
+import { command } from '../command.ts';
 import { requireService, withLedger } from '../open.ts';
-import { parseOptions } from '../options.ts';
 import { print, printJson } from '../print.ts';
 import { onStop } from '../stop.ts';
 import { foreseenText, type LookedAhead } from './foreseen-text.ts';
-import { addIntakeOptions, intakeOptionsOf, intakeSchema } from './intake-options.ts';
+import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
 import { previewText } from './preview-text.ts';
 
 const SAMPLE_MAX = 1000;
 
-const schema = intakeSchema.extend({
-  sandbox: z.boolean(),
-  json: z.boolean(),
-  sample: z
-    .string()
-    .regex(/^(?:all|[1-9][0-9]{0,2}|1000)$/, `must be all, or a number of rows from 1 to ${SAMPLE_MAX}`)
-    .transform((text) => (text === 'all' ? ('all' as const) : Number.parseInt(text, 10)))
-    .optional(),
-});
+const sample = z
+  .string()
+  .regex(/^(?:all|[1-9][0-9]{0,2}|1000)$/, `must be all, or a number of rows from 1 to ${SAMPLE_MAX}`)
+  .transform((text) => (text === 'all' ? ('all' as const) : Number.parseInt(text, 10)));
 
 /** `payrun preview`: what a payout file would come to now, from quotes that are never armed. */
-export function previewCommand(end: (code: ExitCode) => void): Command {
-  return addIntakeOptions(new Command('preview'))
-    .argument('<file>', 'the payout file: CSV, a workbook (.xlsx) or a payment message (.xml)')
-    .option('--sandbox', 'ask the simulated service, when no service is configured', false)
-    .option(
-      '--sample <rows>',
-      `how many rows of each corridor are quoted, or all (at most ${QUOTES_MAX}); a corridor is a pair of currencies, an amount type, for oneself or for another (default: all of a file of up to 100 rows, else 20)`,
-    )
-    .option('--json', 'print the preview as JSON', false)
-    .addHelpText(
-      'after',
-      '\nFunds needed are the source amounts and the fees that the service names in that currency. Whether a reference was' +
-        '\nused before, and limits, are looked at when the file is submitted.' +
-        '\nIt exits 3 when the file has problems, and 4 when the service gives no quote for some row, or one would not be paid.' +
-        '\n\nExamples:\n  payrun preview payouts.csv\n  payrun preview payouts.csv --sample 200 --json',
-    )
-    .action(async (file: string, raw: unknown) => {
-      const { sample, sandbox, json, ...intake } = parseOptions(schema, raw);
-      const config = readConfig();
-      requireService(config, { sandbox });
-      const options = { intake: { limits: config.files, ...(await intakeOptionsOf(intake)) }, sample };
-      const stop = onStop();
-      try {
-        end(await preview({ config, json }, file, { ...options, signal: stop.signal }));
-      } finally {
-        stop.release();
-      }
-    });
-}
+export const previewCommand = command(
+  'preview',
+  {
+    takes: { '<file>': 'the payout file: CSV, a workbook (.xlsx) or a payment message (.xml)' },
+    options: {
+      ...intakeOptions,
+      sandbox: 'ask the simulated service, when no service is configured',
+      sample: [
+        '<rows>',
+        `how many rows of each corridor are quoted, or all (at most ${QUOTES_MAX}); a corridor is a pair of currencies, an amount type, for oneself or for another (default: all of a file of up to 100 rows, else 20)`,
+        sample.optional(),
+      ],
+      json: 'print the preview as JSON',
+    },
+    help:
+      'Funds needed are the source amounts and the fees that the service names in that currency. Whether a reference was' +
+      '\nused before, and limits, are looked at when the file is submitted.' +
+      '\nIt exits 3 when the file has problems, and 4 when the service gives no quote for some row, or one would not be paid.',
+    examples: ['payrun preview payouts.csv', 'payrun preview payouts.csv --sample 200 --json'],
+  },
+  async ({ file, sample: rows, sandbox, json, ...intake }) => {
+    const config = readConfig();
+    requireService(config, { sandbox });
+    const options = { intake: { limits: config.files, ...(await intakeOptionsOf(intake)) }, sample: rows };
+    const stop = onStop();
+    try {
+      return await preview({ config, json }, file, { ...options, signal: stop.signal });
+    } finally {
+      stop.release();
+    }
+  },
+);
 
 async function preview(
   { config, json }: { config: Config; json: boolean },
@@ -85,17 +82,13 @@ async function preview(
 async function lookAhead(path: string, { checked }: Preview, { dataDir }: Config): Promise<LookedAhead> {
   if (checked.fileRefused || checked.valid === 0) return { foreseen: null, why: null };
   if (!existsSync(dataDir)) return { foreseen: null, why: `there is no data directory ${dataDir}.` };
-  let foreseen: Foreseen | null = null;
   try {
-    await withLedger(async (app) => {
-      foreseen = await foresee({ ...app, identities: undefined }, { path, checked });
-      return EXIT.ok;
-    });
+    const foreseen = await withLedger((app) => foresee({ ...app, identities: undefined }, { path, checked }));
+    return { foreseen, why: null };
   } catch (error) {
     if (!(error instanceof Refusal) || error.exitCode === EXIT.interrupted) throw error;
     return { foreseen: null, why: error.message };
   }
-  return { foreseen, why: null };
 }
 
 function exitCodeOf({ checked, quoting, rowsUnpriced }: Preview, foreseen: Foreseen | null): ExitCode {

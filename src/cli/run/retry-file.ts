@@ -1,53 +1,43 @@
-import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { writeAtomically } from '../../files.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
 import { findRetryRows, type RetryFile } from '../../runs/after/retry-file.ts';
-import { withLedger } from '../open.ts';
-import { parseOptions } from '../options.ts';
+import type { GivenOptions } from '../command.ts';
+import { ledgerCommand } from '../ledger-command.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
 
 const FORMATS = ['csv', 'xlsx'] as const;
 
-const schema = z.object({
-  format: z.enum(FORMATS),
-  bom: z.boolean(),
-  output: z.string().min(1, 'must not be empty').optional(),
-});
-type RetryOptions = z.infer<typeof schema>;
+const options = {
+  format: ['<format>', 'csv, or xlsx: a workbook', FORMATS, 'csv'],
+  bom: 'with csv: begin with a byte order mark, by which Excel knows UTF-8',
+  output: ['<path>', 'write a file instead of standard output', z.string().min(1, 'must not be empty').optional()],
+} as const;
+type RetryOptions = GivenOptions<typeof options>;
 
 /** `payrun retry-file`: the rows of a run that may be sent again, as a new payout file. */
-export function retryFileCommand(end: (code: ExitCode) => void): Command {
-  return new Command('retry-file')
-    .argument('<run>', 'the run')
-    .addOption(new Option('--format <format>', 'csv, or xlsx: a workbook').choices(FORMATS).default('csv'))
-    .option('--bom', 'with csv: begin with a byte order mark, by which Excel knows UTF-8', false)
-    .option('--output <path>', 'write a file instead of standard output')
-    .addHelpText(
-      'after',
-      '\nThese are the rows that were rejected, failed, returned or cancelled, in the columns of the first file and as' +
-        '\nits template reads them. A row that may still be paid is never among them. Rows that --skip-invalid left out were' +
-        '\nnever valid: they are not in it either ("payrun validate --marked-up" shows how to fix them). When there are none,' +
-        '\nno file is written.' +
-        '\n\nExamples:\n  payrun retry-file 20260131-k3f9xq --output again.csv\n  payrun run again.csv',
-    )
-    .action(async (runId: string, raw: unknown) => {
-      const options = parseOptions(schema, raw);
-      const { output } = options;
-      end(
-        await withLedger(async (app) => {
-          const found = await findRetryRows(app, runId);
-          const content = contentOf(found, options);
-          if (found.rows > 0 && output === undefined) await printAll(content);
-          else if (found.rows > 0 && output !== undefined) await writeAtomically(output, content);
-          say(safeText(describe(found, { runId, ...options })));
-          return EXIT.ok;
-        }),
-      );
-    });
-}
+export const retryFileCommand = ledgerCommand(
+  'retry-file',
+  {
+    takes: { '<run>': 'the run' },
+    options,
+    help:
+      'These are the rows that were rejected, failed, returned or cancelled, in the columns of the first file and as' +
+      '\nits template reads them. A row that may still be paid is never among them. Rows that --skip-invalid left out were' +
+      '\nnever valid: they are not in it either ("payrun validate --marked-up" shows how to fix them). When there are none,' +
+      '\nno file is written.',
+    examples: ['payrun retry-file 20260131-k3f9xq --output again.csv', 'payrun run again.csv'],
+  },
+  async (app, { run: runId, ...given }) => {
+    const { output } = given;
+    const found = await findRetryRows(app, runId);
+    const content = contentOf(found, given);
+    if (found.rows > 0 && output === undefined) await printAll(content);
+    else if (found.rows > 0 && output !== undefined) await writeAtomically(output, content);
+    say(safeText(describe(found, { runId, ...given })));
+  },
+);
 
 function contentOf(found: RetryFile, { format, bom, output }: RetryOptions): AsyncIterable<string | Uint8Array> {
   requireTableFormat({ format, bom, output });

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
 import { z } from 'zod';
 import type { JobQueues } from '../../../jobs/open.ts';
 import { startWorker } from '../../../jobs/worker.ts';
@@ -21,10 +20,11 @@ import { requireSeason, type Submitted, submitRun } from '../../runs/hand-in/sub
 import { rowsSent } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
+import { command, type GivenOptions } from '../command.ts';
 import { exitCodeOf } from '../exit-code.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
-import { parseOptions, personName } from '../options.ts';
+import { personName } from '../options.ts';
 import { print, printJson, safeText, say, stderr } from '../print.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
@@ -34,56 +34,55 @@ import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore, nextSteps } from './next-steps.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
-import { addSubmitOptions, remarksOn, submitSchema } from './submit-options.ts';
+import { remarksOn, submitOptions } from './submit-options.ts';
 import { openWaitLimit, type WaitLimit } from './wait-limit.ts';
 
 const LOOK_EVERY_MS = 200;
 /** What could not be told by then is told by whoever works on this ledger next. */
 const NOTIFY_MS_MAX = 5000;
 
-const schema = submitSchema.extend({
-  reportDir: z.string().optional(),
-  wait: duration,
-  as: personName.optional(),
-  json: z.boolean(),
-  default: z.string().optional(),
-  rehearse: z.enum(REHEARSAL_NAMES, `must be one of ${REHEARSAL_NAMES.join(', ')}`).optional(),
-  seed: z
-    .string()
-    .regex(/^[0-9]{1,9}$/, 'must be an integer of at most nine digits')
-    .transform((text) => Number.parseInt(text, 10))
-    .optional(),
-});
-type RunOptions = z.infer<typeof schema>;
+const REHEARSED = `must be one of ${REHEARSAL_NAMES.join(', ')}`;
+const seed = z
+  .string()
+  .regex(/^[0-9]{1,9}$/, 'must be an integer of at most nine digits')
+  .transform((text) => Number.parseInt(text, 10));
+const options = {
+  ...submitOptions,
+  reportDir: ['<dir>', 'where the report is written', z.string().optional()],
+  wait: ['<duration>', 'how long to wait for unknown payouts, and for a Redis that is away', duration, '15m'],
+  as: ['<name>', 'who hands the file in', personName.optional()],
+  json: 'print the run as JSON',
+  rehearse: [
+    '<mix>',
+    `pay nobody, with faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`,
+    z.enum(REHEARSAL_NAMES, REHEARSED).optional(),
+  ],
+  seed: ['<number>', 'seed of the faults of a rehearsal (default: 1)', seed.optional()],
+  default: ['<file>', 'the payout file when none is named', z.string().optional()],
+} as const;
+type RunOptions = GivenOptions<typeof options>;
 
 /** `payrun run FILE`: submit, pay, track and report in one process. */
-export function runCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
-  return addSubmitOptions(new Command('run'))
-    .argument('[file]', 'the payout file')
-    .option('--report-dir <dir>', 'where the report is written')
-    .option('--wait <duration>', 'how long to wait for unknown payouts, and for a Redis that is away', '15m')
-    .option('--as <name>', 'who hands the file in')
-    .option('--json', 'print the run as JSON', false)
-    .option('--rehearse <mix>', `pay nobody, with faults of the simulated service: ${REHEARSAL_NAMES.join(', ')}`)
-    .option('--seed <number>', 'seed of the faults of a rehearsal (default: 1)')
-    .option('--default <file>', 'the payout file when none is named')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  payrun run payouts.csv\n  payrun run payouts.csv --skip-invalid --report-dir out\n' +
-        '  payrun run payouts.csv --rehearse storm',
-    )
-    .action(async (file: string | undefined, raw: unknown) => {
-      const options = parseOptions(schema, raw);
-      end(await runFile(file ?? options.default, options, at));
-    });
-}
+export const runCommand = command(
+  'run',
+  {
+    takes: { '[file]': 'the payout file' },
+    options,
+    examples: [
+      'payrun run payouts.csv',
+      'payrun run payouts.csv --skip-invalid --report-dir out',
+      'payrun run payouts.csv --rehearse storm',
+    ],
+  },
+  async ({ file, ...given }, at) => await runFile(file ?? given.default, given, at),
+);
 
-async function runFile(file: string | undefined, options: RunOptions, at: AtCrashPoint): Promise<ExitCode> {
+async function runFile(file: string | undefined, given: RunOptions, at: AtCrashPoint): Promise<ExitCode> {
   if (file === undefined) {
     throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
   }
   warnOfRoot();
-  const rehearsal = rehearsalOf(options);
+  const rehearsal = rehearsalOf(given);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
   return await withApp({ logLevel: 'error', at, adapt, endsItself: true }, async (app, stop) => {
     if (rehearsal !== undefined) {
@@ -91,24 +90,24 @@ async function runFile(file: string | undefined, options: RunOptions, at: AtCras
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
     const progress = openProgress(app.clock, stderr());
-    tellOutages(app, { stop, progress, redisWaitMs: options.wait });
-    const { early, submitted } = await unlessStopped(handIn(app, file, { ...options, progress }), stop).finally(() =>
+    tellOutages(app, { stop, progress, redisWaitMs: given.wait });
+    const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress }), stop).finally(() =>
       progress.end(),
     );
     if (submitted.kind === 'refused') {
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
       say(describeProblems(submitted.checked));
-      if (options.json) printJson(problemsDocument(submitted.checked));
+      if (given.json) printJson(problemsDocument(submitted.checked));
       return EXIT.fileRefused;
     }
     const { run, isNew } = submitted;
-    for (const remark of remarksOn(submitted, options)) say(remark);
+    for (const remark of remarksOn(submitted, given)) say(remark);
     say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-    await payRun(app, run, { ...options, early, stop, progress });
+    await payRun(app, run, { ...given, early, stop, progress });
     await tellHalt(app);
     progress.phase('writing the report');
     progress.end();
-    const code = await concludeRun(app, run.id, { ...options, sameCommand: sameCommand(file, options) });
+    const code = await concludeRun(app, run.id, { ...given, sameCommand: sameCommand(file, given) });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
     if (!stop.aborted) return code;
@@ -138,23 +137,23 @@ interface HandedIn {
 async function handIn(
   app: App<JobQueues>,
   path: string,
-  { progress, ...options }: RunOptions & { readonly progress: Progress },
+  { progress, ...given }: RunOptions & { readonly progress: Progress },
 ): Promise<HandedIn> {
   // Before anything is recorded that a worker with other settings would pay.
   await app.requireSafety();
-  await requireReportFolder(options.reportDir ?? app.config.reportDir);
-  const early = await openEarly(app, options);
+  await requireReportFolder(given.reportDir ?? app.config.reportDir);
+  const early = await openEarly(app, given);
   progress.phase('reading', safeText(path));
   const onRecording = (done: number, of: number): void => progress.phase('recording', `${done}/${of} rows`);
   const submitted = await submitRun(
     { ...app, onRecording, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
     {
       path,
-      actor: actorOf(options.as),
-      skipInvalid: options.skipInvalid,
-      again: options.again,
-      intake: await intakeOptionsOf(options),
-      maxCostDriftBp: options.maxCostDrift,
+      actor: actorOf(given.as),
+      skipInvalid: given.skipInvalid,
+      again: given.again,
+      intake: await intakeOptionsOf(given),
+      maxCostDriftBp: given.maxCostDrift,
     },
   );
   return { submitted, early };
@@ -166,9 +165,9 @@ async function openEarly(app: App<JobQueues>, { maxCostDrift }: RunOptions): Pro
   return await openPayService(app, { signal: new AbortController().signal, hasEnded: async () => false });
 }
 
-function rehearsalOf({ rehearse, seed }: RunOptions): RehearsalChoice | undefined {
-  if (rehearse !== undefined) return { name: rehearse, seed: seed ?? 1 };
-  if (seed === undefined) return undefined;
+function rehearsalOf({ rehearse, seed: chosen }: RunOptions): RehearsalChoice | undefined {
+  if (rehearse !== undefined) return { name: rehearse, seed: chosen ?? 1 };
+  if (chosen === undefined) return undefined;
   throw new Refusal('--seed is for rehearsals.', { exitCode: EXIT.usage, remedy: 'Name a mix with --rehearse.' });
 }
 
@@ -182,19 +181,19 @@ async function tellHalt({ ledger }: App): Promise<void> {
 async function concludeRun(
   app: App<JobQueues>,
   runId: string,
-  options: RunOptions & { readonly sameCommand: string },
+  given: RunOptions & { readonly sameCommand: string },
 ): Promise<ExitCode> {
-  const { summary, paths } = await writeReport(app, runId, options.reportDir);
+  const { summary, paths } = await writeReport(app, runId, given.reportDir);
   const run = await readRun(app, runId);
-  const rehearsal = rehearsalOf(options);
+  const rehearsal = rehearsalOf(given);
   const rehearsed = rehearsal === undefined ? [] : [rehearsalText(rehearsal)];
-  if (options.json) printJson({ ...(await documentOf(app, run)), reports: paths });
+  if (given.json) printJson({ ...(await documentOf(app, run)), reports: paths });
   else
     print(
       [
         ...rehearsed,
         summaryText(summary),
-        ...nextSteps(run, { carriesOn: options.sameCommand, held: await heldText(app, run) }),
+        ...nextSteps(run, { carriesOn: given.sameCommand, held: await heldText(app, run) }),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),
     );

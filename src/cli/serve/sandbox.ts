@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
 import { z } from 'zod';
 import { type Clock, type Random, systemClock, systemRandom } from '../../clock.ts';
 import { envFileText } from '../../config/env-file.ts';
@@ -12,6 +11,7 @@ import { startSandbox } from '../../sandbox/sandbox.ts';
 import { journalFile, openTenant } from '../../sandbox/tenant.ts';
 import { type Credentials, openCredentials } from '../../sandbox/tokens/credentials.ts';
 import { columns } from '../columns.ts';
+import { command, type GivenOptions } from '../command.ts';
 
 const FOLDER_DEFAULT = '.payrun/sandbox-service';
 const PORT_DEFAULT = '4010';
@@ -28,127 +28,157 @@ const folder = z
   .string()
   .min(1, 'must not be empty')
   .transform((path) => resolve(path));
-const environment = z.enum(ENVIRONMENTS);
 
-const serveOptions = z.object({
-  port,
-  prodPort: port.optional(),
-  host: z.string().min(1, 'must not be empty'),
-  folder,
-  set: z.array(z.string()),
-  anyIdentity: z.boolean(),
-});
-const credentialOptions = z.object({
-  folder,
-  environment,
-  host: z.string(),
-  port,
-  prodPort: port.optional(),
-  json: z.boolean(),
-  env: z.boolean(),
-});
-const setOptions = z.object({ folder, defaults: z.boolean() });
-const revokeOptions = z.object({ folder });
-const identityOptions = z.object({ folder, environment, type: z.enum(IDENTITY_TYPES) });
-const identityIds = z.array(z.guid('must be UUIDs'));
+/** What all of them share with `payrun sandbox` itself. */
+const shared = {
+  port: ['<number>', 'port of the test environment, 0 for any', port, PORT_DEFAULT],
+  prodPort: ['<number>', 'port of the prod environment; not served without', port.optional()],
+  host: ['<address>', 'address to listen on', z.string().min(1, 'must not be empty'), '127.0.0.1'],
+  folder: ['<dir>', 'folder with everything the service knows', folder, FOLDER_DEFAULT],
+} as const;
+const inFolder = { folder: shared.folder };
+const environment = ['<environment>', 'test or prod', z.enum(ENVIRONMENTS), 'test'] as const;
+
+const setCommand = command(
+  'set',
+  {
+    about: "change the folder's switches for good; a sandbox that runs on it takes them at its next request",
+    takes: { '[name=value...]': 'switches; see "payrun sandbox switches"' },
+    options: { defaults: 'set all others back to their defaults' },
+    above: inFolder,
+    examples: ['payrun sandbox set tooMany=0.1 retryAfter=2', 'payrun sandbox set --defaults'],
+  },
+  async ({ 'name=value': set, folder: path, defaults: fromDefaults }) => {
+    await openTenant(path, system.random);
+    const switches = await openSwitches(path, system.clock);
+    try {
+      await switches.write({ set, fromDefaults });
+      const changed = listSwitches(switches.get()).filter(({ value, ...one }) => value !== one.default);
+      for (const { name, value } of changed) console.log(`${name}=${value}`);
+      if (changed.length === 0) console.error('All switches have their defaults.');
+    } finally {
+      await switches.close();
+    }
+  },
+);
+
+const switchesCommand = command(
+  'switches',
+  { about: 'list all switches with their defaults and what they do', options: { json: 'print JSON' } },
+  async ({ json }) => {
+    const switches = listSwitches().map(({ value: _value, ...one }) => one);
+    if (json) console.log(JSON.stringify(switches));
+    else console.log(columns(switches.map((one) => [one.name, String(one.default), one.meaning])));
+  },
+);
+
+const createCommand = command(
+  'create',
+  {
+    about: 'create a credential; its secret is shown this once',
+    takes: { '<name>': '' },
+    options: { environment, json: 'print JSON', env: 'print lines of settings, for payrun.env' },
+    above: shared,
+    examples: ['(umask 077; payrun sandbox --port 4010 credential create demo --env > payrun.env)'],
+  },
+  async ({ name, json, env, ...given }) => {
+    const { tenantId } = await openTenant(given.folder, system.random);
+    const created = await withCredentials(given.folder, given.environment, (credentials) => credentials.create(name));
+    if (json) console.log(JSON.stringify({ tenantId, environment: given.environment, ...created }));
+    else if (env) process.stdout.write(envFileText(settingsOf({ ...created, tenantId }, given)));
+    else {
+      console.log(`client id        ${created.clientId}`);
+      console.log(`client secret    ${created.clientSecret}`);
+      console.log(`tenant           ${tenantId}`);
+      console.error('The secret is shown this once and cannot be had again.');
+    }
+  },
+);
+
+const revokeCommand = command(
+  'revoke',
+  {
+    about: 'revoke a credential and every token that it asked for',
+    takes: { '<client-id>': '' },
+    above: inFolder,
+  },
+  async ({ 'client-id': clientId, folder: path }) => {
+    await openTenant(path, system.random);
+    for (const one of ENVIRONMENTS) {
+      if (await withCredentials(path, one, (credentials) => credentials.revoke(clientId))) {
+        console.log(`revoked in ${one}`);
+        return;
+      }
+    }
+    throw new Refusal('The folder has no credential with this client id', {
+      exitCode: EXIT.usage,
+      remedy: `Compare the client id, and name the sandbox's folder with --folder (now ${path}).`,
+    });
+  },
+);
+
+const addCommand = command(
+  'add',
+  {
+    about: 'register identities of one type',
+    takes: { '<id...>': ['', z.array(z.guid('must be UUIDs'))] },
+    options: { type: ['<type>', IDENTITY_TYPES.join(' or '), z.enum(IDENTITY_TYPES)], environment },
+    above: inFolder,
+  },
+  async ({ id: ids, type: identityType, environment: of, folder: path }) => {
+    await openTenant(path, system.random);
+    const identities = await openIdentities(journalFile(path, of, 'identities'), system.clock);
+    try {
+      identities.add(ids.map((identityId) => ({ identityId, identityType })));
+      await identities.synced();
+    } finally {
+      await identities.close();
+    }
+    console.log(`${ids.length} registered as ${identityType} in ${of}`);
+  },
+);
 
 /** `payrun sandbox`: the simulated payments service, its credentials and its identities. */
-export function sandboxCommand(): Command {
-  const command = new Command('sandbox')
-    .option('--port <number>', 'port of the test environment, 0 for any', PORT_DEFAULT)
-    .option('--prod-port <number>', 'port of the prod environment; not served without')
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--folder <dir>', 'folder with everything the service knows', FOLDER_DEFAULT)
-    .option('--set <name=value...>', 'set switches', [])
-    .option('--any-identity', 'take identities that nobody registered', false)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  payrun sandbox --any-identity\n  payrun sandbox credential create demo --json',
-    )
-    .action(async (_options: unknown, self: Command) => serve(parse(serveOptions, self.opts())));
-  command.addCommand(setCommand());
-  command.addCommand(switchesCommand());
-  command.addCommand(credentialCommand());
-  command.addCommand(identityCommand());
-  return command;
-}
-
-function setCommand(): Command {
-  return new Command('set')
-    .description("change the folder's switches for good; a sandbox that runs on it takes them at its next request")
-    .argument('[name=value...]', 'switches; see "payrun sandbox switches"')
-    .option('--defaults', 'set all others back to their defaults', false)
-    .addHelpText('after', '\nExamples:\n  payrun sandbox set tooMany=0.1 retryAfter=2\n  payrun sandbox set --defaults')
-    .action(async (set: string[], _options: unknown, self: Command) =>
-      changeSwitches(set, parse(setOptions, self.optsWithGlobals())),
-    );
-}
-
-function switchesCommand(): Command {
-  return new Command('switches')
-    .description('list all switches with their defaults and what they do')
-    .option('--json', 'print JSON', false)
-    .action((options: { json: boolean }) => printSwitches(options));
-}
-
-function credentialCommand(): Command {
-  const command = new Command('credential').description('create and revoke API credentials');
-  command
-    .command('create <name>')
-    .description('create a credential; its secret is shown this once')
-    .option('--environment <environment>', 'test or prod', 'test')
-    .option('--json', 'print JSON', false)
-    .option('--env', 'print lines of settings, for payrun.env', false)
-    .addHelpText(
-      'after',
-      '\nExample:\n  (umask 077; payrun sandbox --port 4010 credential create demo --env > payrun.env)',
-    )
-    .action(async (name: string, _options: unknown, self: Command) =>
-      createCredential(name, parse(credentialOptions, self.optsWithGlobals())),
-    );
-  command
-    .command('revoke <client-id>')
-    .description('revoke a credential and every token that it asked for')
-    .action(async (clientId: string, _options: unknown, self: Command) =>
-      revokeCredential(clientId, parse(revokeOptions, self.optsWithGlobals())),
-    );
-  return command;
-}
-
-function identityCommand(): Command {
-  const command = new Command('identity').description('register identities');
-  command
-    .command('add <id...>')
-    .description('register identities of one type')
-    .requiredOption('--type <type>', IDENTITY_TYPES.join(' or '))
-    .option('--environment <environment>', 'test or prod', 'test')
-    .action(async (ids: string[], _options: unknown, self: Command) =>
-      addIdentities(parse(identityIds, ids), parse(identityOptions, self.optsWithGlobals())),
-    );
-  return command;
-}
-
-async function serve(options: z.output<typeof serveOptions>): Promise<void> {
-  const { host, prodPort } = options;
-  const switches = switchesOfText(options.set);
-  const sandbox = await startSandbox({
-    folder: options.folder,
-    host,
-    ports: { test: options.port, ...(prodPort === undefined ? {} : { prod: prodPort }) },
-    switches: options.anyIdentity ? { ...switches, acceptsAnyIdentity: true } : switches,
-    ...system,
-  });
-  try {
-    const stopped = nextSignal();
-    console.log(`test      ${sandbox.url('test')}`);
-    if (prodPort !== undefined) console.log(`prod      ${sandbox.url('prod')}`);
-    console.log(`tenant    ${sandbox.tenantId}`);
-    console.error('Simulated: no money moves. For a credential: payrun sandbox credential create NAME');
-    await stopped;
-  } finally {
-    await sandbox.close();
-  }
-}
+export const sandboxCommand = command(
+  'sandbox',
+  {
+    options: {
+      ...shared,
+      set: ['<name=value...>', 'set switches', z.array(z.string()).default([])],
+      anyIdentity: 'take identities that nobody registered',
+    },
+    examples: ['payrun sandbox --any-identity', 'payrun sandbox credential create demo --json'],
+    parts: [
+      setCommand,
+      switchesCommand,
+      command('credential', {
+        about: 'create and revoke API credentials',
+        parts: [createCommand, revokeCommand],
+      }),
+      command('identity', { about: 'register identities', parts: [addCommand] }),
+    ],
+  },
+  async ({ set, anyIdentity, prodPort, ...given }) => {
+    const switches = switchesOfText(set);
+    const sandbox = await startSandbox({
+      folder: given.folder,
+      host: given.host,
+      ports: { test: given.port, ...(prodPort === undefined ? {} : { prod: prodPort }) },
+      switches: anyIdentity ? { ...switches, acceptsAnyIdentity: true } : switches,
+      ...system,
+    });
+    try {
+      const stopped = nextSignal();
+      console.log(`test      ${sandbox.url('test')}`);
+      if (prodPort !== undefined) console.log(`prod      ${sandbox.url('prod')}`);
+      console.log(`tenant    ${sandbox.tenantId}`);
+      console.error('Simulated: no money moves. For a credential: payrun sandbox credential create NAME');
+      await stopped;
+    } finally {
+      await sandbox.close();
+    }
+  },
+);
 
 async function nextSignal(): Promise<void> {
   return new Promise((stop) => {
@@ -157,46 +187,10 @@ async function nextSignal(): Promise<void> {
   });
 }
 
-async function changeSwitches(set: string[], options: z.output<typeof setOptions>): Promise<void> {
-  await openTenant(options.folder, system.random);
-  const switches = await openSwitches(options.folder, system.clock);
-  try {
-    await switches.write({ set, fromDefaults: options.defaults });
-    const changed = listSwitches(switches.get()).filter(({ value, ...one }) => value !== one.default);
-    for (const { name, value } of changed) console.log(`${name}=${value}`);
-    if (changed.length === 0) console.error('All switches have their defaults.');
-  } finally {
-    await switches.close();
-  }
-}
-
-function printSwitches({ json }: { json: boolean }): void {
-  const switches = listSwitches().map(({ value: _value, ...one }) => one);
-  if (json) console.log(JSON.stringify(switches));
-  else console.log(columns(switches.map((one) => [one.name, String(one.default), one.meaning])));
-}
-
-async function createCredential(name: string, options: z.output<typeof credentialOptions>): Promise<void> {
-  const { tenantId } = await openTenant(options.folder, system.random);
-  const created = await withCredentials(options.folder, options.environment, (credentials) => credentials.create(name));
-  if (options.json) {
-    console.log(JSON.stringify({ tenantId, environment: options.environment, ...created }));
-    return;
-  }
-  if (options.env) {
-    process.stdout.write(envFileText(settingsOf({ ...created, tenantId }, options)));
-    return;
-  }
-  console.log(`client id        ${created.clientId}`);
-  console.log(`client secret    ${created.clientSecret}`);
-  console.log(`tenant           ${tenantId}`);
-  console.error('The secret is shown this once and cannot be had again.');
-}
-
 /** What payrun needs to pay through this sandbox, at the address that its options give it. */
 function settingsOf(
   { tenantId, clientId, clientSecret }: { tenantId: string; clientId: string; clientSecret: string },
-  { folder: path, environment: of, host, ...ports }: z.output<typeof credentialOptions>,
+  { folder: path, environment: of, host, ...ports }: GivenOptions<typeof shared & { environment: typeof environment }>,
 ): Readonly<Record<string, string>> {
   return {
     PAYRUN_SERVICE_URL: `http://${host}:${(of === 'prod' ? ports.prodPort : undefined) ?? ports.port}`,
@@ -206,20 +200,6 @@ function settingsOf(
     PAYRUN_CLIENT_SECRET: clientSecret,
     PAYRUN_DATA_DIR: `${path}-payer`,
   };
-}
-
-async function revokeCredential(clientId: string, options: z.output<typeof revokeOptions>): Promise<void> {
-  await openTenant(options.folder, system.random);
-  for (const one of ENVIRONMENTS) {
-    const revoked = await withCredentials(options.folder, one, (credentials) => credentials.revoke(clientId));
-    if (!revoked) continue;
-    console.log(`revoked in ${one}`);
-    return;
-  }
-  throw new Refusal('The folder has no credential with this client id', {
-    exitCode: EXIT.usage,
-    remedy: `Compare the client id, and name the sandbox's folder with --folder (now ${options.folder}).`,
-  });
 }
 
 /** A sandbox that is running on the folder notices what is done here at its next request. */
@@ -234,26 +214,4 @@ async function withCredentials<Result>(
   } finally {
     await credentials.close();
   }
-}
-
-async function addIdentities(ids: readonly string[], options: z.output<typeof identityOptions>): Promise<void> {
-  await openTenant(options.folder, system.random);
-  const identities = await openIdentities(journalFile(options.folder, options.environment, 'identities'), system.clock);
-  try {
-    identities.add(ids.map((identityId) => ({ identityId, identityType: options.type })));
-    await identities.synced();
-  } finally {
-    await identities.close();
-  }
-  console.log(`${ids.length} registered as ${options.type} in ${options.environment}`);
-}
-
-function parse<Output>(schema: z.ZodType<Output>, value: unknown): Output {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new Refusal(`Wrong on the command line:\n  ${problems.join('\n  ')}`, {
-    exitCode: EXIT.usage,
-    remedy: 'See payrun sandbox --help.',
-  });
 }

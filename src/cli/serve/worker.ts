@@ -1,18 +1,16 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
-import { z } from 'zod';
 import type { JobQueues } from '../../../jobs/open.ts';
 import { startWorker } from '../../../jobs/worker.ts';
 import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
-import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { PayDeps } from '../../pay/deps.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
+import { EXIT } from '../../refusal.ts';
 import { listenForMetrics } from '../../web/operations/metrics-listener.ts';
+import { command } from '../command.ts';
 import { tellOutages } from '../look/outages.ts';
 import { requireService, withApp } from '../open.ts';
-import { newLedgerOption, parseOptions } from '../options.ts';
+import { NEW_LEDGER } from '../options.ts';
 import { say } from '../print.ts';
 import { STOP_MS } from '../stop.ts';
 import { refuseRoot } from './as-root.ts';
@@ -21,35 +19,36 @@ import { openPayService } from './pay-service.ts';
 /** Connections that have not closed so long after that are left to the system. */
 const CLOSE_MS = 1500;
 
-const schema = z.object({ sandbox: z.boolean(), newLedger: z.boolean(), allowRoot: z.boolean() });
-
 /** `payrun worker`: works on all runs until it is told to stop. */
-export function workerCommand(end: (code: ExitCode) => void, at: AtCrashPoint): Command {
-  return new Command('worker')
-    .option('--sandbox', 'pay through the simulated service, when no service is configured', false)
-    .addOption(newLedgerOption())
-    .option('--allow-root', 'run as root all the same', false)
-    .addHelpText(
-      'after',
-      '\nAfter a signal to stop it starts nothing new and ends within seconds. A second signal ends it at once.' +
-        '\nStart as many as you like, on as many machines as you like.' +
-        '\n\nExamples:\n  payrun worker\n  payrun worker --sandbox',
-    )
-    .action(async (raw: unknown) => end(await work(parseOptions(schema, raw), at)));
-}
+export const workerCommand = command(
+  'worker',
+  {
+    options: {
+      sandbox: 'pay through the simulated service, when no service is configured',
+      newLedger: NEW_LEDGER,
+      allowRoot: 'run as root all the same',
+    },
+    help:
+      'After a signal to stop it starts nothing new and ends within seconds. A second signal ends it at once.' +
+      '\nStart as many as you like, on as many machines as you like.',
+    examples: ['payrun worker', 'payrun worker --sandbox'],
+  },
+  async (given, at) => {
+    refuseRoot(given);
+    requireService(readConfig(), given);
+    const metrics = openMetrics();
+    return await withApp({ ...unattended(given, 'pay'), at, observe: metrics.observe }, async (app, stop) => {
+      await tellMetrics(app, metrics);
+      stop.addEventListener('abort', endAtLast);
+      await payUntil(app, stop);
+      return EXIT.ok;
+    });
+  },
+);
 
-async function work(options: z.infer<typeof schema>, at: AtCrashPoint): Promise<ExitCode> {
-  refuseRoot(options);
-  requireService(readConfig(), options);
-  const metrics = openMetrics();
-  const first = { makesLedger: options.sandbox || options.newLedger, purpose: 'pay' };
-  const opening = { logLevel: 'info', at, observe: metrics.observe, endsItself: true, ...first } as const;
-  return await withApp(opening, async (app, stop) => {
-    await tellMetrics(app, metrics);
-    stop.addEventListener('abort', endAtLast);
-    await payUntil(app, stop);
-    return EXIT.ok;
-  });
+/** How the app is opened for a process that goes on by itself. */
+export function unattended({ sandbox, newLedger }: { sandbox: boolean; newLedger: boolean }, purpose: string) {
+  return { logLevel: 'info', endsItself: true, makesLedger: sandbox || newLedger, purpose } as const;
 }
 
 /** Tells this worker's figures, where a port is set for them. */

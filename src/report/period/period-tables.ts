@@ -1,6 +1,9 @@
+import { Readable } from 'node:stream';
 import { rfc3339 } from '../../clock.ts';
 import { formatAmount, type Money } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
+import { marked } from '../csv.ts';
+import { jsonText } from '../json-text.ts';
 import { type TableCell, tableCsv } from '../table-csv.ts';
 import type { Cell } from '../xlsx/cell.ts';
 import { type Sheet, workbookBytes } from '../xlsx/workbook.ts';
@@ -40,6 +43,16 @@ function moneyText(money: Money): { amount: string; currency: string } {
 export function periodDocument({ from, end, createdAt, lines, faults, ...report }: PeriodReport) {
   const times = { from: rfc3339(from), end: rfc3339(end), createdAt: rfc3339(createdAt) };
   return { ...times, ...report, lines: lines.map(periodLineDocument), ties: faults.length === 0, faults };
+}
+
+/** The report as a file. */
+export function periodContent(
+  report: PeriodReport,
+  { format, bom }: { format: 'csv' | 'xlsx' | 'json'; bom: boolean },
+): AsyncIterable<string | Buffer> {
+  if (format === 'xlsx') return periodXlsx(report);
+  const text = format === 'csv' ? periodCsv(report.lines) : `${jsonText(periodDocument(report))}\n`;
+  return marked(Readable.from([text]), { bom: bom && format === 'csv' });
 }
 
 /** What the report is about, a label and its words each. */
@@ -121,7 +134,7 @@ const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
 ];
 
 /** The report as a workbook: a summary, then a sheet for each dimension. */
-export function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
+function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
   const { lines, createdAt } = report;
   const head = periodFacts(report).map(([label = '', ...cells]): Cell[] => [{ head: label }, ...cells]);
   const sheets = SHEETS.map(([name, by]): Sheet => {

@@ -1,15 +1,11 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
-import { marked } from '../../report/csv.ts';
-import { jsonText } from '../../report/json-text.ts';
 import { periodFields } from '../../report/period/period-range.ts';
-import { periodCsv, periodDocument, periodXlsx } from '../../report/period/period-tables.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { noteDownload } from '../runs/downloads.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { PeriodPage } from './period-page.tsx';
-import { askedPeriod, openPeriods, periodFileName, requirePeriod } from './wanted.ts';
+import { askedPeriod, openPeriods, takePeriod } from './wanted.ts';
 
 const onPage = { querystring: z.strictObject(periodFields) };
 const asFile = {
@@ -38,22 +34,6 @@ export function addPeriodPages(web: Web, deps: WebDeps): void {
 
   // Nothing is taken by a HEAD, and nothing shall be noted for it.
   web.get('/period/download', { config, exposeHeadRoute: false, schema: asFile }, async (request, reply) => {
-    const { format, bom } = request.query;
-    const range = requirePeriod(request.query);
-    await noteDownload(deps, request, { runId: 'ledger', what: `period ${range.name}, ${format}` });
-    const report = await read(range);
-    const name = periodFileName(range);
-    switch (format) {
-      case 'csv':
-        return sendDownload(reply, { name, ending: format, content: marked(alone(periodCsv(report.lines)), { bom }) });
-      case 'xlsx':
-        return sendDownload(reply, { name, ending: format, content: periodXlsx(report) });
-      case 'json':
-        return sendDownload(reply, { name, ending: format, content: alone(`${jsonText(periodDocument(report))}\n`) });
-    }
+    return sendDownload(reply, (await takePeriod(deps, request, read)).file);
   });
-}
-
-async function* alone(text: string): AsyncGenerator<string, void> {
-  yield text;
 }

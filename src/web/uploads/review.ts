@@ -5,7 +5,8 @@ import type { ControlTotals } from '../../intake/control-totals.ts';
 import { writeMarkedUpCopy } from '../../intake/problems/marked-up.ts';
 import { PROBLEM_KINDS, type ProblemCode } from '../../intake/problems/problem-kinds.ts';
 import { parseTemplate, readTemplate } from '../../intake/template/file.ts';
-import { formatAmount, type Money, moneyOfDecimal } from '../../money.ts';
+import { controlTotalsOf } from '../../intake/written-totals.ts';
+import { formatAmount, type Money } from '../../money.ts';
 import type { Asker } from '../../open-pay.ts';
 import { Refusal } from '../../refusal.ts';
 import { type ForeseeDeps, foresee } from '../../runs/hand-in/foresee.ts';
@@ -150,14 +151,15 @@ export async function intakeOptionsOf(
   };
 }
 
-function expectedOf({ expectRows, expectTotals }: UploadOptions, sha256: string | null): ControlTotals | undefined {
-  if (expectRows === null && expectTotals.length === 0 && sha256 === null) return undefined;
-  return { rows: expectRows, totals: expectTotals.map(moneyOf), sha256 };
-}
-
-function moneyOf({ currency, amount }: UploadOptions['expectTotals'][number]): Money {
-  const money = moneyOfDecimal(amount, currency);
-  if (money !== undefined) return money;
+function expectedOf(options: UploadOptions, sha256: string | null): ControlTotals | undefined {
+  const expected = controlTotalsOf({ ...options, sha256 });
+  if (expected === undefined || !('fault' in expected)) return expected;
+  const { fault } = expected;
+  if ('twice' in fault) {
+    const words = 'The expected totals name a currency twice.';
+    throw new Problem(422, words, 'Write one total for each currency.', { expectTotals: words });
+  }
+  const { currency, amount } = fault.noAmount;
   throw new Problem(
     422,
     `The expected total ${currency} ${amount} is no amount of a known currency.`,
@@ -168,11 +170,7 @@ function moneyOf({ currency, amount }: UploadOptions['expectTotals'][number]): M
 
 /** Throws a Problem (422) for what can never be handed in. */
 export function requireSense(deps: ReviewDeps, options: UploadOptions): void {
-  const currencies = options.expectTotals.map(moneyOf).map(({ currency }) => currency);
-  if (new Set(currencies).size < currencies.length) {
-    const words = 'The expected totals name a currency twice.';
-    throw new Problem(422, words, 'Write one total for each currency.', { expectTotals: words });
-  }
+  expectedOf(options, null);
   startOfUpload(deps, options);
   requireCostPreview(driftOf(options), deps.asker);
 }

@@ -1,4 +1,3 @@
-import { systemClock } from '../../../clock.ts';
 import type { Config } from '../../../config/config.ts';
 import { safetyOf } from '../../../ledger/intents/safety.ts';
 import { openLedger } from '../../../ledger/ledger.ts';
@@ -7,8 +6,7 @@ import { connectRedis, letsAnybodyIn, type RedisAddress } from '../../../redis/c
 import { type DurabilityFinding, infoFields, readDurability } from '../../../redis/durability.ts';
 import { knownFaultsOf } from '../../../redis/known-faults.ts';
 import { OPEN_REDIS, OPEN_REDIS_REMEDY } from '../../../redis/open-redis.ts';
-import { openPrivateRedis } from '../../../redis/private-redis.ts';
-import { say } from '../../print.ts';
+import { openAddress } from '../redis-address.ts';
 import { type Found, isAtLeast, type Place } from './check.ts';
 import { examineLedger } from './ledger-check.ts';
 
@@ -27,7 +25,7 @@ export async function examineRedis(place: Place): Promise<void> {
   const closing: (() => Promise<void>)[] = [];
   try {
     const opened = await check('Redis', async () => {
-      const address = await addressOf(config, closing);
+      const address = await openAddress(config, closing);
       const redis = await openRedis(address, closing);
       return { ...(await checkVersion(redis, address)), value: { redis, address } };
     });
@@ -53,16 +51,6 @@ async function openRedis(address: RedisAddress, closing: (() => Promise<void>)[]
   });
   closing.push(async () => redis.disconnect());
   return redis;
-}
-
-async function addressOf(
-  { redisUrl, prefix, dataDir }: Config,
-  closing: (() => Promise<void>)[],
-): Promise<RedisAddress> {
-  if (redisUrl !== undefined) return { url: redisUrl, prefix };
-  const server = await openPrivateRedis(dataDir, { clock: systemClock, report: say });
-  closing.push(() => server.close());
-  return { socket: server.socket };
 }
 
 async function checkVersion(redis: RedisClient, address: RedisAddress): Promise<Found> {

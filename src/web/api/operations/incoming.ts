@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { totalText, writtenTotal } from '../../../intake/written-totals.ts';
 import { actorOf } from '../../actor.ts';
 import { readUploadForm } from '../../uploads/form.ts';
 import { keepTemplate, requireSense } from '../../uploads/review.ts';
@@ -13,10 +14,6 @@ const flag = z
   .enum(['true', 'false'])
   .default('false')
   .transform((text) => text === 'true');
-const totalText = z
-  .string()
-  .regex(/^[A-Z]{3}=[0-9]{1,20}(\.[0-9]{1,9})?$/, 'must be a currency and an amount, such as USD=1234.56');
-
 /** How a payout file is to be read, as the address says it. A form in parts says it in its fields instead. */
 export const fileOptions = z.strictObject({
   name: z.string().max(1000).optional().describe('The name of the file; its ending says what it is'),
@@ -84,7 +81,7 @@ function optionsOf(query: z.infer<typeof fileOptions>): UploadOptions {
     skipInvalid,
     again,
     expectRows: expectRows ?? null,
-    expectTotals: expectTotal.map((total) => ({ currency: total.slice(0, 3), amount: total.slice(4) })),
+    expectTotals: expectTotal.map(writtenTotal),
     at: at ?? null,
     zone: zone ?? null,
     maxCostDriftBp: maxCostDrift ?? null,

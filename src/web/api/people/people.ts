@@ -4,7 +4,7 @@ import { isSamePerson } from '../../../access/same-person.ts';
 import { personName } from '../../../access/words.ts';
 import { rfc3339 } from '../../../clock.ts';
 import { durationFrom } from '../../../duration.ts';
-import { createKey, type Key, listKeys, revokeKey } from '../../../people/keys.ts';
+import { createKey, keyDocument, listKeys, revokeKey } from '../../../people/keys.ts';
 import { removeFactor } from '../../../people/second-factor.ts';
 import {
   addUser,
@@ -13,7 +13,7 @@ import {
   enableUser,
   listUsers,
   resetUser,
-  type User,
+  userDocument,
 } from '../../../people/users.ts';
 import { actorOf } from '../../actor.ts';
 import { Problem } from '../../problem.ts';
@@ -63,7 +63,7 @@ function addUserOperations(api: Web, { app, passwords }: WebDeps): void {
   const list = { summary: 'The users, and what waits for a second admin', response: { 200: users } };
   api.get('/users', { config, schema: list }, async () => {
     const { users: all, proposals } = await listUsers(app);
-    return { users: all.map(userShown), proposals: proposals.map((one) => ({ ...one, at: rfc3339(one.at) })) };
+    return { users: all.map(userDocument), proposals: proposals.map((one) => ({ ...one, at: rfc3339(one.at) })) };
   });
 
   const body = z.strictObject({ name: personName, role: z.enum(ROLES) });
@@ -113,7 +113,7 @@ function addKeyOperations(api: Web, { app }: WebDeps): void {
   const config = { act: 'users' } as const;
 
   const list = { summary: 'The keys of programs', response: { 200: z.array(key) } };
-  api.get('/keys', { config, schema: list }, async () => (await listKeys(app)).map(keyShown));
+  api.get('/keys', { config, schema: list }, async () => (await listKeys(app)).map(keyDocument));
 
   const body = z.strictObject({
     name: personName,
@@ -125,7 +125,7 @@ function addKeyOperations(api: Web, { app }: WebDeps): void {
     const life = lifeMs === undefined ? {} : { lifeMs };
     const result = await createKey(app, { ...asked, ...life, ...byOf(who, ip) });
     if (result.kind === 'proposed') return { kind: 'proposed', key: null, bearer: result.bearer } as const;
-    return { kind: 'done', key: keyShown(result.key), bearer: result.bearer } as const;
+    return { kind: 'done', key: keyDocument(result.key), bearer: result.bearer } as const;
   });
 
   const revoke = { summary: 'End a key, or withdraw a proposal to make one', params: named, response: nothing };
@@ -162,22 +162,5 @@ type Change = Awaited<ReturnType<typeof resetUser>> | Awaited<ReturnType<typeof 
 function changeShown(change: Change): z.infer<typeof changed> {
   const secret = 'secret' in change ? change.secret : null;
   if (change.kind === 'proposed') return { kind: 'proposed', user: null, secret };
-  return { kind: 'done', user: userShown(change.user), secret };
-}
-
-function userShown({ secretUntil, addedAt, ...rest }: User): z.infer<typeof user> {
-  return { ...rest, secretUntil: timeOrNull(secretUntil), addedAt: rfc3339(addedAt) };
-}
-
-function keyShown({ createdAt, expiresAt, lastUsedAt, ...rest }: Key): z.infer<typeof key> {
-  return {
-    ...rest,
-    createdAt: rfc3339(createdAt),
-    expiresAt: timeOrNull(expiresAt),
-    lastUsedAt: timeOrNull(lastUsedAt),
-  };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : rfc3339(at);
+  return { kind: 'done', user: userDocument(change.user), secret };
 }

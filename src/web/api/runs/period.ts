@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { OUTCOMES } from '../../../payout.ts';
-import { marked } from '../../../report/csv.ts';
 import { DIMENSIONS } from '../../../report/period/period.ts';
 import { periodFields } from '../../../report/period/period-range.ts';
-import { periodCsv, periodDocument, periodXlsx } from '../../../report/period/period-tables.ts';
+import { periodDocument } from '../../../report/period/period-tables.ts';
 import { sendDownload } from '../../download.ts';
-import { openPeriods, periodFileName, requirePeriod } from '../../period/wanted.ts';
-import { noteDownload } from '../../runs/downloads.ts';
+import { openPeriods, takePeriod } from '../../period/wanted.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { amount, count, time } from '../documents.ts';
 
@@ -56,22 +54,8 @@ export function addPeriodOperation(api: Web, deps: WebDeps): void {
   const config = { act: 'read' } as const;
   const read = openPeriods(deps);
   api.get('/period', { config, exposeHeadRoute: false, schema }, async (request, reply) => {
-    const { format, bom } = request.query;
-    const range = requirePeriod(request.query);
-    await noteDownload(deps, request, { runId: 'ledger', what: `period ${range.name}, ${format}` });
-    const report = await read(range);
-    const name = periodFileName(range);
-    switch (format) {
-      case 'csv':
-        return sendDownload(reply, { name, ending: format, content: marked(alone(periodCsv(report.lines)), { bom }) });
-      case 'xlsx':
-        return sendDownload(reply, { name, ending: format, content: periodXlsx(report) });
-      case 'json':
-        return await reply.type('application/json; charset=utf-8').send(periodDocument(report));
-    }
+    const { report, file } = await takePeriod(deps, request, read);
+    if (file.ending !== 'json') return sendDownload(reply, file);
+    return await reply.type('application/json; charset=utf-8').send(periodDocument(report));
   });
-}
-
-async function* alone(text: string): AsyncGenerator<string, void> {
-  yield text;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rfc3339 } from '../../../clock.ts';
+import { rfc3339, timeOrNull } from '../../../clock.ts';
 import { RUN_STATES, type Run } from '../../../payout.ts';
 import { approvalStanding } from '../../../runs/decide/approve.ts';
 import { documentOf } from '../../../runs/document.ts';
@@ -120,8 +120,4 @@ async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof det
       scheduleChanges: changes.map((change) => ({ ...change, at: rfc3339(change.at) })),
     },
   };
-}
-
-function timeOrNull(at: number | null): string | null {
-  return at === null ? null : rfc3339(at);
 }
