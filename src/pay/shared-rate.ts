@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
 import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Log } from '../log.ts';
 import type { Answer } from '../service/answer.ts';
@@ -77,6 +78,15 @@ export function openSharedRate(
       if (seen.refused > 0 || isStale()) void stepOnce();
     },
   };
+}
+
+/** The rate at which payments leave now; undefined where it is not limited. */
+export async function rateNow(
+  head: Pick<LedgerState, 'swapRate'>,
+  { ratePerSecond: top, ratePerSecondMin: floor = top }: Pick<Config, 'ratePerSecond' | 'ratePerSecondMin'>,
+): Promise<number | undefined> {
+  if (top === undefined || floor === undefined || floor === top) return top;
+  return Math.min(top, Math.max(floor, rateOf((await head.swapRate('', '')).text, { floor, top }).perSecond));
 }
 
 function rateOf(text: string, bounds: RateBounds): Rate {
