@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { warnOfCutOffs } from '../../jobs/cut-offs.ts';
+import { foresee, warnOfCutOffs } from '../../jobs/cut-offs.ts';
 import type { Calendars } from '../../src/config/calendars.ts';
 import { silentLog } from '../../src/log.ts';
 import { freshRows, payingRun } from '../ledger/test-ledger.ts';
@@ -58,6 +58,17 @@ describe('of a run that will miss its cut-off at the rate of now', () => {
     expect(await warn(moving)).toEqual([]);
     await server.redis.del(`${desk.prefix}:rate`);
     expect(await warn(moving)).toHaveLength(1);
+  });
+
+  test('figures show the rate and the late rows at each look', async () => {
+    const app = {
+      config: { ...FIXED, calendars: CALENDARS },
+      ledger: desk.ledger,
+      clock: { ...desk.clock, now: () => NOW },
+    };
+    for (let times = 0; times < 2; times++) {
+      expect(await foresee(app)).toMatchObject({ perSecond: 1, late: [{ rows: 60 }] });
+    }
   });
 
   test('nothing is foreseen where there is no rate', async () => {
