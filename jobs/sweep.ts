@@ -1,5 +1,6 @@
 import type { DuePayout } from '../src/ledger/slices.ts';
 import { startRun } from '../src/runs/hand-in/start.ts';
+import { warnOfCutOffs } from './cut-offs.ts';
 import type { JobDeps } from './deps.ts';
 import { endRun } from './end-run.ts';
 import { payJob } from './feed.ts';
@@ -22,6 +23,7 @@ export async function sweep(deps: JobDeps): Promise<void> {
     if (deps.stopping.aborted) return;
     await sweepRun(deps, runId);
   }
+  await warnOfCutOffs(deps).catch((error: unknown) => app.log.warn('no cut-off could be foreseen', { error }));
   const track = Math.ceil((app.config.trackRatePerSecond * SWEEP_EVERY_MS) / 1000);
   await wakeDue(deps, await app.ledger.slices.takeDue({ look: LOOK_UPS_PER_SWEEP, track }));
   for (const runId of await app.ledger.runs.takeWatch(app.config.watchReturnsMs)) {

@@ -20,6 +20,10 @@ export interface LedgerFigures {
   readonly seasonOpen: boolean;
   readonly durable: boolean;
   readonly moving: boolean;
+  /** Payment requests a second over all workers; undefined where they are not limited. */
+  readonly ratePerSecond: number | undefined;
+  /** Rows of runs that will miss a cut-off at that rate. */
+  readonly lateRows: number;
   readonly endpoints: readonly { readonly name: string; readonly waiting: number; readonly deadLetters: number }[];
 }
 
@@ -78,6 +82,16 @@ const GAUGES: readonly Shown[] = [
   flag('payrun_season_open', 'Whether arming is allowed on this Redis', ({ seasonOpen }) => seasonOpen),
   flag('payrun_redis_durable', 'Whether what Redis acknowledges lasts', ({ durable }) => durable),
   flag('payrun_moving', 'Whether payouts that are due are taken', ({ moving }) => moving),
+  {
+    name: 'payrun_rate',
+    help: 'Payment requests a second that all workers may send; absent where they are not limited',
+    read: ofLedger(({ ratePerSecond }) => (ratePerSecond === undefined ? [] : [[{}, ratePerSecond]])),
+  },
+  {
+    name: 'payrun_late_rows',
+    help: 'Rows of runs that will leave after a cut-off at the rate of now',
+    read: ofLedger(({ lateRows }) => [[{}, lateRows]]),
+  },
   {
     name: 'payrun_redis_up',
     help: 'Whether Redis answered',

@@ -12,14 +12,15 @@ import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openKnownBlockList } from './pay/known-block-list.ts';
 import { openCanary } from './pay/look-up/canary.ts';
-import { openPace, openQuoteLead } from './pay/pace.ts';
+import { openMovingPace, openPace, openQuoteLead, type Pace, type QuoteLead } from './pay/pace.ts';
 import { openSharedBrake } from './pay/shared-brake.ts';
+import { openSharedRate, type SharedRate } from './pay/shared-rate.ts';
 import { disproveCapability, haltAll } from './runs/decide/control.ts';
 import type { IdentityLister } from './runs/identities.ts';
 import { findKnownPayments } from './runs/known-payment.ts';
 import type { Answering } from './service/answering.ts';
 import type { Brake } from './service/brake.ts';
-import type { ObserveCall, Service } from './service/client.ts';
+import type { ObserveCall, Service, ServiceOptions } from './service/client.ts';
 import { VERSION } from './version.ts';
 
 /** What is asked of a service without anything being armed. */
@@ -84,7 +85,9 @@ interface PayParts extends Place {
 export async function openPayDeps(app: AppParts, { redis, service, closing }: PayParts): Promise<PayDeps> {
   const { config, clock, random, log, at, ledger } = app;
   const brake = openSharedBrake(ledger.state, { clock, log });
-  const client = await openClient(app, { redis, service, closing, brake });
+  const rate = rateOf(app);
+  const client = await openClient(app, { redis, service, closing, brake, saw: rate?.saw });
+  const quoteLead = openQuoteLead();
   const intents = openIntentLog(config.dataDir, { clock, random });
   closing.push(() => intents.close());
   return {
@@ -110,8 +113,8 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
     intents,
     service: client,
     canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
-    pace: openPace(ledger.state, clock, { what: 'pay', perSecond: config.ratePerSecond }),
-    quoteLead: openQuoteLead(),
+    pace: payPace(app, rate, quoteLead),
+    quoteLead,
     trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
     ensureSeason: app.joinSeason,
     clock,
@@ -123,10 +126,22 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
   };
 }
 
+/** The rate that moves with the answers; undefined where it is fixed, or there is none. */
+function rateOf({ config, clock, log, ledger }: AppParts): SharedRate | undefined {
+  const { ratePerSecond: top, ratePerSecondMin: floor } = config;
+  if (top === undefined || floor === undefined || floor === top) return undefined;
+  return openSharedRate(ledger.state, { bounds: { floor, top }, clock, log });
+}
+
+function payPace({ config, clock, ledger }: AppParts, rate: SharedRate | undefined, lead: QuoteLead): Pace {
+  if (rate === undefined) return openPace(ledger.state, clock, { what: 'pay', perSecond: config.ratePerSecond });
+  return openMovingPace(ledger.state, clock, { what: 'pay', perSecond: rate.perSecond, lead });
+}
+
 /** Loaded by then: who only looks or steers needs nothing of it. */
 async function openClient(
   { config, clock, random, log, observe, answering }: Omit<ClientDeps, 'ledger'>,
-  { redis, service, closing, brake }: PayParts & { readonly brake: Brake },
+  { redis, service, closing, brake, saw }: PayParts & { readonly brake: Brake } & Pick<ServiceOptions, 'saw'>,
 ): Promise<Service> {
   const { openService } = await import('./service/client.ts');
   const keys = ledgerKeys(config.prefix);
@@ -142,6 +157,7 @@ async function openClient(
     random,
     log,
     observe,
+    saw,
     answering,
     userAgent: `payrun/${VERSION}`,
   });

@@ -79,6 +79,7 @@ describe('without any setting', () => {
       prefix: '{payrun}',
       concurrency: 64,
       ratePerSecond: undefined,
+      ratePerSecondMin: undefined,
       slice: undefined,
       window: 200,
       requestTimeoutMs: 45_000,
@@ -214,6 +215,7 @@ describe('a bad value is refused by the name of its setting, and the message say
     PAYRUN_DATA_DIR: [''],
     PAYRUN_CONCURRENCY: [...INTEGER, '10001'],
     PAYRUN_RATE: [...INTEGER, '100001'],
+    PAYRUN_RATE_MIN: [...INTEGER, '100001'],
     PAYRUN_SLICE: [...INTEGER, '1001', 'AUTO'],
     PAYRUN_WINDOW: [...INTEGER, '10001'],
     PAYRUN_REQUEST_TIMEOUT: DURATION,
@@ -255,6 +257,16 @@ describe('a bad value is refused by the name of its setting, and the message say
     expect(problemsOf({ ...SERVICE, [name]: '' })).toContainEqual(
       expect.stringMatching(new RegExp(`^${name}: .{10,}`)),
     );
+  });
+
+  test.each([undefined, '4'])('a least rate stands below PAYRUN_RATE: %s', (rate) => {
+    expect(problemsOf({ PAYRUN_RATE_MIN: '5', PAYRUN_RATE: rate })).toEqual([
+      'PAYRUN_RATE_MIN: needs PAYRUN_RATE, and must not be above it',
+    ]);
+    for (const top of ['5', '400']) {
+      const config = readConfig({ PAYRUN_RATE_MIN: '5', PAYRUN_RATE: top });
+      expect(config).toMatchObject({ ratePerSecondMin: 5, ratePerSecond: Number(top) });
+    }
   });
 
   test('PAYRUN_SLICE, which also takes a word, says what it takes', () => {

@@ -52,6 +52,8 @@ export interface Config extends ConfigFile {
   readonly concurrency: number;
   /** Payment requests a second over all workers. */
   readonly ratePerSecond: number | undefined;
+  /** The least of them where the rate moves; undefined: it is fixed. */
+  readonly ratePerSecondMin: number | undefined;
   /** Payouts in a slice; undefined lets the size of the run decide. */
   readonly slice: number | undefined;
   readonly window: number;
@@ -122,6 +124,10 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
     problems.push(
       'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: only one of the two is set; payrun never signs in to a server whose key it does not know',
     );
+  }
+  const { PAYRUN_RATE: rate, PAYRUN_RATE_MIN: rateMin } = settings;
+  if (rateMin !== undefined && !wrong.has('PAYRUN_RATE') && (rate === undefined || rateMin > rate)) {
+    problems.push('PAYRUN_RATE_MIN: needs PAYRUN_RATE, and must not be above it');
   }
   if (!wrong.has('PAYRUN_DATA_DIR')) {
     checkDataDir(
@@ -286,6 +292,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     prefix: settings.PAYRUN_PREFIX,
     concurrency: settings.PAYRUN_CONCURRENCY,
     ratePerSecond: settings.PAYRUN_RATE,
+    ratePerSecondMin: settings.PAYRUN_RATE_MIN,
     slice: settings.PAYRUN_SLICE,
     window: settings.PAYRUN_WINDOW,
     requestTimeoutMs: settings.PAYRUN_REQUEST_TIMEOUT,

@@ -8,6 +8,7 @@ export const EVENTS = [
   'refused',
   'awaiting-approval',
   'paused',
+  'cut-off',
   'finished',
   'cancelled',
   'settled',

@@ -145,6 +145,16 @@ export const settingsSchema = z.object({
   PAYRUN_RATE: integer(1, 100_000)
     .optional()
     .meta(about('Speed', 'none', 'Limit of payment requests a second, over all workers.')),
+  PAYRUN_RATE_MIN: integer(1, 100_000)
+    .optional()
+    .meta(
+      about(
+        'Speed',
+        'as `PAYRUN_RATE`',
+        'With it the rate moves between it and `PAYRUN_RATE`: it climbs while the service answers well, and halves on a 429 or a time-out ' +
+          '([scaling](scaling.md#the-rate)).',
+      ),
+    ),
   PAYRUN_SLICE: slice
     .optional()
     .meta(about('Speed', '`auto`', 'Payouts in one job. `auto` chooses by the size of the run.')),

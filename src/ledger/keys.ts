@@ -41,6 +41,7 @@ import { foldedName } from '../access/same-person.ts';
  *   spent:<day>           hash     what was armed on a day, by currency and by currency and beneficiary, for the limits
  *   token, token-lock     string   the access token, encrypted; who is fetching a new one
  *   pace:<what>           string   when the next request of its kind may start, in microseconds
+ *   rate                  string   the payment requests a second that all workers share, where they move with the answers
  *   wait                  string   lives as long as the service asked everybody to wait (429)
  *   turn:<what>           string   one process does this for the present period
  *   news                  zset     runs of which something may have to be told, by time of creation

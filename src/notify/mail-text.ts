@@ -30,6 +30,7 @@ function headline(notification: Notification): string {
     refused: `A payout file was refused`,
     'awaiting-approval': `Run ${runId} waits for approval`,
     paused: `Run ${runId} is paused`,
+    'cut-off': `Run ${runId} will miss a cut-off`,
     finished: `Run ${runId} is finished`,
     cancelled: `Run ${runId} was cancelled`,
     settled: `All payments of run ${runId} are final`,
@@ -55,6 +56,8 @@ const REMEDY: Readonly<Record<Notification['event'], (runId: string) => string>>
     'Nothing of it is paid. "payrun validate FILE" shows each place and remedy; hand in the corrected file.',
   'awaiting-approval': (runId) => `Look at it, then "payrun approve ${runId}" or "payrun cancel ${runId}".`,
   paused: (runId) => `Nothing more of it is sent until "payrun resume ${runId}".`,
+  'cut-off': (runId) =>
+    `It goes on. What must not be late: pause other runs, or raise the rate. See "payrun status ${runId}".`,
   finished: (runId) => `Its report: "payrun report ${runId}".`,
   cancelled: (runId) => `Its report: "payrun report ${runId}".`,
   settled: (runId) => `Its last report: "payrun report ${runId}".`,

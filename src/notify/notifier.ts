@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import type { Random } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
+import type { Run } from '../payout.ts';
 import { deliverQueue } from './deliver.ts';
 import type { Notification } from './notification.ts';
 import { announce, type ObserveDeps, openObserver } from './observe.ts';
@@ -94,6 +95,8 @@ export interface Notifier {
    * because it does not know whether it did, gives the same time, and the receiver sees the same id.
    */
   announceRefused(file: Pick<CheckedFile, 'name' | 'sha256' | 'rows' | 'problems'>, at: number): Promise<void>;
+  /** Tells that a run is foreseen to miss a cut-off, in words; whoever tells it takes care that it is told once. */
+  announceLate(run: Run, reason: string): Promise<void>;
 }
 
 /** Where no endpoint is configured nothing is looked at or noted: whoever has endpoints tells all of it. */
@@ -148,6 +151,11 @@ export function openNotifier(deps: NotifierDeps): Notifier {
         if (due.length === 0) return;
         await Promise.race([stopped, Promise.all(due.map((one) => deliver(one, stopping)))]);
       }
+    },
+    async announceLate(run, reason) {
+      if (isIdle) return;
+      const drafts = [{ event: 'cut-off' as const, at: clock.now(), run, reason }];
+      await announce(deps, { queue: run.id, version: null, drafts, note: {} });
     },
     async announceRefused({ name, sha256, rows, problems }, at) {
       if (isIdle) return;

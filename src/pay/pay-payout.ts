@@ -71,7 +71,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
     case 'quote':
       return await quotePayout(deps, step.payout, { ...order, signal });
     case 'arm-again': {
-      const startAt = await deps.pace.take();
+      const startAt = await deps.pace.take(signal);
       const quote = { quoteId: step.quoteId, expiresAt: step.payout.quoteExpiresAt };
       return await armAndPay(deps, step.payout, {
         quote,
@@ -141,7 +141,7 @@ async function quotePayout(
   payout: Payout,
   { fileSha256, contentHash, approval, signal }: PayOrder & { signal: AbortSignal },
 ): Promise<StepResult> {
-  const startAt = await deps.pace.take();
+  const startAt = await deps.pace.take(signal);
   await deps.clock.sleep(startAt - deps.quoteLead.ms() - deps.clock.monotonic(), signal);
   if (signal.aborted) return 'left';
   deps.at('C1');

@@ -20,7 +20,7 @@ const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([
 
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
-  await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic(), signal);
+  await deps.clock.sleep((await deps.trackPace.take(signal)) - deps.clock.monotonic(), signal);
   if (signal.aborted) return;
   const { payout, now } = await deps.payouts.read(place);
   if (payout === undefined || payout.paymentId === null) return;

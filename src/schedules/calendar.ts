@@ -31,10 +31,7 @@ interface Desk {
  * Where no time of the next 400 days will do, `opensAt` is the end of these.
  */
 export function openingOf(calendars: Calendars, { currencies, nowMs, takesMs }: Asked): Opening {
-  const desks = [...new Set(currencies)].toSorted().flatMap((currency): Desk[] => {
-    const calendar = calendars[currency];
-    return calendar === undefined ? [] : [{ currency, calendar, zone: openZone(calendar.zone) }];
-  });
+  const desks = desksOf(calendars, currencies);
   const opensAt = earliestOfAll(desks, nowMs, takesMs);
   if (opensAt === nowMs) return { open: true };
   const shut = desks.filter((desk) => earliestStart(desk, nowMs, takesMs) !== nowMs);
@@ -42,6 +39,34 @@ export function openingOf(calendars: Calendars, { currencies, nowMs, takesMs }: 
   if (shut.length > REASONS_MAX) reasons.push(`${shut.length - REASONS_MAX} more currencies are shut`);
   const then = whenOpen(shut, opensAt);
   return { open: false, reason: `${reasons.join('; ')}; ${then}`, opensAt: opensAt ?? nowMs + DAYS_AHEAD_MAX * DAY_MS };
+}
+
+/** The time after which nothing of today counts for a currency. */
+export interface CutOff {
+  readonly currency: string;
+  /** `HH:MM` by the currency's own clock. */
+  readonly time: string;
+  readonly atMs: number;
+}
+
+/** The earliest cut-off of the banking day that it is, over these currencies; undefined where none has one today. It may have passed. */
+export function cutOffOf(
+  calendars: Calendars,
+  { currencies, nowMs }: Pick<Asked, 'currencies' | 'nowMs'>,
+): CutOff | undefined {
+  const today = desksOf(calendars, currencies).flatMap((desk): CutOff[] => {
+    const day = Math.floor(desk.zone.wallAt(nowMs) / DAY_MS);
+    if (holidayOn(desk, day) !== undefined) return [];
+    return [{ currency: desk.currency, time: desk.calendar.cutOff, atMs: hoursOn(desk, day).cutOffMs }];
+  });
+  return today.toSorted((one, other) => one.atMs - other.atMs)[0];
+}
+
+function desksOf(calendars: Calendars, currencies: readonly string[]): Desk[] {
+  return [...new Set(currencies)].toSorted().flatMap((currency): Desk[] => {
+    const calendar = calendars[currency];
+    return calendar === undefined ? [] : [{ currency, calendar, zone: openZone(calendar.zone) }];
+  });
 }
 
 function whenOpen([first]: readonly Desk[], opensAt: number | undefined): string {

@@ -34,6 +34,8 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Told of each exchange with the service, for figures. */
   readonly observe?: ObserveCall;
+  /** Told of each answer, for the rate. */
+  readonly saw?: ((operation: Operation, answer: Answer) => void) | undefined;
   /** Told of each exchange, to know whether the service answers. */
   readonly answering?: Answering;
   readonly userAgent: string;
@@ -191,7 +193,7 @@ interface Wire {
   close(): Promise<void>;
 }
 
-function openWire({ settings, userAgent, brake, clock, log, observe, answering }: ServiceOptions): Wire {
+function openWire({ settings, userAgent, brake, clock, log, observe, answering, saw }: ServiceOptions): Wire {
   const base = withoutTrailing(new URL(settings.url).pathname, '/');
   const inFlight = new Set<Promise<Answer>>();
   const clockDifference = openClockDifference();
@@ -200,6 +202,7 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering }
 
   function note(operation: Operation, answer: Answer, ms: number): void {
     observe?.({ operation, answer: classOf(answer), ms });
+    saw?.(operation, answer);
     const status = answer.kind === 'not-sent' ? null : answer.status;
     const reason = answer.kind === 'answered' ? null : answer.reason;
     log.debug('service call', {

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** What it is told. */
 export type ServiceOrder =
-  | { readonly order: 'set'; readonly delayMs: number; readonly tokenSeconds: number }
+  | { readonly order: 'set'; readonly delayMs: number; readonly tokenSeconds: number; readonly perSecond: number }
   /** Forgets what was counted. */
   | { readonly order: 'reset' }
   /** Answers with ServiceCounts. */
@@ -20,6 +20,8 @@ export interface ServiceCounts {
   readonly tokens: number;
   readonly quotes: number;
   readonly payments: number;
+  /** Payment requests that were refused: more than it takes in a second. */
+  readonly refused: number;
   readonly lookUps: number;
   readonly firstPaymentAt: number;
   readonly lastPaymentAt: number;
@@ -44,7 +46,19 @@ const LOGGED_MAX = 200_000;
 
 let delayMs = 0;
 let tokenSeconds = 3600;
-let counts = { tokens: 0, quotes: 0, payments: 0, lookUps: 0, firstPaymentAt: 0, lastPaymentAt: 0 };
+let perSecond = 0;
+const NOTHING: ServiceCounts = {
+  tokens: 0,
+  quotes: 0,
+  payments: 0,
+  refused: 0,
+  lookUps: 0,
+  firstPaymentAt: 0,
+  lastPaymentAt: 0,
+};
+let counts: { -readonly [Name in keyof ServiceCounts]: number } = { ...NOTHING };
+/** Payments of the last second, where it takes so many only. */
+let lately: number[] = [];
 let paidAt: number[] = [];
 let references: string[] = [];
 const quoted = new Map<string, Quoted>();
@@ -68,10 +82,10 @@ function date(): string {
 
 let exchanges = 0;
 
-function answerText(status: number, body: string): string {
+function answerText(status: number, body: string, header = ''): string {
   exchanges++;
   const requestId = `0b5e55ed-0000-4000-8000-${exchanges.toString(16).padStart(12, '0')}`;
-  return `HTTP/1.1 ${status} OK\r\nX-Request-Id: ${requestId}\r\nDate: ${date()}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status} OK\r\nX-Request-Id: ${requestId}\r\nDate: ${date()}\r\n${header}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 function giveQuote(body: string): string {
@@ -88,7 +102,20 @@ function giveQuote(body: string): string {
   return answerText(201, `{"quoteCollectionId":"${quoteId}","quotes":[${quote}]}`);
 }
 
+function isTooMuch(): boolean {
+  if (perSecond === 0) return false;
+  const at = now();
+  lately = lately.filter((one) => one > at - 1000);
+  if (lately.length >= perSecond) return true;
+  lately.push(at);
+  return false;
+}
+
 function pay(body: string): string {
+  if (isTooMuch()) {
+    counts.refused += 1;
+    return answerText(429, '{"status":429}', 'Retry-After: 1\r\n');
+  }
   const asked = JSON.parse(body) as { quoteId: string; internalId: string; beneficiaryIdentityId: string };
   const { quoteId, internalId, beneficiaryIdentityId } = asked;
   const quote = quoted.get(quoteId);
@@ -167,17 +194,17 @@ function serve(socket: Socket): void {
 process.on('message', (message: ServiceOrder) => {
   switch (message.order) {
     case 'set':
-      ({ delayMs, tokenSeconds } = message);
+      ({ delayMs, tokenSeconds, perSecond } = message);
       process.send?.({ set: true });
       return;
     case 'reset':
-      counts = { tokens: 0, quotes: 0, payments: 0, lookUps: 0, firstPaymentAt: 0, lastPaymentAt: 0 };
+      counts = { ...NOTHING };
       paidAt = [];
       references = [];
       process.send?.({ reset: true });
       return;
     case 'count':
-      process.send?.(counts satisfies ServiceCounts);
+      process.send?.(counts);
       return;
     case 'log':
       process.send?.({ paidAt, references } satisfies ServiceLog);

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { writePages } from './page.ts';
 import { type Machine, type Results, type SectionRecord, tableOf } from './results.ts';
 import type { Effort, Section } from './section.ts';
+import { adaptive } from './sections/adaptive.ts';
 import { coordination } from './sections/coordination.ts';
 import { growth } from './sections/growth.ts';
 import { intake } from './sections/intake.ts';
@@ -34,6 +35,7 @@ const SECTIONS: readonly Section[] = [
   layout,
   moments,
   coordination,
+  adaptive,
   million,
 ];
 const LAST = 'test/bench/last.json';

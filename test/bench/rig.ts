@@ -23,7 +23,7 @@ const REDIS_ARGUMENTS = ['--hash-max-listpack-value', '256', '--hash-max-listpac
 export interface AnsweringService {
   readonly url: string;
   readonly pid: number;
-  set(how: { delayMs: number; tokenSeconds?: number }): Promise<void>;
+  set(how: { delayMs: number; tokenSeconds?: number; perSecond?: number }): Promise<void>;
   reset(): Promise<void>;
   counts(): Promise<ServiceCounts>;
   log(): Promise<ServiceLog>;
@@ -162,8 +162,8 @@ async function openService(child: Child, describe: () => Promise<string>): Promi
     url,
     pid: child.pid,
     counts,
-    async set({ delayMs, tokenSeconds = 3600 }) {
-      await child.ask({ order: 'set', delayMs, tokenSeconds });
+    async set({ delayMs, tokenSeconds = 3600, perSecond = 0 }) {
+      await child.ask({ order: 'set', delayMs, tokenSeconds, perSecond });
     },
     async reset() {
       await child.ask({ order: 'reset' });

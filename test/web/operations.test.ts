@@ -268,6 +268,7 @@ describe('/metrics', () => {
       payrun_redis_up: 1,
       payrun_redis_durable: 1,
       payrun_moving: 1,
+      payrun_late_rows: 0,
       payrun_armings_total: 0,
       'payrun_jobs{job="report",state="waiting"}': 1,
       'payrun_jobs{job="pay",state="waiting"}': 0,

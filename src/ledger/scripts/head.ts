@@ -1,5 +1,8 @@
 import { LUA_PRELUDE } from './prelude.ts';
 
+/** What a service took a day ago says little of what it takes now. */
+const RATE_KEPT_MS = 24 * 60 * 60_000;
+
 /**
  * Opens the ledger's head, or makes it on a Redis that has none.
  *
@@ -103,6 +106,20 @@ local first = math.max(at - tonumber(ARGV[4]), tonumber(redis.call('GET', key) o
 local after = first + tonumber(ARGV[2]) * tonumber(ARGV[3])
 redis.call('SET', key, text(after), 'PX', text(math.ceil(math.max(0, after - at) / 1000) + 1000))
 return text(first - at)
+`;
+
+/**
+ * Reads the rate that all workers share, or writes it where it is still the one that the caller has read.
+ *
+ * KEYS[1] prefix; ARGV[1] the rate as it was read; ARGV[2] the next one, or '' to read only
+ * Returns [1 where it was written, the rate as it stands, or '', ms since 1970].
+ */
+export const SWAP_RATE = `${LUA_PRELUDE}
+local key = P .. ':rate'
+local found = redis.call('GET', key) or ''
+local isOurs = ARGV[2] ~= '' and found == ARGV[1]
+if isOurs then redis.call('SET', key, ARGV[2], 'PX', ${RATE_KEPT_MS}) end
+return { isOurs and 1 or 0, isOurs and ARGV[2] or found, text(now()) }
 `;
 
 /**

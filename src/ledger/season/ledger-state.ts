@@ -4,7 +4,16 @@ import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
-import { ADOPT_SAFETY, DISPROVE, HALT, HOLD, NOTE_DURABILITY, OPEN_HEAD, TAKE_PACE } from '../scripts/head.ts';
+import {
+  ADOPT_SAFETY,
+  DISPROVE,
+  HALT,
+  HOLD,
+  NOTE_DURABILITY,
+  OPEN_HEAD,
+  SWAP_RATE,
+  TAKE_PACE,
+} from '../scripts/head.ts';
 import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
 import { refuseHead, requireOurs, SCHEMA_VERSION, SCHEMA_VERSION_MIN } from './refuse-ledger.ts';
 
@@ -95,6 +104,8 @@ export interface LedgerState {
   hold(ms: number): Promise<void>;
   /** Takes places of a shared pace; milliseconds until the first of them. */
   takePace(what: string, places: { count: number; perSecond: number }): Promise<number>;
+  /** Reads the shared rate, and writes the next one where it is still the one that was seen. */
+  swapRate(seen: string, next: string): Promise<SharedRateText>;
   /** True for one process in each period, or until the turn is ended. */
   takeTurn(what: string, periodMs: number): Promise<boolean>;
   endTurn(what: string): Promise<void>;
@@ -103,6 +114,13 @@ export interface LedgerState {
   weakTimes(): Promise<WeakTime[]>;
   /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
   lookAtClock(): Promise<number>;
+}
+
+/** The shared rate as it stands, whether the caller has just written it, and the time by Redis. */
+export interface SharedRateText {
+  readonly text: string;
+  readonly isOurs: boolean;
+  readonly now: number;
 }
 
 /** What a process knows of armings besides what Redis says. */
@@ -232,7 +250,10 @@ function timedActs(
   redis: Redis,
   run: Run,
   keys: LedgerKeys,
-): Pick<LedgerState, 'takePace' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'> {
+): Pick<
+  LedgerState,
+  'takePace' | 'swapRate' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'
+> {
   return {
     async noteDurability(settings) {
       await run('durability', settings.join(' '));
@@ -244,6 +265,10 @@ function timedActs(
     async takePace(what, { count, perSecond }) {
       const microseconds = await run('pace', what, count, Math.ceil(1_000_000 / perSecond), MADE_UP_MICROSECONDS_MAX);
       return integerOf(microseconds) / 1000;
+    },
+    async swapRate(seen, next) {
+      const [isOurs, text, now] = listOf(await run('rate', seen, next));
+      return { isOurs: integerOf(isOurs) === 1, text: textOf(text), now: integerOf(now) };
     },
     async takeTurn(what, periodMs) {
       return integerOf(await run('turn', what, periodMs)) === 1;
@@ -288,6 +313,7 @@ function headScripts() {
     disprove: script(DISPROVE),
     hold: script(HOLD),
     pace: script(TAKE_PACE),
+    rate: script(SWAP_RATE),
     turn: script(TAKE_TURN),
     durability: script(NOTE_DURABILITY),
     clock: script(LOOK_AT_CLOCK),

@@ -1,3 +1,4 @@
+import { foresee } from '../../../jobs/cut-offs.ts';
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
 import { readDisk } from '../../ledger/intents/disk.ts';
@@ -25,12 +26,13 @@ export function openFigures({ app, queues, metrics }: FiguresDeps): () => Promis
 
   async function readLedger(): Promise<LedgerFigures> {
     const { ledger, readDurability } = app;
-    const [head, season, findings, tally, endpoints] = await Promise.all([
+    const [head, season, findings, tally, endpoints, foreseen] = await Promise.all([
       ledger.state.read(),
       ledger.state.season(),
       readDurability(),
       tallies.look(),
       ledger.outbox.endpoints(),
+      foresee(app),
     ]);
     const halted = head.halt !== null;
     for (const ms of tally.endedAfterMs) metrics.runEnded(ms);
@@ -43,6 +45,8 @@ export function openFigures({ app, queues, metrics }: FiguresDeps): () => Promis
       seasonOpen: season.open,
       durable: findings.length === 0,
       moving: moves({ due: halted ? 0 : tally.due, changes: tally.changes }),
+      ratePerSecond: foreseen.perSecond,
+      lateRows: foreseen.late.reduce((sum, { rows }) => sum + rows, 0),
       endpoints: endpoints.map(({ name, waiting, deadLetters }) => ({
         name,
         waiting,

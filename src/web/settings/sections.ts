@@ -51,10 +51,9 @@ function serviceFacts({ config, serviceName }: SectionDeps): Fact[] {
   ];
 }
 
-function rateWords({ ratePerSecond }: App['config']): string {
-  return ratePerSecond === undefined
-    ? 'as fast as the service takes them'
-    : `${ratePerSecond} a second over all workers`;
+function rateWords({ ratePerSecond: top, ratePerSecondMin: floor = top }: App['config']): string {
+  if (top === undefined) return 'as fast as the service takes them';
+  return `${floor === top ? top : `${floor} to ${top}`} a second over all workers`;
 }
 
 async function capabilityFacts({ config, capabilities }: SectionDeps, { disproved }: HeadFacts): Promise<Fact[]> {

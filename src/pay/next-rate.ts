@@ -1,0 +1,64 @@
+/** Between what the shared rate moves, in payment requests a second. */
+export interface RateBounds {
+  readonly floor: number;
+  readonly top: number;
+}
+
+/** The rate that all workers share. */
+export interface Rate {
+  readonly perSecond: number;
+  /** The rate at which the service refused last; null while it is not known. */
+  readonly limit: number | null;
+  /** When the rate was last cut, in milliseconds since 1970 of Redis's clock. */
+  readonly cutAt: number;
+}
+
+/** Answers since the last step. */
+export interface SeenAnswers {
+  /** Payments that were made. */
+  readonly well: number;
+  /** Requests that met a 429 or a time-out. */
+  readonly refused: number;
+}
+
+/** What is refused within this time of a cut was sent before it. */
+const ONE_CUT_MS = 1000;
+/** By so much the rate grows in a second's worth of payments while no limit is known. */
+const GROWTH = 1.6;
+/** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
+const NEAR = 0.95;
+const PAST = 1.05;
+/** A second's worth of payments brings the rate this much of its way back to there (and never doubles it), */
+const WAY_BACK = 0.7;
+/** and this much of itself further. */
+const PROBE = 0.0002;
+
+/** The rate before anything was seen. */
+export function firstRate({ floor }: RateBounds): Rate {
+  return { perSecond: floor, limit: null, cutAt: 0 };
+}
+
+/**
+ * The next rate (additive increase, multiplicative decrease). What is refused halves it, once for all that was sent before the cut.
+ * Payments that are made let it climb, by each second's worth of them: so a rate that nobody makes use of hardly grows.
+ */
+export function nextRate(rate: Rate, seen: SeenAnswers, { now, bounds }: { now: number; bounds: RateBounds }): Rate {
+  const within = (perSecond: number): number => Math.min(bounds.top, Math.max(bounds.floor, perSecond));
+  const perSecond = within(rate.perSecond);
+  if (seen.refused > 0) {
+    const sinceCut = now - rate.cutAt;
+    // A clock that stepped back has left no cut behind.
+    if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return { ...rate, perSecond };
+    return { perSecond: within(perSecond / 2), limit: perSecond, cutAt: now };
+  }
+  // One step never doubles it, however many answers came.
+  const seconds = Math.min(1, seen.well / perSecond);
+  const limit = rate.limit !== null && perSecond > rate.limit * PAST ? null : rate.limit;
+  return { ...rate, limit, perSecond: within(climb(perSecond, limit, seconds)) };
+}
+
+function climb(perSecond: number, limit: number | null, seconds: number): number {
+  if (limit === null) return perSecond * GROWTH ** seconds;
+  const missing = Math.min(perSecond, Math.max(0, limit * NEAR - perSecond));
+  return perSecond + (missing * WAY_BACK + perSecond * PROBE) * seconds;
+}

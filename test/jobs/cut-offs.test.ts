@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { foresee, warnOfCutOffs } from '../../jobs/cut-offs.ts';
+import type { Calendars } from '../../src/config/calendars.ts';
+import { silentLog } from '../../src/log.ts';
+import { freshRows, payingRun } from '../ledger/test-ledger.ts';
+import { type NotifyDesk, notifyDesk, webhook } from '../notify/notify-desk.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+/** Three minutes before the cut-off. */
+const NOW = Date.parse('2026-03-27T15:57:00Z');
+const CALENDARS: Calendars = {
+  USD: { zone: 'Etc/UTC', opens: '08:00', cutOff: '16:00', weekend: ['sat', 'sun'], holidays: new Set() },
+};
+const FIXED = { ratePerSecond: 1, ratePerSecondMin: undefined };
+
+let server: TestRedis;
+let desk: NotifyDesk;
+let runId: string;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await notifyDesk({ redis: server.redis, arming: server.redis });
+  runId = await payingRun(desk.ledger, freshRows(240));
+  await desk.ledger.runs.note(runId, { currencies: 'USD' });
+});
+
+/** Looks as the sweeper of a process does; gives what its log says. */
+async function warn(pace: { ratePerSecond: number | undefined; ratePerSecondMin: number | undefined }, now = NOW) {
+  const said: string[] = [];
+  await warnOfCutOffs({
+    app: {
+      config: { ...pace, calendars: CALENDARS },
+      ledger: desk.ledger,
+      notifier: desk.notifier([webhook('http://127.0.0.1:1/')]),
+      clock: { ...desk.clock, now: () => now },
+      log: { ...silentLog, warn: (message) => said.push(message) },
+    },
+  });
+  return said;
+}
+
+describe('of a run that will miss its cut-off at the rate of now', () => {
+  test('the log warns and endpoints are told, once for each cut-off, whichever process looks', async () => {
+    const words = 'will miss the 16:00 cut-off of USD by 1 min: 60 rows';
+    expect(await warn(FIXED)).toEqual([`a run ${words}`]);
+    expect(await warn(FIXED)).toEqual([]);
+    expect(await desk.waiting(runId)).toMatchObject([{ event: 'cut-off', runId, reason: words }]);
+    expect(await warn(FIXED, NOW + 3 * 24 * 60 * 60_000)).toHaveLength(1);
+  });
+
+  test('the rate is the one to which it moved, between its bounds', async () => {
+    const moving = { ratePerSecond: 10, ratePerSecondMin: 1 };
+    await server.redis.set(`${desk.prefix}:rate`, '{"perSecond":2,"limit":null,"cutAt":0}');
+    expect(await warn(moving)).toEqual([]);
+    await server.redis.del(`${desk.prefix}:rate`);
+    expect(await warn(moving)).toHaveLength(1);
+  });
+
+  test('figures show the rate and the late rows at each look', async () => {
+    const app = {
+      config: { ...FIXED, calendars: CALENDARS },
+      ledger: desk.ledger,
+      clock: { ...desk.clock, now: () => NOW },
+    };
+    for (let times = 0; times < 2; times++) {
+      expect(await foresee(app)).toMatchObject({ perSecond: 1, late: [{ rows: 60 }] });
+    }
+  });
+
+  test('nothing is foreseen where there is no rate', async () => {
+    expect(await warn({ ratePerSecond: undefined, ratePerSecondMin: undefined })).toEqual([]);
+  });
+});

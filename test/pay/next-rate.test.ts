@@ -1,0 +1,168 @@
+import {
+  array,
+  assert,
+  constant,
+  double,
+  type IPropertyWithHooks,
+  integer,
+  nat,
+  oneof,
+  property,
+  record,
+} from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { firstRate, nextRate, type Rate, type RateBounds, type SeenAnswers } from '../../src/pay/next-rate.ts';
+
+const bounds = record({ floor: integer({ min: 1, max: 500 }), more: nat(5000) }).map(
+  ({ floor, more }): RateBounds => ({ floor, top: floor + more }),
+);
+const seen = record({ well: nat(5000), refused: oneof(constant(0), nat(100)) });
+const step = record({ seen, laterMs: integer({ min: -5000, max: 60_000 }) });
+const rate = record({
+  perSecond: double({ min: 0.1, max: 10_000, noNaN: true }),
+  limit: oneof(constant(null), double({ min: 0.1, max: 10_000, noNaN: true })),
+  cutAt: integer({ min: 0, max: 2_000_000 }),
+});
+
+const START = 1_000_000;
+
+const situation = record({ bounds, now: integer({ min: 0, max: 4_000_000 }) });
+
+function always(
+  isSo: (before: Rate, answers: SeenAnswers, place: { now: number; bounds: RateBounds }) => boolean,
+): IPropertyWithHooks<[Rate, SeenAnswers, { now: number; bounds: RateBounds }]> {
+  return property(rate, seen, situation, (before, answers, { now, bounds: within }) => {
+    const perSecond = Math.min(within.top, Math.max(within.floor, before.perSecond));
+    return isSo({ ...before, perSecond }, answers, { now, bounds: within });
+  });
+}
+
+describe('the next rate', () => {
+  test('is never below the floor nor above the top, whatever was seen and whatever time it is', () => {
+    assert(
+      property(bounds, array(step, { maxLength: 100 }), oneof(constant(undefined), rate), (within, steps, found) => {
+        let now = START;
+        let at = found ?? firstRate(within);
+        return steps.every(({ seen: answers, laterMs }) => {
+          now += laterMs;
+          at = nextRate(at, answers, { now, bounds: within });
+          return at.perSecond >= within.floor && at.perSecond <= within.top;
+        });
+      }),
+    );
+  });
+  test('never falls for payments that were made', () => {
+    assert(
+      always((before, { well }, place) => {
+        return nextRate(before, { well, refused: 0 }, place).perSecond >= before.perSecond;
+      }),
+    );
+  });
+  test('never grows for a refusal, and is the half of it at the least', () => {
+    assert(
+      always((before, answers, place) => {
+        const { perSecond } = nextRate(before, { ...answers, refused: answers.refused + 1 }, place);
+        return perSecond <= before.perSecond && perSecond >= before.perSecond / 2;
+      }),
+    );
+  });
+  test('stays as it is while nothing was seen', () => {
+    assert(
+      always((before, _answers, place) => {
+        return nextRate(before, { well: 0, refused: 0 }, place).perSecond === before.perSecond;
+      }),
+    );
+  });
+  test('is at most doubled by one look, however many payments were made', () => {
+    assert(
+      always((before, { well }, place) => {
+        return nextRate(before, { well, refused: 0 }, place).perSecond <= before.perSecond * 2;
+      }),
+    );
+  });
+  test('is halved once by all that was refused within a second', () => {
+    assert(
+      always((before, answers, place) => {
+        const refused = { ...answers, refused: answers.refused + 1 };
+        const cut = nextRate({ ...before, cutAt: 0 }, refused, { ...place, now: place.now + 1000 });
+        const again = nextRate(cut, refused, { ...place, now: place.now + 1999 });
+        return again.perSecond === cut.perSecond && again.cutAt === cut.cutAt;
+      }),
+    );
+  });
+  test('is the fixed one where floor and top are the same', () => {
+    assert(
+      always((before, answers, { now, bounds: { top } }) => {
+        return nextRate(before, answers, { now, bounds: { floor: top, top } }).perSecond === top;
+      }),
+    );
+  });
+  test('is halved again by what is refused a second later, also where the clock stepped back', () => {
+    const within = { floor: 1, top: 400 };
+    const one = nextRate(
+      { perSecond: 400, limit: null, cutAt: 0 },
+      { well: 9, refused: 3 },
+      { now: START, bounds: within },
+    );
+    expect(one).toEqual({ perSecond: 200, limit: 400, cutAt: START });
+    expect(nextRate(one, { well: 0, refused: 1 }, { now: START + 1000, bounds: within }).perSecond).toBe(100);
+    expect(nextRate(one, { well: 0, refused: 1 }, { now: START - 5000, bounds: within }).perSecond).toBe(100);
+  });
+});
+
+const TICK_MS = 50;
+const LATE_TICKS = 10;
+
+/** A service with a limit of its own, which the payer learns of half a second late, and which then makes it wait. */
+function pay({
+  limit,
+  floor,
+  top,
+  waitMs,
+  seconds,
+}: {
+  limit: number;
+  floor: number;
+  top: number;
+  waitMs: number;
+  seconds: number;
+}) {
+  const within = { floor, top };
+  let at = firstRate(within);
+  let owed = 0;
+  let waitUntil = 0;
+  let paid = 0;
+  let refusedInAll = 0;
+  const sent: number[] = [];
+  const late: Rate[] = [];
+  for (let now = 0; now < seconds * 1000; now += TICK_MS) {
+    late.push(at);
+    const { perSecond } = late[Math.max(0, late.length - LATE_TICKS)] ?? at;
+    owed = now < waitUntil ? 0 : owed + (perSecond * TICK_MS) / 1000;
+    const seenNow = { well: 0, refused: 0 };
+    for (; owed >= 1; owed -= 1) {
+      while ((sent[0] ?? now) <= now - 1000) sent.shift();
+      if (sent.length < limit) seenNow.well += 1;
+      else seenNow.refused += 1;
+      if (sent.length < limit) sent.push(now);
+    }
+    if (seenNow.refused > 0) waitUntil = now + waitMs;
+    paid += seenNow.well;
+    refusedInAll += seenNow.refused;
+    at = nextRate(at, seenNow, { now: START + now, bounds: within });
+  }
+  return { perSecond: paid / seconds, refusedShare: refusedInAll / (paid + refusedInAll) };
+}
+
+describe('a service with a limit that it does not say', () => {
+  test.each([
+    ['50 a second, and a second to wait', { limit: 50, floor: 5, top: 400, waitMs: 1000, seconds: 240 }],
+    ['50 a second, and five seconds to wait', { limit: 50, floor: 5, top: 400, waitMs: 5000, seconds: 600 }],
+    ['50 a second, below a top that is near', { limit: 50, floor: 5, top: 60, waitMs: 1000, seconds: 240 }],
+    ['500 a second', { limit: 500, floor: 10, top: 5000, waitMs: 1000, seconds: 240 }],
+  ])('of %s is paid at nine tenths of it, and refuses one in fifty at most', (_name, service) => {
+    const found = pay(service);
+    expect(found.perSecond).toBeGreaterThanOrEqual(service.limit * 0.9);
+    expect(found.refusedShare).toBeLessThanOrEqual(0.02);
+  });
+});
