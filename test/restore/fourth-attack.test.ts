@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { payoutFile } from '../cli/payrun.ts';
+import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { type Listed, openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';
+
+let processes: Processes;
+beforeAll(() => {
+  processes = buildProcesses();
+});
+afterAll(() => processes.remove());
+
+const WAIT = { timeout: TEST_MS_MAX, interval: 100 };
+const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
+
+test(
+  'a worker that was stopped while it paid, and whose host was written off after a restore meanwhile, sends nothing twice when it goes on',
+  async () => {
+    const site = await openSite(processes, {
+      switches: ['answerDelayMs.payments=400', 'quoteLifeMs=5000'],
+      settings: { PAYRUN_CONCURRENCY: '4' },
+    });
+    for (const worker of [await site.worker('one'), await site.worker('two')]) await stopped(worker);
+    const one = await site.worker('one');
+    const references = Array.from({ length: 24 }, (_, index) => `S-${index}`);
+    const runId = await site.submit('file.csv', references, '--at', LATER);
+    site.copy();
+    await stopped(one);
+
+    const two = await site.worker('two');
+    await site.resume(runId);
+    await vi.waitUntil(() => site.booked() >= 5, WAIT);
+    two.kill('SIGSTOP');
+    const { id } = JSON.parse(site.textOf('two/ledger.json')) as { id: string };
+    await site.putBack();
+    const again = await site.worker('one');
+    await site.byTwo(['write-off', id, '--reason', 'it does not answer']);
+    await site.release();
+    await site.resume(runId);
+    await site.untilEnded(runId);
+
+    two.kill('SIGCONT');
+    const isBack = async (): Promise<boolean> =>
+      (await site.run(['doctor'])).stdout.includes('payouts were restored as unknown');
+    await vi.waitUntil(isBack, WAIT);
+    await site.release();
+    await site.resume(runId);
+    const paid = async (): Promise<number> =>
+      [...(await rowsByReference(site, runId)).values()].filter(({ outcome }) => outcome === 'paid').length;
+    await vi.waitUntil(async () => (await paid()) === site.booked(), WAIT);
+    await stopped(again);
+    await stopped(two);
+    expect(site.paidTwice()).toEqual([]);
+    const rows = [...(await rowsByReference(site, runId)).values()];
+    const others = rows.filter(({ outcome }) => outcome !== 'paid');
+    expect(others.map(({ reasonCode }) => reasonCode)).toEqual(others.map(() => 'E_DIR_LOST'));
+  },
+  TEST_MS_MAX,
+);
+
+test(
+  'a service that gives equal rows one quote, and loses answers: after a kill and a restore each row is paid once',
+  async () => {
+    const site = await openSite(processes, {
+      switches: [
+        'sameQuoteForEqualRequests=true',
+        'quoteLifeMs=4000',
+        'dropBeforeCommit=0.2',
+        'dropAfterCommit=0.2',
+        'answerDelayMs.payments=100',
+      ],
+    });
+    const first = await site.worker();
+    const references = Array.from({ length: 12 }, (_, index) => `Q-${index}`);
+    writeFileSync(join(site.cwd, 'equal.csv'), payoutFile(references.map((reference) => [reference, '10.00'])));
+    const { runId } = JSON.parse((await site.run(['submit', 'equal.csv', '--json'])).stdout) as Listed;
+    await vi.waitUntil(() => site.booked() >= 1, WAIT);
+    site.copy();
+    await vi.waitUntil(() => site.booked() >= 4, WAIT);
+    first.kill('SIGKILL');
+    await first.ended;
+    await site.putBack();
+    const second = await site.worker();
+    await site.release();
+    await site.resume(runId);
+    await site.untilEnded(runId);
+    await stopped(second);
+    expect(site.paidTwice()).toEqual([]);
+    expect(site.booked()).toBe(references.length);
+  },
+  TEST_MS_MAX,
+);
