@@ -58,6 +58,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/web/hostile.test.ts', 'system'],
   ['test/web/inbox.test.ts', 'system'],
   ['test/web/operations.test.ts', 'system'],
+  ['test/web/sorted-cost.test.ts', 'isolated'],
 ];
 
 /** All test files, each as a path from the repository's root. */

@@ -1,8 +1,9 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
-import { area, curveStepAfter } from 'd3-shape';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { shownAmountsIn, shownCount } from '../parts/figures.ts';
+import { GrowthChart } from '../charts/growth-chart.tsx';
+import { shownAmount, shownAmountsIn, shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
 import { Line, Table } from '../parts/table.tsx';
@@ -13,8 +14,7 @@ import type { PaidBy } from './over-time.ts';
 const REASONS_MAX = 8;
 const WIDTH = 600;
 const BAND = 26;
-const OVER_TIME = { height: 200, left: 50, right: 10, top: 10, bottom: 10 };
-const TICKS = 4;
+const CURRENCIES_MAX = 3;
 
 /** What is known of a run that is over: why rows were not paid, and how fast the others were. */
 export function RunCharts({ run, ended }: { run: Run; ended: EndedRun }) {
@@ -80,39 +80,21 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
 
 const LABEL_CHARACTERS_MAX = 80;
 
+/** Currencies have a chart each, for their amounts cannot be compared; more of them stand in the table. */
 function OverTime({ paidBy }: { paidBy: readonly PaidBy[] }) {
-  const { height, left, right, top, bottom } = OVER_TIME;
   const [first, last] = [paidBy[0], paidBy.at(-1)];
   if (first === undefined || last === undefined) return null;
-  const x = scaleLinear([first.at, Math.max(last.at, first.at + 1)], [left, WIDTH - right]);
-  const y = scaleLinear([0, last.rows], [height - bottom, top]).nice(TICKS);
-  const shape = area<PaidBy>(
-    ({ at }) => x(at),
-    y(0),
-    ({ rows }) => y(rows),
-  ).curve(curveStepAfter);
+  const currencies = last.money.map(({ currency }) => currency).slice(0, CURRENCIES_MAX);
   return (
     <div class="card card-body">
       <h2 class="label">Rows paid over time</h2>
-      <svg
-        class="chart"
-        viewBox={`0 0 ${WIDTH} ${height}`}
-        role="img"
-        aria-label={`${shownCount(last.rows)} rows were paid; the table below has when.`}
-      >
-        {y
-          .ticks(TICKS)
-          .filter(Number.isInteger)
-          .map((tick) => (
-            <g key={tick}>
-              <path class="grid" d={`M${left} ${y(tick)}H${WIDTH - right}`} />
-              <text class="end" x={left - 6} y={y(tick) + 4}>
-                {shownCount(tick)}
-              </text>
-            </g>
-          ))}
-        <path class="paid" d={shape([...paidBy]) ?? ''} />
-      </svg>
+      <GrowthChart
+        points={paidBy.map(({ at, rows }) => ({ at, value: rows }))}
+        words={`${shownCount(last.rows)} rows were paid; the table below has when.`}
+      />
+      {currencies.map((currency) => (
+        <MoneyOverTime key={currency} paidBy={paidBy} currency={currency} />
+      ))}
       <p class="hint">
         From <Time at={first.at} /> to <Time at={last.at} />
       </p>
@@ -143,5 +125,22 @@ function OverTime({ paidBy }: { paidBy: readonly PaidBy[] }) {
         </Table>
       </details>
     </div>
+  );
+}
+
+function MoneyOverTime({ paidBy, currency }: { paidBy: readonly PaidBy[]; currency: string }) {
+  const amounts = paidBy.map(({ at, money }) => {
+    const paid = money.find((one) => one.currency === currency) ?? { minor: 0n, currency };
+    return { at, paid };
+  });
+  const all = amounts.at(-1)?.paid ?? { minor: 0n, currency };
+  return (
+    <>
+      <h3 class="label">{currency} that left over time</h3>
+      <GrowthChart
+        points={amounts.map(({ at, paid }) => ({ at, value: Number(formatAmount(paid)) }))}
+        words={`${shownAmount(all)} ${currency} left; the table below has when.`}
+      />
+    </>
   );
 }
