@@ -27,14 +27,22 @@ interface PayoutsProps {
   readonly isWhole: boolean;
 }
 
+/** Above the title of the list: its run. */
+export function payoutsHead({ id }: Run) {
+  return {
+    above: (
+      <>
+        <a href="/runs">Runs</a> / <a href={`/runs/${id}`}>{id}</a>
+      </>
+    ),
+  };
+}
+
 /** The rows of a run, sorted and narrowed down. */
 export function PayoutsPage(props: PayoutsProps) {
   const { run, wanted, rows, isWhole } = props;
   return (
     <>
-      <p>
-        <a href={`/runs/${run.id}`}>Back to the run</a>
-      </p>
       <SearchForm run={run} wanted={wanted} />
       {isWhole ? null : (
         <p class="hint">
@@ -124,7 +132,6 @@ function PayoutTable({ run, wanted, rows, first, count, page, pages }: PayoutsPr
           { text: 'Beneficiary', sorts: by('beneficiary') },
           { number: 'Amount', sorts: by('amount', 'down') },
           { text: 'Outcome', sorts: by('outcome') },
-          'State',
           'Payment',
           'Reason',
         ]}
@@ -168,8 +175,8 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
       </td>
       <td>
         <Badge tone={OUTCOME_TONES[cells.outcome]}>{OUTCOME_WORDS[cells.outcome]}</Badge>
+        {cells.outcome === 'unknown' && !isRefused(row) ? <div class="small">{STATE_WORDS[row.state]}</div> : null}
       </td>
-      <td>{STATE_WORDS[isRefused(row) ? 'refused' : row.state]}</td>
       <td>
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>

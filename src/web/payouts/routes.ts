@@ -14,7 +14,7 @@ import type { Web, WebDeps } from '../web.ts';
 import { Confirmation } from './confirmation.tsx';
 import { findPayout, findRow, ofRow } from './find-row.ts';
 import { PayoutPage, payoutHead } from './payout-page.tsx';
-import { PayoutsPage } from './payouts-page.tsx';
+import { PayoutsPage, payoutsHead } from './payouts-page.tsx';
 import { rowQuery } from './wanted.ts';
 
 const ROWS_PER_PAGE = 25;
@@ -38,7 +38,8 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
     const rows = await requireTrueRows(deps.app, run, await read(first, ROWS_PER_PAGE));
     const pages = Math.max(1, Math.ceil(count / ROWS_PER_PAGE));
     return await sendPage(reply, deps, {
-      title: `Payouts of run ${run.id}`,
+      title: `Payouts of ${run.fileName}`,
+      ...payoutsHead(run),
       body: PayoutsPage({ run, wanted, rows, first: first + 1, count, page, pages, isWhole }),
     });
   });
