@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale';
-import { area, curveStepAfter } from 'd3-shape';
+import { area } from 'd3-shape';
 import { roundedUp, ValueAxis } from './value-axis.tsx';
 
 const SIZE = { width: 400, height: 150, left: 84, right: 394, top: 10, bottom: 140 };
@@ -23,7 +23,7 @@ export function GrowthChart({ title, points, words }: GrowthChartProps) {
     ({ at }) => x(at),
     y(0),
     ({ value }) => y(value),
-  ).curve(curveStepAfter);
+  );
   return (
     <div class="card card-body">
       <h2 class="label">{title}</h2>

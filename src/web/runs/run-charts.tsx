@@ -14,7 +14,7 @@ import type { PaidBy } from './over-time.ts';
 const REASONS_MAX = 8;
 const WIDTH = 400;
 const BAND = 26;
-const CURRENCIES_MAX = 3;
+const CURRENCIES_MAX = 2;
 
 /** What is known of a run that is over: why rows were not paid, and how fast the others were. */
 export function RunCharts({ run, ended }: { run: Run; ended: EndedRun }) {
