@@ -100,6 +100,13 @@ export function addMoney(one: Money, other: Money): Money {
   return withDigits({ minor: scaledTo(one, digits) + scaledTo(other, digits), currency: one.currency }, digits);
 }
 
+/** Which of two amounts in one currency is larger: above 0 for the first, below 0 for the other one. */
+export function compareMoney(one: Money, other: Money): number {
+  const digits = Math.max(digitsIn(one), digitsIn(other));
+  const [first, second] = [scaledTo(one, digits), scaledTo(other, digits)];
+  return Number(first > second) - Number(first < second);
+}
+
 /** Exact sums, one a currency. */
 export function sumMoney(amounts: readonly Money[]): Money[] {
   const sums = new Map<string, Money>();

@@ -68,6 +68,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/web/api-stream.test.ts', 'system'],
   ['test/web/inbox.test.ts', 'system'],
   ['test/web/operations.test.ts', 'system'],
+  ['test/web/sorted-cost.test.ts', 'isolated'],
 ];
 
 /** All test files, each as a path from the repository's root. */

@@ -1,82 +1,96 @@
-import { hashReference } from '../intake/row/reference-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { OUTCOMES, type Outcome, outcomeOf } from '../payout.ts';
+import { inLargeRun, LISTED_ROWS_MAX } from './search/large-run.ts';
+import { type ListedRow, openRowLists } from './search/row-list.ts';
 import {
-  FREE_STATES,
-  type Outcome,
-  outcomeOf,
-  PAYOUT_STATES,
-  type Payout,
-  payoutId,
-  type RefusedRow,
-  type Run,
-} from '../payout.ts';
-import { isRefused } from '../report/row.ts';
+  ANYTHING,
+  type FoundRows,
+  filterOf,
+  hasOutcome,
+  orderOf,
+  type Row,
+  type RowSearch,
+  type SearchedRun,
+  statesWith,
+} from './search/row-search.ts';
 
-/** Rows that one search reads at most. */
-export const SEARCHED_ROWS_MAX = 20_000;
-const FOUND_ROWS_MAX = 100;
+const ROWS_PER_READ = 100;
 
-/** Rows whose reference may stand for another payout by now, so that only looking at each of them finds them. */
-const NOT_HOLDING = ['held', 'refused', ...FREE_STATES] as const;
+/** Finds rows of runs. */
+export type FindRows = (run: SearchedRun, search: Partial<RowSearch>) => Promise<FoundRows>;
 
-export interface RowSearch {
-  readonly reference: string;
-  /** Any, unless told. */
-  readonly outcome?: Outcome | undefined;
-}
+/** A search that reads no record of a row but those that it gives. Throws a Refusal for what a large run is not searched by. */
+export function openFindRows(deps: Parameters<typeof openRowLists>[0] & { ledger: Ledger }): FindRows {
+  const { runs, references } = deps.ledger;
+  const listOf = openRowLists(deps);
 
-export interface FoundRows {
-  readonly rows: readonly (Payout | RefusedRow)[];
-  /** False when there are rows with which the search stopped before it had seen all that may have the reference. */
-  readonly isWhole: boolean;
-}
-
-/**
- * The rows of a run that have this very reference. The ledger knows the payout for which a reference stands; of the others
- * a limited number is looked at.
- */
-export async function findRows(
-  { runs, references }: Pick<Ledger, 'runs' | 'references'>,
-  run: Pick<Run, 'id' | 'rows'>,
-  { reference, outcome }: RowSearch,
-): Promise<FoundRows> {
-  const isWanted = (row: Payout | RefusedRow): boolean => referenceOf(row) === reference && hasOutcome(row, outcome);
-  const [holder] = await references.holders([hashReference(reference)]);
-  const line = lineIn(run.id, holder ?? null);
-  const held = line === undefined ? undefined : await runs.row(run.id, line);
-  const found = new Map<number, Payout | RefusedRow>();
-  if (held !== undefined && isWanted(held)) found.set(held.line, held);
-  let seen = 0;
-  for await (const batch of run.rows <= SEARCHED_ROWS_MAX ? runs.rows(run.id) : runs.rows(run.id, NOT_HOLDING)) {
-    for (const row of batch.filter(isWanted)) found.set(row.line, row);
-    seen += batch.length;
-    if (seen >= SEARCHED_ROWS_MAX && run.rows > SEARCHED_ROWS_MAX) return { rows: shownOf(found), isWhole: false };
+  async function linesOf(run: SearchedRun, search: RowSearch): Promise<number[]> {
+    const outcomes = search.outcome === '' && !search.sort.endsWith('outcome') ? null : await outcomesOf(run);
+    const isWanted = filterOf(search);
+    const list = await listOf(run);
+    const { column, direction } = orderOf(search.sort);
+    const found = list
+      .sorted(column === 'outcome' ? 'line' : column, column === 'outcome' ? 1 : direction)
+      .filter((row) => isWanted(row) && (search.outcome === '' || outcomes?.[row.line] === search.outcome));
+    if (column !== 'outcome' || outcomes === null) return found.map(({ line }) => line);
+    const places = new Map(OUTCOMES.map((outcome, at) => [outcome, at]));
+    const placeOf = ({ line }: ListedRow): number => places.get(outcomes[line] ?? 'waiting') ?? 0;
+    return found.toSorted((one, other) => direction * (placeOf(one) - placeOf(other))).map(({ line }) => line);
   }
-  return { rows: shownOf(found), isWhole: true };
+
+  /** By line. */
+  async function outcomesOf({ id, counts }: SearchedRun): Promise<readonly (Outcome | undefined)[]> {
+    const outcomes: Outcome[] = [];
+    const states = statesWith('').filter((state) => counts[state] > 0);
+    await Promise.all(
+      states.map(async (state) => {
+        for await (const lines of runs.linesIn(id, { state })) {
+          for (const line of lines) outcomes[line] = outcomeOf(state);
+        }
+      }),
+    );
+    return outcomes;
+  }
+
+  return async (run, asked) => {
+    const search = { ...ANYTHING, ...asked };
+    const { outcome, sort, ...others } = search;
+    if (sort === 'line' && Object.values(others).every((value) => value === '')) return byOutcome(runs, run, outcome);
+    if (run.rows > LISTED_ROWS_MAX) return await inLargeRun({ runs, references }, run, search);
+    return byLines(runs, run.id, { lines: await linesOf(run, search), outcome });
+  };
 }
 
-function shownOf(found: ReadonlyMap<number, Payout | RefusedRow>): (Payout | RefusedRow)[] {
-  return [...found.values()].toSorted((one, other) => one.line - other.line).slice(0, FOUND_ROWS_MAX);
+/** In file order. */
+function byOutcome(runs: Ledger['runs'], { id, counts }: SearchedRun, outcome: Outcome | ''): FoundRows {
+  const states = statesWith(outcome);
+  return {
+    count: states.reduce((sum, state) => sum + counts[state], 0),
+    isWhole: true,
+    page: async (skip, most) => await runs.page(id, { states, skip, most }),
+    async *all() {
+      for await (const rows of runs.rows(id, states)) yield rows.filter((row) => hasOutcome(row, outcome));
+    },
+  };
 }
 
-/** The line of a payout's id, if it is one of the run. */
-function lineIn(runId: string, id: string | null): number | undefined {
-  const line = id === null ? Number.NaN : Number.parseInt(id.slice(runId.length + 1), 10);
-  return Number.isSafeInteger(line) && payoutId({ runId, line }) === id ? line : undefined;
-}
-
-/** The reference of a row, as it stands in its file. */
-export function referenceOf(row: Payout | RefusedRow): string | undefined {
-  return isRefused(row) ? row.cells['reference'] : row.row.reference;
-}
-
-/** The states of rows that are reported with an outcome; all of them without one. */
-export function statesWith(outcome: Outcome | undefined): (keyof Run['counts'])[] {
-  const all = [...PAYOUT_STATES, 'refused'] as const;
-  return all.filter((state) => outcome === undefined || outcomeOf(state) === outcome);
-}
-
-/** Whether a row is reported with an outcome, or there is none to ask for. */
-export function hasOutcome(row: Payout | RefusedRow, outcome: Outcome | undefined): boolean {
-  return outcome === undefined || outcomeOf(isRefused(row) ? 'refused' : row.state) === outcome;
+function byLines(
+  runs: Ledger['runs'],
+  runId: string,
+  { lines, outcome }: { lines: readonly number[]; outcome: Outcome | '' },
+): FoundRows {
+  const read = async (from: number, to: number): Promise<Row[]> => {
+    const rows = await Promise.all(lines.slice(from, to).map((line) => runs.row(runId, line)));
+    return rows.filter((row) => row !== undefined);
+  };
+  return {
+    count: lines.length,
+    isWhole: true,
+    page: async (skip, most) => await read(skip, skip + most),
+    async *all() {
+      for (let from = 0; from < lines.length; from += ROWS_PER_READ) {
+        yield (await read(from, from + ROWS_PER_READ)).filter((row) => hasOutcome(row, outcome));
+      }
+    },
+  };
 }

@@ -7,7 +7,9 @@ import files from '@fastify/static';
 import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { WebSettings } from '../config/web.ts';
+import { openFindRows } from '../runs/find-rows.ts';
 import { isRunId } from '../runs/hand-in/run-id.ts';
+import { openFindRuns } from '../runs/search/run-search.ts';
 import { openSearch } from '../runs/search/search.ts';
 import { openZone } from '../zone.ts';
 import { addAwaitedFactor } from './account/awaited-factor.ts';
@@ -57,12 +59,7 @@ const HSTS_S = 365 * 24 * 3600;
  */
 export async function openWeb(parts: WebParts): Promise<Web> {
   const { app, settings } = parts;
-  const deps: WebDeps = {
-    ...parts,
-    recentRuns: openRecentRuns(app.ledger.runs),
-    search: openSearch(app),
-    zone: openZone(app.config.limits?.zone ?? 'UTC'),
-  };
+  const deps = depsOf(parts);
   const limits = { ...WEB_LIMITS, ...deps.limits };
   const web: Web = fastify({
     logger: false,
@@ -122,6 +119,19 @@ export async function openWeb(parts: WebParts): Promise<Web> {
   await addOperations(web, deps);
   await addApi(web, deps);
   return web;
+}
+
+function depsOf(parts: WebParts): WebDeps {
+  const { app } = parts;
+  const zone = openZone(app.config.limits?.zone ?? 'UTC');
+  return {
+    ...parts,
+    recentRuns: openRecentRuns(app.ledger.runs),
+    search: openSearch(app),
+    findRuns: openFindRuns(app.ledger, zone),
+    findRows: openFindRows(app),
+    zone,
+  };
 }
 
 async function addPlugins(web: Web, isHttps: boolean): Promise<void> {

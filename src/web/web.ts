@@ -8,6 +8,8 @@ import type { WebSettings } from '../config/web.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Passwords } from '../people/password.ts';
+import type { FindRows } from '../runs/find-rows.ts';
+import type { FindRuns } from '../runs/search/run-search.ts';
 import type { Found } from '../runs/search/search.ts';
 import type { Zone } from '../zone.ts';
 import type { WebLimits } from './limits/limits.ts';
@@ -38,12 +40,14 @@ export interface WebDeps {
   readonly recentRuns: RecentRuns;
   /** In all runs. */
   readonly search: (text: string) => Promise<Found>;
+  readonly findRuns: FindRuns;
+  readonly findRows: FindRows;
   /** In which pages tell time. */
   readonly zone: Zone;
 }
 
 /** What it is opened with. */
-export type WebParts = Omit<WebDeps, 'recentRuns' | 'search' | 'zone'>;
+export type WebParts = Omit<WebDeps, 'recentRuns' | 'search' | 'findRuns' | 'findRows' | 'zone'>;
 
 /** Who asks. */
 export interface Person {

@@ -89,9 +89,14 @@ async function lose(): Promise<void> {
 test('the pictures of the main pages are made', async () => {
   await upload(anna.page, 'mistakes.csv', sample('mistakes.csv'));
   await keep(anna.page, 'upload-problems', '#problems');
+  await upload(anna.page, 'small.csv', sample('small.csv'));
+  await keep(anna.page, 'review');
+  await keepOnPhone(anna.page, 'review');
   const small = await pay('small.csv', sample('small.csv'));
   await seeState(bob.page, 'finished');
   await waitFor(() => shownPaid(bob.page), 10);
+  await bob.page.reload();
+  await keep(bob.page, 'run-over');
   await bob.page.goto(`/runs/${small}/payouts/2`);
   await keep(bob.page, 'payout');
   await keepOnPhone(bob.page, 'payout');
@@ -102,21 +107,26 @@ test('the pictures of the main pages are made', async () => {
   await lose();
   await bob.page.goto('/to-settle');
   await keep(bob.page, 'to-settle');
+  await keepOnPhone(bob.page, 'to-settle');
 
   await upload(anna.page, 'third-party.csv', sample('third-party.csv'));
   const waiting = await handIn(anna.page);
   await bob.page.goto(`/runs/${waiting}/approve`);
+  await bob.page.setViewportSize({ ...DESK, height: 820 });
   await keep(bob.page, 'approval');
   await keepOnPhone(bob.page, 'approval');
 
   await site.misbehave('answerDelayMs.payments=50');
-  await pay('payouts.csv', someCurrencies(sample('payouts.csv')));
+  const paying = await pay('payouts.csv', someCurrencies(sample('payouts.csv')));
   await waitFor(async () => (await shownPaid(bob.page)) > 150, true);
   await keep(bob.page, 'run');
   await keepOnPhone(bob.page, 'run');
   await bob.page.emulateMedia({ colorScheme: 'dark' });
   await keep(bob.page, 'run-dark');
   await bob.page.emulateMedia({ colorScheme: 'light' });
+  await bob.page.goto(`/runs/${paying}/payouts?sort=-amount`);
+  await keep(bob.page, 'payouts');
+  await keepOnPhone(bob.page, 'payouts');
   await bob.page.goto('/runs');
   await keep(bob.page, 'runs');
   await bob.page.goto('/');

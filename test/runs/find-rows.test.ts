@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findRows } from '../../src/runs/find-rows.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openFindRows } from '../../src/runs/find-rows.ts';
+import type { RowSearch } from '../../src/runs/search/row-search.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { freshLedger, movePayout, recordRun } from './recorded-run.ts';
 
@@ -11,6 +14,25 @@ afterAll(async () => {
   await server.stop();
 });
 
+const LARGE = 1_000_000;
+
+/** The lines that are found, of a run that is as large as it is or said to be. */
+async function find(
+  ledger: Ledger,
+  { id, rows }: { id: string; rows?: number },
+  search: Partial<RowSearch>,
+): Promise<{ lines: number[]; isWhole: boolean }> {
+  const run = await ledger.runs.read(id);
+  if (run === undefined) throw new Error(`no run ${id}`);
+  const found = await openFindRows({ ledger, clock: systemClock })({ ...run, rows: rows ?? run.rows }, search);
+  const shown = await found.page(0, 100);
+  const all: number[] = [];
+  for await (const batch of found.all()) all.push(...batch.map(({ line }) => line));
+  const lines = shown.map(({ line }) => line);
+  expect({ all, count: found.count }).toEqual({ all: lines, count: lines.length });
+  return { lines, isWhole: found.isWhole };
+}
+
 describe('rows are found by their reference', () => {
   test('when it stands for a payout of another run by now', async () => {
     const ledger = await freshLedger(server.redis);
@@ -20,9 +42,11 @@ describe('rows are found by their reference', () => {
     await recordRun(ledger, { id: 'r3', lines: [2] });
     // A run of this many rows is not looked through: its held, refused and given up rows are.
     for (const id of ['r1', 'r2', 'r3']) {
-      const found = await findRows(ledger, { id, rows: 1_000_000 }, { reference: 'INV-2' });
-      expect({ id, lines: found.rows.map(({ line }) => line) }).toEqual({ id, lines: [2] });
-      expect(found.isWhole).toBe(true);
+      expect({ id, ...(await find(ledger, { id, rows: LARGE }, { reference: 'INV-2' })) }).toEqual({
+        id,
+        lines: [2],
+        isWhole: true,
+      });
     }
   });
 
@@ -33,9 +57,11 @@ describe('rows are found by their reference', () => {
       ['INV-2', 'waiting', 2],
       ['BAD 9', 'refused', 9],
     ] as const) {
-      const run = { id: 'r1', rows: 2 };
-      expect((await findRows(ledger, run, { reference, outcome })).rows).toMatchObject([{ line }]);
-      expect((await findRows(ledger, run, { reference, outcome: 'held' })).rows).toEqual([]);
+      for (const rows of [2, LARGE]) {
+        const run = { id: 'r1', rows };
+        expect((await find(ledger, run, { reference, outcome })).lines).toEqual([line]);
+        expect((await find(ledger, run, { reference, outcome: 'held' })).lines).toEqual([]);
+      }
     }
   });
 
@@ -49,7 +75,7 @@ describe('rows are found by their reference', () => {
       ['r1', 'INV-3'],
       ['r12', 'INV-2'],
     ] as const) {
-      expect((await findRows(ledger, { id, rows: 1 }, { reference })).rows).toEqual([]);
+      for (const rows of [1, LARGE]) expect((await find(ledger, { id, rows }, { reference })).lines).toEqual([]);
     }
   });
 });

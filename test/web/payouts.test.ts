@@ -74,7 +74,7 @@ describe('the payouts of a run', () => {
     expect((await anna.get(`/runs/${run}/payouts?outcome=nonsense`)).status).toBe(400);
   });
 
-  test('are found by their whole reference, payouts and refused rows alike', async () => {
+  test('are found by any part of their reference, payouts and refused rows alike', async () => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: lines(4), refused: [9] });
     const anna = await person('anna', 'viewer');
@@ -82,10 +82,8 @@ describe('the payouts of a run', () => {
     expect(found.text).toContain(`/runs/${run}/payouts/3"`);
     expect(found.text).not.toContain(`/runs/${run}/payouts/2"`);
     expect((await anna.get(`/runs/${run}/payouts?text=BAD%209`)).text).toContain(`/runs/${run}/payouts/9"`);
-    for (const text of ['INV', 'inv-3', 'INV-77']) {
-      expect((await anna.get(`/runs/${run}/payouts?text=${text}`)).text).toContain('No row has this reference');
-    }
-    expect(found.text).toContain('The whole reference exactly as in the file');
+    expect((await anna.get(`/runs/${run}/payouts?text=inv`)).text).toContain('Rows 1 to 4 of 4');
+    expect((await anna.get(`/runs/${run}/payouts?text=INV-77`)).text).toContain('No row is like that');
   });
 
   test('are had as CSV in the columns of the report, with the same filter', async () => {
@@ -116,7 +114,7 @@ describe('the payouts of a run', () => {
       ['payouts?page=4000', 25, 'Rows 99,976 to 100,000 of 100,000'],
       ['payouts?outcome=held', 2, 'Rows 1 to 2 of 2'],
       ['payouts?text=INV-99999', 3, '>INV-99999<'],
-      ['payouts?text=INV-999999', 2, 'No row has this reference'],
+      ['payouts?text=INV-999999', 2, 'No row is like that'],
       ['payouts/99999', 1, 'INV-99999'],
     ] as const) {
       const before = await recordsRead();

@@ -33,6 +33,7 @@ test('a run that is over shows why rows were not paid and when the others were, 
     /it would pass a limit <span class="small">E_LIMIT<\/span>(?:(?!<\/tr>).)*<td class="number"[^>]*>2</,
   );
   expect(text).toContain('aria-label="2 rows were paid; the table below has when."');
+  expect(text).toContain('aria-label="201.00 USD left; the table below has when."');
   expect(text).toMatch(
     /What had been paid by when(?:(?!<\/table>).)*<td class="number"[^>]*>2<\/td>(?:(?!<\/table>).)*201\.00/,
   );

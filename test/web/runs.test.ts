@@ -112,6 +112,50 @@ describe('the list of runs', () => {
     expect((await anna.get('/runs?page=0')).status).toBe(400);
   });
 
+  test('is sorted by each column, and narrowed down by the money of a file and by day', async () => {
+    const { app, person } = await openWebRig(server.url);
+    await claimRuns(
+      app,
+      { id: 'r-1', fileName: 'b.csv', rows: 5, fileTotals: [{ minor: 90_000n, currency: 'USD' }] },
+      { id: 'r-2', fileName: 'C.csv', rows: 9, fileTotals: [{ minor: 1_000n, currency: 'JPY' }] },
+      {
+        id: 'r-3',
+        fileName: 'a.csv',
+        rows: 7,
+        fileTotals: [
+          { minor: 100_001n, currency: 'USD' },
+          { minor: 5n, currency: 'EUR' },
+        ],
+      },
+    );
+    const anna = await person('anna', 'viewer');
+    const found = async (query: string): Promise<string[]> => listed((await anna.get(`/runs?${query}`)).text);
+    const today = new Date(app.clock.now()).toISOString().slice(0, 10);
+    for (const [query, runs] of [
+      ['sort=handedIn', ['r-1', 'r-2', 'r-3']],
+      ['sort=file', ['r-3', 'r-1', 'r-2']],
+      ['sort=-file', ['r-2', 'r-1', 'r-3']],
+      ['sort=rows', ['r-1', 'r-3', 'r-2']],
+      ['sort=-amount', ['r-3', 'r-2', 'r-1']],
+      ['sort=-amount&currency=USD', ['r-3', 'r-1']],
+      ['currency=EUR', ['r-3']],
+      ['amountFrom=900.01&amountTo=1%2C000.00', ['r-2']],
+      [`from=${today}&to=${today}&state=recording`, ['r-3', 'r-2', 'r-1']],
+      ['from=2126-01-01', []],
+      ['to=2020-01-01', []],
+    ] as const) {
+      expect({ query, runs: await found(query) }).toEqual({ query, runs });
+    }
+    const { text } = await anna.get('/runs?currency=USD&sort=-rows');
+    expect(text).toContain('href="/runs.csv?currency=USD&amp;sort=-rows"');
+    expect(text).toContain('href="/runs?currency=USD&amp;sort=rows"');
+    const csv: { run: string }[] = parse((await anna.get('/runs.csv?sort=file&currency=USD')).text, { columns: true });
+    expect([...new Set(csv.map(({ run }) => run))]).toEqual(['r-3', 'r-1']);
+    for (const query of ['sort=sha', 'currency=usd', 'from=tomorrow', 'amountFrom=x']) {
+      expect({ query, status: (await anna.get(`/runs?${query}`)).status }).toEqual({ query, status: 400 });
+    }
+  });
+
   test('finds a run however many there are', async () => {
     const { app, person } = await openWebRig(server.url);
     await claimRuns(app, { id: 'needle' }, ...Array.from({ length: 2100 }, (_, index) => ({ id: `hay-${index}` })));

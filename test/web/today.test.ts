@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutState } from '../../src/payout.ts';
+import { lastDays, yesterday } from '../../src/web/today/days.ts';
 import { openUnpaid } from '../../src/web/today/unpaid.ts';
+import { openZone } from '../../src/zone.ts';
 import { beginRun, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { foreignParts } from './page-html.ts';
@@ -135,4 +137,16 @@ describe('the first page', () => {
     const cells = [0, 1, 1, 1].map((count) => `<td class="number"[^>]*>${count}</td>`).join('');
     expect(text).toMatch(new RegExp(`<th scope="row">${day}</th>${cells}`));
   });
+});
+
+test('the days of the first page begin at midnight in the zone of the settings', async () => {
+  const { app } = await openWebRig(server.url);
+  const run = await app.ledger.runs.read(await recordRun(app.ledger, { lines: [2] }));
+  if (run === undefined) throw new Error('there is no run');
+  const tokyo = openZone('Asia/Tokyo');
+  const late = { ...run, createdAt: Date.parse('2026-03-01T16:00:00Z') };
+  const now = Date.parse('2026-03-02T03:00:00Z');
+  const days = lastDays([late], now, tokyo).filter(({ open }) => open > 0);
+  expect(days.map(({ at }) => new Date(at).toISOString().slice(0, 10))).toEqual(['2026-03-02']);
+  expect(new Date(yesterday(now, tokyo)).toISOString()).toBe('2026-02-28T15:00:00.000Z');
 });

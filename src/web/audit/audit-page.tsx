@@ -75,21 +75,9 @@ function VerifyForm() {
 
 function SearchForm({ wanted }: { wanted: AuditWanted }) {
   return (
-    <form method="get" action="/audit" class="audit-search">
+    <form method="get" action="/audit" class="list-search">
       {WANTED.map(({ name, label }) => (
-        <p key={name} class="field">
-          <label class="form-label" htmlFor={`wanted-${name}`}>
-            {label}
-          </label>
-          <input
-            type="search"
-            class="form-control"
-            id={`wanted-${name}`}
-            name={name}
-            value={wanted[name]}
-            maxLength={200}
-          />
-        </p>
+        <Field key={name} label={label} name={name} value={wanted[name]} maxLength={200} />
       ))}
       <button type="submit" class="btn">
         Search

@@ -84,6 +84,7 @@ interface FieldProps extends Named {
   readonly secret?: boolean;
   /** A day and a time, which a browser helps to choose. */
   readonly isTime?: boolean;
+  readonly isDay?: boolean;
   readonly value?: string;
   readonly required?: boolean;
   readonly readOnly?: boolean;
@@ -98,17 +99,22 @@ interface FieldProps extends Named {
 
 /** A labelled field of one line. */
 export function Field(props: FieldProps) {
-  const { label, name, id, hint, secret = false, isTime = false, value = '', autocomplete = 'off', ...others } = props;
+  const { label, name, id, hint, secret = false, isTime, isDay, value = '', autocomplete = 'off', ...others } = props;
   const { typed, control } = useField({ name, id, hint });
   const shown = secret ? '' : (typed ?? value);
   const shared = { maxLength: 1000, ...others, ...control, value: shown, autoComplete: autocomplete };
+  const own = { class: 'form-control', ...shared };
   return (
     <Labelled label={label} name={name} id={id} hint={hint}>
-      {secret ? <input type="password" class="form-control" {...shared} /> : null}
-      {isTime ? <input type="datetime-local" class="form-control" {...shared} /> : null}
-      {secret || isTime ? null : <input type="text" class="form-control" {...shared} />}
+      {isTime === true ? <input type="datetime-local" {...own} /> : null}
+      {isDay === true ? <input type="date" {...own} /> : null}
+      {isTime === true || isDay === true ? null : <OneLine secret={secret} own={own} />}
     </Labelled>
   );
+}
+
+function OneLine({ secret, own }: { secret: boolean; own: object }) {
+  return secret ? <input type="password" {...own} /> : <input type="text" {...own} />;
 }
 
 /** A labelled field of several lines. */

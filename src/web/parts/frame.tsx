@@ -224,7 +224,7 @@ function SearchBox() {
   return (
     <search class="search-box">
       <form method="get" action="/search">
-        <label class="heard" for="search-all">
+        <label class="visually-hidden" for="search-all">
           {labelOf('text')}
         </label>
         <input

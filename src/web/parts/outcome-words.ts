@@ -74,6 +74,11 @@ const REASONS: Readonly<Record<string, string>> = {
   E_QUOTE_AMOUNT: 'the quote was for another amount',
   E_QUOTE_DIGITS: 'the quote has more digits than its currency',
   E_TRIED: 'it was tried for too long, or too often',
+  ECONNRESET: 'the connection broke before an answer came',
+  EPIPE: 'the connection broke before an answer came',
+  UND_ERR_BODY_TIMEOUT: 'no answer came in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_SOCKET: 'the connection broke before an answer came',
 };
 
 /** Why a payout waits or was not paid, as people say it; undefined for a code that only its service explains. */

@@ -1,7 +1,16 @@
 import { type ComponentChildren, cloneElement, createContext, isValidElement, toChildArray } from 'preact';
 import { useContext } from 'preact/hooks';
 
-type Column = string | { readonly number: string };
+/** A link that sorts by a column, and how it is sorted now. */
+interface SortLink {
+  readonly href: string;
+  readonly order: 'ascending' | 'descending' | undefined;
+}
+
+type Column =
+  | string
+  | { readonly text: string; readonly sorts: SortLink | undefined }
+  | { readonly number: string; readonly sorts?: SortLink | undefined };
 
 interface TableProps {
   readonly caption: ComponentChildren;
@@ -27,17 +36,9 @@ export function Table({ caption, columns, children, class: own = '', hasNoLinks 
         <caption>{caption}</caption>
         <thead>
           <tr>
-            {columns.map((column) =>
-              typeof column === 'string' ? (
-                <th key={column} scope="col">
-                  {column}
-                </th>
-              ) : (
-                <th key={column.number} scope="col" class="number">
-                  {column.number}
-                </th>
-              ),
-            )}
+            {columns.map((column) => (
+              <Head key={nameOf(column)} column={column} />
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -46,6 +47,39 @@ export function Table({ caption, columns, children, class: own = '', hasNoLinks 
       </table>
     </div>
   );
+}
+
+function nameOf(column: Column): string {
+  if (typeof column === 'string') return column;
+  return 'number' in column ? column.number : column.text;
+}
+
+function Head({ column }: { column: Column }) {
+  const sorts = typeof column === 'string' ? undefined : column.sorts;
+  const isNumber = typeof column !== 'string' && 'number' in column;
+  return (
+    <th scope="col" {...(isNumber ? { class: 'number' } : {})} {...(sorts?.order ? { 'aria-sort': sorts.order } : {})}>
+      {sorts === undefined ? nameOf(column) : <a href={sorts.href}>{nameOf(column)}</a>}
+    </th>
+  );
+}
+
+/** Links that sort a list by its columns: up at first, or down; and the other way where it is sorted by that one already. */
+export type SortLinks<Named extends string> = (column: Named, first?: 'up' | 'down') => SortLink | undefined;
+
+export function sortLinks<Named extends string>(
+  sort: string,
+  hrefOf: (sort: Named | `-${Named}`) => string,
+): SortLinks<Named> {
+  return (column, first = 'up') => {
+    const isUp = sort === column;
+    const isDown = sort === `-${column}`;
+    const goesDown = isUp || (!isDown && first === 'down');
+    return {
+      href: hrefOf(goesDown ? `-${column}` : column),
+      order: isUp ? 'ascending' : isDown ? 'descending' : undefined,
+    };
+  };
 }
 
 /** A line of a table that a component of its own makes, as `Table` makes those that are given to it. */
@@ -66,6 +100,6 @@ function labelledCells(cells: ComponentChildren, columns: readonly Column[]): Co
   return toChildArray(cells).map((cell, at) => {
     const column = columns[at];
     if (!isValidElement(cell) || cell.type !== 'td' || column === undefined) return cell;
-    return cloneElement(cell, { 'data-label': typeof column === 'string' ? column : column.number });
+    return cloneElement(cell, { 'data-label': nameOf(column) });
   });
 }

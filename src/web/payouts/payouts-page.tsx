@@ -1,92 +1,106 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
+import { OUTCOMES, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { isRefused, type ReportRow, reportRow } from '../../report/row.ts';
-import { SEARCHED_ROWS_MAX } from '../../runs/find-rows.ts';
+import { LISTED_ROWS_MAX, SEARCHED_ROWS_MAX } from '../../runs/search/large-run.ts';
+import type { RowColumn, RowSort } from '../../runs/search/row-search.ts';
+import { MoneyFields, SortChoice } from '../lists/list-fields.tsx';
 import { Badge } from '../parts/badge.tsx';
+import { Choice, Field } from '../parts/fields.tsx';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Identity } from '../parts/identity.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS, reasonWords, STATE_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
-import { Line, Table } from '../parts/table.tsx';
+import { Line, type SortLinks, sortLinks, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from './find-row.ts';
+import { hrefOfRows, type RowsWanted } from './wanted.ts';
 
 interface PayoutsProps {
   readonly run: Run;
-  readonly search: { readonly outcome?: Outcome | undefined; readonly text: string; readonly page: number };
+  readonly wanted: RowsWanted;
   readonly rows: readonly (Payout | RefusedRow)[];
   /** The place of the first row that is shown, and how many there are. */
   readonly first: number;
   readonly count: number;
+  readonly page: number;
   readonly pages: number;
   readonly isWhole: boolean;
 }
 
-/** The rows of a run: filtered by outcome, or found by reference. */
+/** Above the title of the list: its run. */
+export function payoutsHead({ id }: Run) {
+  return {
+    above: (
+      <>
+        <a href="/runs">Runs</a> / <a href={`/runs/${id}`}>{id}</a>
+      </>
+    ),
+  };
+}
+
+/** The rows of a run, sorted and narrowed down. */
 export function PayoutsPage(props: PayoutsProps) {
-  const { run, search, rows, isWhole } = props;
+  const { run, wanted, rows, isWhole } = props;
   return (
     <>
-      <p>
-        <a href={`/runs/${run.id}`}>Back to the run</a>
-      </p>
-      <SearchForm {...props} />
+      <SearchForm run={run} wanted={wanted} />
       {isWhole ? null : (
         <p class="hint">
           Only {shownCount(SEARCHED_ROWS_MAX)} rows were searched: there may be more rows with this reference.
         </p>
       )}
-      {rows.length === 0 ? <Nothing {...props} /> : <PayoutTable {...props} />}
+      {rows.length === 0 ? <Nothing run={run} /> : <PayoutTable {...props} />}
       <p>
-        <a href={hrefOf(run, { ...search, format: '.csv' })}>These rows as CSV</a>
+        <a href={hrefOfRows(run.id, wanted, '.csv')}>These rows as CSV</a>
       </p>
     </>
   );
 }
 
-function SearchForm({ run, search }: PayoutsProps) {
+const SORTS: readonly (readonly [RowSort, string])[] = [
+  ['line', 'line of the file'],
+  ['reference', 'reference'],
+  ['beneficiary', 'beneficiary'],
+  ['-amount', 'amount, largest first'],
+  ['amount', 'amount, smallest first'],
+  ['outcome', 'outcome'],
+];
+
+/** A large run is found by outcome and whole reference alone. */
+function SearchForm({ run, wanted }: Pick<PayoutsProps, 'run' | 'wanted'>) {
+  const isLarge = run.rows > LISTED_ROWS_MAX;
   return (
-    <form method="get" action={`/runs/${run.id}/payouts`} class="payouts-search">
-      <p class="field">
-        <label class="form-label" htmlFor="search-outcome">
-          Outcome
-        </label>
-        <select class="form-select" id="search-outcome" name="outcome">
-          <option value="">any</option>
-          {OUTCOMES.map((outcome) => (
-            <option key={outcome} value={outcome} selected={outcome === search.outcome}>
-              {OUTCOME_WORDS[outcome]}
-            </option>
-          ))}
-        </select>
-      </p>
-      <p class="field">
-        <label class="form-label" htmlFor="search-text">
-          Reference
-        </label>
-        <input
-          id="search-text"
-          type="search"
-          class="form-control"
-          name="text"
-          value={search.text}
-          maxLength={200}
-          aria-describedby="search-hint"
-        />
-        <small id="search-hint" class="hint">
-          The whole reference exactly as in the file; capital letters and blanks matter.
-        </small>
-      </p>
-      <p>
-        <button type="submit" class="btn">
-          Search
-        </button>
-      </p>
+    <form method="get" action={`/runs/${run.id}/payouts`} class="list-search">
+      <Choice
+        label="Outcome"
+        name="outcome"
+        value={wanted.outcome}
+        options={[['', 'any'], ...OUTCOMES.map((outcome) => [outcome, OUTCOME_WORDS[outcome]] as const)]}
+      />
+      <Field
+        label={isLarge ? 'Reference, exactly as in the file' : 'Reference or beneficiary, any part'}
+        name="text"
+        value={wanted.text}
+        maxLength={200}
+      />
+      {isLarge ? null : (
+        <>
+          <MoneyFields currencies={currenciesOf(run)} wanted={wanted} />
+          <SortChoice sorts={SORTS} sort={wanted.sort} />
+        </>
+      )}
+      <button type="submit" class="btn">
+        Show
+      </button>
     </form>
   );
 }
 
-function Nothing({ run, search }: PayoutsProps) {
+function currenciesOf({ fileTotals }: Run): string[] {
+  return fileTotals.map(({ currency }) => currency).toSorted();
+}
+
+function Nothing({ run }: Pick<PayoutsProps, 'run'>) {
   if (run.purgedAt !== null) {
     return (
       <p class="empty">
@@ -96,13 +110,14 @@ function Nothing({ run, search }: PayoutsProps) {
   }
   return (
     <p class="empty">
-      {search.text === '' ? 'No row has this outcome.' : 'No row has this reference.'}{' '}
-      <a href={`/runs/${run.id}/payouts`}>Show all rows</a>
+      No row is like that. <a href={hrefOfRows(run.id, {})}>Show all rows</a>
     </p>
   );
 }
 
-function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
+function PayoutTable({ run, wanted, rows, first, count, page, pages }: PayoutsProps) {
+  const sorts = sortLinks<RowColumn>(wanted.sort, (sort) => hrefOfRows(run.id, { ...wanted, sort }));
+  const by: SortLinks<RowColumn> = run.rows > LISTED_ROWS_MAX ? () => undefined : sorts;
   return (
     <>
       <Table
@@ -112,12 +127,11 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
           </>
         }
         columns={[
-          { number: 'Line' },
-          'Reference',
-          'Beneficiary',
-          { number: 'Amount' },
-          'Outcome',
-          'State',
+          { number: 'Line', sorts: by('line') },
+          { text: 'Reference', sorts: by('reference') },
+          { text: 'Beneficiary', sorts: by('beneficiary') },
+          { number: 'Amount', sorts: by('amount', 'down') },
+          { text: 'Outcome', sorts: by('outcome') },
           'Payment',
           'Reason',
         ]}
@@ -126,7 +140,7 @@ function PayoutTable({ run, search, rows, first, count, pages }: PayoutsProps) {
           <PayoutLine key={row.line} run={run} row={row} />
         ))}
       </Table>
-      <CountedPages page={search.page} pages={pages} hrefOf={(page) => hrefOf(run, { ...search, page })} />
+      <CountedPages page={page} pages={pages} hrefOf={(other) => hrefOfRows(run.id, { ...wanted, page: other })} />
     </>
   );
 }
@@ -161,28 +175,12 @@ function PayoutLine({ run, row }: { run: Run; row: Payout | RefusedRow }) {
       </td>
       <td>
         <Badge tone={OUTCOME_TONES[cells.outcome]}>{OUTCOME_WORDS[cells.outcome]}</Badge>
+        {cells.outcome === 'unknown' && !isRefused(row) ? <div class="small">{STATE_WORDS[row.state]}</div> : null}
       </td>
-      <td>{STATE_WORDS[isRefused(row) ? 'refused' : row.state]}</td>
       <td>
         <code>{escapeUnseen(cells.paymentId ?? '')}</code>
       </td>
       <td>{escapeUnseen(shownAmountsIn(reasonOf(cells)))}</td>
     </Line>
   );
-}
-
-function hrefOf(
-  run: Run,
-  {
-    outcome,
-    text,
-    page = 1,
-    format = '',
-  }: { outcome?: Outcome | undefined; text: string; page?: number; format?: string },
-): string {
-  const query = new URLSearchParams();
-  if (outcome !== undefined) query.set('outcome', outcome);
-  if (text !== '') query.set('text', text);
-  if (page > 1 && format === '') query.set('page', String(page));
-  return `/runs/${run.id}/payouts${format}${query.size === 0 ? '' : `?${query}`}`;
 }

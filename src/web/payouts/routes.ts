@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { OUTCOMES, type Outcome, type Run } from '../../payout.ts';
+import type { Payout, RefusedRow } from '../../payout.ts';
 import { csvHeader, csvLines } from '../../report/csv.ts';
 import { isRefused } from '../../report/row.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-import { findRows, hasOutcome, statesWith } from '../../runs/find-rows.ts';
 import { requireTrueRows, trueRows } from '../../runs/safety/shown-seals.ts';
 import { storyOf } from '../../runs/story.ts';
 import { sendDownload } from '../download.ts';
@@ -15,20 +14,17 @@ import type { Web, WebDeps } from '../web.ts';
 import { Confirmation } from './confirmation.tsx';
 import { findPayout, findRow, ofRow } from './find-row.ts';
 import { PayoutPage, payoutHead } from './payout-page.tsx';
-import { PayoutsPage } from './payouts-page.tsx';
+import { PayoutsPage, payoutsHead } from './payouts-page.tsx';
+import { rowQuery } from './wanted.ts';
 
 const ROWS_PER_PAGE = 25;
 
 const ofRun = z.strictObject({ run: z.string().max(64) });
-const search = {
-  outcome: z.union([z.literal('').transform(() => undefined), z.enum(OUTCOMES)]).optional(),
-  text: z.string().max(200).default(''),
-};
 const list = {
   params: ofRun,
-  querystring: z.strictObject({ ...search, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
+  querystring: z.strictObject({ ...rowQuery, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
 };
-const csv = { params: ofRun, querystring: z.strictObject(search) };
+const csv = { params: ofRun, querystring: z.strictObject(rowQuery) };
 
 /** The payouts of a run, and the whole story of each of its rows. */
 export function addPayoutPages(web: Web, deps: WebDeps): void {
@@ -36,17 +32,22 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/payouts', { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    const { outcome, text, page } = request.query;
-    const shown = await rowsShown(deps, run, { outcome, text, page });
+    const { page, ...wanted } = request.query;
+    const { count, isWhole, page: read } = await deps.findRows(run, wanted);
+    const first = (page - 1) * ROWS_PER_PAGE;
+    const rows = await requireTrueRows(deps.app, run, await read(first, ROWS_PER_PAGE));
+    const pages = Math.max(1, Math.ceil(count / ROWS_PER_PAGE));
     return await sendPage(reply, deps, {
-      title: `Payouts of run ${run.id}`,
-      body: PayoutsPage({ run, search: { outcome, text, page }, ...shown }),
+      title: `Payouts of ${run.fileName}`,
+      ...payoutsHead(run),
+      body: PayoutsPage({ run, wanted, rows, first: first + 1, count, page, pages, isWhole }),
     });
   });
 
   web.get('/runs/:run/payouts.csv', { config: { act: 'read' }, schema: csv }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    const content = csvOf(deps, run, request.query);
+    const { all } = await deps.findRows(run, request.query);
+    const content = csvOf(trueRows(deps.app, run, all()));
     return await sendDownload(reply, { name: `${run.id}-payouts`, ending: 'csv', content });
   });
 
@@ -89,36 +90,7 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
   );
 }
 
-interface Search {
-  readonly outcome?: Outcome | undefined;
-  readonly text: string;
-}
-
-/** One page of what was searched for, how many rows that is where it is known, and whether the search saw all of them. */
-async function rowsShown({ app }: WebDeps, run: Run, { outcome, text, page }: Search & { page: number }) {
-  if (text !== '') {
-    const { rows, isWhole } = await findRows(app.ledger, run, { reference: text, outcome });
-    await requireTrueRows(app, run, rows);
-    return { rows, first: 1, count: rows.length, pages: 1, isWhole };
-  }
-  const states = statesWith(outcome);
-  const skip = (page - 1) * ROWS_PER_PAGE;
-  const rows = await app.ledger.runs.page(run.id, { states, skip, most: ROWS_PER_PAGE });
-  await requireTrueRows(app, run, rows);
-  const count = states.reduce((sum, state) => sum + run.counts[state], 0);
-  return { rows, first: skip + 1, count, pages: Math.max(1, Math.ceil(count / ROWS_PER_PAGE)), isWhole: true };
-}
-
-async function* csvOf({ app }: WebDeps, run: Run, { outcome, text }: Search): AsyncGenerator<string, void> {
+async function* csvOf(batches: AsyncIterable<readonly (Payout | RefusedRow)[]>): AsyncGenerator<string, void> {
   yield csvHeader();
-  if (text !== '') {
-    const { rows } = await findRows(app.ledger, run, { reference: text, outcome });
-    yield csvLines(await requireTrueRows(app, run, rows));
-    return;
-  }
-  for await (const batch of trueRows(app, run, app.ledger.runs.rows(run.id, statesWith(outcome)))) {
-    // What has moved since it was looked for is not what was asked for.
-    const rows = batch.filter((row) => hasOutcome(row, outcome));
-    if (rows.length > 0) yield csvLines(rows);
-  }
+  for await (const rows of batches) yield csvLines(rows);
 }

@@ -4,6 +4,7 @@ import { formatAmount, type Money } from '../../money.ts';
 import { OUTCOMES, type Outcome } from '../../payout.ts';
 import type { Dimension, PeriodLine, PeriodReport } from '../../report/period/period.ts';
 import type { PeriodRange } from '../../report/period/period-range.ts';
+import { Field } from '../parts/fields.tsx';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
@@ -44,14 +45,9 @@ function PeriodForm({ range, today }: { range: PeriodRange | undefined; today: s
   };
   return (
     <>
-      <form method="get" action="/period" class="runs-search">
+      <form method="get" action="/period" class="list-search">
         {FIELDS.map(({ name, label }) => (
-          <p key={name} class="field">
-            <label class="form-label" htmlFor={`field-${name}`}>
-              {label}
-            </label>
-            <input type="date" class="form-control" id={`field-${name}`} name={name} value={shown[name]} required />
-          </p>
+          <Field key={name} label={label} name={name} value={shown[name]} isDay required />
         ))}
         <button type="submit" class="btn">
           Show

@@ -4,7 +4,7 @@ import { outcomeOf, type Payout, type RefusedRow, type Run } from '../../payout.
 import { type BookingEntry, openBooking } from '../../report/booking.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
-import { openRecent } from '../recent.ts';
+import { openRecent } from '../../runs/recent.ts';
 import { openOverTime, type PaidBy } from './over-time.ts';
 
 /** A run with more rows tells this in its report alone: a page has 50 ms of the processor. */

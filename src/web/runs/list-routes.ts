@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
-import { OUTCOMES, RUN_STATES, type Run } from '../../payout.ts';
+import { OUTCOMES, type Run } from '../../payout.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
 import { fileTotals } from '../../report/totals.ts';
 import { rowsDone } from '../../runs/progress.ts';
@@ -9,39 +9,34 @@ import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import type { Web, WebDeps } from '../web.ts';
 import { RunsPage } from './runs-page.tsx';
+import { runsQuery } from './wanted.ts';
 
 const PAGE_RUNS = 25;
 const CSV_RUNS_PER_READ = 200;
 
-const wanted = {
-  state: z.union([z.literal(''), z.enum(RUN_STATES)]).default(''),
-  text: z.string().max(200).trim().default(''),
-};
 const onPage = {
-  querystring: z.strictObject({ ...wanted, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
+  querystring: z.strictObject({ ...runsQuery, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
 };
-const asCsv = { querystring: z.strictObject(wanted) };
+const asCsv = { querystring: z.strictObject(runsQuery) };
 
 /** The list of runs, as a page and as CSV. */
 export function addRunList(web: Web, deps: WebDeps): void {
-  const { ledger } = deps.app;
-
   web.get('/runs', { config: { act: 'read' }, schema: onPage }, async (request, reply) => {
-    const { state, text, page: asked } = request.query;
-    const search = { state: state || undefined, text, most: PAGE_RUNS };
-    const found = await ledger.runs.find({ ...search, skip: (asked - 1) * PAGE_RUNS });
+    const { page: asked, ...wanted } = request.query;
+    const readPage = async (page: number) =>
+      await deps.findRuns(wanted, { skip: (page - 1) * PAGE_RUNS, most: PAGE_RUNS });
+    const found = await readPage(asked);
     const pages = Math.max(1, Math.ceil(found.total / PAGE_RUNS));
     const page = Math.min(asked, pages);
     // Beyond the last page is the last one.
-    const { ids, total } = page === asked ? found : await ledger.runs.find({ ...search, skip: (page - 1) * PAGE_RUNS });
-    const body = RunsPage({ runs: await readRuns(deps, ids), total, wanted: { state, text }, page, pages });
+    const { ids, total } = page === asked ? found : await readPage(page);
+    const body = RunsPage({ runs: await readRuns(deps, ids), total, wanted, page, pages });
     return await sendPage(reply, deps, { title: 'Runs', body });
   });
 
   web.get('/runs.csv', { config: { act: 'read' }, schema: asCsv }, async (request, reply) => {
-    const { state, text } = request.query;
-    const { ids } = await ledger.runs.find({ state: state || undefined, text });
-    return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids, state) });
+    const { ids } = await deps.findRuns(request.query, {});
+    return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids, request.query.state) });
   });
 }
 

@@ -1,8 +1,9 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
-import { area, curveStepAfter } from 'd3-shape';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { formatAmount, type Money } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { shownAmountsIn, shownCount } from '../parts/figures.ts';
+import { GrowthChart } from '../charts/growth-chart.tsx';
+import { shownAmount, shownAmountsIn, shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
 import { Line, Table } from '../parts/table.tsx';
@@ -11,18 +12,20 @@ import type { EndedRun, ReasonCount } from './ended-run.ts';
 import type { PaidBy } from './over-time.ts';
 
 const REASONS_MAX = 8;
-const WIDTH = 600;
+const WIDTH = 400;
 const BAND = 26;
-const OVER_TIME = { height: 200, left: 50, right: 10, top: 10, bottom: 10 };
-const TICKS = 4;
+const CURRENCIES_MAX = 2;
 
 /** What is known of a run that is over: why rows were not paid, and how fast the others were. */
 export function RunCharts({ run, ended }: { run: Run; ended: EndedRun }) {
   return (
-    <div class="cards">
-      {ended.reasons.length === 0 ? null : <ReasonChart run={run} reasons={ended.reasons.slice(0, REASONS_MAX)} />}
-      {ended.paidBy.length === 0 ? null : <OverTime paidBy={ended.paidBy} />}
-    </div>
+    <>
+      <div class="cards charts">
+        {ended.reasons.length === 0 ? null : <ReasonChart run={run} reasons={ended.reasons.slice(0, REASONS_MAX)} />}
+        <GrowthCharts paidBy={ended.paidBy} />
+      </div>
+      <OverTime paidBy={ended.paidBy} />
+    </>
   );
 }
 
@@ -78,70 +81,68 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
   );
 }
 
-const LABEL_CHARACTERS_MAX = 80;
+const LABEL_CHARACTERS_MAX = 55;
+
+/** Currencies have a chart each, for their amounts cannot be compared; more of them stand in the table. */
+function GrowthCharts({ paidBy }: { paidBy: readonly PaidBy[] }) {
+  const last = paidBy.at(-1);
+  if (last === undefined) return null;
+  return (
+    <>
+      <GrowthChart
+        title="Rows paid over time"
+        points={paidBy.map(({ at, rows }) => ({ at, value: rows }))}
+        words={`${shownCount(last.rows)} rows were paid; the table below has when.`}
+      />
+      {last.money.slice(0, CURRENCIES_MAX).map((all) => (
+        <GrowthChart
+          key={all.currency}
+          title={`${all.currency} that left over time`}
+          points={paidBy.map(({ at, money }) => ({ at, value: drawn(money, all.currency) }))}
+          words={`${shownAmount(all)} ${all.currency} left; the table below has when.`}
+        />
+      ))}
+    </>
+  );
+}
+
+/** How high an amount is drawn: nothing is added up with it. */
+function drawn(money: readonly Money[], currency: string): number {
+  const one = money.find((other) => other.currency === currency);
+  return one === undefined ? 0 : Number(formatAmount(one));
+}
 
 function OverTime({ paidBy }: { paidBy: readonly PaidBy[] }) {
-  const { height, left, right, top, bottom } = OVER_TIME;
   const [first, last] = [paidBy[0], paidBy.at(-1)];
   if (first === undefined || last === undefined) return null;
-  const x = scaleLinear([first.at, Math.max(last.at, first.at + 1)], [left, WIDTH - right]);
-  const y = scaleLinear([0, last.rows], [height - bottom, top]).nice(TICKS);
-  const shape = area<PaidBy>(
-    ({ at }) => x(at),
-    y(0),
-    ({ rows }) => y(rows),
-  ).curve(curveStepAfter);
   return (
-    <div class="card card-body">
-      <h2 class="label">Rows paid over time</h2>
-      <svg
-        class="chart"
-        viewBox={`0 0 ${WIDTH} ${height}`}
-        role="img"
-        aria-label={`${shownCount(last.rows)} rows were paid; the table below has when.`}
+    <details class="again">
+      <summary>
+        Rows and money from <Time at={first.at} /> to <Time at={last.at} /> as a table
+      </summary>
+      <Table
+        caption="What had been paid by when"
+        columns={['Time', { number: 'Rows' }, { number: 'Money' }]}
+        hasNoLinks
       >
-        {y
-          .ticks(TICKS)
-          .filter(Number.isInteger)
-          .map((tick) => (
-            <g key={tick}>
-              <path class="grid" d={`M${left} ${y(tick)}H${WIDTH - right}`} />
-              <text class="end" x={left - 6} y={y(tick) + 4}>
-                {shownCount(tick)}
-              </text>
-            </g>
+        {paidBy
+          .filter(({ rows }, index) => rows !== paidBy[index - 1]?.rows)
+          .map(({ at, rows, money }) => (
+            <Line key={at}>
+              <td>
+                <Time at={at} />
+              </td>
+              <td class="number">{shownCount(rows)}</td>
+              <td class="number">
+                {money.map((one) => (
+                  <div key={one.currency}>
+                    <Amount money={one} />
+                  </div>
+                ))}
+              </td>
+            </Line>
           ))}
-        <path class="paid" d={shape([...paidBy]) ?? ''} />
-      </svg>
-      <p class="hint">
-        From <Time at={first.at} /> to <Time at={last.at} />
-      </p>
-      <details>
-        <summary>Rows and money over time as a table</summary>
-        <Table
-          caption="What had been paid by when"
-          columns={['Time', { number: 'Rows' }, { number: 'Money' }]}
-          hasNoLinks
-        >
-          {paidBy
-            .filter(({ rows }, index) => rows !== paidBy[index - 1]?.rows)
-            .map(({ at, rows, money }) => (
-              <Line key={at}>
-                <td>
-                  <Time at={at} />
-                </td>
-                <td class="number">{shownCount(rows)}</td>
-                <td class="number">
-                  {money.map((one) => (
-                    <div key={one.currency}>
-                      <Amount money={one} />
-                    </div>
-                  ))}
-                </td>
-              </Line>
-            ))}
-        </Table>
-      </details>
-    </div>
+      </Table>
+    </details>
   );
 }

@@ -1,14 +1,13 @@
 import { RUN_STATES, type Run } from '../../payout.ts';
+import { NEWEST_FIRST, type RunColumn, type RunSort, type RunsWanted } from '../../runs/search/run-search.ts';
+import { MoneyFields, SortChoice } from '../lists/list-fields.tsx';
+import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { CountedPages } from '../parts/pages.tsx';
+import { sortLinks } from '../parts/table.tsx';
 import { RUN_STATE_WORDS } from './run-status.ts';
 import { RunsTable } from './runs-table.tsx';
-
-/** What the list is narrowed down to; '' for anything. */
-export interface RunsWanted {
-  readonly state: string;
-  readonly text: string;
-}
+import { hrefOfRuns } from './wanted.ts';
 
 interface RunsProps {
   readonly runs: readonly Run[];
@@ -22,7 +21,7 @@ interface RunsProps {
 
 /** The runs, the newest first, with what narrows them down. */
 export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
-  const isNarrowed = wanted.state !== '' || wanted.text !== '';
+  const isNarrowed = Object.entries(wanted).some(([name, value]) => name !== 'sort' && value !== '');
   if (total === 0 && !isNarrowed) {
     return (
       <p class="empty">
@@ -40,15 +39,19 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
       ) : (
         <>
           <p>
-            {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOf('/runs.csv', wanted)}>as CSV</a> ·{' '}
+            {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOfRuns(wanted, '.csv')}>as CSV</a> ·{' '}
             <a href="/period">report of a period</a> · <a href="/reconcile">reconcile with the bank</a>
           </p>
-          <RunsTable caption="Runs, the newest first" runs={runs} />
+          <RunsTable
+            caption={wanted.sort === NEWEST_FIRST ? 'Runs, the newest first' : 'Runs'}
+            runs={runs}
+            by={sortLinks<RunColumn>(wanted.sort, (sort) => hrefOfRuns({ ...wanted, sort }))}
+          />
           <CountedPages
             page={page}
             pages={pages}
-            hrefOf={(other) => hrefOf('/runs', { ...wanted, page: other })}
-            words={{ before: 'Newer', after: 'Older' }}
+            hrefOf={(other) => hrefOfRuns({ ...wanted, page: other })}
+            {...(wanted.sort === NEWEST_FIRST ? { words: { before: 'Newer', after: 'Older' } } : {})}
           />
         </>
       )}
@@ -56,40 +59,31 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
   );
 }
 
+const SORTS: readonly (readonly [RunSort, string])[] = [
+  [NEWEST_FIRST, 'newest first'],
+  ['handedIn', 'oldest first'],
+  ['file', 'file name'],
+  ['-rows', 'rows, most first'],
+  ['-amount', 'money, most first'],
+];
+
 function SearchForm({ wanted }: { wanted: RunsWanted }) {
   return (
-    <form method="get" action="/runs" class="runs-search">
-      <p class="field">
-        <label class="form-label" htmlFor="field-state">
-          State
-        </label>
-        <select class="form-select" id="field-state" name="state">
-          <option value="">any</option>
-          {RUN_STATES.map((state) => (
-            <option key={state} value={state} selected={state === wanted.state}>
-              {RUN_STATE_WORDS[state]}
-            </option>
-          ))}
-        </select>
-      </p>
-      <p class="field">
-        <label class="form-label" htmlFor="field-text">
-          Run, file name, submitter or SHA-256
-        </label>
-        <input type="search" class="form-control" id="field-text" name="text" value={wanted.text} maxLength={200} />
-      </p>
+    <form method="get" action="/runs" class="list-search">
+      <Choice
+        label="State"
+        name="state"
+        value={wanted.state}
+        options={[['', 'any'], ...RUN_STATES.map((state) => [state, RUN_STATE_WORDS[state]] as const)]}
+      />
+      <Field label="Run, file name, submitter or SHA-256" name="text" value={wanted.text} maxLength={200} />
+      <Field label="Handed in from" name="from" value={wanted.from} isDay />
+      <Field label="to" name="to" value={wanted.to} isDay />
+      <MoneyFields wanted={wanted} />
+      <SortChoice sorts={SORTS} sort={wanted.sort} />
       <button type="submit" class="btn">
         Search
       </button>
     </form>
   );
-}
-
-function hrefOf(path: string, { state, text, page }: RunsWanted & { readonly page?: number }): string {
-  const query = new URLSearchParams({
-    ...(state === '' ? {} : { state }),
-    ...(text === '' ? {} : { text }),
-    ...(page === undefined ? {} : { page: String(page) }),
-  }).toString();
-  return query === '' ? path : `${path}?${query}`;
 }

@@ -1,11 +1,12 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Run } from '../../payout.ts';
 import { fileTotals, outcomeCounts } from '../../report/totals.ts';
+import type { RunColumn } from '../../runs/search/run-search.ts';
 import { Badge } from '../parts/badge.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { Bar } from '../parts/outcome-bar.tsx';
-import { Line, Table } from '../parts/table.tsx';
+import { Line, type SortLinks, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { reconciledWords, runStatus } from './run-status.ts';
 
@@ -17,12 +18,24 @@ interface RunsTableProps {
   readonly runs: readonly Run[];
   /** Beside something else: without what is paid of the money. */
   readonly isShort?: boolean;
+  /** Where it can be sorted. */
+  readonly by?: SortLinks<RunColumn>;
 }
 
 /** Runs, each known by its file, with what became of its rows. */
-export function RunsTable({ caption, runs, isShort = false }: RunsTableProps) {
+export function RunsTable({ caption, runs, isShort = false, by = () => undefined }: RunsTableProps) {
   return (
-    <Table caption={caption} columns={['File', 'Status', 'Rows', { number: 'In the file' }, 'Handed in']} class="runs">
+    <Table
+      caption={caption}
+      columns={[
+        { text: 'File', sorts: by('file') },
+        'Status',
+        { text: 'Rows', sorts: by('rows', 'down') },
+        { number: 'In the file', sorts: by('amount', 'down') },
+        { text: 'Handed in', sorts: by('handedIn', 'down') },
+      ]}
+      class="runs"
+    >
       {runs.map((run) => (
         <RunLine key={run.id} run={run} isShort={isShort} />
       ))}

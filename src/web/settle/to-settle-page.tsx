@@ -69,7 +69,7 @@ function FilterForm({ wanted: { run, state, reason, hours } }: Pick<ToSettleProp
   return (
     <details open={[run, state, reason, hours].some((one) => one !== '')}>
       <summary>Show only some of them</summary>
-      <form method="get" action="/to-settle" class="runs-search">
+      <form method="get" action="/to-settle" class="list-search">
         <Choice
           label="State"
           name="state"

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type SettleFilter, type SettlePlace, TO_SETTLE } from '../../runs/decide/to-settle.ts';
+import { hrefWith } from '../lists/href.ts';
 
 const HOUR_MS = 60 * 60_000;
 const HOURS_MAX = 100_000;
@@ -42,7 +43,5 @@ export function filterOf(
 
 /** The list, narrowed down. */
 export function hrefOfList(wanted: Partial<SettleQuery>): string {
-  const fields = Object.entries(wanted).filter(([, value]) => value !== '');
-  if (fields.length === 0) return '/to-settle';
-  return `/to-settle?${new URLSearchParams(fields.map(([name, value]) => [name, String(value)]))}`;
+  return hrefWith('/to-settle', wanted);
 }

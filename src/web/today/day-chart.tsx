@@ -1,6 +1,7 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
 import { rfc3339 } from '../../clock.ts';
+import { roundedUp, ValueAxis } from '../charts/value-axis.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import type { Day } from './days.ts';
@@ -19,7 +20,6 @@ const CLASSES: Readonly<Record<(typeof PARTS)[number][0], string>> = {
   failed: 'failed',
 };
 const SIZE = { width: 400, height: 210, left: 40, right: 18, top: 10, bottom: 24 };
-const TICKS = 4;
 const LABEL_EVERY_DAYS = 7;
 
 /** Rows by the day on which they were handed in and by what became of them, as stacked bars, and as a table. */
@@ -53,21 +53,11 @@ function Bars({ days, words }: { days: readonly Day[]; words: string }) {
     days.map(({ at }) => at),
     [left, width - right],
   ).padding(0.3);
-  const y = scaleLinear([0, most], [height - bottom, top]).nice(TICKS);
+  const y = roundedUp(scaleLinear([0, most], [height - bottom, top]));
   const series = stack<Day>().keys(PARTS.map(([part]) => part))([...days]);
   return (
     <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words}>
-      {y
-        .ticks(TICKS)
-        .filter(Number.isInteger)
-        .map((tick) => (
-          <g key={tick}>
-            <path class="grid" d={`M${left} ${y(tick)}H${width - right}`} />
-            <text class="end" x={left - 6} y={y(tick) + 4}>
-              {shownCount(tick)}
-            </text>
-          </g>
-        ))}
+      <ValueAxis y={y} left={left} right={width - right} />
       {series.map((part, index) =>
         part.map(([from, to], at) =>
           to > from ? (

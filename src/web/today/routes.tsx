@@ -20,8 +20,8 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
     );
     const waiting = waitingFor(app, who, runs);
     const now = app.clock.now();
-    const unpaid = await readUnpaid(runs, yesterday(now));
-    const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now), unpaid, refusedFiles });
+    const unpaid = await readUnpaid(runs, yesterday(now, deps.zone));
+    const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now, deps.zone), unpaid, refusedFiles });
     const below = <p class="hint">{runs.length === 0 ? 'Three steps to the first paid file.' : todayWords(waiting)}</p>;
     return await sendPage(reply, deps, { title: 'Today', body, below });
   });

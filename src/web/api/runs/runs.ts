@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rfc3339, timeOrNull } from '../../../clock.ts';
-import { RUN_STATES, type Run } from '../../../payout.ts';
+import type { Run } from '../../../payout.ts';
 import { approvalStanding } from '../../../runs/decide/approve.ts';
 import { documentOf } from '../../../runs/document.ts';
 import { requireTrueFacts, requireTrueRows } from '../../../runs/safety/shown-seals.ts';
@@ -8,6 +8,7 @@ import { scheduleChangesOf } from '../../../runs/schedule-changes.ts';
 import { storyOf } from '../../../runs/story.ts';
 import { Problem } from '../../problem.ts';
 import { findRun } from '../../runs/find-run.ts';
+import { runsQuery } from '../../runs/wanted.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { count, runDocument, storyDocument, time } from '../documents.ts';
 import { ofPayout, ofRun, page } from '../places.ts';
@@ -50,19 +51,18 @@ const details = z.object({
 });
 
 const events = z.array(z.object({ at: time, event: z.string(), actor: z.string(), reason: z.string() }));
-const text = z.string();
 
 /** What there is to see of runs and their payouts. */
 export function addRunOperations(api: Web, deps: WebDeps): void {
   const { app } = deps;
   const read = { act: 'read' } as const;
 
-  const search = z.strictObject({ state: z.enum(RUN_STATES).optional(), text: text.max(200).optional(), page });
+  const search = z.strictObject({ ...runsQuery, page });
   const runs = { summary: 'The runs, the newest first', querystring: search, response: { 200: z.array(runDocument) } };
   api.get('/runs', { config: read, schema: runs }, async ({ query }, reply) => {
     const { page: number, ...wanted } = query;
     const place = { skip: (number - 1) * RUNS_PER_PAGE, most: RUNS_PER_PAGE };
-    const { ids, total } = await app.ledger.runs.find({ ...wanted, ...place });
+    const { ids, total } = await deps.findRuns(wanted, place);
     reply.header('x-total-count', total);
     const found = await Promise.all(ids.map((id) => app.ledger.runs.read(id)));
     return await Promise.all(found.filter((run) => run !== undefined).map((run) => documentOf(app, run)));

@@ -1,0 +1,46 @@
+import type { AmountRange } from '../../runs/search/amounts.ts';
+import { Choice, Field } from '../parts/fields.tsx';
+
+interface MoneyFieldsProps {
+  /** Of which one is chosen; those of all runs are typed. */
+  readonly currencies?: readonly string[];
+  readonly wanted: AmountRange & { readonly currency: string };
+}
+
+/** By which money a list is narrowed down. */
+export function MoneyFields({ currencies, wanted }: MoneyFieldsProps) {
+  return (
+    <>
+      {currencies === undefined ? (
+        <Field label="Currency" name="currency" value={wanted.currency} maxLength={3} pattern="[A-Z]{3}" />
+      ) : (
+        <Choice
+          label="Currency"
+          name="currency"
+          value={wanted.currency}
+          options={[['', 'any'], ...currencies.map((one) => [one, one] as const)]}
+        />
+      )}
+      <Field label="Amount from" name="amountFrom" value={wanted.amountFrom} maxLength={20} />
+      <Field label="to" name="amountTo" value={wanted.amountTo} maxLength={20} />
+    </>
+  );
+}
+
+interface SortChoiceProps<Sort extends string> {
+  readonly sorts: readonly (readonly [Sort, string])[];
+  readonly sort: Sort;
+}
+
+/** The order of a list, for a phone, where no column has a head to press. One that only a head gives is named as it is. */
+export function SortChoice<Sort extends string>({ sorts, sort }: SortChoiceProps<Sort>) {
+  const isListed = sorts.some(([one]) => one === sort);
+  return (
+    <Choice
+      label="Sorted by"
+      name="sort"
+      value={sort}
+      options={isListed ? sorts : [...sorts, [sort, `${sort.slice(1)}, the other way`]]}
+    />
+  );
+}
