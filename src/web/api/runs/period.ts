@@ -8,7 +8,7 @@ import { sendDownload } from '../../download.ts';
 import { openPeriods, periodFileName, requirePeriod } from '../../period/wanted.ts';
 import { noteDownload } from '../../runs/downloads.ts';
 import type { Web, WebDeps } from '../../web.ts';
-import { amount, count, time } from '../documents.ts';
+import { amount, count, ofOutcomes, time } from '../documents.ts';
 
 const sums = z.array(z.object({ amount, currency: z.string() }));
 const line = z.object({
@@ -16,8 +16,8 @@ const line = z.object({
   name: z.string(),
   currency: z.string(),
   rows: count,
-  outcomes: z.record(z.enum(OUTCOMES), count),
-  amounts: z.record(z.enum(OUTCOMES), amount),
+  outcomes: ofOutcomes(count),
+  amounts: ofOutcomes(amount),
   debited: sums,
   arrived: sums,
   fees: sums,
