@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { destination, type Logger as PinoLogger, pino } from 'pino';
 import type { LogLevel } from './config/config.ts';
 
@@ -38,13 +39,14 @@ export interface Log {
 /** What a full disk may keep waiting; further lines are lost. */
 const WAITING_CHARACTERS_MAX = 1024 * 1024;
 
-/** Structured logs on standard error, one JSON object a line. Where they cannot be written, lines are lost and nothing else. */
+/** Structured logs on standard error, one JSON object a line; words on a terminal. Where they cannot be written, lines are lost and nothing else. */
 export function openLog(level: LogLevel): Log {
   const stream = destination({ fd: 2, sync: true, maxLength: WAITING_CHARACTERS_MAX });
   stream.on('error', () => {});
   // At the end it would try again and again to write what is left.
   stream.once('error', () => process.prependOnceListener('exit', () => stream.destroy()));
-  const logger: PinoLogger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  const lines = isatty(2) ? { write: (line: string) => stream.write(inWords(line)) } : stream;
+  const logger: PinoLogger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
   return {
     debug(message, fields) {
       if (logger.isLevelEnabled('debug')) logger.debug(written(fields), message);
@@ -53,6 +55,15 @@ export function openLog(level: LogLevel): Log {
     warn: (message, fields) => logger.warn(written(fields), message),
     error: (message, fields) => logger.error(written(fields), message),
   };
+}
+
+/** A line as a person reads it: when, how bad, what, and the fields, each still in JSON, so that nothing in it steers the terminal. */
+function inWords(line: string): string {
+  const read: unknown = JSON.parse(line);
+  const { time, level, msg, ...fields } = Object.fromEntries(new Map<string, unknown>(Object.entries(read ?? {})));
+  const named = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const message = JSON.stringify(msg).slice(1, -1);
+  return `${[time, pino.levels.labels[Number(level)], message, ...named].join(' ')}\n`;
 }
 
 const REPEATED_MS = 60_000;

@@ -162,3 +162,14 @@ describe('a log for a person who waits', () => {
     expect(written).toEqual(['it failed p0', 'it failed p34', 'another thing failed p35', 'it failed p36']);
   });
 });
+
+test('a line on a terminal is for people, and steers nothing', () => {
+  const program =
+    "import { openLog } from './log.js'; openLog('info').warn('it fails', { run: 'r1', reason: '\\u001b[2J', count: 3 });";
+  writeFileSync(join(folder, 'on-terminal.js'), program);
+  const { stdout } = spawnSync('script', ['-qec', `${process.execPath} on-terminal.js`, '/dev/null'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z warn it fails run="r1" reason="\\u001b\[2J" count=3\r\n$/);
+});

@@ -24,6 +24,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // It needs no engine.
   ['test/containers/compose.test.ts', 'quick'],
   ['test/containers/', 'containers'],
+  ['test/contract/', 'system'],
   // It measures the pace of four workers.
   ['test/crash/together.test.ts', 'isolated'],
   ['test/crash/', 'system'],

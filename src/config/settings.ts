@@ -330,7 +330,11 @@ export const settingsSchema = z.object({
   PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .optional()
     .meta(
-      about('Logs and metrics', '`info`; `error` for commands that a person waits for', 'Logs go to standard error.'),
+      about(
+        'Logs and metrics',
+        '`info`; `error` for commands that a person waits for',
+        'Logs go to standard error: words on a terminal, else one JSON object a line.',
+      ),
     ),
 });
 export type Settings = z.infer<typeof settingsSchema>;

@@ -18,7 +18,7 @@ export const count = z.int().min(0);
 const sha256 = z.string();
 const text = z.string().nullable();
 
-const ofOutcomes = <Value extends z.ZodType>(value: Value): z.ZodObject<Record<Outcome, Value>> =>
+export const ofOutcomes = <Value extends z.ZodType>(value: Value): z.ZodObject<Record<Outcome, Value>> =>
   z.object(perOutcome(() => value));
 
 function perOutcome<Value>(valueOf: () => Value): Record<Outcome, Value> {

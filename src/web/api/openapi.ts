@@ -21,6 +21,7 @@ const REFUSALS = {
   403: { ...PROBLEM, description: 'Not for this role' },
   429: { ...PROBLEM, description: 'Too many requests; Retry-After says when to come again' },
 };
+const LICENSE = { name: 'Apache 2.0', identifier: 'Apache-2.0' };
 const SECURITY = {
   key: { type: 'http' as const, scheme: 'bearer', description: 'A key that payrun made: "payrun key create"' },
 };
@@ -33,7 +34,8 @@ export async function describeApi(api: Web): Promise<void> {
   await api.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'payrun', version: VERSION, description: DESCRIPTION },
+      info: { title: 'payrun', version: VERSION, description: DESCRIPTION, license: LICENSE },
+      servers: [{ url: '/', description: 'The web app that serves this document' }],
       components: { securitySchemes: SECURITY },
       security: [{ key: [] }],
     },

@@ -20,7 +20,7 @@ export const fileOptions = z.strictObject({
   template: z.string().max(255).optional().describe('A file of the templates'),
   expectRows: z.coerce.number('must be a number').int().min(0).max(999_999_999).optional(),
   expectTotal: z
-    .union([z.array(totalText).max(200), totalText.transform((one) => [one])])
+    .preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(totalText).max(200))
     .default([])
     .describe('A currency and its total, such as USD=1234.56; one for each currency'),
   skipInvalid: flag.describe('Pay the valid rows although others are refused'),

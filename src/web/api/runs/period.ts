@@ -6,7 +6,7 @@ import { periodDocument } from '../../../report/period/period-tables.ts';
 import { sendDownload } from '../../download.ts';
 import { openPeriods, takePeriod } from '../../period/wanted.ts';
 import type { Web, WebDeps } from '../../web.ts';
-import { amount, count, time } from '../documents.ts';
+import { amount, count, ofOutcomes, time } from '../documents.ts';
 
 const sums = z.array(z.object({ amount, currency: z.string() }));
 const line = z.object({
@@ -14,8 +14,8 @@ const line = z.object({
   name: z.string(),
   currency: z.string(),
   rows: count,
-  outcomes: z.record(z.enum(OUTCOMES), count),
-  amounts: z.record(z.enum(OUTCOMES), amount),
+  outcomes: ofOutcomes(count),
+  amounts: ofOutcomes(amount),
   debited: sums,
   arrived: sums,
   fees: sums,
