@@ -92,9 +92,9 @@ describe('opening a ledger', () => {
   });
 
   test('is refused for a ledger of a newer payrun, and nothing is written', async () => {
-    await desk.redis.hset(desk.keys.head, 'schema', 4);
+    await desk.redis.hset(desk.keys.head, 'schema', 5);
     const before = await dumpOf(desk);
-    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 4/);
+    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 5/);
     expect(await dumpOf(desk)).toEqual(before);
   });
 

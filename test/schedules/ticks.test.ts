@@ -9,6 +9,7 @@ import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';
 import { type DoAct, doTick, recordDue } from '../../src/schedules/tick.ts';
 import { openZone } from '../../src/zone.ts';
 import { connectArming, freshRows, newLedger, payingRun, sendTo, type TestLedger } from '../ledger/test-ledger.ts';
+import { dueOf, setDue } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const MINUTE_MS = 60_000;
@@ -80,8 +81,8 @@ async function recordOne(schedule = MINUTELY): Promise<{ name: string; planned: 
   return { name: 'morning', planned: times[0] ?? 0 };
 }
 
-const due = (runId: string, line: number): Promise<string | null> =>
-  desk.redis.zscore(desk.keys.due, `${runId}-${line}`);
+const due = (runId: string, line: number): Promise<number | null> =>
+  dueOf({ redis: desk.redis, prefix: desk.prefix, runId, line });
 
 async function auditLines(): Promise<string[]> {
   const lines: string[] = [];
@@ -336,11 +337,11 @@ describe('looking payouts up at once', () => {
     const later = (await redisNow()) + HOUR_MS;
     for (const [index, state] of (['unknown', 'quoted', 'held', 'rejected'] as const).entries()) {
       await sendTo(desk.ledger, { runId, line: index + 2 }, state);
-      await desk.redis.zadd(desk.keys.due, later, `${runId}-${index + 2}`);
+      await setDue({ redis: desk.redis, prefix: desk.prefix, runId, line: index + 2 }, later);
     }
     expect(await deps.schedules.lookNow()).toBe(2);
-    for (const line of [2, 4]) expect(Number(await due(runId, line))).toBeLessThan(later);
-    for (const line of [3, 5]) expect(Number(await due(runId, line))).toBe(later);
+    for (const line of [2, 4]) expect(await due(runId, line)).toBeLessThan(later);
+    for (const line of [3, 5]) expect(await due(runId, line)).toBe(later);
     const taken = await desk.ledger.slices.takeDue({ look: 10, track: 10 });
     expect(taken.map(({ line, state }) => [line, state])).toEqual(
       expect.arrayContaining([
@@ -353,9 +354,9 @@ describe('looking payouts up at once', () => {
   test('leaves what is overdue in its place', async () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
-    await desk.redis.zadd(desk.keys.due, 7, `${runId}-2`);
+    await setDue({ redis: desk.redis, prefix: desk.prefix, runId, line: 2 }, 7);
     expect(await deps.schedules.lookNow()).toBe(0);
-    expect(await due(runId, 2)).toBe('7');
+    expect(await due(runId, 2)).toBe(7);
   });
 
   test('makes nothing due that waits for nothing', async () => {

@@ -183,7 +183,7 @@ describe('one payout', () => {
     const run = await recordRun(app.ledger, { lines: [2, 3], refused: [4] });
     await armPayout(app.ledger, { runId: run, line: 2 }, 'quote-2');
     const paid = {
-      paymentState: 'FAILED',
+      ps: 'FAILED',
       rc: 'USR_201',
       rs: 'the account is closed',
       srcAmt: '100.50',

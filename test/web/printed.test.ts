@@ -20,7 +20,7 @@ async function openSite() {
   const runId = await recordRun(app.ledger, { lines: [2, 3, 4], refused: [5] });
   await armPayout(app.ledger, { runId, line: 2 }, 'q-2');
   await movePayout(app.ledger, { runId, line: 2 }, 'accepted');
-  const fields = { paymentState: 'COMPLETED' };
+  const fields = { ps: 'COMPLETED' };
   await app.ledger.payouts.move({ runId, line: 2, to: 'completed', actor: 'test', reason: 'test', fields });
   await movePayout(app.ledger, { runId, line: 3 }, 'held');
   return { app, base, runId, anna: await person('anna', 'viewer') };

@@ -49,9 +49,13 @@ export function openPayouts(
   let server = '';
   const armingPlace = { arming, dataDirId, lease, server: () => server };
   const arm = (armings: readonly Arming[]) => armPayouts(records, armingPlace, armings);
-  const move = openBatch<PayoutMove, MoveAnswer>(ITEMS_PER_CALL_MAX, (moves) =>
-    movePayouts(records, { redis, prefix }, moves),
-  );
+  // One after the other: moves of a payout are made in the order in which they were asked for.
+  let before: Promise<unknown> = Promise.resolve();
+  const move = openBatch<PayoutMove, MoveAnswer>(ITEMS_PER_CALL_MAX, (moves) => {
+    const moved = before.then(() => movePayouts(records, { redis, prefix }, moves));
+    before = moved.catch(() => {});
+    return moved;
+  });
   return {
     sawServer(seen) {
       server = seen;
