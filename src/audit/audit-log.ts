@@ -3,6 +3,12 @@ import { appendCopies, copiesFile, readCopies } from './copies.ts';
 import { type AuditAct, type AuditHead, type AuditRecord, entryText, readEntry, writeEntry } from './entry.ts';
 import { byTime, type MissingEntries, missingIn } from './missed.ts';
 
+/** The last entry of which a copy was made. */
+interface CopiedTo {
+  readonly number: number;
+  readonly hash: string;
+}
+
 const LOST_RACES_MAX = 200;
 const TEXT_CHARACTERS_MAX = 1000;
 
@@ -64,6 +70,25 @@ export interface AuditPlace {
   readonly auditKeys?: MacKeys | undefined;
 }
 
+/** Whether an entry still stands at its number: Redis may have gone back, and written on from there. */
+async function isThere(store: AuditStore, copied: CopiedTo | undefined): Promise<boolean> {
+  const line = copied && (await store.lineAt(copied.number));
+  return line !== undefined && readEntry(line)?.hash === copied?.hash;
+}
+
+/** The entries of other directories after a number that are not known. */
+async function othersAfter(
+  store: AuditStore,
+  { from, dataDirId, known }: { from: number; dataDirId: string; known: ReadonlySet<string> },
+): Promise<string[]> {
+  const others: string[] = [];
+  for await (const line of store.lines(from + 1)) {
+    const record = readEntry(line);
+    if (record !== undefined && record.dataDir !== dataDirId && !known.has(record.hash)) others.push(line);
+  }
+  return others;
+}
+
 /**
  * The audit log (docs/security.md). An entry goes to Redis first, for only Redis can give it its place among those
  * of all processes: whoever finds another end of the log than he saw looks again. Its copy in the data directory follows.
@@ -116,21 +141,17 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     return records.filter((record) => record !== undefined);
   }
 
-  let copiedTo: number | undefined;
+  let copiedTo: CopiedTo | undefined;
   async function copyOthers(): Promise<void> {
     if (dataDir === undefined) return;
     const { head, instance } = await store.look();
-    if (head.number === copiedTo) return;
-    if (copiedTo !== undefined && head.number < copiedTo) copiedTo = undefined;
+    if (head.hash === copiedTo?.hash) return;
+    const from = (await isThere(store, copiedTo)) ? copiedTo?.number : undefined;
     // Only once: a copy that another process of this directory made meanwhile may stand there twice.
-    const known = new Set(copiedTo === undefined ? (await copies()).map(({ hash }) => hash) : []);
-    const others: string[] = [];
-    for await (const line of store.lines((copiedTo ?? 0) + 1)) {
-      const record = readEntry(line);
-      if (record !== undefined && record.dataDir !== dataDirId && !known.has(record.hash)) others.push(line);
-    }
+    const known = new Set(from === undefined ? (await copies()).map(({ hash }) => hash) : []);
+    const others = await othersAfter(store, { from: from ?? 0, dataDirId, known });
     if (others.length > 0) await appendCopies(copiesFile(dataDir, instance), others);
-    copiedTo = head.number;
+    copiedTo = { number: head.number, hash: head.hash };
   }
 
   return {

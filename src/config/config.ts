@@ -125,10 +125,7 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
       'PAYRUN_SFTP_KEY, PAYRUN_SFTP_HOST_KEY: only one of the two is set; payrun never signs in to a server whose key it does not know',
     );
   }
-  const { PAYRUN_RATE: rate, PAYRUN_RATE_MIN: rateMin } = settings;
-  if (rateMin !== undefined && !wrong.has('PAYRUN_RATE') && (rate === undefined || rateMin > rate)) {
-    problems.push('PAYRUN_RATE_MIN: needs PAYRUN_RATE, and must not be above it');
-  }
+  if (!wrong.has('PAYRUN_RATE')) checkRates(settings, problems);
   if (!wrong.has('PAYRUN_DATA_DIR')) {
     checkDataDir(
       settings,
@@ -151,6 +148,12 @@ export function loadSettings(envFile: string | undefined): void {
 /** Where this process has each setting from (`sourcesOf`). */
 export function settingSources(envFile: string | undefined): readonly SettingSource[] {
   return sourcesOf(envFile, process.env);
+}
+
+function checkRates({ PAYRUN_RATE: rate, PAYRUN_RATE_MIN: rateMin }: Settings, problems: string[]): void {
+  if (rateMin !== undefined && (rate === undefined || rateMin > rate)) {
+    problems.push('PAYRUN_RATE_MIN: needs PAYRUN_RATE, and must not be above it');
+  }
 }
 
 function readParts(settings: Settings, problems: string[]): ConfigFile {

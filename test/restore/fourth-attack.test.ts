@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { payoutFile } from '../cli/payrun.ts';
@@ -60,7 +60,7 @@ test(
 );
 
 test(
-  'a service that gives equal rows one quote, and loses answers: after a kill and a restore each row is paid once',
+  'a service that gives equal rows one quote, and loses answers: after a kill and a restore each row is paid once or held',
   async () => {
     const site = await openSite(processes, {
       switches: [
@@ -87,7 +87,44 @@ test(
     await site.untilEnded(runId);
     await stopped(second);
     expect(site.paidTwice()).toEqual([]);
-    expect(site.booked()).toBe(references.length);
+    const outcomes = [...(await rowsByReference(site, runId)).values()].map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === 'held').length + site.booked()).toBe(references.length);
+  },
+  TEST_MS_MAX,
+);
+
+test(
+  'a file that a lost host paid when it was handed in --again is not new after a restore and a write-off: nothing of it is sent',
+  async () => {
+    const site = await openSite(processes);
+    for (const worker of [await site.worker('one'), await site.worker('two')]) await stopped(worker);
+    const first = await site.worker('one');
+    const cancelled = await site.submit('file.csv', ['B-1', 'B-2'], '--at', LATER);
+    await site.does(['cancel', cancelled, '--reason', 'not now', '--as', 'anna']);
+    const isCancelled = async (): Promise<boolean> =>
+      (await site.listed()).find(({ runId }) => runId === cancelled)?.outcomes['cancelled'] === 2;
+    await vi.waitUntil(isCancelled, WAIT);
+    await stopped(first);
+    site.copy();
+
+    const paid = await site.submit('file.csv', ['B-1', 'B-2'], '--again');
+    const lost = await site.worker('two');
+    await site.untilEnded(paid);
+    await stopped(lost);
+    const { id } = JSON.parse(site.textOf('two/ledger.json')) as { id: string };
+    renameSync(join(site.cwd, 'two'), join(site.cwd, 'away'));
+    await site.putBack();
+
+    const worker = await site.worker('one');
+    await site.byTwo(['write-off', id, '--reason', 'burnt']);
+    const again = await site.submit('file.csv', ['B-1', 'B-2'], '--again');
+    await site.release();
+    await site.resume(again);
+    const isHeld = async (): Promise<boolean> =>
+      [...(await rowsByReference(site, again)).values()].every(({ outcome }) => outcome === 'held');
+    await vi.waitUntil(isHeld, WAIT);
+    await stopped(worker);
+    expect(site.paidTwice()).toEqual([]);
   },
   TEST_MS_MAX,
 );

@@ -96,7 +96,7 @@ export async function openPair(server: TestRedis, seed: number): Promise<Pair> {
 }
 
 /** Commands that were asked for are on their way, in order, on the one connection. */
-export function turn(): Promise<void> {
+function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });

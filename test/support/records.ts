@@ -32,7 +32,7 @@ export async function changeStored(place: RecordPlace, values: Readonly<Record<s
 }
 
 /** Puts a record in the place of another, with the index of its state. */
-export async function writeStored({ redis, prefix, runId, line }: RecordPlace, stored: StoredPayout): Promise<void> {
+async function writeStored({ redis, prefix, runId, line }: RecordPlace, stored: StoredPayout): Promise<void> {
   const keys = ledgerKeys(prefix);
   await redis
     .multi()

@@ -186,8 +186,8 @@ describe('one payout', () => {
       ps: 'FAILED',
       rc: 'USR_201',
       rs: 'the account is closed',
-      srcAmt: '100.50',
-      fees: '1.25 USD',
+      sam: '10050',
+      fe: '125 USD',
     };
     await movePayout(app.ledger, { runId: run, line: 2 }, 'accepted');
     await app.ledger.payouts.move({ runId: run, line: 2, to: 'failed', actor: 'test', reason: 'test', fields: paid });

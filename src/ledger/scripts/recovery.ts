@@ -54,12 +54,15 @@ return { 'adopted', by }
  * rows, its content is no new one. A host that was written off may have sent some of it.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''
- * Returns 1 when it was made, 0 where the run or its content is known.
+ * Returns 1 when it was made, 0 where the run is known, or its content is that of a run that is not over.
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
 local run, file, content = ARGV[1], ARGV[2], ARGV[3]
 if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return 0 end
-if runOf(file, content) then return 0 end
+-- One that is over with all of its rows may have been handed in again since: the run that was lost is that one.
+local known = runOf(file, content)
+local state = known and redis.call('HGET', runKey(known), 'state')
+if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then return 0 end
 makeStub(run, file, content)
 for _, field in ipairs(redis.call('HKEYS', HEAD)) do
   if string.sub(field, 1, 11) == 'writtenOff:' then redis.call('HSET', runKey(run), 'doubted', '1') end
