@@ -2,6 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { SCHEMA_VERSION } from '../../src/ledger/season/refuse-ledger.ts';
 import { bookFaults, readBook, reportFaults } from '../support/paid-once.ts';
 import { redisServersBelow, type Started } from '../support/payrun-processes.ts';
 import { DEPTH } from './depth.ts';
@@ -193,9 +194,9 @@ faultRow({
 function newerBuild(rig: Rig): string {
   const folder = join(rig.folder, 'newer');
   cpSync(rig.processes.built, folder, { recursive: true });
-  const head = join(folder, 'src/ledger/season/ledger-state.js');
+  const head = join(folder, 'src/ledger/season/refuse-ledger.js');
   const text = readFileSync(head, 'utf8');
-  const newer = text.replace('SCHEMA_VERSION = 2', 'SCHEMA_VERSION = 3');
+  const newer = text.replace(`SCHEMA_VERSION = ${SCHEMA_VERSION}`, `SCHEMA_VERSION = ${SCHEMA_VERSION + 1}`);
   expect(newer).not.toBe(text);
   writeFileSync(head, newer);
   return join(folder, 'src/cli/main.js');
