@@ -40,7 +40,7 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'an arming compares and sets',
-    edits: replaced(COMMIT, "string.sub(there, 1, #was + 2) == '[' .. was .. ','", 'true'),
+    edits: replaced(COMMIT, "(there or '') == was", 'true'),
     caughtBy: named(
       ARMING_TESTS,
       'a payout is armed once when the same call runs twice, as after a lost reply',

@@ -77,7 +77,7 @@ function pushItem(args: (string | number)[], change: Change, text: string): void
   const { before, after, dueMs, operations } = change;
   const amount = amountOf(after.values);
   const from = before === undefined ? '' : STATE_LETTERS[before.state];
-  args.push(before?.version ?? '', text, from, STATE_LETTERS[after.state]);
+  args.push(before?.text ?? '', text, from, STATE_LETTERS[after.state]);
   args.push(
     amount?.currency ?? '',
     amount?.minor ?? '',

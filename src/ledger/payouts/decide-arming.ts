@@ -13,7 +13,7 @@ const MS_PER_DAY = 86_400_000;
  */
 export function decideArming(record: StoredPayout | undefined, arming: Arming, now: number): Change {
   const refuse = (refusal: ArmRefusal, ...checks: readonly Operation[]): Change => {
-    const after = record ?? { version: 0, state: 'armed', due: 0, history: [], values: new Map() };
+    const after = record ?? { text: '', version: 0, state: 'armed', due: 0, history: [], values: new Map() };
     const { runId, line } = arming;
     return { runId, line, before: record, after, operations: [...checks, ['refuse', refusal]] };
   };

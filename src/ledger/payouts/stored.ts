@@ -58,6 +58,8 @@ export type StoredStep = readonly [letter: string, at: number, actor: string | 0
 export type StoredTime = number | { readonly fromNowMs: number };
 
 export interface StoredPayout {
+  /** As it was read; of one that is to be written, what it was made from. */
+  readonly text: string;
   readonly version: number;
   readonly state: RowState;
   /** 0: it wants nothing. */
@@ -86,7 +88,7 @@ export function decode(text: string): StoredPayout {
     if (typeof value !== 'string' && !isCount(value)) throw damaged(text);
     values.set(name, String(value));
   }
-  return { version, state: stateOfLetter(letter), due, history, values };
+  return { text, version, state: stateOfLetter(letter), due, history, values };
 }
 
 function parseArray(text: string): unknown[] {

@@ -197,7 +197,14 @@ function recorded(
     runId,
     line: row.line,
     before: undefined,
-    after: { version: 1, state, due: 0, history: [], values: new Map(Object.entries({ ...row.fields, ...fields })) },
+    after: {
+      text: '',
+      version: 1,
+      state,
+      due: 0,
+      history: [],
+      values: new Map(Object.entries({ ...row.fields, ...fields })),
+    },
     step: { to: state, actor: 'intake', reason: '' },
     operations: isNew ? [...operations, ['newben']] : operations,
   };

@@ -5,7 +5,7 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
 
 /**
  * Puts records in the place of those that the caller read. It compares and writes; what is a function of one record was decided
- * before (decide.ts).
+ * before (decide-move.ts, decide-arming.ts).
  *
  * KEYS[1] prefix
  * ARGV[1] 'arm', 'record' or 'move'
@@ -14,12 +14,13 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  *   to record: ARGV[2] run id; ARGV[3] its state, and ARGV[4] whether it is doubted ('1' or ''), as the caller saw them
  * ARGV[7] number of blocks; ARGV[8...] of each its run id, block, number of lines, and those lines; then items: the number of its
  *   block, its line,
- *   the version that it replaces ('' for a record that must not be there), the new text, both state letters, currency and amount in
+ *   the text that it replaces ('' for a record that must not be there; a version alone would not do, for a Redis that went back
+ *   gives the same numbers again), the new text, both state letters, currency and amount in
  *   minor units (or ''), ms until it wants something ('' for nothing), the number of its operations, and these: a name of OPS with
  *   its arguments. Checks stand before claims, and those before all else.
  *   In the text, \2<ms>\2 stands for the present time less ms, and \1 for the arming counter.
- * Returns [time, replicas, 1 where ARGV[5] names another server | 0, answers]: of each item [] when it was written (with the arming
- *   counter, or the bad ones among the run's last outcomes), or [why not, …]: 'again' when another record stands there.
+ * Returns [time, replicas, 1 where ARGV[5] names another server | 0, answers]: of each item ['written', the arming counter or the bad
+ *   ones among the run's last outcomes], or [why not, …]: 'again' when another record stands there.
  *
  * Invariant: an item is written as a whole or not at all. Nothing is armed but in an open season of this very server, which knows
  * of every arming that the caller knows, from a data directory whose intent logs were compared for it, with no halt and no wait.
@@ -246,7 +247,7 @@ while n <= #ARGV do
   local item = { run = b.run, line = line, id = b.run .. '-' .. line, currency = ARGV[n + 6], amount = ARGV[n + 7] }
   n = n + 9
   local there = b.records[line]
-  local isAsRead = was == '' and not there or there and string.sub(there, 1, #was + 2) == '[' .. was .. ','
+  local isAsRead = (there or '') == was
   local isUnpaid = mode == 'arm' and runState(b.run) ~= 'paying'
   local why
   if stop or isUnpaid or not isAsRead then
