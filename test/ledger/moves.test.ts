@@ -318,3 +318,17 @@ test('a payout of a run that is being recorded can be read and held, and is coun
   await movePayout(desk.ledger, { runId, line: 3 }, { to: 'held' });
   expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
 });
+
+test('a payout that Redis went back with is moved as it stands, not as this process remembers it, though its version is the same', async () => {
+  const runId = await payingRun(desk.ledger, freshRows(1));
+  const place = { runId, line: 2 };
+  await desk.ledger.payouts.defer(place, { ms: 0, quoteFailed: true });
+  // Remembered as ready, without a quote, and of this version.
+  await forceState(
+    { ...place, redis: desk.redis, prefix: desk.prefix },
+    { state: 'unknown', values: { q: 'quote-lost' } },
+  );
+  const answer = await movePayout(desk.ledger, place, { to: 'cancelled' });
+  expect(answer).toMatchObject({ result: 'forbidden', state: 'unknown' });
+  expect(await readPayout(desk.ledger, place)).toMatchObject({ state: 'unknown', quoteId: 'quote-lost' });
+});
