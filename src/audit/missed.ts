@@ -30,7 +30,6 @@ const ENDING: ReadonlySet<string> = new Set([
   'run.resumed',
   'beneficiary.unblocked',
   'user.enabled',
-  'key.created',
   'payout.allow-confirmed',
 ]);
 
@@ -90,9 +89,17 @@ function describe(decisions: readonly AuditRecord[]): string {
   return `${decisions.length} decisions are missing in Redis: ${[...shown, ...more].join(', ')}`;
 }
 
-/** In the order of their times: where Redis went back before, entries of two times have the same numbers. */
+/**
+ * In the order of their times: where Redis went back before, entries of two times have the same numbers. An entry is never before
+ * the one that it follows in the log, though Redis's clock stepped back between them.
+ */
 export function byTime(records: readonly AuditRecord[]): readonly AuditRecord[] {
-  return records.toSorted((one, other) => one.at - other.at || one.number - other.number);
+  const times = new Map<string, number>();
+  for (const { hash, previous, at } of records.toSorted((one, other) => one.number - other.number)) {
+    times.set(hash, Math.max(at, times.get(previous) ?? at));
+  }
+  const timeOf = ({ hash, at }: AuditRecord): number => times.get(hash) ?? at;
+  return records.toSorted((one, other) => timeOf(one) - timeOf(other) || one.number - other.number);
 }
 
 /** The entries of a directory's copies that do not stand in Redis. */

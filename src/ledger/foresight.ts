@@ -46,10 +46,10 @@ export function openForesight(redis: Redis, keys: LedgerKeys): Foresight {
     async against(rows, rememberMs) {
       const asked = rows.map(({ likeness, ...row }) => ({ ...row, line: 0, duplicateKey: likeness }));
       const { at, rows: facts } = await readFacts('', asked);
-      return facts.map(({ holder, twin, isBlocked }, index) => {
+      return facts.map(({ holders, twin, isBlocked }, index) => {
         const rules = { own: '', at, rememberMs };
         return {
-          holder: holderAgainst(holder, rules) ?? null,
+          holder: holderAgainst(holders, rules) ?? null,
           twin: twinAgainst(twin, rows[index]?.likeness?.withinMs ?? 0, rules) ?? null,
           isBlocked,
         };

@@ -11,7 +11,8 @@ import { foldedName } from '../access/same-person.ts';
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   submission:<hash>     string   SHA-256 of what was handed in, by the hash of a person and the name of their handing in
- *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last
+ *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last; several with blanks between
+ *                                  them where nobody can tell which was the last
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
  *   runs                  zset     run id by time of creation

@@ -6,6 +6,7 @@ import { type Foresight, openForesight } from './foresight.ts';
 import { BENEFICIARY_HASH_CHARACTERS, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
+import { holderBeside, idsIn } from './payouts/duplicates.ts';
 import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Names, openNames } from './people/names.ts';
@@ -98,13 +99,17 @@ export function openLedger(
 
 /** Which payouts references stand for. */
 export interface References {
-  /** The payouts' ids by the references' hashes, in their order; null where there is none. */
-  holders(hashes: readonly string[]): Promise<(string | null)[]>;
+  /** The payouts' ids by the references' hashes, in their order: several where nobody can tell which was the last. */
+  holders(hashes: readonly string[]): Promise<(readonly string[])[]>;
+  /** The payout with which another one shares its reference; '' for none. */
+  beside(hash: string, payoutId: string): Promise<string>;
 }
 
 function openReferences(redis: Redis, { prefix }: LedgerKeys): References {
+  const claimants = (hash: string): Promise<string | null> => redis.hget(referencesKey(prefix, hash), hash);
   return {
-    holders: (hashes) => Promise.all(hashes.map((hash) => redis.hget(referencesKey(prefix, hash), hash))),
+    holders: (hashes) => Promise.all(hashes.map(async (hash) => idsIn(await claimants(hash)))),
+    beside: async (hash, own) => (await holderBeside({ redis, prefix }, (await claimants(hash)) ?? '', own)).id,
   };
 }
 

@@ -58,3 +58,10 @@ export function integerOf(reply: unknown): number {
   if (!Number.isSafeInteger(value)) throw new LedgerFault('a script answered no integer');
   return value;
 }
+
+/** Throws a LedgerFault for what is none of the words. */
+export function wordOf<const Word extends string>(words: readonly Word[], reply: string | undefined): Word {
+  const word = words.find((known) => known === reply);
+  if (word === undefined) throw new LedgerFault('a script gave an unknown answer');
+  return word;
+}

@@ -70,7 +70,12 @@ export async function armAndPay(deps: PayDeps, payout: Payout, toPay: QuoteToPay
   return await settleAnswer(deps, payout, { answer, quote: toPay.quote, version: armed.version });
 }
 
-/** What people set between a payout and its arming: limits, a block list, their approval. */
+const HELD = {
+  blocked: { code: 'E_BLOCKED', reason: 'its beneficiary is blocked' },
+  'given-up': { code: 'E_GIVEN_UP', reason: 'it was given up, and Redis forgot that' },
+} as const;
+
+/** What people set between a payout and its arming: what they gave up, limits, a block list, their approval. */
 async function readAnswer(
   deps: PayDeps,
   payout: Payout,
@@ -80,9 +85,10 @@ async function readAnswer(
   if (refusal === 'limit') {
     return await settleUnsent(deps, payout, beyondLimit(deps.rules.limits ?? null, refused.limit));
   }
-  if (refusal === 'blocked') {
-    if (payout.state === 'quoted') return await endQuoted(deps, payout, 'its beneficiary is blocked');
-    return await settleUnsent(deps, payout, { kind: 'held', code: 'E_BLOCKED', reason: 'its beneficiary is blocked' });
+  if (refusal === 'blocked' || refusal === 'given-up') {
+    const { code, reason } = HELD[refusal];
+    if (payout.state === 'quoted') return await endQuoted(deps, payout, reason);
+    return await settleUnsent(deps, payout, { kind: 'held', code, reason });
   }
   if (refusal === 'reference') return await leaveReference(deps, payout, refused.holder);
   if (refusal === 'approval') {

@@ -67,6 +67,14 @@ describe('a data directory', () => {
     expect((await start('one')).id).toBe(id);
   });
 
+  test('that two people wrote off has an id of its own when payrun starts there again: nobody waits for the former one', async () => {
+    const { id } = await start('one');
+    await server.redis.hset(ledgerKeys(prefix).head, `writtenOff:${id}`, '1');
+    const again = await start('one');
+    expect(again.id).not.toBe(id);
+    expect(await start('one')).toEqual(again);
+  });
+
   test('that was restored in its place, where the file system gave the copy the inode that had become free, has an id of its own', async () => {
     const { id } = await start('one');
     const file = join(folder, 'one/ledger.json');

@@ -10,6 +10,7 @@ import { noCrash } from '../../src/pay/crash-point.ts';
 import type { Payout, PayoutRow, RefusedRow } from '../../src/payout.ts';
 import { type SubmitDeps, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
+import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   allRows,
@@ -199,9 +200,9 @@ describe('recording', () => {
     expect(await dumpOf(desk)).toEqual(before);
   });
 
-  test('of a run that nobody claimed writes nothing', async () => {
+  test('of a run that this Redis does not know writes nothing', async () => {
     const before = await dumpOf(desk);
-    expect(await recordRows(desk.ledger, '20260131-nobody', freshRows(1))).toBe('closed');
+    expect(await recordRows(desk.ledger, '20260131-nobody', freshRows(1))).toBe('season');
     expect(await dumpOf(desk)).toEqual(before);
   });
 });
@@ -299,7 +300,7 @@ describe('a reference', () => {
     );
   });
 
-  test('is free again after the time for which references are remembered, but never while its payout is open', async () => {
+  test('is free again when its payout ended as long ago as references are remembered, however long ago it was handed in', async () => {
     const { place, reference } = await first();
     const { keys, redis } = desk;
     await sendTo(desk.ledger, place, 'unknown');
@@ -307,6 +308,8 @@ describe('a reference', () => {
     expect((await second(reference)).state).toBe('held');
     await movePayout(desk.ledger, place, { to: 'accepted', dueMs: LIFE_MS });
     await movePayout(desk.ledger, place, { to: 'completed' });
+    expect((await second(reference)).state).toBe('held');
+    await changeStored({ redis, prefix: keys.prefix, ...place }, { st: '1600000000000' });
     expect((await second(reference)).state).toBe('ready');
   });
 

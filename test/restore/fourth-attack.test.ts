@@ -41,6 +41,9 @@ test(
     await site.untilEnded(runId);
 
     two.kill('SIGCONT');
+    await two.said('wrote this data directory off');
+    await stopped(two);
+    const back = await site.worker('two');
     const isBack = async (): Promise<boolean> =>
       (await site.run(['doctor'])).stdout.includes('payouts were restored as unknown');
     await vi.waitUntil(isBack, WAIT);
@@ -50,7 +53,7 @@ test(
       [...(await rowsByReference(site, runId)).values()].filter(({ outcome }) => outcome === 'paid').length;
     await vi.waitUntil(async () => (await paid()) === site.booked(), WAIT);
     await stopped(again);
-    await stopped(two);
+    await stopped(back);
     expect(site.paidTwice()).toEqual([]);
     const rows = [...(await rowsByReference(site, runId)).values()];
     const others = rows.filter(({ outcome }) => outcome !== 'paid');

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
+import { openAuditStore } from '../../src/ledger/audit.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { proposalField } from '../../src/ledger/payouts/record.ts';
 import { silentLog } from '../../src/log.ts';
 import { createKey, revokeKey } from '../../src/people/keys.ts';
 import { openPasswords } from '../../src/people/password.ts';
@@ -12,7 +16,16 @@ import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun } from '../../src/runs/decide/control.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
-import { claimRun, DATA_DIR, freshRows, newLedger, payingRun, readPayout, recordRows } from '../ledger/test-ledger.ts';
+import {
+  armPayout,
+  claimRun,
+  DATA_DIR,
+  freshRows,
+  newLedger,
+  payingRun,
+  readPayout,
+  recordRows,
+} from '../ledger/test-ledger.ts';
 import { CHEAP } from '../people/people-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
@@ -129,6 +142,18 @@ describe('a Redis that forgot what people decided', () => {
     expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
   });
 
+  test('blocks a beneficiary again who was blocked last, though the clock of Redis stepped back before', async () => {
+    await forgotten(async () => {
+      await ledger.audit.append({ actor: 'anna', action: 'beneficiary.unblocked', target: BENEFICIARY, details: {} });
+      const store = openAuditStore(server.redis, ledgerKeys(prefix));
+      const look = async () => ({ ...(await store.look()), at: Date.now() - 7_200_000 });
+      const earlier = openAuditLog({ ...store, look }, { dataDirId: DATA_DIR, dataDir });
+      await earlier.append({ actor: 'anna', action: 'beneficiary.blocked', target: BENEFICIARY, details: {} });
+    });
+    await redo();
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+  });
+
   test('keeps users out and keys revoked that people had stopped', async () => {
     const people = { ledger, clock: systemClock, random: systemRandom, passwords: openPasswords(systemRandom, CHEAP) };
     await addUser(people, { name: 'anna', role: 'admin', actor: 'anna' });
@@ -137,6 +162,7 @@ describe('a Redis that forgot what people decided', () => {
     await forgotten(async () => {
       await disableUser(people, { name: 'mallory', actor: 'anna' });
       await revokeKey(people, { name: 'erp', actor: 'anna' });
+      await createKey(people, { name: 'erp', role: 'viewer', actor: 'anna' });
     });
     await redo();
     const { users, keys } = await ledger.people.read();
@@ -160,6 +186,27 @@ describe('a Redis that forgot what people decided', () => {
     expect((await readPayout(ledger, payout)).state).toBe('ready');
     await redo();
     expect(await readPayout(ledger, payout)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });
+  });
+
+  test('holds what people gave up once it is known not to have been sent, where it may have been sent in the copy', async () => {
+    const place = { runId, line: 2 };
+    const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
+    const fields = proposalField(place, said, ledger.seals);
+    await armPayout(ledger, place);
+    await ledger.payouts.move({ ...place, to: 'unknown', actor: 'w1', reason: 'no answer', dueMs: 0 });
+    await ledger.payouts.move({ ...place, actor: 'anna', reason: '', fields, dueMs: 0 });
+    await forgotten(() =>
+      ledger.audit.append({ actor: 'bob', action: 'payout.drop-confirmed', target: `${runId}-2`, details: {} }),
+    );
+    await redo();
+    expect(await readPayout(ledger, place)).toMatchObject({ state: 'unknown', proposal: null });
+    await ledger.payouts.move({ ...place, to: 'ready', actor: 'w1', reason: 'dead', dropQuote: 'proven-dead' });
+    for (const person of ['anna', 'bob']) await ledger.state.release(person);
+    await ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
+    await expect(armPayout(ledger, place)).rejects.toThrow('given-up');
+    for (const to of ['held', 'ready'] as const)
+      await ledger.payouts.move({ ...place, to, actor: 'anna and bob', reason: '' });
+    expect((await armPayout(ledger, place)).state).toBe('armed');
   });
 
   test('holds a payout that one person had cancelled once its row comes, where its run is forgotten too', async () => {

@@ -51,6 +51,13 @@ function host(dataDirId: string): Host {
   return hostOf(folder, desk.in(dataDirId), dataDirId);
 }
 
+/** The host that was lost starts again: its directory has a new id, which the others note. */
+async function comesBack(): Promise<readonly string[]> {
+  const again = { ...hostOf(folder, desk.in('dir-d'), 'dir-d'), path: host('dir-b').path };
+  await joinTogether([host('dir-a'), host('dir-c'), again]);
+  return await joinSeason(again);
+}
+
 function writeOff(actor: string, dataDirId = 'dir-b'): Promise<WrittenOff> {
   return writeOffDataDir({ ledger: desk.ledger }, dataDirId, { actor, reason: 'it burnt down' });
 }
@@ -268,7 +275,7 @@ describe('a data directory that two people write off', () => {
     });
     await writeOff('anna');
     await writeOff('bob');
-    await joinSeason(host('dir-b'));
+    await comesBack();
     const payout = await readPayout(desk.ledger, place);
     const dead = (await desk.ledger.runs.deadQuotes(runId)).map(({ quoteId }) => quoteId);
     expect([payout.state, payout.quoteId, dead]).toEqual(['held', quotes[1], [quotes[0]]]);
@@ -294,13 +301,24 @@ describe('a data directory that two people write off', () => {
     expect(new Set((await desk.ledger.state.season()).dataDirIds)).toEqual(new Set(['dir-a', 'dir-c']));
   });
 
+  test('arms nothing under its former id: those that noted it do not wait for that one any more', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    await restart();
+    await writeOff('anna');
+    await writeOff('bob');
+    await releaseAndResume(runId);
+    expect(await joinSeason(host('dir-b'))).toEqual(['dir-b']);
+    expect((await desk.ledger.state.season()).dataDirIds).not.toContain('dir-b');
+    await expect(armOn(host('dir-b'), runId, [2])).rejects.toThrow('season');
+  });
+
   test('that comes back after all: what it sent is known then, stays held and is looked up, and everything is halted', async () => {
     const runId = await payingRun(desk.ledger, freshRows(2));
     const sent = await forgotten(() => only(armOn(host('dir-b'), runId, [2])));
     await writeOff('anna');
     await writeOff('bob');
     await releaseAndResume(runId);
-    expect(await joinSeason(host('dir-b'))).toEqual([]);
+    expect(await comesBack()).toEqual([]);
     expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', quoteId: sent.quoteId });
     expect((await desk.ledger.slices.takeDue({ look: 10, track: 10 })).map(({ line }) => line)).toContain(2);
     expect((await desk.ledger.state.read()).halt).not.toBeNull();
@@ -323,7 +341,7 @@ describe('a data directory that two people write off', () => {
       await movePayout(desk.ledger, sent, { to: 'ready' });
       const again = await only(armOn(host('dir-a'), runId, [2]));
       expect(again.quoteId).not.toBe(sent.quoteId);
-      expect(await joinSeason(host('dir-b'))).toEqual([]);
+      expect(await comesBack()).toEqual([]);
       expect(await readPayout(desk.ledger, sent)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
       expect((await desk.ledger.state.read()).halt).not.toBeNull();
     },

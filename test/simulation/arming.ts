@@ -1,6 +1,7 @@
 import type { ArmAnswer, Arming, ArmRefusal } from '../../src/ledger/payouts/acts.ts';
 import { isInTable } from './move-table.ts';
 import { applyMove, forget } from './moves.ts';
+import { claimantsOf } from './references.ts';
 import { type Entry, entryId, type Store, UNSENT } from './store.ts';
 
 const ARMINGS_OF_A_QUOTE = 5;
@@ -17,10 +18,11 @@ export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter,
   if (store.armings < sawCounter) closeSeason(store);
   const entry = store.entries.get(entryId(arming.runId, arming.line));
   const refusal = refusalOf(store, entry, { arming, dataDirId, now });
-  if (refusal === 'reference')
-    return { armed: false, refusal, holder: store.references.get(arming.referenceHash) ?? '' };
+  if (refusal === 'reference') {
+    return { armed: false, refusal, holder: otherClaimant(store, arming) ?? '' };
+  }
   if (refusal !== undefined || entry === undefined) return { armed: false, refusal: refusal ?? 'changed' };
-  store.references.set(arming.referenceHash, entryId(arming.runId, arming.line));
+  store.references.set(arming.referenceHash, [entryId(arming.runId, arming.line)]);
   const counter = ++store.armings;
   if (entry.state === 'ready') {
     store.quotes.set(arming.quoteId, entryId(arming.runId, arming.line));
@@ -43,6 +45,10 @@ export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter,
   return { armed: true, version: entry.version, counter, armedAt: now };
 }
 
+function otherClaimant(store: Store, arming: Arming): string | undefined {
+  return claimantsOf(store, arming.referenceHash).find((id) => id !== entryId(arming.runId, arming.line));
+}
+
 /** This Redis has forgotten armings that a process knows of: every directory compares anew. */
 export function closeSeason(store: Store): void {
   store.season = '';
@@ -53,15 +59,15 @@ function refusalOf(
   store: Store,
   entry: Entry | undefined,
   { arming, dataDirId, now }: Omit<ArmingAt, 'sawCounter'> & { arming: Arming },
-): ArmRefusal | 'reference' | 'blocked' | undefined {
+): ArmRefusal | 'reference' | 'blocked' | 'given-up' | undefined {
   if (store.season !== store.server || store.dirs.get(dataDirId) !== store.server) return 'season';
   if (store.halt !== null) return 'halted';
   if (store.waitUntil > now) return 'wait';
   if (store.runs.get(arming.runId)?.state !== 'paying') return 'run';
   if (entry === undefined || entry.version !== arming.version || !isInTable(entry, 'armed', {})) return 'changed';
   if (entry.rowHash !== arming.rowSeal) return 'row';
-  const own = entryId(arming.runId, arming.line);
-  if ((store.references.get(arming.referenceHash) ?? own) !== own) return 'reference';
+  if (entry.more['gu'] !== undefined) return 'given-up';
+  if (otherClaimant(store, arming) !== undefined) return 'reference';
   if (store.blocked.has(entry.row?.beneficiaryIdentityId ?? '')) return 'blocked';
   if (entry.state === 'quoted') {
     if (entry.quote !== arming.quoteId || entry.credentials !== arming.credentials) return 'changed';

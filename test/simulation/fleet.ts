@@ -38,10 +38,12 @@ export interface Fleet {
 }
 
 export function openFleet(setting: Setting, onArmed: () => void): Fleet {
-  const { world, plan } = setting;
+  const { world, plan, redis } = setting;
   const { dice } = world;
   const hosts: Host[] = [];
-  const addHost = (disk: FakeDisk, dataDirId = `dir-${hosts.length + 1}`): Host => {
+  let ids = 0;
+  const newId = (): string => `dir-${++ids}`;
+  const addHost = (disk: FakeDisk, dataDirId = newId()): Host => {
     const host = { dataDirId, disk, isLost: false };
     hosts.push(host);
     return host;
@@ -50,7 +52,9 @@ export function openFleet(setting: Setting, onArmed: () => void): Fleet {
   const processes: Process[] = [];
   let credentials: 'A' | 'B' = 'A';
 
+  /** As `claimDataDir` in src/ledger/intents/dir-lease.ts. */
   function start(host: Host, as = credentials): Process {
+    if (redis.store().writtenOff.has(host.dataDirId)) host.dataDirId = newId();
     const started = openProcess(setting, { name: `w${processes.length + 1}`, host, credentials: as, onArmed });
     processes.push(started);
     world.say(() => `${started.actor.name} starts on ${host.dataDirId} with credentials ${as}`);

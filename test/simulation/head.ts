@@ -1,6 +1,7 @@
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
 import { closeSeason } from './arming.ts';
 import { applyMove, forget, setDue } from './moves.ts';
+import { claimantsOf, isFree } from './references.ts';
 import { runOfContent } from './runs.ts';
 import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, UNSENT } from './store.ts';
 
@@ -19,9 +20,10 @@ export function readSeason(store: Store, sawCounter = 0): Season {
   };
 }
 
-export function enterDir(store: Store, dataDirId: string): void {
-  store.writtenOff.delete(dataDirId);
+export function enterDir(store: Store, dataDirId: string): boolean {
+  if (store.writtenOff.has(dataDirId)) return false;
   if (!store.dirs.has(dataDirId)) store.dirs.set(dataDirId, '');
+  return true;
 }
 
 /** An intent line as the comparison is given it. */
@@ -90,6 +92,7 @@ function strangersOf(store: Store, own: string): string[] {
 /** Compares a directory's lines, and opens the season with the last directory (design 3, rule 4). */
 export function compareLines(store: Store, part: Comparison, now: number): Compared {
   if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
+  if (store.writtenOff.has(part.dataDirId)) return { result: 'written-off', restored: 0, strangers: [] };
   const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
   for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
   for (const answer of part.answers) restoreAnswer(store, answer);
@@ -175,20 +178,19 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer): 
   if (!store.quotes.has(payment)) store.quotes.set(payment, owner);
 }
 
-/** Of two payouts with one reference the one that was armed later has it; the other is a suspected duplicate. */
-function claimReference(store: Store, entry: Entry, { h, c }: ComparedLine): void {
+/** Of two payouts with one reference the one that was armed has it; where both were, it stands for both. */
+function claimReference(store: Store, entry: Entry, { h }: ComparedLine): void {
   const id = entryId(entry.runId, entry.line);
-  const holder = store.references.get(h);
-  const other = holder === undefined || holder === id ? undefined : store.entries.get(holder);
-  if (other !== undefined && other.counter > c) {
-    entry.duplicateOf = h;
-    return;
-  }
-  if (other !== undefined) {
+  const claimants = [id];
+  for (const holder of claimantsOf(store, h)) {
+    const other = holder === id ? undefined : store.entries.get(holder);
+    if (other === undefined || isFree(other)) continue;
+    if (other.counter > 0) claimants.push(holder);
     other.duplicateOf = h;
     other.version++;
   }
-  store.references.set(h, id);
+  if (claimants.length > 1) entry.duplicateOf = h;
+  store.references.set(h, claimants);
 }
 
 /** A run that ended on what this Redis had forgotten goes on, once people let it. */

@@ -2,6 +2,7 @@ import type { Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/
 import type { PayoutPlace } from '../../src/payout.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';
+import { holderBeside } from './references.ts';
 import { ENDS, type Entry, entryId, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /* What the scripts do to a payout, in memory. */
@@ -89,11 +90,12 @@ function isAllowed(store: Store, entry: Entry, { move, to }: { move: PayoutMove;
 /** Whether the payout that has the reference stands as people saw it who allow this one. */
 function isAsSeen(store: Store, entry: Entry, { sawHolder }: PayoutMove): boolean {
   if (sawHolder === undefined || entry.duplicateOf === null) return true;
-  const holder = store.references.get(entry.duplicateOf);
-  if (holder === undefined || holder === entryId(entry.runId, entry.line)) return sawHolder.id === '';
-  const seen = store.entries.get(holder);
+  const holder = holderBeside(store, entry.duplicateOf, entryId(entry.runId, entry.line));
+  if (holder.isOneOfSeveral) return false;
+  if (holder.id === '') return sawHolder.id === '';
+  const seen = store.entries.get(holder.id);
   const state = seen === undefined || seen.rowHash === null ? '' : seen.state;
-  return holder === sawHolder.id && state === sawHolder.state;
+  return holder.id === sawHolder.id && state === sawHolder.state;
 }
 
 /** A payment belongs to one payout; one whose id is its quote's was claimed by the arming. */
@@ -131,9 +133,10 @@ function changeState(
   return bad;
 }
 
-/** People let a held payout go: it is what its reference stands for now, and a finished run is paid again. */
+/** People let a held payout go, whatever was given up before: it is what its reference stands for now, and a finished run is paid again. */
 function allow(store: Store, entry: Entry, { actor, reason }: PayoutMove): void {
-  if (entry.duplicateOf !== null) store.references.set(entry.duplicateOf, entryId(entry.runId, entry.line));
+  delete entry.more['gu'];
+  if (entry.duplicateOf !== null) store.references.set(entry.duplicateOf, [entryId(entry.runId, entry.line)]);
   const run = store.runs.get(entry.runId);
   if (run?.state !== 'finished') return;
   run.state = store.halt === null ? 'paying' : 'paused';

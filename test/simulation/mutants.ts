@@ -150,7 +150,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'an arming does not compare the owner of the reference',
     mutation: {
       beforeArm(store, arming) {
-        store.references.set(arming.referenceHash, entryId(arming.runId, arming.line));
+        store.references.set(arming.referenceHash, [entryId(arming.runId, arming.line)]);
         return arming;
       },
     },

@@ -1,7 +1,7 @@
 import { releaseHalt, resumeRun } from '../../src/runs/decide/control.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import type { Fleet } from './fleet.ts';
-import type { Host, Process } from './process.ts';
+import type { Process } from './process.ts';
 import { isSeasonClosed } from './season.ts';
 import type { Setting } from './setting.ts';
 import type { Store } from './store.ts';
@@ -30,12 +30,13 @@ export function followRunbook(setting: Setting, fleet: Fleet, process: Process):
   const { world, files, redis } = setting;
   const { ledger } = process;
   const store = redis.store();
-  const lost = fleet.hosts.find(({ isLost, dataDirId }) => isLost && store.dirs.has(dataDirId));
-  const isRefused = store.season !== store.server && store.dirs.get(lost?.dataDirId ?? '') === store.server;
+  const isUsed = (dir: string): boolean => fleet.hosts.some((host) => !host.isLost && host.dataDirId === dir);
+  const lost = [...store.dirs.keys()].find((dir) => !isUsed(dir));
+  const isRefused = store.season !== store.server && store.dirs.get(lost ?? '') === store.server;
   // It compared, and was lost before it noted a new one: only another server asks for it again.
   if (isRefused) redis.restart('as it was');
   else if (lost !== undefined && isSeasonClosed(store))
-    fleet.spawn(process, 'people write a host off', () => writeOff(setting, fleet, { process, host: lost }));
+    fleet.spawn(process, 'people write a host off', () => writeOff(setting, fleet, { process, dir: lost }));
   const unrecorded = files.find((file) => !isRecorded(store, file));
   if (unrecorded !== undefined) {
     fleet.spawn(process, 'hands the file in again', () =>
@@ -61,14 +62,15 @@ export function followRunbook(setting: Setting, fleet: Fleet, process: Process):
 async function writeOff(
   { world, mutation }: Setting,
   fleet: Fleet,
-  { process: { ledger }, host }: { process: Process; host: Host },
+  { process: { ledger }, dir }: { process: Process; dir: string },
 ): Promise<void> {
   const seen = mutation.writeOffOn?.(ledger) ?? ledger;
   const act = { actor: world.dice.pick(['anna', 'ben']), reason: 'it is lost' };
-  const { result } = await writeOffDataDir({ ledger: seen }, host.dataDirId, act);
+  const { result } = await writeOffDataDir({ ledger: seen }, dir, act);
   if (result !== 'done' && result !== 'retired') return;
   world.count('hosts written off');
-  if (!world.dice.chance(BACK_SHARE)) return;
+  const host = fleet.hosts.find(({ isLost, dataDirId }) => isLost && dataDirId === dir);
+  if (host === undefined || !world.dice.chance(BACK_SHARE)) return;
   const run = (): void => (host.isLost ? fleet.comeBack(host) : undefined);
   world.after(world.dice.between(0, BACK_MS_MAX), { actor: null, label: 'a host comes back', run });
 }

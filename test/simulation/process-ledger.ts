@@ -14,6 +14,7 @@ import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeas
 import { deferPayout, holderOfQuote, movePayout } from './moves.ts';
 import { payoutOf, readPayout } from './payout-record.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
+import { claimantsOf, holderBeside } from './references.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
@@ -150,7 +151,8 @@ function openPayouts(
 
 function openReferences({ ask }: Line): References {
   return {
-    holders: (hashes) => ask('references', ({ references }) => hashes.map((hash) => references.get(hash) ?? null)),
+    holders: (hashes) => ask('references', (store) => hashes.map((hash) => claimantsOf(store, hash))),
+    beside: (hash, own) => ask('reference', (store) => holderBeside(store, hash, own).id),
   };
 }
 

@@ -23,7 +23,8 @@ import { type Actor, clockOf } from './world.ts';
 
 /** A machine with a data directory; its processes come and go. */
 export interface Host {
-  readonly dataDirId: string;
+  /** Of the processes that start there from now on. */
+  dataDirId: string;
   readonly disk: FakeDisk;
   isLost: boolean;
 }

@@ -6,16 +6,29 @@ export function holderOf(
   hash: string,
   { own, rememberMs, now }: { own: string; rememberMs: number; now: number },
 ): string | undefined {
-  const earlier = store.references.get(hash);
-  if (earlier === undefined || earlier === own) return undefined;
-  const entry = store.entries.get(earlier);
-  if (entry !== undefined && isFree(entry)) return undefined;
-  const usedAt = store.runs.get(earlier.slice(0, earlier.lastIndexOf('-')))?.createdAt ?? now;
-  const isForgotten = now - usedAt > rememberMs && (entry === undefined || ENDS.includes(entry.state));
-  return isForgotten ? undefined : earlier;
+  return claimantsOf(store, hash).find((id) => {
+    const entry = store.entries.get(id);
+    if (id === own || isFree(entry)) return false;
+    if (entry !== undefined && !ENDS.includes(entry.state)) return true;
+    const finishedAt = store.runs.get(id.slice(0, id.lastIndexOf('-')))?.finishedAt;
+    const settledAt = Number.parseInt(entry?.more['st'] ?? '', 10) || (finishedAt ?? now);
+    return now - settledAt <= rememberMs;
+  });
 }
 
-function isFree(entry: Entry): boolean {
+export function claimantsOf(store: Store, hash: string): readonly string[] {
+  return store.references.get(hash) ?? [];
+}
+
+/** The payout with which another one shares its reference: of several the first that has not come to nothing. */
+export function holderBeside(store: Store, hash: string, own: string): { id: string; isOneOfSeveral: boolean } {
+  const others = claimantsOf(store, hash).filter((id) => id !== own);
+  const open = others.filter((id) => !isFree(store.entries.get(id)));
+  return { id: open[0] ?? others[0] ?? '', isOneOfSeveral: open.length > 1 };
+}
+
+export function isFree(entry: Entry | undefined): boolean {
+  if (entry === undefined) return false;
   if (entry.state === 'rejected') return entry.quote === null || entry.more['ok'] !== undefined;
   return entry.state === 'cancelled' || entry.state === 'failed' || entry.state === 'returned';
 }

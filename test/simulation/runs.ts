@@ -90,7 +90,7 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
   setRow(entry, record);
   if (record.referenceHash !== null && entry.state === 'ready') {
     const earlier = holderOf(store, record.referenceHash, { own: id, rememberMs, now });
-    if (earlier === undefined) store.references.set(record.referenceHash, id);
+    if (earlier === undefined) store.references.set(record.referenceHash, [id]);
     else {
       entry.state = 'held';
       entry.duplicateOf = record.referenceHash;
@@ -128,13 +128,14 @@ function restoreRow(
 ): void {
   if (entry.state === 'refused') return;
   setRow(entry, record);
+  if (run.fields[`gaveUp:${record.line}`] !== undefined) entry.more['gu'] = '1';
   entry.version++;
   if (entry.amount !== null) {
     const key = `${entry.amount.currency} ${outcomeOf(entry.state)}`;
     run.amounts.set(key, (run.amounts.get(key) ?? 0n) + entry.amount.minor);
   }
   const hash = record.referenceHash;
-  if (hash !== null && !store.references.has(hash)) store.references.set(hash, entryId(entry.runId, entry.line));
+  if (hash !== null && !store.references.has(hash)) store.references.set(hash, [entryId(entry.runId, entry.line)]);
   if (entry.state === 'unknown') setDue(store, entry, { now, ms: 0 });
 }
 

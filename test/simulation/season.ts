@@ -10,7 +10,7 @@ const NOTED_AGAIN_MS = 400;
 /** What is asked of the ledger's head. */
 export interface SeasonHead {
   season(): Promise<Season>;
-  enterDir(dataDirId: string): Promise<void>;
+  enterDir(dataDirId: string): Promise<boolean>;
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   compare(part: Omit<Comparison, 'sawCounter'>): Promise<Compared>;
 }
@@ -38,7 +38,7 @@ export interface SeasonParts {
 export async function ensureSeason(parts: SeasonParts): Promise<readonly string[]> {
   const { head, dataDirId, clock } = parts;
   await parts.redo(await head.season());
-  if (parts.arms) await head.enterDir(dataDirId);
+  if (parts.arms && !(await head.enterDir(dataDirId))) return [dataDirId];
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -57,6 +57,8 @@ export async function ensureSeason(parts: SeasonParts): Promise<readonly string[
     if (compared.result === 'unnoted') {
       strangers = compared.strangers;
       await clock.sleep(NOTED_AGAIN_MS);
+    } else if (compared.result === 'written-off') {
+      return [dataDirId];
     } else if (compared.result !== 'changed') {
       const after = await head.season();
       if (after.server === season.server) return after.open ? [] : after.missing;

@@ -82,7 +82,8 @@ export interface Store {
   readonly peers: Map<string, readonly string[]>;
   readonly files: Map<string, string>;
   readonly contents: Map<string, string>;
-  readonly references: Map<string, string>;
+  /** Several payouts where nobody can tell which of them used the reference last. */
+  readonly references: Map<string, readonly string[]>;
   readonly blocked: Set<string>;
   /** Who proposed to write off a directory, who agreed ('' for nobody yet), and for which server. */
   readonly writeOffs: Map<string, { server: string; by: string; agreed: string }>;

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Clock, Random } from '../../clock.ts';
 import { ifThere } from '../../files.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { integerOf, runScript, script } from '../script.ts';
+import { runScript, script, textOf, wordOf } from '../script.ts';
 import { TAKE_LEASE } from '../scripts/season.ts';
 import { bindDataDir, type DataDir, renewDataDir } from './data-dir.ts';
 
@@ -12,12 +12,15 @@ import { bindDataDir, type DataDir, renewDataDir } from './data-dir.ts';
 const LEASE_MS = 30_000;
 const AGAIN_MS = 500;
 
+const ANSWERS = ['taken', 'elsewhere', 'written-off'] as const;
+type LeaseAnswer = (typeof ANSWERS)[number];
+
 /** Says that a data directory's id is used on this host: of two copies on two hosts, one takes an id of its own. */
 export interface DirLease {
   /** What tells this host and this folder from every copy of it. */
   readonly token: string;
-  /** Takes the id, or goes on holding it; false while another host does. */
-  take(dataDirId: string): Promise<boolean>;
+  /** Takes the id, or goes on holding it. `elsewhere`: another host holds it. An id that was written off is never used again. */
+  take(dataDirId: string): Promise<LeaseAnswer>;
 }
 
 export async function openDirLease(redis: Redis, keys: LedgerKeys, path: string): Promise<DirLease> {
@@ -27,14 +30,14 @@ export async function openDirLease(redis: Redis, keys: LedgerKeys, path: string)
     token,
     async take(dataDirId) {
       const args = [dataDirId, token, LEASE_MS];
-      return integerOf(await runScript(redis, taking, { prefix: keys.prefix, args })) === 1;
+      return wordOf(ANSWERS, textOf(await runScript(redis, taking, { prefix: keys.prefix, args })));
     },
   };
 }
 
 /**
- * Binds the directory to its ledger under an id that no other living host uses: the one of a copy is given up for a new one
- * (architecture.md, rule 4).
+ * Binds the directory to its ledger under an id that no other living host uses, and that was not written off: else it gets a new
+ * one, for which all others wait (architecture.md, rule 4).
  */
 export async function claimDataDir(
   folder: DataDir,
@@ -50,11 +53,12 @@ export async function claimDataDir(
 /** Takes the id as soon as it is free. False when another host still holds it after a lease's time: that one is alive. */
 async function takeLease(lease: DirLease, dataDirId: string, clock: Clock): Promise<boolean> {
   const until = clock.monotonic() + LEASE_MS + AGAIN_MS;
-  while (!(await lease.take(dataDirId))) {
-    if (clock.monotonic() > until) return false;
+  for (;;) {
+    const answer = await lease.take(dataDirId);
+    if (answer === 'taken') return true;
+    if (answer === 'written-off' || clock.monotonic() > until) return false;
     await clock.sleep(AGAIN_MS);
   }
-  return true;
 }
 
 /** The host since it was started, and the folder on it: none of these goes along with a copy. */

@@ -81,7 +81,8 @@ export type ArmRefusal = (typeof ARM_REFUSALS)[number];
 export type ArmAnswer =
   | { readonly armed: true; readonly version: number; readonly counter: number; readonly armedAt: number }
   | { readonly armed: false; readonly refusal: ArmRefusal }
-  | { readonly armed: false; readonly refusal: 'approval' | 'blocked' }
+  /** `given-up`: people gave it up after the copy from which Redis was restored. */
+  | { readonly armed: false; readonly refusal: 'approval' | 'blocked' | 'given-up' }
   /** The payout of this id has its reference. */
   | { readonly armed: false; readonly refusal: 'reference'; readonly holder: string }
   | { readonly armed: false; readonly refusal: 'limit'; readonly limit: BrokenLimit };

@@ -45,7 +45,7 @@ export async function armPayouts(
 
 function armRefusal(words: readonly unknown[]): ArmAnswer {
   const [word, about, currency] = words;
-  if (word === 'approval' || word === 'blocked') return { armed: false, refusal: word };
+  if (word === 'approval' || word === 'blocked' || word === 'given-up') return { armed: false, refusal: word };
   if (word === 'reference') return { armed: false, refusal: 'reference', holder: textOf(about) };
   if (word === 'limit') {
     const which = [...LIMITS, 'amount' as const].find((one) => one === about);

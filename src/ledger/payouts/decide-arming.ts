@@ -12,7 +12,7 @@ const MS_PER_DAY = 86_400_000;
  * 2). `now`: Redis's time.
  */
 export function decideArming(record: StoredPayout | undefined, arming: Arming, now: number): Change {
-  const refuse = (refusal: ArmRefusal, ...checks: readonly Operation[]): Change => {
+  const refuse = (refusal: ArmRefusal | 'given-up', ...checks: readonly Operation[]): Change => {
     const after = record ?? { text: '', version: 0, state: 'armed', due: 0, history: [], values: new Map() };
     const { runId, line } = arming;
     return { runId, line, before: record, after, operations: [...checks, ['refuse', refusal]] };
@@ -20,6 +20,7 @@ export function decideArming(record: StoredPayout | undefined, arming: Arming, n
   if (record === undefined || record.state === 'refused' || record.version !== arming.version) return refuse('changed');
   if (!mayMove({ from: record.state, to: 'armed', sent: record.values.has('q') })) return refuse('changed');
   if (record.values.get('rh') !== arming.rowSeal) return refuse('row');
+  if (record.values.has('gu')) return refuse('given-up');
   const checks = armingChecks(record, arming);
   if (record.state === 'quoted') {
     const { values } = record;

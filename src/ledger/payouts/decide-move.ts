@@ -39,6 +39,10 @@ export interface MoveContext {
 
 /** The payout that has a reference: '' for nobody else. */
 export interface ReferenceHolder {
+  /** What the reference stands for, as it is stored. */
+  readonly claimants: string;
+  /** Whether several others may be paid by it: all but one of them have to be settled first. */
+  readonly isOneOfSeveral: boolean;
   readonly id: string;
   readonly block: number;
   readonly line: number;
@@ -88,6 +92,7 @@ function isAllowed(record: StoredPayout, move: PayoutMove, to: PayoutState): boo
 /** Whether the payout that has the reference of this one stands as people saw it: it may be paid meanwhile. */
 function isAsSeen({ sawHolder }: PayoutMove, holder: ReferenceHolder | undefined): boolean {
   if (sawHolder === undefined || holder === undefined) return true;
+  if (holder.isOneOfSeveral) return false;
   if (holder.id === '') return sawHolder.id === '';
   // One that is known from an intent log alone is shown without a state.
   const state = holder.record?.values.has('rh') === true ? holder.record.state : '';
@@ -97,7 +102,7 @@ function isAsSeen({ sawHolder }: PayoutMove, holder: ReferenceHolder | undefined
 function sees(record: StoredPayout, holder: ReferenceHolder | undefined): Operation[] {
   const hash = record.values.get('rfh');
   if (hash === undefined || holder === undefined) return [];
-  return [['sees', hash, holder.id, holder.block, holder.line, holder.record?.version ?? '']];
+  return [['sees', hash, holder.claimants, holder.id, holder.block, holder.line, holder.record?.version ?? '']];
 }
 
 /** The values that a move gives the record; `kept`: those that it leaves. */
@@ -159,6 +164,7 @@ function step(
   const values = valuesOf(record, move, kept);
   // Any move voids what people proposed.
   values.delete('pr');
+  if (isLetGo(record, to)) values.delete('gu');
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
   const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
   operations.push(...effects(record, move, to));

@@ -23,13 +23,15 @@ export interface Earlier {
   readonly record: StoredPayout | undefined;
   /** Of its run, in milliseconds since 1970. */
   readonly createdAt: number | undefined;
+  readonly finishedAt: number | undefined;
 }
 
 /** What the ledger knows of a row. */
 export interface RowFacts {
   readonly record: StoredPayout | undefined;
-  /** Who has its reference. */
-  readonly holder: Earlier | undefined;
+  /** What its reference stands for, as it is stored, and these payouts. */
+  readonly claimants: string;
+  readonly holders: readonly Earlier[];
   /** The period in which a like payout would stand, and what stands in it. */
   readonly period: string;
   readonly samePeriodId: string;
@@ -66,17 +68,17 @@ export function openClaimFacts(
     const places = [...ids].map(placeOfId);
     if (places.length === 0) return new Map();
     const runIds = [...new Set(places.map(({ runId }) => runId))];
-    const [{ records }, ...created] = await Promise.all([
+    const [{ records }, ...times] = await Promise.all([
       readRecords(places),
-      ...runIds.map((runId) => redis.hget(keys.run(runId), 'createdAt')),
+      ...runIds.map((runId) => redis.hmget(keys.run(runId), 'createdAt', 'finishedAt')),
     ]);
-    const createdAt = new Map(runIds.map((runId, index) => [runId, created[index] ?? undefined]));
+    const timesOf = new Map(runIds.map((runId, index) => [runId, times[index]?.map(timeOf) ?? []]));
     return new Map(
       [...ids].map((id, index) => {
         const record = records[index];
-        const time = createdAt.get(places[index]?.runId ?? '');
+        const [createdAt, finishedAt] = timesOf.get(places[index]?.runId ?? '') ?? [];
         if (record instanceof Error) throw record;
-        return [id, { id, record, createdAt: time === undefined ? undefined : integerOf(time) }];
+        return [id, { id, record, createdAt, finishedAt }];
       }),
     );
   }
@@ -93,7 +95,7 @@ export function openClaimFacts(
     const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
-      new Set(texts.flatMap(([, holder, , same, before]) => [holder, same || before]).filter(isId)),
+      new Set(texts.flatMap(([, claimants, , same, before]) => [...idsIn(claimants), same || before]).filter(isId)),
     );
     return {
       at: integerOf(at),
@@ -105,12 +107,13 @@ export function openClaimFacts(
         isRecorded: recorded === '1',
         hasAllRows: all === '1',
       },
-      rows: texts.map(([text = '', holder = '', period = '', same = '', before = '', blocked, paid, gaveUp]) => {
+      rows: texts.map(([text = '', claimants = '', period = '', same = '', before = '', blocked, paid, gaveUp]) => {
         const record = text === '' ? undefined : readText(text);
         if (record instanceof Error) throw record;
         return {
           record,
-          holder: earlier.get(holder),
+          claimants,
+          holders: idsIn(claimants).flatMap((id) => earlier.get(id) ?? []),
           period,
           samePeriodId: same,
           twin: earlier.get(same || before),
@@ -123,6 +126,15 @@ export function openClaimFacts(
   };
 }
 
+function timeOf(text: string | null): number | undefined {
+  return text === null ? undefined : integerOf(text);
+}
+
+/** The payouts that a reference stands for: several where nobody can tell which of them used it last. */
+export function idsIn(claimants: string | null | undefined): readonly string[] {
+  return (claimants ?? '').split(' ').filter((id) => id !== '');
+}
+
 function isId(id: string | undefined): id is string {
   return id !== undefined && id !== '';
 }
@@ -130,7 +142,7 @@ function isId(id: string | undefined): id is string {
 const SETTLED_STATES: readonly string[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
 
 /** Whether a payout came to nothing for certain, so that its reference is free and a like one is none too many. */
-function cameToNothing({ record }: Earlier): boolean {
+export function cameToNothing(record: StoredPayout | undefined): boolean {
   if (record === undefined || record.state === 'refused' || !FREE_STATES.includes(record.state)) return false;
   return !(record.state === 'rejected' && record.values.has('q') && !record.values.has('ok'));
 }
@@ -144,13 +156,15 @@ export interface DuplicateRules {
 
 /** The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered. */
 export function holderAgainst(
-  holder: Earlier | undefined,
+  holders: readonly Earlier[],
   { own, at, rememberMs }: DuplicateRules,
 ): string | undefined {
-  if (holder === undefined || holder.id === own || cameToNothing(holder)) return undefined;
-  const { record, createdAt = at } = holder;
-  const isSettled = record === undefined || SETTLED_STATES.includes(record.state);
-  return at - createdAt > rememberMs && isSettled ? undefined : holder.id;
+  return holders.find(({ id, record, finishedAt }) => {
+    if (id === own || cameToNothing(record)) return false;
+    if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;
+    const settledAt = timeOf(record?.values.get('st') ?? null) ?? finishedAt ?? at;
+    return at - settledAt <= rememberMs;
+  })?.id;
 }
 
 /** The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing. */
@@ -159,6 +173,24 @@ export function twinAgainst(
   withinMs: number,
   { own, at }: Pick<DuplicateRules, 'own' | 'at'>,
 ): string | undefined {
-  if (twin === undefined || twin.id === own || cameToNothing(twin)) return undefined;
+  if (twin === undefined || twin.id === own || cameToNothing(twin.record)) return undefined;
   return at - (twin.createdAt ?? 0) <= withinMs ? twin.id : undefined;
+}
+
+/** The payout with which another one shares its reference ('' for none): of several the first that has not come to nothing. */
+export async function holderBeside(
+  { redis, prefix }: { redis: Redis; prefix: string },
+  claimants: string,
+  own: string,
+): Promise<{ id: string; record: StoredPayout | undefined; isOneOfSeveral: boolean }> {
+  const ids = idsIn(claimants).filter((id) => id !== own);
+  const { records } = ids.length === 0 ? { records: [] } : await openReading(redis, prefix)(ids.map(placeOfId));
+  const others = ids.map((id, index) => {
+    const record = records[index];
+    if (record instanceof Error) throw record;
+    return { id, record };
+  });
+  const open = others.filter(({ record }) => !cameToNothing(record));
+  const { id = '', record } = open[0] ?? others[0] ?? {};
+  return { id, record, isOneOfSeveral: open.length > 1 };
 }

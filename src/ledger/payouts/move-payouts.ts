@@ -5,8 +5,8 @@ import { LedgerFault } from '../script.ts';
 import type { MoveAnswer, PayoutMove } from './acts.ts';
 import type { ChangeAnswer } from './commit.ts';
 import { type Change, decideMove, type ReferenceHolder } from './decide-move.ts';
+import { holderBeside } from './duplicates.ts';
 import type { KnownRecords } from './known-records.ts';
-import { openReading } from './reading.ts';
 import type { StoredPayout } from './stored.ts';
 
 /** How often a move is decided anew, because others wrote the record meanwhile. */
@@ -126,12 +126,11 @@ async function holderFor(
 ): Promise<ReferenceHolder | undefined> {
   const hash = record?.values.get('rfh');
   if (move.sawHolder === undefined || hash === undefined) return undefined;
-  const id = (await redis.hget(referencesKey(prefix, hash), hash)) ?? '';
-  if (id === '' || id === payoutId(move)) return { id: '', block: 0, line: 0, record: undefined };
-  const place = placeOfId(id);
-  const [holder] = (await openReading(redis, prefix)([place])).records;
-  if (holder instanceof Error) throw holder;
-  return { id, block: blockOf(place.line), line: place.line, record: holder };
+  const claimants = (await redis.hget(referencesKey(prefix, hash), hash)) ?? '';
+  const { id, record: other, isOneOfSeveral } = await holderBeside({ redis, prefix }, claimants, payoutId(move));
+  if (id === '') return { claimants, isOneOfSeveral, id, block: 0, line: 0, record: undefined };
+  const { line } = placeOfId(id);
+  return { claimants, isOneOfSeveral, id, block: blockOf(line), line, record: other };
 }
 
 function refusedMove(word: unknown): 'changed' | 'forbidden' | 'season' | 'payment-taken' {

@@ -41,12 +41,29 @@ export const PLACES = [
   'q', 'x', 'at', 'ar', 'qn', 'ct', 'by', 'aa', 'cf', 'sam', 'dam', 'rt', 'fe', 'qa', 'ql',
   'st', 'ps', 'pid', 'org', 'sco', 'dco', 'poc', 'pic', 'pur', 'soc',
   'rc', 'rs', 'nf', 'z2', 'lu', 'ok', 'qf', 'ld', 'lc', 'lb', 'al', 'cx', 'qs', 'rfh', 'pr',
-  'cells', 'code', 'msg',
+  'cells', 'code', 'msg', 'gu',
 ] as const;
 
 const INDEX = new Map<string, number>(PLACES.map((name, index) => [name, index]));
 /** Whole numbers, which stand without quotation marks. */
-const NUMBERS = new Set(['x', 'at', 'ar', 'qn', 'ct', 'aa', 'qa', 'ql', 'st', 'nf', 'z2', 'lu', 'ok', 'qf', 'ld']);
+const NUMBERS = new Set([
+  'x',
+  'at',
+  'ar',
+  'qn',
+  'ct',
+  'aa',
+  'qa',
+  'ql',
+  'st',
+  'nf',
+  'z2',
+  'lu',
+  'ok',
+  'qf',
+  'ld',
+  'gu',
+]);
 const IS_NUMBER = PLACES.map((name) => NUMBERS.has(name));
 
 const HEADER = 4;

@@ -41,7 +41,7 @@ type Recording = (
 
 /**
  * Records rows of a run that is being recorded. `closed`: it is not being recorded any more, or was purged; `season`: in a closed
- * season.
+ * season, or in a ledger that forgot the run.
  *
  * A record that is there stays as it is, so recording may be run again; only a record that was restored from an intent log, which
  * lacks its row, is given the row. A reference that an earlier payout has not given free makes the new payout held, with a link to
@@ -58,7 +58,8 @@ export function openRecording(redis: Redis, keys: LedgerKeys): Recording {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const facts = await readFacts(runId, claims);
       const { state, doubted, isPurged, isRecorded, hasAllRows } = facts.run;
-      if (!facts.isOpen) return 'season';
+      // A run that is gone was forgotten by a Redis that went back.
+      if (!facts.isOpen || state === '') return 'season';
       const isCancelled = state === 'cancelled' && !(isRecorded && hasAllRows);
       if (isPurged || (state !== 'recording' && !isCancelled)) return 'closed';
       const changes = decideRecording(runId, rows, { facts, rememberMs });
@@ -103,7 +104,8 @@ function decideRecording(runId: string, rows: readonly RowRecord[], { facts, rem
 function fillIn(runId: string, row: RowRecord, judging: Judging & { readonly there: StoredPayout }): Change[] {
   const sent = row.state === 'ready' ? row : row.sound;
   if (sent === undefined || !lacksRow(judging.there)) return [];
-  return [filled(runId, row, { there: judging.there, sent, twin: judgeTwin(row, judging) })];
+  const { wasGivenUp } = judging.known;
+  return [filled(runId, row, { there: judging.there, sent, wasGivenUp, twin: judgeTwin(row, judging) })];
 }
 
 /** What the row claims is seen by the rows after it. */
@@ -112,7 +114,7 @@ function recordedAsJudged(runId: string, row: RowRecord, judging: Judging & { re
   const verdict = judgeRow(row, judging);
   const change = recorded(runId, row, { known, ...verdict });
   const record = decode(committed(encode(change.after, change.step), rules.at));
-  const now = { id: rules.own, record, createdAt: rules.at };
+  const now = { id: rules.own, record, createdAt: rules.at, finishedAt: undefined };
   if (verdict.claimsReference) claimed.references.set(row.referenceHash ?? '', now);
   if (verdict.claimsTwin) claimed.twins.set(row.duplicateKey?.hash ?? '', now);
   return change;
@@ -156,10 +158,9 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
   const { known, claimed, rules, isDoubted } = judging;
   const hash = row.referenceHash ?? '';
   const mine = claimed.references.get(hash);
-  const holder = mine ?? known.holder;
-  const earlier = holderAgainst(holder, rules);
+  const earlier = holderAgainst(mine === undefined ? known.holders : [mine], rules);
   const { twin, operations } = judgeTwin(row, judging);
-  const checks: Operation[] = [['refis', hash, holder?.id ?? ''], ...operations];
+  const checks: Operation[] = [['refis', hash, mine?.id ?? known.claimants], ...operations];
   const claims: Operation[] = earlier === undefined ? [['ref', hash]] : [];
   const held = (code: string, reason: string, more: Record<string, string> = {}): RowVerdict => ({
     ...verdict,
@@ -217,14 +218,17 @@ function filled(
   {
     there,
     sent,
+    wasGivenUp,
     twin,
   }: {
     there: StoredPayout;
     sent: Pick<RowRecord, 'fields' | 'amount' | 'referenceHash'>;
+    wasGivenUp: boolean;
     twin: { readonly operations: readonly Operation[] };
   },
 ): Change {
   const values = new Map([...there.values, ...Object.entries(sent.fields)]);
+  if (wasGivenUp) values.set('gu', '1');
   const amount = amountOf(values);
   const isUnknown = there.state === 'unknown';
   const operations: Operation[] = [...twin.operations];

@@ -96,21 +96,22 @@ local OPS = {
   run = { 2, function(item, states, word)
     return not string.find(states, '|' .. runState(item.run) .. '|', 1, true) and { word }
   end },
-  -- A reference belongs to the payout that people saw to have it, which stands as they saw it ('' for nobody, or no record).
-  sees = { 5, function(item, hash, holder, block, line, version)
-    local found = redis.call('HGET', referencesKey(hash), hash) or ''
-    if found == item.id then found = '' end
-    if found ~= holder then return { 'again' } end
+  -- A reference stands for what the caller saw it to stand for, and the payout that has it stands as people saw it ('' for no
+  -- such payout, or no record of it).
+  sees = { 6, function(item, hash, claimants, holder, block, line, version)
+    if (redis.call('HGET', referencesKey(hash), hash) or '') ~= claimants then return { 'again' } end
     if holder == '' then return false end
     local record = redis.call('HGET', rowsKey(string.match(holder, '^(.*)%-'), block), line) or ''
     return (string.match(record, '^%[(%d+),') or '') ~= version and { 'again' }
   end },
-  -- The reference is the payout's own.
+  -- The reference is the payout's own, and no other one's.
   mine = { 1, function(item, hash)
-    local holder = redis.call('HGET', referencesKey(hash), hash)
-    return holder and holder ~= item.id and { 'reference', holder }
+    for holder in string.gmatch(redis.call('HGET', referencesKey(hash), hash) or '', '%S+') do
+      if holder ~= item.id then return { 'reference', holder } end
+    end
+    return false
   end },
-  -- A reference belongs to whom the caller saw to have it.
+  -- A reference stands for what the caller saw it to stand for.
   refis = { 2, function(_, hash, seen) return (redis.call('HGET', referencesKey(hash), hash) or '') ~= seen and { 'again' } end },
   likelyis = { 3, function(_, period, hash, seen)
     return (redis.call('HGET', likelyKey(period, hash), hash) or '') ~= seen and { 'again' }

@@ -36,13 +36,25 @@ return 'purging'
 export const PURGE_ROWS = `${LUA_PRELUDE}
 local run = ARGV[1]
 if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
+
+-- The reference stands for the payout no more.
+local function giveFree(hash, id)
+  local others, found = {}, redis.call('HGET', referencesKey(hash), hash) or ''
+  for holder in string.gmatch(found, '%S+') do
+    if holder ~= id then others[#others + 1] = holder end
+  end
+  local left = table.concat(others, ' ')
+  if left == '' then redis.call('HDEL', referencesKey(hash), hash)
+  elseif left ~= found then redis.call('HSET', referencesKey(hash), hash, left) end
+end
+
 for i = 3, #ARGV, 4 do
   local id = run .. '-' .. ARGV[i]
   for _, quote in ipairs({ ARGV[i + 1], ARGV[i + 2] }) do
     if quote ~= '' and redis.call('HGET', quotesKey(quote), quote) == id then redis.call('HDEL', quotesKey(quote), quote) end
   end
   local hash = ARGV[i + 3]
-  if hash ~= '' and redis.call('HGET', referencesKey(hash), hash) == id then redis.call('HDEL', referencesKey(hash), hash) end
+  if hash ~= '' then giveFree(hash, id) end
 end
 redis.call('UNLINK', rowsKey(run, ARGV[2]))
 return 1

@@ -1,3 +1,4 @@
+import { FREE_STATES } from '../../payout.ts';
 import { LINES_PER_BLOCK } from '../keys.ts';
 import { PLACES, STATE_LETTERS } from '../payouts/stored.ts';
 
@@ -12,6 +13,7 @@ const letters = Object.entries(STATE_LETTERS).map(([state, letter]) => `${state}
  * else is decided before (decide.ts). Stands below LUA_PRELUDE.
  */
 export const LUA_RECORDS = `
+local FREE = { ${FREE_STATES.map((state) => `${state} = true`).join(', ')} }
 local PLACE = { ${places.join(', ')} }
 local LETTER = { ${letters.join(', ')} }
 local STATE = {}

@@ -188,10 +188,10 @@ return 1
  * Notes what is known of a run once all of its rows were recorded. On a Redis that went back meanwhile they are not there.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] names and values
- * Returns 1, or 0 in a closed season.
+ * Returns 1, or 0 in a closed season, or where the run is gone.
  */
 export const NOTE_RECORDED = `${LUA_PRELUDE}
-if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 0 end
+if redis.call('HGET', HEAD, 'season') ~= serverNow() or redis.call('EXISTS', runKey(ARGV[1])) == 0 then return 0 end
 -- Who put the file into an inbox is named anew, or nobody is.
 redis.call('HDEL', runKey(ARGV[1]), 'dropper')
 redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 2))

@@ -3,14 +3,20 @@ import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
 import { LUA_RECORDS } from './records.ts';
 
+/** The id of a directory that two people wrote off is never used again: those that noted it do not wait for it any more. */
+const LUA_WRITTEN_OFF = `
+local function isWrittenOff(dir) return redis.call('HEXISTS', HEAD, 'writtenOff:' .. dir) == 1 end
+`;
+
 /*
  * Which directories may arm is known to Redis, and would go back in time with it. So each directory also keeps it on its own
  * disk: `peers` holds, for each directory, those that it has written down there.
  */
 const LUA_PEERS = `${LUA_PROPOSALS}
+${LUA_WRITTEN_OFF}
 local function notePeers(dir, peers)
   for _, peer in ipairs(peers) do
-    if redis.call('HEXISTS', HEAD, 'writtenOff:' .. peer) == 0 then redis.call('HSETNX', DIRS, peer, '') end
+    if not isWrittenOff(peer) then redis.call('HSETNX', DIRS, peer, '') end
   end
   -- Said again and again: what is known already costs Redis no write.
   local noted = ' ' .. table.concat(peers, ' ') .. ' '
@@ -72,7 +78,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
  *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has
  *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
- * Returns ['compared' | 'open' | 'changed' | 'unnoted', lines restored in all, directories that have not noted this one...].
+ * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted this one...].
  *
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
  * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
@@ -84,6 +90,7 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
 export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_RECORDS}${LUA_PEERS}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
+if isWrittenOff(ARGV[1]) then return { 'written-off', 0 } end
 local at = now()
 local wasMissing = redis.call('HGET', HEAD, 'season') == server and redis.call('HGET', DIRS, ARGV[1]) ~= server
 
@@ -98,23 +105,27 @@ local function ensureRun(e)
   makeStub(e.r, e.s, e.n)
 end
 
--- Of two payouts with one reference the one that was armed later has it; the other one is a suspected duplicate.
+local function hasGivenReferenceFree(p)
+  if p.state == 'rejected' then return not get(p, 'q') or get(p, 'ok') ~= nil end
+  return FREE[p.state] == true
+end
+
+-- Of two payouts with one reference the one that was armed has it. Where both were, nobody can tell which was the last, for counters
+-- of two lost times cannot be compared: it stands for both, and neither is armed again before people say which.
 local function claimReference(e, p)
   local id = p.run .. '-' .. p.line
-  local holder = redis.call('HGET', referencesKey(e.h), e.h)
-  if holder and holder ~= id then
+  local claimants = { id }
+  for holder in string.gmatch(redis.call('HGET', referencesKey(e.h), e.h) or '', '%S+') do
     local run, line = string.match(holder, '^(.*)%-(%d+)$')
-    local other = load(run, line)
-    if other and tonumber(get(other, 'ct') or '0') > e.c then
-      set(p, 'rfh', e.h)
-      return
-    end
-    if other then
+    local other = holder ~= id and load(run, line)
+    if other and not hasGivenReferenceFree(other) then
+      if get(other, 'ct') then claimants[#claimants + 1] = holder end
       set(other, 'rfh', e.h)
       save(other)
     end
   end
-  redis.call('HSET', referencesKey(e.h), e.h, id)
+  if #claimants > 1 then set(p, 'rfh', e.h) end
+  redis.call('HSET', referencesKey(e.h), e.h, table.concat(claimants, ' '))
 end
 
 -- The records of a purged run are gone, and nothing of it was open any more when they went.
@@ -173,9 +184,9 @@ local function restore(e)
   if isKnown(e, p) then return noteForgotten(e, p) end
   local quote = p and get(p, 'q')
   local counter = p and tonumber(get(p, 'ct') or '0')
-  local isWrittenOff = p and p.state == 'held' and get(p, 'rc') == 'E_DIR_LOST'
+  local isLost = p and p.state == 'held' and get(p, 'rc') == 'E_DIR_LOST'
   local hasOther = quote and quote ~= e.q
-  if hasOther and wasMissing and not (isWrittenOff and e.c > counter) then
+  if hasOther and wasMissing and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
     set(p, 'rc', 'E_BREACH')
@@ -202,7 +213,7 @@ local function restore(e)
   claimReference(e, p)
   reopen(e.r)
   if e.m and not get(p, 'lc') then countFor(p, e.m) end
-  if not isWrittenOff then enter(p, 'unknown', 'restored from an intent log', at) end
+  if not isLost then enter(p, 'unknown', 'restored from an intent log', at) end
   save(p, at)
   redis.call('HINCRBY', HEAD, 'restored', 1)
 end
@@ -265,24 +276,27 @@ return { 'open', restored }
  * Takes the id of a data directory for a host, or goes on holding it.
  *
  * KEYS[1] prefix; ARGV[1] data directory; ARGV[2] what tells the host and the folder from every copy; ARGV[3] ms
- * Returns 1, or 0 while another host holds it.
+ * Returns 'taken', 'elsewhere' while another host holds it, or 'written-off'.
  */
-export const TAKE_LEASE = `${LUA_KEYS}
+export const TAKE_LEASE = `${LUA_KEYS}${LUA_WRITTEN_OFF}
+if isWrittenOff(ARGV[1]) then return 'written-off' end
 local key = leaseKey(ARGV[1])
 local holder = redis.call('GET', key)
-if holder and holder ~= ARGV[2] then return 0 end
+if holder and holder ~= ARGV[2] then return 'elsewhere' end
 redis.call('SET', key, ARGV[2], 'PX', ARGV[3])
-return 1
+return 'taken'
 `;
 
 /**
  * Enters a data directory that wants to arm. From then on no season opens without it.
  *
  * KEYS[1] prefix; ARGV[1] data directory
+ * Returns 1, or 0 where it was written off.
  */
-export const ENTER_DIR = `${LUA_PRELUDE}
-redis.call('HDEL', HEAD, 'writtenOff:' .. ARGV[1])
-return redis.call('HSETNX', DIRS, ARGV[1], '')
+export const ENTER_DIR = `${LUA_PRELUDE}${LUA_WRITTEN_OFF}
+if isWrittenOff(ARGV[1]) then return 0 end
+redis.call('HSETNX', DIRS, ARGV[1], '')
+return 1
 `;
 
 /**

@@ -85,7 +85,8 @@ export interface LedgerState {
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
   /** Enters a data directory that may arm; from then on no season opens without it. */
-  enterDir(dataDirId: string): Promise<void>;
+  /** False where it was written off. */
+  enterDir(dataDirId: string): Promise<boolean>;
   compare(part: {
     dataDirId: string;
     server: string;
@@ -224,7 +225,7 @@ function seasonActs(
       return season;
     },
     async enterDir(dataDirId) {
-      await run('enter', dataDirId);
+      return integerOf(await run('enter', dataDirId)) === 1;
     },
     async notePeers(dataDirId, peers) {
       await run('notePeers', dataDirId, JSON.stringify(peers));

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { EXIT, Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { bySecondPerson } from '../people/second-person.ts';
-import { LedgerFault, runScript, script, textsOf } from '../script.ts';
+import { runScript, script, textsOf, wordOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
 import { requireOurs, SCHEMA_VERSION } from './refuse-ledger.ts';
 
@@ -90,12 +90,6 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       await runScript(redis, scripts.restoreRun, { prefix, args: [id, fileSha256, contentHash] });
     },
   };
-}
-
-function wordOf<const Word extends string>(words: readonly Word[], reply: string | undefined): Word {
-  const word = words.find((known) => known === reply);
-  if (word === undefined) throw new LedgerFault('a script gave an unknown answer');
-  return word;
 }
 
 function refuseAdoption(why: 'other' | 'occupied'): Refusal {

@@ -26,10 +26,10 @@ export interface SeasonDeps extends PeersDeps {
  * Makes sure that arming is allowed on this Redis, from this data directory (architecture.md, rule 4). In a closed season it
  * waits twice the arm deadline, so that nobody who armed before the change can still send, and compares the directory's
  * intent logs. A new directory waits until each other one has noted it. Gives the data directories that keep it from
- * arming; none when arming is allowed. Throws a Refusal for a damaged log.
+ * arming; none when arming is allowed. One that was written off arms nothing before payrun starts again on it. Throws a Refusal for a damaged log.
  */
 export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
-  if (deps.arms) await deps.state.enterDir(deps.dataDirId);
+  if (deps.arms && !(await deps.state.enterDir(deps.dataDirId))) return [deps.dataDirId];
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [deps.dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -89,6 +89,7 @@ async function compareAndOpen(deps: SeasonDeps, at: { season: Season; joins: boo
   const peers = at.joins ? await notePeers(deps, at.season) : [];
   const { result, strangers } = await compareLogs(deps, { server: at.season.server, joins: at.joins, peers });
   if (result === 'changed') return { kind: 'changed' };
+  if (result === 'written-off') return { kind: 'missing', dirs: [deps.dataDirId] };
   if (result === 'unnoted') return { kind: 'unnoted', dirs: strangers };
   const after = await deps.state.season();
   if (after.server !== at.season.server) return { kind: 'changed' };
@@ -124,7 +125,7 @@ async function compareLogs(
       part.push(line);
       if (part.length < LINES_PER_CALL) continue;
       const answer = await compare(false);
-      if (answer.result === 'changed') return answer;
+      if (answer.result !== 'compared') return answer;
     }
   }
   return await compare(true);

@@ -47,8 +47,8 @@ export async function findRetryRows(deps: RetryDeps, runId: string): Promise<Ret
   const counts = { free: 0, paid: 0, duplicate: 0, open: 0 };
   const needed = new Set<Column>(REQUIRED_COLUMNS);
   for await (const batch of payouts(deps, run)) {
-    for (const { payout, holder } of batch) {
-      counts[fateOf(payout, holder)]++;
+    for (const { payout, holders } of batch) {
+      counts[fateOf(payout, holders)]++;
       for (const column of columnsNeededBy(payout.row)) needed.add(column);
     }
   }
@@ -85,25 +85,25 @@ function refusePurged(runId: string, purgedAt: number): Refusal {
 
 interface Held {
   readonly payout: Payout;
-  /** The payout that its reference stands for now. */
-  readonly holder: string | null;
+  /** The payouts that its reference stands for now. */
+  readonly holders: readonly string[];
 }
 
 async function* payouts({ ledger }: RetryDeps, { id }: Run): AsyncGenerator<Held[], void> {
   for await (const batch of ledger.runs.rows(id)) {
     const own = batch.filter((row) => 'row' in row);
     const holders = await ledger.references.holders(own.map(({ row }) => hashReference(row.reference)));
-    yield own.map((payout, index) => ({ payout, holder: holders[index] ?? null }));
+    yield own.map((payout, index) => ({ payout, holders: holders[index] ?? [] }));
   }
 }
 
 /** Whether the payout's reference may be used again, by the rule with which the ledger judges a new row. */
-function fateOf(payout: Payout, holder: string | null): 'free' | 'paid' | 'duplicate' | 'open' {
+function fateOf(payout: Payout, holders: readonly string[]): 'free' | 'paid' | 'duplicate' | 'open' {
   const { state, quoteId, rejectionConfirmed } = payout;
   if (state === 'completed') return 'paid';
   if (!FREE_STATES.includes(state)) return 'open';
   if (state === 'rejected' && quoteId !== null && !rejectionConfirmed) return 'open';
-  return holder === null || holder === payoutId(payout) ? 'free' : 'duplicate';
+  return holders.every((id) => id === payoutId(payout)) ? 'free' : 'duplicate';
 }
 
 async function* retryText(deps: RetryDeps, run: Run, layout: Layout): AsyncGenerator<string, void> {
@@ -134,7 +134,7 @@ function retryWorkbook(deps: RetryDeps, run: Run, { columns }: Layout): AsyncGen
 
 async function* freeRows(deps: RetryDeps, run: Run): AsyncGenerator<readonly PayoutRow[], void> {
   for await (const batch of payouts(deps, run)) {
-    yield batch.filter(({ payout, holder }) => fateOf(payout, holder) === 'free').map(({ payout }) => payout.row);
+    yield batch.filter(({ payout, holders }) => fateOf(payout, holders) === 'free').map(({ payout }) => payout.row);
   }
 }
 

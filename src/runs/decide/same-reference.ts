@@ -35,8 +35,8 @@ export async function otherOfReference(
   ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
   payout: Payout,
 ): Promise<OtherOfReference> {
-  const [holder] = await ledger.references.holders([hashReference(payout.row.reference)]);
-  if (holder === undefined || holder === null || holder === payoutId(payout)) return NO_OTHER;
+  const holder = await ledger.references.beside(hashReference(payout.row.reference), payoutId(payout));
+  if (holder === '') return NO_OTHER;
   const place = placeOfId(holder);
   const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
   const state = other?.state ?? '';

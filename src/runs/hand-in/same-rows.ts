@@ -17,10 +17,10 @@ export async function standsOnSameLines(
   for await (const batch of readPayoutFile(path, checked)) {
     const rows = batch.filter((row): row is PayoutRow => 'reference' in row);
     const holders = await ledger.references.holders(rows.map(({ reference }) => hashReference(reference)));
-    for (const [index, holder] of holders.entries()) {
-      if (holder === null || !holder.startsWith(`${run.id}-`)) continue;
-      if (holder !== `${run.id}-${rows[index]?.line}`) return false;
-      found++;
+    for (const [index, ids] of holders.entries()) {
+      const own = ids.filter((id) => id.startsWith(`${run.id}-`));
+      if (own.some((id) => id !== `${run.id}-${rows[index]?.line}`)) return false;
+      found += own.length;
     }
   }
   return found > 0 && found === PAYOUT_STATES.reduce((sum, state) => sum + run.counts[state], 0);

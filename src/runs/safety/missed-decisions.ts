@@ -2,7 +2,7 @@ import { type MissedDecisions, missedDecisions, type Stopping } from '../../audi
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Log } from '../../log.ts';
-import { placeOfId } from '../../payout.ts';
+import { type PayoutState, placeOfId } from '../../payout.ts';
 import { revokeKey } from '../../people/keys.ts';
 import { disableUser } from '../../people/users.ts';
 import { Refusal } from '../../refusal.ts';
@@ -54,11 +54,13 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<v
   }
 }
 
+const MAY_BE_SENT: readonly PayoutState[] = ['ready', 'armed', 'quoted', 'unknown', 'held'];
+
 const pause: Stop = ({ ledger }, runId, control) => pauseRun({ ledger, wake: async () => {} }, runId, control);
 
 /**
- * In a closed season nobody knows whether it was sent: people give it up once more. What was sent is looked up, and stays as it
- * is; one whose row is not there yet is held when it comes.
+ * In a closed season nobody knows whether it was sent: people give it up once more. One that was not sent is held, now or once
+ * that is known; one whose row is not there yet, when it comes. What others had proposed for it does not hold.
  */
 const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
   const place = placeOfId(target);
@@ -68,13 +70,14 @@ const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
     if ((await ledger.runs.read(runId)) !== undefined) await ledger.runs.note(runId, { [`gaveUp:${line}`]: '1' });
     return;
   }
-  if (payout.state !== 'ready') {
+  if (!MAY_BE_SENT.includes(payout.state)) {
     log.warn('it was not given up again', { reason: `${target} is ${payout.state}` });
     return;
   }
-  const fields = { rc: 'E_GIVEN_UP', rs: 'it was given up, and Redis forgot that' };
-  const { version } = payout;
-  await ledger.payouts.move({ ...place, version, to: 'held', actor, reason: 'E_GIVEN_UP', fields });
+  const reason = 'E_GIVEN_UP';
+  await ledger.payouts.move({ ...place, actor, reason, fields: { gu: '1' }, without: ['pr'], dueMs: 'as-it-is' });
+  const fields = { rc: reason, rs: 'it was given up, and Redis forgot that' };
+  await ledger.payouts.move({ ...place, from: 'ready', to: 'held', actor, reason, fields });
 };
 
 type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;

@@ -25,6 +25,12 @@ interface SeasonActs {
   readonly refreshSeason: () => Promise<void>;
 }
 
+const NOT_OURS = {
+  taken: undefined,
+  elsewhere: 'another host uses a copy of this data directory',
+  'written-off': 'two people wrote this data directory off',
+} as const;
+
 /** What a process does for the season (architecture.md, rule 4): what people decided is compared before the intent logs are. */
 export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const { config, clock, random, log, ledger, lease, durability } = parts;
@@ -51,11 +57,8 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
     refreshSeason: onceAtATime(async () => {
       await refreshSeason(season, joinSeason);
       await durability.look();
-      if (!(await lease.take(dataDir.id))) {
-        log.error(
-          'another host uses a copy of this data directory: nothing is sent from here before payrun is started again',
-        );
-      }
+      const why = NOT_OURS[await lease.take(dataDir.id)];
+      if (why !== undefined) log.error(`${why}: nothing is sent from here before payrun is started again`);
       await ledger.audit.copyOthers();
     }),
   };

@@ -40,8 +40,8 @@ export async function inLargeRun(
   }
   const isInSearch = filterOf({ ...search, reference, text: '' });
   const isWanted = (row: Row): boolean => isInSearch(listedRow(row)) && hasOutcome(row, search.outcome);
-  const [holder] = await references.holders([hashReference(reference)]);
-  const line = lineIn(run.id, holder ?? null);
+  const [holders = []] = await references.holders([hashReference(reference)]);
+  const line = holders.map((id) => lineIn(run.id, id)).find((one) => one !== undefined);
   const held = line === undefined ? undefined : await runs.row(run.id, line);
   const found = new Map<number, Row>();
   if (held !== undefined && isWanted(held)) found.set(held.line, held);
@@ -67,8 +67,7 @@ export async function inLargeRun(
 }
 
 /** The line of a payout's id, if it is one of the run. */
-function lineIn(runId: string, id: string | null): number | undefined {
-  if (id === null) return undefined;
+function lineIn(runId: string, id: string): number | undefined {
   const place = placeOfId(id);
   return place.runId === runId ? place.line : undefined;
 }

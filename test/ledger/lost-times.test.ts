@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { systemClock, systemRandom } from '../../src/clock.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
+import type { PayoutPlace, PayoutRow } from '../../src/payout.ts';
+import { otherOfReference } from '../../src/runs/decide/same-reference.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { type Host, hostOf, joinSeason, joinTogether } from './recovery-desk.ts';
+import {
+  armPayout,
+  connectArming,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  readPayout,
+  recordRows,
+  rowOf,
+  type TestLedger,
+} from './test-ledger.ts';
+
+const ROW: PayoutRow = rowOf(2, { reference: 'X' });
+const FIRST = { runId: 'R1', line: 2 };
+const SECOND = { runId: 'R2', line: 2 };
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+let folder: string;
+let host: Host;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+  folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));
+  host = hostOf(folder, desk.in('dir-a'), 'dir-a');
+  await joinTogether([host]);
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** What was sent in a time that Redis forgot. */
+async function sentInLostTime({ runId, line }: PayoutPlace, armingCounter: number): Promise<void> {
+  const log = openIntentLog(host.path, { clock: systemClock, random: systemRandom });
+  await log.append({
+    runId,
+    line,
+    fileSha256: runId.padEnd(64, '0'),
+    referenceHash: hashReference('X'),
+    attempt: 1,
+    quoteId: systemRandom.uuid(),
+    quoteExpiresAt: null,
+    bodyHash: 'body',
+    armingCounter,
+    owner: 'w1',
+    armedAt: Date.now(),
+    credentials: 'credentials-1',
+  });
+  await log.close();
+}
+
+/** Redis comes back without any of that, and the files of both runs are handed in again. */
+async function comesBack(...places: readonly PayoutPlace[]): Promise<void> {
+  await server.restart();
+  await expect.poll(() => arming.ping().catch(() => 'lost')).toBe('PONG');
+  expect(await joinSeason(host)).toEqual([]);
+  for (const { runId } of places) {
+    await recordRows(desk.ledger, runId, [ROW]);
+    await desk.ledger.runs.note(runId, { state: 'paused' });
+  }
+  for (const person of ['anna', 'bob']) await desk.ledger.state.release(person);
+  for (const { runId } of places) await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
+}
+
+async function isProvenDead(place: PayoutPlace): Promise<void> {
+  expect(await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' })).toMatchObject({
+    result: 'moved',
+  });
+}
+
+async function allow(place: PayoutPlace): Promise<string> {
+  const payout = await readPayout(desk.ledger, place);
+  const { holder } = await otherOfReference(desk.ledger, payout);
+  return (await movePayout(desk.ledger, place, { to: 'ready', sawHolder: holder })).result;
+}
+
+test.each([
+  { counters: [5, 1], what: 'the first' },
+  { counters: [1, 5], what: 'the second' },
+  { counters: [3, 3], what: 'both' },
+])(
+  'a reference that was armed in two files in two lost times is paid in neither before people decide: $what had the higher counter',
+  async ({ counters: [first = 0, second = 0] }) => {
+    await sentInLostTime(FIRST, first);
+    await sentInLostTime(SECOND, second);
+    await comesBack(FIRST, SECOND);
+    for (const place of [FIRST, SECOND]) {
+      await isProvenDead(place);
+      await expect(armPayout(host.ledger, place)).rejects.toThrow('reference');
+      await movePayout(desk.ledger, place, { to: 'held' });
+    }
+    const other = await otherOfReference(desk.ledger, await readPayout(desk.ledger, FIRST));
+    expect(other.holder).toEqual({ id: 'R2-2', state: 'held' });
+    expect(await allow(FIRST)).toBe('moved');
+    expect(await allow(SECOND)).toBe('moved');
+    await expect(armPayout(host.ledger, FIRST)).rejects.toThrow('reference');
+    expect((await armPayout(host.ledger, SECOND)).state).toBe('armed');
+  },
+);
+
+test('a row with such a reference is one too many, whichever of the two came to nothing', async () => {
+  await sentInLostTime(FIRST, 5);
+  await sentInLostTime(SECOND, 1);
+  await comesBack(FIRST, SECOND);
+  for (const settled of [FIRST, SECOND]) {
+    await movePayout(desk.ledger, settled, { to: 'accepted', dueMs: 1000 });
+    await movePayout(desk.ledger, settled, { to: 'failed' });
+    const runId = await payingRun(desk.ledger, [ROW]);
+    const { state } = await readPayout(desk.ledger, { runId, line: 2 });
+    expect(state).toBe(settled === FIRST ? 'held' : 'ready');
+  }
+});
+
+test('nobody is allowed while two others of its reference may still be paid', async () => {
+  const third = { runId: 'R3', line: 2 };
+  for (const [index, place] of [FIRST, SECOND, third].entries()) await sentInLostTime(place, index + 1);
+  await comesBack(FIRST, SECOND, third);
+  await isProvenDead(third);
+  await movePayout(desk.ledger, third, { to: 'held' });
+  expect(await allow(third)).toBe('changed');
+  await movePayout(desk.ledger, FIRST, { to: 'accepted', dueMs: 1000 });
+  await movePayout(desk.ledger, FIRST, { to: 'failed' });
+  expect(await allow(third)).toBe('moved');
+});
+
+test('an earlier arming of which nothing came gives its reference to the later file', async () => {
+  const rows = freshRows(1);
+  const runId = await payingRun(desk.ledger, [ROW, ...rows.map((row) => ({ ...row, line: 3 }))]);
+  await armPayout(host.ledger, { runId, line: 2 });
+  await movePayout(desk.ledger, { runId, line: 2 }, { to: 'rejected', fields: { ok: '1' } });
+  await sentInLostTime(SECOND, 9);
+  await comesBack(SECOND);
+  await isProvenDead(SECOND);
+  expect((await armPayout(host.ledger, SECOND)).state).toBe('armed');
+});
