@@ -16,6 +16,7 @@ const BY_LIBRARIES = [
   'cluster|keyslot',
   'cluster|slots',
   'config|get',
+  'exec',
   'script|exists',
   'script|load',
 ];
