@@ -54,7 +54,7 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'an arming compares whose the reference is',
-    edits: replaced(COMMIT, 'return holder and holder ~= item.id', 'return false'),
+    edits: replaced(COMMIT, `if holder ~= item.id then return { 'reference', holder } end`, ''),
     caughtBy: named(ARMING_TESTS, `${NOT_ARMED} 'its reference belongs to another payo…': 'reference'`),
   },
   {

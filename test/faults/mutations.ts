@@ -1,6 +1,7 @@
 import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
 import { type Mutation, named, replaced } from './mutation.ts';
 import { PAY_MUTATIONS } from './pay-mutations.ts';
+import { RESTORE_MUTATIONS } from './restore-mutations.ts';
 
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
 const EXCHANGE = 'src/service/exchange.ts';
@@ -73,4 +74,9 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-export const MUTATIONS: readonly Mutation[] = [...LEDGER_MUTATIONS, ...PAY_MUTATIONS, ...MATRIX_MUTATIONS];
+export const MUTATIONS: readonly Mutation[] = [
+  ...LEDGER_MUTATIONS,
+  ...RESTORE_MUTATIONS,
+  ...PAY_MUTATIONS,
+  ...MATRIX_MUTATIONS,
+];
