@@ -62,7 +62,11 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'an arming raises the counter',
-    edits: replaced(COMMIT, `item.number = redis.call('HINCRBY', HEAD, 'armings', 1)`, 'item.number = 1'),
+    edits: replaced(
+      COMMIT,
+      `item.number = redis.call('HINCRBY', HEAD, 'armings', 1)`,
+      `item.number = tonumber(redis.call('HGET', HEAD, 'armings') or '0')`,
+    ),
     caughtBy: named('test/ledger/arming.test.ts', 'an arming gets a counter of its own, which only grows'),
   },
   {
@@ -84,9 +88,6 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
       `for set, time in pairs(b.due) do redis.call('ZADD', set, 'LT', text(time), b.run .. ':' .. b.block) end`,
       '',
     ),
-    caughtBy: named(
-      'test/ledger/slices.test.ts',
-      'due payouts are taken once by many, in the order of their times, and put off',
-    ),
+    caughtBy: named('test/ledger/slices.test.ts', 'due payouts are taken at the time that their move gave them'),
   },
 ];

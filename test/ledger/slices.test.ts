@@ -209,6 +209,19 @@ describe('due payouts', () => {
     expect(await desk.ledger.slices.takeDue({ look: 10, track: 10 })).toEqual([]);
   });
 
+  test('are taken at the time that their move gave them', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(2));
+    for (const [line, state] of [
+      [2, 'unknown'],
+      [3, 'accepted'],
+    ] as const) {
+      await sendTo(desk.ledger, { runId, line }, state);
+      await movePayout(desk.ledger, { runId, line }, { dueMs: 0 });
+    }
+    const taken = await desk.ledger.slices.takeDue({ look: 10, track: 10 });
+    expect(taken.map(({ line }) => line).toSorted()).toEqual([2, 3]);
+  });
+
   test('are not taken before their time', async () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');

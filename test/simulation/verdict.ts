@@ -33,12 +33,15 @@ export function isSettled({ plan, redis, service }: Setting, calmMs: number): bo
   if (store.entries.size < plan.files * plan.payouts || service.underWay() > 0 || isSeasonClosed(store)) return false;
   // A look-up that said nothing is made again only a day later; nobody waits for that here.
   const isLate = calmMs > CONFIRMED_MS_MAX;
-  // Where the service shows no payment that it has to know, an unknown one is held only a day later.
+  // Where the service shows no payment that it has to know under these credentials, an unknown one is held only a day later.
   const known = [...store.entries.values()].filter(({ state }) => state === 'accepted' || state === 'completed');
-  const isAllForgotten = known.length > 0 && known.every(({ quote }) => service.isForgotten(quote));
+  const waitsADay = ({ state, credentials }: Entry): boolean => {
+    const own = known.filter((one) => one.credentials === credentials);
+    return state === 'unknown' && own.length > 0 && own.every(({ quote }) => service.isForgotten(quote));
+  };
   for (const entry of store.entries.values()) {
     if (entry.row === null) return false;
-    if (OPEN.includes(entry.state) && !(entry.state === 'unknown' && isAllForgotten)) return false;
+    if (OPEN.includes(entry.state) && !waitsADay(entry)) return false;
     if (entry.state === 'accepted' && service.isForgotten(entry.quote)) return false;
     if (!isLate && isUnconfirmed(entry, plan)) return false;
   }
