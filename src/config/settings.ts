@@ -239,7 +239,11 @@ export const settingsSchema = z.object({
   PAYRUN_REMEMBER: duration
     .default(34_560_000_000)
     .meta(
-      about('Payout files', '400d', 'How long after its payout ended payrun remembers a reference, to find a row that is handed in again.'),
+      about(
+        'Payout files',
+        '400d',
+        'How long after its payout ended payrun remembers a reference, to find a row that is handed in again.',
+      ),
     ),
   PAYRUN_DUPLICATES_WITHIN: duplicatesWithin
     .default(604_800_000)

@@ -3,6 +3,7 @@ import { hashReference } from '../intake/row/reference-hash.ts';
 import type { Counted } from '../ledger/intents/intent-line.ts';
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payouts/acts.ts';
+import type { PayoutValues } from '../ledger/payouts/values.ts';
 import type { Money } from '../money.ts';
 import type { Payout } from '../payout.ts';
 import { codeOf } from '../refusal.ts';
@@ -30,8 +31,8 @@ export interface QuoteToPay {
   readonly endsAt: number | undefined;
   /** What the service calls the exchange that gave the quote, or empty. */
   readonly exchange: string;
-  /** What the quote says, as fields of the record. */
-  readonly fields: Readonly<Record<string, string>>;
+  /** What the quote says. */
+  readonly values: PayoutValues;
   /** SHA-256 of the payout file, and its content hash. */
   readonly fileSha256: string;
   readonly contentHash: string | undefined;
@@ -102,8 +103,8 @@ async function readAnswer(
 async function leaveReference(deps: PayDeps, payout: Payout, holder: string): Promise<StepResult> {
   const reason = `its reference belongs to payout ${holder}`;
   if (payout.state === 'quoted') return await endQuoted(deps, payout, reason);
-  const fields = { rfh: hashReference(payout.row.reference) };
-  return await settleUnsent(deps, payout, { kind: 'held', code: 'E_DUP_HISTORY', reason, fields });
+  const values = { referenceHash: hashReference(payout.row.reference) };
+  return await settleUnsent(deps, payout, { kind: 'held', code: 'E_DUP_HISTORY', reason, values });
 }
 
 async function send(deps: PayDeps, body: string, sendBefore: number): Promise<Answer> {
@@ -115,7 +116,7 @@ async function send(deps: PayDeps, body: string, sendBefore: number): Promise<An
 async function arm(
   deps: PayDeps,
   payout: Payout,
-  { quote, fields, exchange, approval, limits }: QuoteToPay & { readonly limits: ArmingLimits | null },
+  { quote, values, exchange, approval, limits }: QuoteToPay & { readonly limits: ArmingLimits | null },
 ): Promise<ArmAnswer | undefined> {
   if (deps.blockList.has(payout.row.beneficiaryIdentityId)) return { armed: false, refusal: 'blocked' };
   try {
@@ -130,7 +131,7 @@ async function arm(
       credentials: deps.service.fingerprint,
       dueMs: deps.rules.armDeadlineMs + deps.rules.requestTimeoutMs + ARMED_DUE_MARGIN_MS,
       exchange,
-      fields,
+      values,
       approval,
       blockList: deps.blockList.kept(),
       limits,
@@ -189,7 +190,7 @@ async function holdTried(deps: PayDeps, payout: Payout): Promise<void> {
     version: payout.version,
     actor: deps.owner,
     reason: 'E_TRIED',
-    fields: { rc: 'E_TRIED', rs: 'as many quotes as are allowed were tried' },
+    values: { reasonCode: 'E_TRIED', reason: 'as many quotes as are allowed were tried' },
   });
 }
 

@@ -1,6 +1,6 @@
 import type { AnswerLine } from '../ledger/intents/intent-line.ts';
 import type { MoveAnswer } from '../ledger/payouts/acts.ts';
-import { feesField } from '../ledger/payouts/record.ts';
+import type { PayoutValues } from '../ledger/payouts/values.ts';
 import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import type { PaymentReply } from '../service/replies.ts';
@@ -10,6 +10,9 @@ import { FIRST_TRACK_MS, LOOK_DAILY_MS } from './due.ts';
 import { readShown, sumFees } from './quote/quote-answer.ts';
 
 const ACCEPT_TRIES_MAX = 3;
+
+/** Of a payout that is held for nothing any more. */
+export const NO_REASON = { reasonCode: null, reason: null } as const;
 
 /**
  * Writes down that a payout's payment exists: a fact beats a doubt, whoever armed it (architecture.md, rule 7). A payment of a
@@ -39,8 +42,7 @@ export async function acceptPayment(
       actor: deps.owner,
       reason: payment.paymentState ?? '',
       exchange,
-      fields: paymentFields(payment, { row: payout.row, quoteId }),
-      without: ['rc', 'rs', 'nf'],
+      values: { ...paymentValues(payment, { row: payout.row, quoteId }), ...NO_REASON, notFoundAt: null },
     });
     if (answer.result === 'changed') return 'changed';
     const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId });
@@ -86,10 +88,10 @@ export async function holdBreach(
     actor: deps.owner,
     reason: 'breach',
     exchange: exchange ?? '',
-    fields: {
-      rc: 'E_BREACH',
-      rs: evidence,
-      ...(paymentId === undefined || paymentId === quoteId ? {} : { pid: paymentId }),
+    values: {
+      reasonCode: 'E_BREACH',
+      reason: evidence,
+      ...(paymentId === undefined || paymentId === quoteId ? {} : { paymentId }),
     },
   };
   const judged = version === undefined ? {} : { version };
@@ -111,21 +113,18 @@ async function disproveOtherId(
   await deps.state.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
 }
 
-/** What a payment shows, as fields of the record; what it does not show stays as the quote had it. */
-export function paymentFields(
-  payment: PaymentReply,
-  { row, quoteId }: Pick<Payout, 'row' | 'quoteId'>,
-): Record<string, string> {
+/** What a payment shows; what it does not show stays as the quote had it. */
+export function paymentValues(payment: PaymentReply, { row, quoteId }: Pick<Payout, 'row' | 'quoteId'>): PayoutValues {
   const source = readShown(payment.sourceAmount, row.sourceCurrency);
   const destination = readShown(payment.destinationAmount, row.destinationCurrency);
   const fees = payment.fees.length === 0 ? undefined : sumFees(payment.fees);
   return {
-    ...(payment.paymentId === quoteId ? {} : { pid: payment.paymentId }),
-    ...(payment.paymentState === null ? {} : { ps: payment.paymentState }),
-    ...(source ? { sam: source.minor.toString() } : {}),
-    ...(destination ? { dam: destination.minor.toString() } : {}),
-    ...(payment.rate === null ? {} : { rt: payment.rate }),
-    ...(fees === undefined ? {} : { fe: feesField(fees) }),
+    ...(payment.paymentId === quoteId ? {} : { paymentId: payment.paymentId }),
+    ...(payment.paymentState === null ? {} : { paymentState: payment.paymentState }),
+    ...(source ? { sourceAmount: source } : {}),
+    ...(destination ? { destinationAmount: destination } : {}),
+    ...(payment.rate === null ? {} : { rate: payment.rate }),
+    ...(fees === undefined ? {} : { fees }),
   };
 }
 

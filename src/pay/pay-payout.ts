@@ -1,4 +1,4 @@
-import { feesField } from '../ledger/payouts/record.ts';
+import type { PayoutValues } from '../ledger/payouts/values.ts';
 import { type SealVerdict, UNKNOWN_KEY } from '../ledger/seals.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
@@ -79,7 +79,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
         sourceAmount: null,
         startAt,
         endsAt: undefined,
-        fields: {},
+        values: {},
         exchange: '',
         fileSha256: order.fileSha256,
         contentHash: order.contentHash,
@@ -171,7 +171,7 @@ async function quotePayout(
         sourceAmount: reading.quote.sourceAmount,
         startAt,
         endsAt,
-        fields: quoteFields(deps, reading.quote),
+        values: quoteValues(deps, reading.quote),
         exchange: exchangeOf(answer),
         fileSha256,
         contentHash,
@@ -197,14 +197,14 @@ function isAnswer(answer: Answer): boolean {
   return answer.kind === 'answered' && !NO_ANSWER_STATUSES.includes(answer.status);
 }
 
-function quoteFields(deps: PayDeps, quote: UsableQuote): Record<string, string> {
+function quoteValues(deps: PayDeps, quote: UsableQuote): PayoutValues {
   const { sourceAmount, destinationAmount, rate, fees, lifeMs } = quote;
   return {
-    qa: String(deps.clock.now()),
-    ...(lifeMs === null ? {} : { ql: String(lifeMs) }),
-    ...(sourceAmount === null ? {} : { sam: sourceAmount.minor.toString() }),
-    ...(destinationAmount === null ? {} : { dam: destinationAmount.minor.toString() }),
-    ...(rate === null ? {} : { rt: rate }),
-    ...(fees.length === 0 ? {} : { fe: feesField(fees) }),
+    quotedAt: deps.clock.now(),
+    ...(lifeMs === null ? {} : { quoteLifeMs: lifeMs }),
+    ...(sourceAmount === null ? {} : { sourceAmount }),
+    ...(destinationAmount === null ? {} : { destinationAmount }),
+    ...(rate === null ? {} : { rate }),
+    ...(fees.length === 0 ? {} : { fees }),
   };
 }

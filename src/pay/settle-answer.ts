@@ -1,4 +1,5 @@
 import type { MoveResult } from '../ledger/payouts/acts.ts';
+import type { PayoutValues } from '../ledger/payouts/values.ts';
 import type { Payout } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import { moveWatched } from './breaker.ts';
@@ -97,8 +98,8 @@ async function moveUnknown(
   { sent, reading }: { sent: SentRequest; reading: Extract<PaymentReading, { kind: 'unknown' }> },
 ): Promise<void> {
   const { reason, seen2xx } = reading;
-  const fields: Record<string, string> = seen2xx ? { z2: '1' } : {};
-  const result = await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason, fields });
+  const values: PayoutValues = seen2xx ? { seen2xx } : {};
+  const result = await moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason, values });
   if (seen2xx && result !== 'moved') await noteSuccess(deps, payout, sent.quote.quoteId);
 }
 
@@ -109,7 +110,7 @@ async function noteSuccess(deps: PayDeps, payout: Payout, quoteId: string): Prom
     dueMs: 'as-it-is',
     actor: deps.owner,
     reason: '',
-    fields: { z2: '1' },
+    values: { seen2xx: true },
   } as const;
   const { result } = await stored(deps, () => deps.payouts.move(note));
   if (result !== 'other-quote') return;
@@ -134,21 +135,21 @@ interface SentMove {
   readonly to: 'quoted' | 'unknown' | 'rejected';
   readonly dueMs: number;
   readonly reason: string;
-  readonly fields?: Record<string, string>;
+  readonly values?: PayoutValues;
 }
 
 /** Whoever arms the quote again sees by its seal that it was given for this payout (docs/security.md, "Seals"). */
-function quotedMove({ seals }: PayDeps, payout: Payout, sent: SentRequest): Pick<SentMove, 'sent' | 'to' | 'fields'> {
-  return { sent, to: 'quoted', fields: { qs: seals.quote(placeOf(payout), sent.quote) } };
+function quotedMove({ seals }: PayDeps, payout: Payout, sent: SentRequest): Pick<SentMove, 'sent' | 'to' | 'values'> {
+  return { sent, to: 'quoted', values: { quoteSeal: seals.quote(placeOf(payout), sent.quote) } };
 }
 
 async function moveSent(
   deps: PayDeps,
   payout: Payout,
-  { sent, to, dueMs, reason, fields }: SentMove,
+  { sent, to, dueMs, reason, values }: SentMove,
 ): Promise<MoveResult> {
   const move = { ...placeOf(payout), to, version: sent.version, quoteId: sent.quote.quoteId, dueMs, reason };
-  const rest = { actor: deps.owner, exchange: exchangeOf(sent.answer), fields: fields ?? {} };
+  const rest = { actor: deps.owner, exchange: exchangeOf(sent.answer), values: values ?? {} };
   const { result } = await stored(deps, () => moveWatched(deps, { ...move, ...rest }));
   return result;
 }
@@ -211,7 +212,7 @@ async function rejectIfNotFound(
         to: 'rejected',
         dueMs: Math.max(0, lastLookMs),
         reason: code,
-        fields: { rc: code, rs: reason },
+        values: { reasonCode: code, reason },
       })
     : moveSent(deps, payout, { sent, to: 'unknown', dueMs: FIRST_LOOK_UP_MS, reason: code }));
 }

@@ -3,7 +3,7 @@ import type { Payout, PayoutPlace, PayoutState } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';
-import { exchangeOf, holdBreach, paymentFields, placeOf } from './facts.ts';
+import { exchangeOf, holdBreach, paymentValues, placeOf } from './facts.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up/look-up-answer.ts';
 import { wordsOf } from './refused.ts';
 
@@ -68,16 +68,15 @@ async function missingMove(
   if (reading.kind !== 'not-found' || payout.state !== 'accepted') return {};
   // Other credentials than it was made under need not be shown it.
   if (payout.credentials !== deps.service.fingerprint) return {};
-  if (payout.notFoundAt === null) return { fields: { nf: String(now) } };
+  if (payout.notFoundAt === null) return { values: { notFoundAt: now } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
   if (!isLong || !(await deps.canary.sings(payout.paymentId ?? undefined))) return {};
-  const rs = `the service made the payment ${payout.paymentId} and does not know it any more`;
+  const reason = `the service made the payment ${payout.paymentId} and does not know it any more`;
   return {
     to: 'held',
     reason: 'E_PAYMENT_GONE',
     dueMs: LOOK_DAILY_MS,
-    fields: { rc: 'E_PAYMENT_GONE', rs },
-    without: ['nf'],
+    values: { reasonCode: 'E_PAYMENT_GONE', reason, notFoundAt: null },
   };
 }
 
@@ -86,10 +85,11 @@ function moveOf(payout: Payout, payment: PaymentReply): Partial<PayoutMove> {
   const shown = payment.paymentState ?? '';
   const to = FINAL_STATES.get(shown);
   if (to === undefined || (payout.state === 'completed' && to !== 'returned')) {
-    const found = payout.notFoundAt === null ? {} : { without: ['nf'] };
-    return shown === payout.paymentState ? found : { ...found, fields: { ps: shown } };
+    if (payout.notFoundAt === null && shown === payout.paymentState) return {};
+    const found = payout.notFoundAt === null ? {} : { notFoundAt: null };
+    return { values: shown === payout.paymentState ? found : { ...found, paymentState: shown } };
   }
   const [error] = payment.errors;
-  const why = error === undefined ? {} : { rc: error.code ?? '', rs: wordsOf(error) ?? '' };
-  return { to, reason: shown, fields: { ...paymentFields(payment, payout), ...why } };
+  const why = error === undefined ? {} : { reasonCode: error.code ?? '', reason: wordsOf(error) ?? '' };
+  return { to, reason: shown, values: { ...paymentValues(payment, payout), ...why } };
 }

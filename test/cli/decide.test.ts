@@ -51,8 +51,15 @@ test('payouts of one reason are settled together by two people, and what changed
   const app = await openTestApp(redis.url, place);
   onTestFinished(() => app.close());
   const runId = await recordRun(app.ledger, { lines: [2, 3, 4, 5] });
-  const hold = (line: number, rc: string) =>
-    app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: rc, fields: { rc, rs: 'a reason' } });
+  const hold = (line: number, reasonCode: string) =>
+    app.ledger.payouts.move({
+      runId,
+      line,
+      to: 'held',
+      actor: 'test',
+      reason: reasonCode,
+      values: { reasonCode, reason: 'a reason' },
+    });
   for (const line of [2, 3, 4]) await hold(line, 'E_LIKELY');
   await hold(5, 'E_OTHER');
 
@@ -62,7 +69,7 @@ test('payouts of one reason are settled together by two people, and what changed
     stdout: expect.stringContaining('E_LIKELY: 0 done, 3 proposed, 0 left out'),
     stderr: expect.stringContaining('another person'),
   });
-  await app.ledger.payouts.move({ runId, line: 3, actor: 'test', reason: 'a note', fields: {} });
+  await app.ledger.payouts.move({ runId, line: 3, actor: 'test', reason: 'a note' });
   const own = await payrun.run([...words, '--as', 'anna'], place);
   expect(own.code).toBe(4);
   expect(own.stdout).toContain('line 2, INV-2: anna has proposed this');

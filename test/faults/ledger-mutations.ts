@@ -41,11 +41,7 @@ const ARMING: readonly Mutation[] = [
   {
     guard: 'an arming compares and sets',
     edits: replaced(COMMIT, "(there or '') == was", 'true'),
-    caughtBy: named(
-      ARMING_TESTS,
-      'a payout is armed once when the same call runs twice, as after a lost reply',
-      'a payout is armed once in each of 1,000 races of two connections',
-    ),
+    caughtBy: named(ARMING_TESTS, 'a payout is armed once in each of 1,000 races of two connections'),
   },
   {
     guard: 'an arming compares the hash of the row',
@@ -275,7 +271,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a write-off voids proposals',
-    edits: replaced('src/runs/safety/write-off.ts', "without: ['pr'], ", ''),
+    edits: replaced('src/runs/safety/write-off.ts', ', proposal: null }', ' }'),
     caughtBy: named(
       'test/runs/write-off.test.ts',
       'a data directory that two people write off voids what was proposed before, on the words that it was never sent',

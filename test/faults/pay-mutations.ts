@@ -191,7 +191,7 @@ const DOUBTING: readonly Mutation[] = [
   },
   {
     guard: 'a 2xx is remembered',
-    edits: replaced(SETTLE, `seen2xx ? { z2: '1' } : {}`, '{}'),
+    edits: replaced(SETTLE, `seen2xx ? { seen2xx } : {}`, '{}'),
     caughtBy: named(LOOK_UP_TESTS, 'a not-found after a 2xx was seen never proves anything'),
   },
   {

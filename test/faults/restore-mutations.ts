@@ -41,7 +41,7 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'what people gave up is noted whatever state the copy has it in',
-    edits: replaced('src/runs/safety/missed-decisions.ts', `fields: { gu: '1' }, `, ''),
+    edits: replaced('src/runs/safety/missed-decisions.ts', 'givenUp: true, ', ''),
     caughtBy: named(MISSED_TESTS, GIVEN_UP),
   },
   {

@@ -107,7 +107,7 @@ const REFUSALS: readonly {
   {
     why: 'the payout has another version',
     refusal: 'changed',
-    given: () => movePayout(desk.ledger, { runId, line: 2 }, { fields: { lu: '1' } }),
+    given: () => movePayout(desk.ledger, { runId, line: 2 }, { values: { lookUps: 1 } }),
     with: { version: 1 },
   },
   { why: 'a later version is named', refusal: 'changed', given: async () => {}, with: { version: 2 } },
@@ -199,7 +199,7 @@ describe('an arming', () => {
   test('writes down all that a look-up and a comparison need', async () => {
     const before = await payout();
     const answer = await desk.ledger.payouts.arm(
-      armingOf(before, { quoteId: 'q-1', fields: { sam: '100', rt: '1.5' } }),
+      armingOf(before, { quoteId: 'q-1', values: { sourceAmount: { minor: 100n, currency: 'USD' }, rate: '1.5' } }),
     );
     if (!answer.armed) throw new Error(answer.refusal);
     expect(await payout()).toMatchObject({
@@ -227,7 +227,7 @@ describe('an arming', () => {
 
   test('of a new quote forgets what was learned about the one before', async () => {
     await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
-    await movePayout(desk.ledger, { runId, line: 2 }, { fields: { nf: '5', z2: '1', lu: '7' } });
+    await movePayout(desk.ledger, { runId, line: 2 }, { values: { notFoundAt: 5, seen2xx: true, lookUps: 7 } });
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'ready', dropQuote: 'proven-dead' });
     await desk.ledger.payouts.defer({ runId, line: 2 }, { ms: 0, quoteFailed: true });
     expect(await armPayout(desk.ledger, { runId, line: 2 })).toMatchObject({

@@ -98,7 +98,8 @@ async function tryStep(desk: TestLedger, payout: Payout, { act, to, quote, due }
     await ledger.payouts.defer(payout, { ms: due ?? 0, quoteFailed: quote % 2 === 0 });
     return undefined;
   }
-  if (act === 'note') return (await movePayout(ledger, payout, { fields: { lu: '1' }, ...dueMs })).result === 'moved';
+  if (act === 'note')
+    return (await movePayout(ledger, payout, { values: { lookUps: 1 }, ...dueMs })).result === 'moved';
   if (act === 'stale') {
     return (await movePayout(ledger, payout, { to, version: payout.version - 1, ...dueMs })).result === 'moved';
   }
@@ -208,11 +209,17 @@ test('the record of a payout that went the usual way takes at most 400 bytes', a
   const desk = await newLedger({ redis: server.redis, arming });
   const rows = freshRows(1);
   const runId = await mixedRun(desk, rows);
-  const fields = { sam: '100', dam: '1800', rt: '18.123456', fe: '5 USD', qa: '1790000000000' };
+  const values = {
+    sourceAmount: { minor: 100n, currency: 'USD' },
+    destinationAmount: { minor: 1800n, currency: 'MXN' },
+    rate: '18.123456',
+    fees: [{ minor: 5n, currency: 'USD' }],
+    quotedAt: 1790000000000,
+  };
   const payout = await readPayout(desk.ledger, { runId, line: 2 });
-  await desk.ledger.payouts.arm(armingOf(payout, { fields }));
-  await movePayout(desk.ledger, payout, { to: 'accepted', fields: { ps: 'EXECUTED' }, dueMs: 1 });
-  await movePayout(desk.ledger, payout, { to: 'completed', fields: { ps: 'COMPLETED' } });
+  await desk.ledger.payouts.arm(armingOf(payout, { values }));
+  await movePayout(desk.ledger, payout, { to: 'accepted', values: { paymentState: 'EXECUTED' }, dueMs: 1 });
+  await movePayout(desk.ledger, payout, { to: 'completed', values: { paymentState: 'COMPLETED' } });
   const text = await textOfRecord({ redis: desk.redis, prefix: desk.prefix, runId, line: 2 });
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(400);
 });

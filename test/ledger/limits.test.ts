@@ -165,7 +165,7 @@ describe('a payout whose row names what arrives', () => {
     const runId = await payingRun(desk.ledger, rowsOf(2));
     expect(await armedOf(runId, [2], leaving(null, { day: 500n }))).toEqual(['amount']);
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'held' });
-    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'ready', fields: { al: '1' } });
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'ready', values: { beyondLimits: '1' } });
     expect(await armedOf(runId, [2], leaving(null, { day: 500n }))).toEqual(['armed']);
   });
 
@@ -182,7 +182,7 @@ describe('a payout whose row names what arrives', () => {
 test('a payout that two people allowed is armed beyond its limits, and counts', async () => {
   const runId = await payingRun(desk.ledger, rowsOf(2));
   await movePayout(desk.ledger, { runId, line: 2 }, { to: 'held' });
-  await movePayout(desk.ledger, { runId, line: 2 }, { to: 'ready', fields: { al: '1' } });
+  await movePayout(desk.ledger, { runId, line: 2 }, { to: 'ready', values: { beyondLimits: '1' } });
   expect(wordOf(await arm(runId, 2, limitsOf({ payout: 1n, day: 100n })))).toBe('armed');
   expect(wordOf(await arm(runId, 3, limitsOf({ day: 100n })))).toBe('day');
 });

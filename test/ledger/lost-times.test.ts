@@ -147,7 +147,7 @@ test('an earlier arming of which nothing came gives its reference to the later f
   const rows = freshRows(1);
   const runId = await payingRun(desk.ledger, [ROW, ...rows.map((row) => ({ ...row, line: 3 }))]);
   await armPayout(host.ledger, { runId, line: 2 });
-  await movePayout(desk.ledger, { runId, line: 2 }, { to: 'rejected', fields: { ok: '1' } });
+  await movePayout(desk.ledger, { runId, line: 2 }, { to: 'rejected', values: { rejectionConfirmed: true } });
   await sentInLostTime(SECOND, 9);
   await comesBack(SECOND);
   await isProvenDead(SECOND);

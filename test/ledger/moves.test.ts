@@ -86,7 +86,7 @@ describe('a refused move', () => {
         movePayout(
           desk.ledger,
           { runId, line: index + 2 },
-          { to, dueMs: 5, dropQuote: 'proven-dead', fields: { rc: 'X' }, without: ['ref'] },
+          { to, dueMs: 5, dropQuote: 'proven-dead', values: { reasonCode: 'X', quoteFailures: null } },
         ),
       ),
     );
@@ -115,22 +115,22 @@ describe('a refused move', () => {
 test('a refused move claims no payment, so that the payout it belongs to can have it', async () => {
   const runId = await payingRun(desk.ledger, freshRows(2));
   await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
-  const fields = { pid: '11111111-2222-4333-8444-555555555555' };
-  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', fields })).result).toBe('forbidden');
-  expect((await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted', fields })).result).toBe('moved');
+  const values = { paymentId: '11111111-2222-4333-8444-555555555555' };
+  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', values })).result).toBe('forbidden');
+  expect((await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted', values })).result).toBe('moved');
 });
 
 test('a payment belongs to one payout: another one cannot be accepted with it, whether it is its quote or not', async () => {
   const runId = await payingRun(desk.ledger, freshRows(3));
   const first = await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
   for (const line of [3, 4]) await sendTo(desk.ledger, { runId, line }, 'unknown');
-  const taken = { pid: first.quoteId ?? '' };
-  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', fields: taken })).result).toBe(
+  const taken = { paymentId: first.quoteId ?? '' };
+  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', values: taken })).result).toBe(
     'payment-taken',
   );
-  const fields = { pid: '11111111-2222-4333-8444-555555555555' };
-  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', fields })).result).toBe('moved');
-  expect((await movePayout(desk.ledger, { runId, line: 4 }, { to: 'accepted', fields })).result).toBe('payment-taken');
+  const values = { paymentId: '11111111-2222-4333-8444-555555555555' };
+  expect((await movePayout(desk.ledger, { runId, line: 3 }, { to: 'accepted', values })).result).toBe('moved');
+  expect((await movePayout(desk.ledger, { runId, line: 4 }, { to: 'accepted', values })).result).toBe('payment-taken');
   expect((await readPayout(desk.ledger, { runId, line: 4 })).state).toBe('unknown');
 });
 
@@ -141,7 +141,11 @@ describe('a breach', () => {
       const runId = await payingRun(desk.ledger, freshRows(1));
       const place = { runId, line: 2 };
       const { quoteId } = await sendTo(desk.ledger, place, state);
-      await movePayout(desk.ledger, place, { to: 'held', breach: true, fields: { rc: 'E_BREACH', rs: 'evidence' } });
+      await movePayout(desk.ledger, place, {
+        to: 'held',
+        breach: true,
+        values: { reasonCode: 'E_BREACH', reason: 'evidence' },
+      });
       const held = await readPayout(desk.ledger, place);
       expect(held).toMatchObject({ state: 'held', quoteId, reasonCode: 'E_BREACH', reason: 'evidence' });
       expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
@@ -175,10 +179,10 @@ describe('a note', () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     const place = { runId, line: 2 };
     const before = await sendTo(desk.ledger, place, 'unknown');
-    await movePayout(desk.ledger, place, { version: before.version, fields: { nf: '17', lu: '1' }, dueMs: 5 });
+    await movePayout(desk.ledger, place, { version: before.version, values: { notFoundAt: 17, lookUps: 1 }, dueMs: 5 });
     const noted = await readPayout(desk.ledger, place);
     expect(noted).toEqual({ ...before, version: before.version + 1, notFoundAt: 17, lookUps: 1 });
-    await movePayout(desk.ledger, place, { without: ['nf'], dueMs: 5 });
+    await movePayout(desk.ledger, place, { values: { notFoundAt: null }, dueMs: 5 });
     expect(await readPayout(desk.ledger, place)).toEqual({ ...noted, version: noted.version + 1, notFoundAt: null });
   });
 
@@ -187,7 +191,7 @@ describe('a note', () => {
     const place = { runId, line: 2 };
     const { version } = await sendTo(desk.ledger, place, 'unknown');
     const results = await Promise.all(
-      ['1', '2'].map((lu) => movePayout(desk.ledger, place, { version, fields: { lu }, dueMs: 5 })),
+      [1, 2].map((lookUps) => movePayout(desk.ledger, place, { version, values: { lookUps }, dueMs: 5 })),
     );
     expect(results.map(({ result }) => result)).toEqual(['moved', 'changed']);
     expect((await readPayout(desk.ledger, place)).lookUps).toBe(1);
@@ -231,9 +235,15 @@ describe('a dropped quote', () => {
   test('takes with it what belonged to it', async () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     const place = { runId, line: 2 };
-    const fields = { sam: '100', dam: '1800', rt: '18', fe: '5 USD', qa: '17' };
-    await armPayout(desk.ledger, place, { fields });
-    await movePayout(desk.ledger, place, { to: 'unknown', fields: { nf: '1', z2: '1', lu: '3' } });
+    const values = {
+      sourceAmount: { minor: 100n, currency: 'USD' },
+      destinationAmount: { minor: 1800n, currency: 'MXN' },
+      rate: '18',
+      fees: [{ minor: 5n, currency: 'USD' }],
+      quotedAt: 17,
+    };
+    await armPayout(desk.ledger, place, { values });
+    await movePayout(desk.ledger, place, { to: 'unknown', values: { notFoundAt: 1, seen2xx: true, lookUps: 3 } });
     await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead' });
     expect(await readPayout(desk.ledger, place)).toMatchObject({
       quoteExpiresAt: null,

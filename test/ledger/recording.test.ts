@@ -263,7 +263,7 @@ describe('a reference', () => {
     const { place, reference } = await first();
     await sendTo(desk.ledger, place, 'rejected');
     expect((await second(reference)).state).toBe('held');
-    await movePayout(desk.ledger, place, { fields: { ok: '1' } });
+    await movePayout(desk.ledger, place, { values: { rejectionConfirmed: true } });
     expect((await second(reference)).state).toBe('ready');
   });
 

@@ -127,7 +127,7 @@ describe('a ledger that was adopted', () => {
     const own = hostOf(folder, lost.ledger, 'dir-a');
     const [rejected] = await armOn(own, run.id, [2]);
     if (rejected === undefined) throw new Error('nothing was armed');
-    await movePayout(lost.ledger, rejected, { to: 'rejected', fields: { ok: '1' } });
+    await movePayout(lost.ledger, rejected, { to: 'rejected', values: { rejectionConfirmed: true } });
     const { run: retried } = await submitted(lost.ledger, again);
     const [paid] = await armOn(own, retried.id, [2]);
     if (paid === undefined) throw new Error('nothing was armed');

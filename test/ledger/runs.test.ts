@@ -215,7 +215,7 @@ describe('the book of runs', () => {
     const look = async () => seen.push((await desk.ledger.runs.read(runId))?.changes ?? 0);
     await sendTo(desk.ledger, { runId, line: 2 }, 'accepted');
     await look();
-    await movePayout(desk.ledger, { runId, line: 2 }, { fields: { ps: 'EXECUTED' } });
+    await movePayout(desk.ledger, { runId, line: 2 }, { values: { paymentState: 'EXECUTED' } });
     await look();
     await move(runId, 'paused');
     await look();

@@ -219,7 +219,7 @@ describe('due payouts', () => {
       await movePayout(desk.ledger, { runId, line }, { dueMs: 0 });
     }
     const taken = await desk.ledger.slices.takeDue({ look: 10, track: 10 });
-    expect(taken.map(({ line }) => line).toSorted()).toEqual([2, 3]);
+    expect(new Set(taken.map(({ line }) => line))).toEqual(new Set([2, 3]));
   });
 
   test('are not taken before their time', async () => {

@@ -161,7 +161,7 @@ export function armingOf(payout: Payout, other: Partial<Arming> = {}): Arming {
     credentials: 'fingerprint',
     dueMs: LIFE_MS,
     exchange: '',
-    fields: {},
+
     ...other,
   };
 }

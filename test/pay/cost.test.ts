@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { costLimitField } from '../../src/ledger/payouts/record.ts';
+import { costLimitText } from '../../src/ledger/payouts/values.ts';
 import { costOf, isAbove, tooDear } from '../../src/pay/quote/cost.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
@@ -78,9 +78,9 @@ describe('a limit of 25 basis points', () => {
     const amount = fc.bigInt({ min: 1n, max: 10n ** 18n });
     fc.assert(
       fc.property(amount, amount, fc.bigInt({ min: 0n, max: 99_999n }), (debited, arrives, driftBp) => {
-        expect(costLimitField({ debited, arrives, driftBp }, 'seal')).toEqual({
-          cx: `${debited} ${arrives} ${driftBp} seal`,
-        });
+        expect(costLimitText({ limit: { debited, arrives, driftBp }, seal: 'seal' })).toBe(
+          `${debited} ${arrives} ${driftBp} seal`,
+        );
         expect(isAbove({ debited, arrives }, { debited, arrives, driftBp })).toBe(false);
       }),
     );
@@ -105,7 +105,7 @@ describe('a payout with a cost limit', () => {
     await changeStored(
       { redis: rig.redis, prefix: rig.prefix, ...place },
       {
-        ...costLimitField(costLimit, seals.costLimit(place, costLimit)),
+        cx: costLimitText({ limit: costLimit, seal: seals.costLimit(place, costLimit) }),
         rh: seals.row(place, row, true),
       },
     );

@@ -92,7 +92,7 @@ async function arm(run: Run, line: number, deps: ApproveDeps): Promise<ArmAnswer
     credentials: 'c1',
     dueMs: 60_000,
     exchange: '',
-    fields: {},
+
     approval: approvalOf(run, deps.config),
   });
 }

@@ -70,8 +70,8 @@ async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
 /** Held before anything was sent for it. */
 async function holdUnsent({ rig }: Desk, code = 'E_DUP_HISTORY'): Promise<void> {
   const { runId } = rig;
-  const fields = { rc: code, rs: 'a reason' };
-  await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: code, fields });
+  const values = { reasonCode: code, reason: 'a reason' };
+  await rig.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: code, values });
 }
 
 /** As if it had been held longer ago. */
@@ -308,9 +308,9 @@ describe('a payment that the service made and forgot', () => {
     const desk = await openDesk();
     const quote = await holdSent(desk);
     const { runId } = desk.rig;
-    const gone = { rc: 'E_PAYMENT_GONE', rs: 'the service made the payment and does not know it any more' };
+    const gone = { reasonCode: 'E_PAYMENT_GONE', reason: 'the service made the payment and does not know it any more' };
     const { version } = await desk.rig.payout();
-    await desk.rig.ledger.payouts.move({ runId, line: 2, actor: 'test', reason: '', version, dueMs: 0, fields: gone });
+    await desk.rig.ledger.payouts.move({ runId, line: 2, actor: 'test', reason: '', version, dueMs: 0, values: gone });
     expect(await refusalOf(desk.decide('paid', 'anna', 'another'))).toContain('the service knows no payment another');
     await desk.decide('paid', 'anna', quote);
     await desk.decide('paid', 'bob', quote);
@@ -323,7 +323,7 @@ describe('a payment that shows another amount than ours', () => {
     const desk = await openDesk();
     const quote = await holdSent(desk, { commits: true });
     const { runId } = desk.rig;
-    const breach = { rc: 'E_BREACH', rs: 'the payment shows another amount' };
+    const breach = { reasonCode: 'E_BREACH', reason: 'the payment shows another amount' };
     const { version } = await desk.rig.payout();
     await desk.rig.ledger.payouts.move({
       runId,
@@ -332,7 +332,7 @@ describe('a payment that shows another amount than ours', () => {
       reason: '',
       version,
       dueMs: 0,
-      fields: breach,
+      values: breach,
     });
     desk.rig.service.onLookUp = (_request, answering) =>
       desk.rig.service.reply(answering, { json: { ...desk.rig.service.book[0], originator: { sourceAmount: 1 } } });

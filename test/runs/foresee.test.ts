@@ -72,7 +72,7 @@ async function armAll({ ledger, config, clock }: App, runId: string): Promise<(r
         credentials: 'c1',
         dueMs: 60_000,
         exchange: '',
-        fields: {},
+
         limits,
       });
       if (!answer.armed) refused.push([payout.line, answer.refusal]);

@@ -8,7 +8,6 @@ import { systemClock, systemRandom } from '../../src/clock.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { proposalField } from '../../src/ledger/payouts/record.ts';
 import { silentLog } from '../../src/log.ts';
 import { createKey, revokeKey } from '../../src/people/keys.ts';
 import { openPasswords } from '../../src/people/password.ts';
@@ -191,10 +190,10 @@ describe('a Redis that forgot what people decided', () => {
   test('holds what people gave up once it is known not to have been sent, where it may have been sent in the copy', async () => {
     const place = { runId, line: 2 };
     const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
-    const fields = proposalField(place, said, ledger.seals);
+    const values = { proposal: { proposal: said, seal: ledger.seals.proposal(place, said) } };
     await armPayout(ledger, place);
     await ledger.payouts.move({ ...place, to: 'unknown', actor: 'w1', reason: 'no answer', dueMs: 0 });
-    await ledger.payouts.move({ ...place, actor: 'anna', reason: '', fields, dueMs: 0 });
+    await ledger.payouts.move({ ...place, actor: 'anna', reason: '', values, dueMs: 0 });
     await forgotten(() =>
       ledger.audit.append({ actor: 'bob', action: 'payout.drop-confirmed', target: `${runId}-2`, details: {} }),
     );

@@ -122,7 +122,6 @@ export async function armPayout(ledger: Ledger, place: PayoutPlace, quoteId: str
     credentials: 'c1',
     dueMs: 60_000,
     exchange: '',
-    fields: {},
   });
   if (!answer.armed) throw new Error(`${payoutId(place)} was not armed: ${answer.refusal}`);
 }

@@ -223,7 +223,13 @@ describe('a retry file', () => {
     const { id } = await submit(fileOf(['ONE', 'TWO']));
     await bring(id, 2, 'armed', 'rejected');
     expect(await findRetryRows(app, id)).toMatchObject({ rows: 0, open: 2 });
-    await app.ledger.payouts.move({ runId: id, line: 2, actor: 'test', reason: 'confirmed', fields: { ok: '1' } });
+    await app.ledger.payouts.move({
+      runId: id,
+      line: 2,
+      actor: 'test',
+      reason: 'confirmed',
+      values: { rejectionConfirmed: true },
+    });
     expect(referencesIn(await textOf(id))).toEqual(['ONE']);
   });
 

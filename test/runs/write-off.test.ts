@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
-import { proposalField } from '../../src/ledger/payouts/record.ts';
 import type { Payout } from '../../src/payout.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { type WrittenOff, writeOffDataDir } from '../../src/runs/safety/write-off.ts';
@@ -214,7 +213,7 @@ describe('a data directory that two people write off', () => {
   test('doubts what is held here and was never sent: people may have allowed it since, and it was sent from there', async () => {
     const runId = await payingRun(desk.ledger, freshRows(2));
     const held = { runId, line: 2 };
-    await movePayout(desk.ledger, held, { to: 'held', fields: { rc: 'E_LIMIT', rs: 'above the limit' } });
+    await movePayout(desk.ledger, held, { to: 'held', values: { reasonCode: 'E_LIMIT', reason: 'above the limit' } });
     await forgotten(async () => {
       await movePayout(desk.ledger, held, { to: 'ready' });
       await armOn(host('dir-b'), runId, [2]);
@@ -232,7 +231,7 @@ describe('a data directory that two people write off', () => {
   test('doubts what people cancelled since the restart: nothing is given up before it is known who sent it', async () => {
     const runId = await payingRun(desk.ledger, freshRows(3));
     const held = { runId, line: 4 };
-    await movePayout(desk.ledger, held, { to: 'held', fields: { rc: 'E_LIMIT', rs: 'above the limit' } });
+    await movePayout(desk.ledger, held, { to: 'held', values: { reasonCode: 'E_LIMIT', reason: 'above the limit' } });
     await restart();
     await cancelRun({ ledger: desk.ledger, wake: async () => {} }, runId, { actor: 'anna', reason: 'wrong month' });
     for (const move of [
@@ -250,13 +249,19 @@ describe('a data directory that two people write off', () => {
   test('voids what was proposed before, on the words that it was never sent', async () => {
     const runId = await payingRun(desk.ledger, freshRows(1));
     const held = { runId, line: 2 };
-    await movePayout(desk.ledger, held, { to: 'held', fields: { rc: 'E_DUP_LIKELY', rs: 'another one is alike' } });
+    await movePayout(desk.ledger, held, {
+      to: 'held',
+      values: { reasonCode: 'E_DUP_LIKELY', reason: 'another one is alike' },
+    });
     await forgotten(async () => {
       await movePayout(desk.ledger, held, { to: 'ready' });
       await armOn(host('dir-b'), runId, [2]);
     });
     const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
-    await movePayout(desk.ledger, held, { fields: proposalField(held, said, desk.ledger.seals), dueMs: 'as-it-is' });
+    await movePayout(desk.ledger, held, {
+      values: { proposal: { proposal: said, seal: desk.ledger.seals.proposal(held, said) } },
+      dueMs: 'as-it-is',
+    });
     await writeOff('anna');
     await writeOff('bob');
     expect(await readPayout(desk.ledger, held)).toMatchObject({ reasonCode: 'E_DIR_LOST', proposal: null });
@@ -401,7 +406,11 @@ describe('writing off', () => {
     expect((await desk.ledger.recovery.writeOff('dir-b', 'bob')).result).toBe('begun');
     const lines = { begun: [], 'held some': [2, 3], 'held all': [2, 3, 4, 5] }[how] ?? [];
     for (const line of lines) {
-      await movePayout(desk.ledger, { runId, line }, { to: 'held', fields: { rc: 'E_DIR_LOST', rs: 'written off' } });
+      await movePayout(
+        desk.ledger,
+        { runId, line },
+        { to: 'held', values: { reasonCode: 'E_DIR_LOST', reason: 'written off' } },
+      );
     }
     expect((await desk.ledger.state.season()).open).toBe(false);
     expect(await writeOff('bob')).toEqual({ result: 'done', held: 4 - lines.length, missing: [] });

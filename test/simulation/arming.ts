@@ -1,4 +1,5 @@
 import type { ArmAnswer, Arming, ArmRefusal } from '../../src/ledger/payouts/acts.ts';
+import { valueTexts } from '../../src/ledger/payouts/values.ts';
 import { isInTable } from './move-table.ts';
 import { applyMove, forget } from './moves.ts';
 import { claimantsOf } from './references.ts';
@@ -39,7 +40,7 @@ export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter,
   entry.armedAt = now;
   entry.counter = counter;
   entry.credentials = arming.credentials;
-  Object.assign(entry.more, arming.fields);
+  for (const [name, text] of valueTexts(arming.values)) entry.more[name] = text ?? '';
   const { owner: actor, exchange } = arming;
   applyMove(store, entry, { to: 'armed', now, actor, reason: '', exchange, dueMs: Math.ceil(arming.dueMs) });
   return { armed: true, version: entry.version, counter, armedAt: now };

@@ -1,4 +1,5 @@
 import type { Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
+import { valueTexts } from '../../src/ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { outcomeOf, type PayoutState } from '../../src/payout.ts';
 import { isInTable } from './move-table.ts';
@@ -67,7 +68,7 @@ export function movePayout(store: Store, move: PayoutMove, now: number): MoveAns
   const isFreed = to !== entry.state && (to === 'cancelled' || to === 'rejected');
   if (isFreed && store.season !== store.server) return answer('season');
   if (!isAsSeen(store, entry, move)) return answer('changed');
-  if (!claimPayment(store, entry, move.fields?.['pid'])) return answer('payment-taken');
+  if (!claimPayment(store, entry, move.values?.paymentId)) return answer('payment-taken');
   if (to === entry.state) return answer('there');
   if (to !== undefined) return answer('moved', changeState(store, entry, { move, to, now }));
   noteOn(store, entry, { move, now });
@@ -112,7 +113,7 @@ function noteOn(store: Store, entry: Entry, { move, now }: { move: PayoutMove; n
   write(entry, move, { hadQuote: entry.quote !== null });
   entry.version++;
   const run = store.runs.get(entry.runId);
-  if (move.fields?.['ps'] !== undefined && run !== undefined) run.changes++;
+  if (move.values?.paymentState !== undefined && run !== undefined) run.changes++;
   if (move.dueMs !== 'as-it-is') setDue(store, entry, { now, ms: ceil(move.dueMs) });
 }
 
@@ -175,10 +176,11 @@ function dropQuote(store: Store, entry: Entry, why: 'not-sent' | 'proven-dead'):
 }
 
 function write(entry: Entry, move: PayoutMove, { hadQuote }: { hadQuote: boolean }): void {
-  const { rfh, ...fields } = move.fields ?? {};
-  if (rfh !== undefined) entry.duplicateOf = rfh;
-  Object.assign(entry.more, fields);
-  if (move.without !== undefined) forget(entry, move.without);
+  for (const [name, text] of valueTexts(move.values)) {
+    if (text === null) forget(entry, [name]);
+    else if (name === 'rfh') entry.duplicateOf = text;
+    else entry.more[name] = text;
+  }
   if (move.spentQuoteId !== undefined && !hadQuote) entry.quote = move.spentQuoteId;
 }
 

@@ -1,6 +1,6 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Arming, PayoutMove } from '../../src/ledger/payouts/acts.ts';
-import { proposalField } from '../../src/ledger/payouts/record.ts';
+import type { PayoutValues } from '../../src/ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';
 import { armPayout } from './arming.ts';
@@ -29,7 +29,15 @@ export function arm(pair: Pair): void {
     credentials: isTidy ? 'A' : dice.pick(['A', 'A', 'A', 'B']),
     dueMs: dice.between(1, 3) * HOUR_MS,
     exchange: dice.pick(['', 'x-request-id: r1']),
-    fields: dice.chance(0.5) ? { qa: '5', ql: '4000', sam: '12345', rt: '17.5', fe: '100 USD' } : {},
+    values: dice.chance(0.5)
+      ? {
+          quotedAt: 5,
+          quoteLifeMs: 4000,
+          sourceAmount: { minor: 12345n, currency: 'USD' },
+          rate: '17.5',
+          fees: [{ minor: 100n, currency: 'USD' }],
+        }
+      : {},
   };
   const dataDirId = isTidy || dice.chance(0.85) ? DIRS[0] : DIRS[1];
   const mine = armPayout(store, arming, { dataDirId, sawCounter: 0, now: now() });
@@ -101,25 +109,42 @@ function drawGuards(
   };
 }
 
+const TAKEN_AWAY: readonly PayoutValues[] = [
+  { reasonCode: null, reason: null },
+  { notFoundAt: null },
+  { reasonCode: null, reason: null, quoteFailures: null },
+  { seen2xx: null },
+];
+
 function drawWrites({ dice, quotes, real }: Pair, place: PayoutPlace): Partial<PayoutMove> {
   const proposal = { decision: 'allow', by: 'anna', at: 7, paymentId: '', reason: 'it is fine', seen: '' } as const;
-  const fields: Record<string, string> = {
-    ...(dice.chance(0.1) ? { rc: 'E_X', rs: 'why' } : {}),
-    ...(dice.chance(0.1) ? { nf: '1900000000000' } : {}),
-    ...(dice.chance(0.05) ? { z2: '1' } : {}),
-    ...(dice.chance(0.1) ? { lu: String(dice.between(1, 9)) } : {}),
-    ...(dice.chance(0.1) ? { ps: dice.pick(['PROCESSING', 'COMPLETED']), dam: '99', fe: '1 USD,2 MXN' } : {}),
-    ...(dice.chance(0.05) ? { ok: '1' } : {}),
-    ...(dice.chance(0.02) ? { rfh: hashReference(`INV-${dice.between(2, 6)}`) } : {}),
-    ...(dice.chance(0.04) ? { pid: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() } : {}),
-    ...(dice.chance(0.05) ? proposalField(place, proposal, real.ledger.seals) : {}),
+  const shown: PayoutValues = {
+    paymentState: dice.pick(['PROCESSING', 'COMPLETED']),
+    destinationAmount: { minor: 99n, currency: 'MXN' },
+    fees: [
+      { minor: 1n, currency: 'USD' },
+      { minor: 2n, currency: 'MXN' },
+    ],
+  };
+  const values: PayoutValues = {
+    ...(dice.chance(0.1) ? { reasonCode: 'E_X', reason: 'why' } : {}),
+    ...(dice.chance(0.1) ? { notFoundAt: 1_900_000_000_000 } : {}),
+    ...(dice.chance(0.05) ? { seen2xx: true } : {}),
+    ...(dice.chance(0.1) ? { lookUps: dice.between(1, 9) } : {}),
+    ...(dice.chance(0.1) ? shown : {}),
+    ...(dice.chance(0.05) ? { rejectionConfirmed: true } : {}),
+    ...(dice.chance(0.02) ? { referenceHash: hashReference(`INV-${dice.between(2, 6)}`) } : {}),
+    ...(dice.chance(0.04)
+      ? { paymentId: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() }
+      : {}),
+    ...(dice.chance(0.05) ? { proposal: { proposal, seal: real.ledger.seals.proposal(place, proposal) } } : {}),
+    ...(dice.chance(0.1) ? dice.pick(TAKEN_AWAY) : {}),
   };
   return {
-    ...(Object.keys(fields).length > 0 ? { fields } : {}),
+    ...(Object.keys(values).length > 0 ? { values } : {}),
     ...(dice.chance(0.1)
       ? { sawHolder: { id: dice.pick(['', 'run-1-2', 'run-2-3']), state: dice.pick(['', 'ready', 'held']) } }
       : {}),
-    ...(dice.chance(0.1) ? { without: dice.pick([['rc', 'rs'], ['nf'], ['rc', 'rs', 'qf'], ['z2']]) } : {}),
     ...(dice.chance(0.6)
       ? { dueMs: dice.chance(0.1) ? ('as-it-is' as const) : dice.between(0, 4) * HOUR_MS + 0.5 }
       : {}),

@@ -50,7 +50,6 @@ export async function teachScripts(server: TestRedis): Promise<void> {
     credentials: '',
     dueMs: 1,
     exchange: '',
-    fields: {},
   });
   await runs.move('none', { to: 'paying', ...person });
   await runs.record('none', [], 1);

@@ -134,7 +134,7 @@ function openPayouts(
       change('move', (store, now) => {
         const answer = movePayout(store, mutation.beforeMove?.(store, move) ?? move, now);
         noteGivenUp(checks, move, { ...answer, server: store.server });
-        if (answer.result === 'moved' && move.fields?.['pr'] !== undefined) checks.proposed(store, move);
+        if (answer.result === 'moved' && (move.values?.proposal ?? null) !== null) checks.proposed(store, move);
         if (answer.result === 'moved' && move.dropQuote === 'proven-dead') world.count('quotes proven dead');
         world.say(
           () =>

@@ -183,14 +183,14 @@ describe('one payout', () => {
     const run = await recordRun(app.ledger, { lines: [2, 3], refused: [4] });
     await armPayout(app.ledger, { runId: run, line: 2 }, 'quote-2');
     const paid = {
-      ps: 'FAILED',
-      rc: 'USR_201',
-      rs: 'the account is closed',
-      sam: '10050',
-      fe: '125 USD',
+      paymentState: 'FAILED',
+      reasonCode: 'USR_201',
+      reason: 'the account is closed',
+      sourceAmount: { minor: 10050n, currency: 'USD' },
+      fees: [{ minor: 125n, currency: 'USD' }],
     };
     await movePayout(app.ledger, { runId: run, line: 2 }, 'accepted');
-    await app.ledger.payouts.move({ runId: run, line: 2, to: 'failed', actor: 'test', reason: 'test', fields: paid });
+    await app.ledger.payouts.move({ runId: run, line: 2, to: 'failed', actor: 'test', reason: 'test', values: paid });
     const anna = await person('anna', 'viewer');
     const { text } = await anna.get(`/runs/${run}/payouts/2`);
     const [shown = '', folded = ''] = text.split('<summary>Technical evidence</summary>');
@@ -247,8 +247,8 @@ describe('one payout', () => {
   test.each(NAUGHTY)('shows %s as text, wherever it stands', async (words) => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2] });
-    const fields = { rc: 'E_LIMIT', rs: words };
-    await app.ledger.payouts.move({ runId: run, line: 2, to: 'held', actor: words, reason: words, fields });
+    const values = { reasonCode: 'E_LIMIT', reason: words };
+    await app.ledger.payouts.move({ runId: run, line: 2, to: 'held', actor: words, reason: words, values });
     const anna = await person('anna', 'maker');
     await anna.get(`/runs/${run}/payouts/2`);
     await anna.post(`/runs/${run}/payouts/2/decide`, { decision: 'allow', reason: words });
@@ -270,8 +270,8 @@ describe('one payout', () => {
     const { app, person } = await openWebRig(server.url);
     const run = await recordRun(app.ledger, { lines: [2] });
     const words = '=HYPERLINK("http://evil.example")';
-    const fields = { rc: 'E_LIMIT', rs: words };
-    await app.ledger.payouts.move({ runId: run, line: 2, to: 'held', actor: words, reason: words, fields });
+    const values = { reasonCode: 'E_LIMIT', reason: words };
+    await app.ledger.payouts.move({ runId: run, line: 2, to: 'held', actor: words, reason: words, values });
     const anna = await person('anna', 'viewer');
     for (const path of [`/runs/${run}/payouts.csv`, `/runs/${run}/payouts/2/history.csv`, '/to-settle.csv']) {
       const cells: string[][] = parse((await anna.get(path)).text);

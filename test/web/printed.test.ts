@@ -20,8 +20,8 @@ async function openSite() {
   const runId = await recordRun(app.ledger, { lines: [2, 3, 4], refused: [5] });
   await armPayout(app.ledger, { runId, line: 2 }, 'q-2');
   await movePayout(app.ledger, { runId, line: 2 }, 'accepted');
-  const fields = { ps: 'COMPLETED' };
-  await app.ledger.payouts.move({ runId, line: 2, to: 'completed', actor: 'test', reason: 'test', fields });
+  const values = { paymentState: 'COMPLETED' };
+  await app.ledger.payouts.move({ runId, line: 2, to: 'completed', actor: 'test', reason: 'test', values });
   await movePayout(app.ledger, { runId, line: 3 }, 'held');
   return { app, base, runId, anna: await person('anna', 'viewer') };
 }

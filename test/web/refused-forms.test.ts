@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { proposalField } from '../../src/ledger/payouts/record.ts';
+import { valueTexts } from '../../src/ledger/payouts/values.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -294,9 +294,10 @@ async function openSite() {
   await recordRun(ledger, { id: 'pays', lines: [2, 3, 4, 5] });
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
   const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
-  const proposed = proposalField({ runId: 'pays', line: 3 }, proposal, ledger.seals);
+  const seal = ledger.seals.proposal({ runId: 'pays', line: 3 }, proposal);
+  const pr = valueTexts({ proposal: { proposal, seal } }).get('pr') ?? '';
   const place = { redis: server.redis, prefix: rig.app.config.prefix, runId: 'pays', line: 3 };
-  await changeStored(place, { ...proposed, rc: 'E_LIMIT' });
+  await changeStored(place, { pr, rc: 'E_LIMIT' });
   await armPayout(ledger, { runId: 'pays', line: 4 }, 'quote-4');
   await movePayout(ledger, { runId: 'pays', line: 4 }, 'unknown', 'held');
   await recordRun(ledger, { id: 'stands', lines: [2] });

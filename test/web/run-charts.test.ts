@@ -20,8 +20,8 @@ test('a run that is over shows why rows were not paid and when the others were, 
     await movePayout(app.ledger, { runId, line }, 'accepted', 'completed');
   }
   for (const line of [4, 5]) {
-    const fields = { rc: 'E_LIMIT', rs: 'it would pass the limit' };
-    await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', fields });
+    const values = { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' };
+    await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', values });
   }
   await movePayout(app.ledger, { runId, line: 6 }, 'cancelled');
   const anna = await person('anna', 'viewer');

@@ -475,8 +475,8 @@ describe('an approval', () => {
     const rows = Array.from({ length: 40 }, (_, index) => `R${index + 1},${idOf(index + 1)},${50 - index}.00,USD,MXN`);
     const { app, run, person } = await openApprovalRig('mia', { rows });
     await app.ledger.approvals.block(small, 'root', 'a fraud');
-    const fields = { rc: 'E_LIMIT', rs: 'it would pass the limit' };
-    await app.ledger.payouts.move({ runId: run.id, line: 3, to: 'held', actor: 'test', reason: 'held', fields });
+    const values = { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' };
+    await app.ledger.payouts.move({ runId: run.id, line: 3, to: 'held', actor: 'test', reason: 'held', values });
     const carl = await person('carl', 'checker');
     const { text } = await carl.get(`/runs/${run.id}/approve`);
     expect(text).toContain('1 beneficiary is blocked.');

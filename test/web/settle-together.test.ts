@@ -21,8 +21,8 @@ const LINES = Array.from({ length: 18 }, (_, index) => index + 2);
 
 async function holdAll({ ledger }: App, runId: string): Promise<void> {
   for (const line of LINES) {
-    const fields = { rc: 'E_LIMIT', rs: 'it would pass the limit' };
-    await ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', fields });
+    const values = { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' };
+    await ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', values });
   }
 }
 
@@ -103,9 +103,9 @@ describe('what is to settle of a run', () => {
     const answer = await mia.get(settle);
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `/runs/${runId}/settle/E_LIMIT`]);
 
-    const fields = { rc: 'E_DUPLICATE', rs: 'it looks like another one' };
+    const values = { reasonCode: 'E_DUPLICATE', reason: 'it looks like another one' };
     await movePayout(app.ledger, { runId, line: 2 }, 'ready');
-    await app.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: 'held', fields });
+    await app.ledger.payouts.move({ runId, line: 2, to: 'held', actor: 'test', reason: 'held', values });
     const list = (await mia.get(settle)).headers.get('location') ?? '';
     const page = await mia.get(list);
     expect(rowsIn(page, runId)).toEqual(LINES);
@@ -116,8 +116,15 @@ describe('what is to settle of a run', () => {
   test('is narrowed down by reason, by state and by how long it has waited, and the API has the same', async () => {
     const { app, person } = await openWebRig(server.url);
     const runId = await recordRun(app.ledger, { lines: [2, 3, 4, 5, 6] });
-    const hold = (line: number, rc: string) =>
-      app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', fields: { rc, rs: rc } });
+    const hold = (line: number, reasonCode: string) =>
+      app.ledger.payouts.move({
+        runId,
+        line,
+        to: 'held',
+        actor: 'test',
+        reason: 'held',
+        values: { reasonCode, reason: reasonCode },
+      });
     for (const line of [2, 3]) await hold(line, 'E_LIMIT');
     await hold(4, 'E_DUPLICATE');
     for (const line of [5, 6]) {
@@ -143,8 +150,8 @@ describe('what is to settle of a run', () => {
     const lines = Array.from({ length: 250 }, (_, index) => index + 2);
     const runId = await recordRun(app.ledger, { lines });
     for (const line of lines) {
-      const fields = { rc: line % 50 === 0 ? 'E_LIMIT' : 'E_DUPLICATE', rs: 'held' };
-      await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', fields });
+      const values = { reasonCode: line % 50 === 0 ? 'E_LIMIT' : 'E_DUPLICATE', reason: 'held' };
+      await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', values });
     }
     const first = await readToSettle(app.ledger, { from: null, most: 3, reason: 'E_LIMIT' });
     expect(first.payouts.map(({ line }) => line)).toEqual([50, 100, 150]);

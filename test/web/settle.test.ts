@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
-import { proposalField } from '../../src/ledger/payouts/record.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { type Payout, payoutId } from '../../src/payout.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
@@ -314,7 +313,7 @@ async function proposePaid({ ledger }: App, place: { runId: string; line: number
     actor: 'zoe',
     reason: 'the bank says so',
     dueMs: 'as-it-is',
-    fields: proposalField(place, proposal, ledger.seals),
+    values: { proposal: { proposal: proposal, seal: ledger.seals.proposal(place, proposal) } },
   });
   expect(result).toBe('moved');
   const target = payoutId(place);

@@ -15,7 +15,10 @@ const columnName = z.enum(COLUMNS);
 const nameInFile = z
   .string()
   .max(NAME_CHARACTERS_MAX)
-  .regex(/^[^\s\p{C}](?:[^\p{C}]*[^\s\p{C}])?$/u, 'must be the name of a column as it stands in the file, without blanks around it')
+  .regex(
+    /^[^\s\p{C}](?:[^\p{C}]*[^\s\p{C}])?$/u,
+    'must be the name of a column as it stands in the file, without blanks around it',
+  )
   .describe('The name of a column as it stands in the first line of the file.');
 const uuid = z
   .string()

@@ -1,5 +1,6 @@
 import type { Limit } from '../../config/limits.ts';
 import type { DropReason, Payout, PayoutPlace, PayoutState } from '../../payout.ts';
+import type { PayoutValues } from './values.ts';
 
 /** A payout, and what stood beside it in the ledger at the moment of reading. */
 export interface PayoutReading {
@@ -27,8 +28,8 @@ export interface Arming extends PayoutPlace {
   readonly dueMs: number;
   /** What the service calls the exchange that gave the quote. */
   readonly exchange: string;
-  /** Further fields of the record (record.ts). */
-  readonly fields: Readonly<Record<string, string>>;
+  /** What its record gets beside that. */
+  readonly values?: PayoutValues;
   /** Digest of what people must have approved; null where no approval is needed. */
   readonly approval?: string | null;
   /** The version and seal of the block list that the caller verified. */
@@ -111,8 +112,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly exchange?: string;
   /** How many of the run's last outcomes are remembered, when this move tells one. */
   readonly outcomesRemembered?: number;
-  readonly fields?: Readonly<Record<string, string>>;
-  readonly without?: readonly string[];
+  /** What its record gets, and what is taken out of it. */
+  readonly values?: PayoutValues;
 }
 
 /** A payout that was put off: quotes of it that failed in a row, and its version since. */

@@ -1,7 +1,7 @@
 import { mayMove } from '../../moves.ts';
 import { ARMINGS_PER_QUOTE_MAX, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
 import type { Arming, ArmingLimits, ArmRefusal } from './acts.ts';
-import { type Change, countedOf, dueOf, numberOf, type Operation } from './decide-move.ts';
+import { type Change, countedOf, dueOf, numberOf, type Operation, setValues } from './decide-move.ts';
 import { amountOf } from './record.ts';
 import { COMMIT_COUNTER, COMMIT_TIME, type StoredPayout } from './stored.ts';
 
@@ -84,9 +84,9 @@ function armedValues(
     at: String(numberOf(record, 'at') + 1),
     ar: isAgain ? String(numberOf(record, 'ar') + 1) : '1',
     qn: String(numberOf(record, 'qn') + (isAgain ? 0 : 1)),
-    ...arming.fields,
   };
   for (const [name, value] of Object.entries(set)) values.set(name, value);
+  setValues(values, arming.values);
   values.delete('pr');
   return values;
 }

@@ -4,6 +4,7 @@ import type { PayoutState } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS } from '../keys.ts';
 import type { MoveResult, PayoutMove } from './acts.ts';
 import { COMMIT_TIME, type NewStep, type RowState, type StoredPayout } from './stored.ts';
+import { type PayoutValues, valueTexts } from './values.ts';
 
 /** A check, a claim or an effect of a commit: its name and arguments (scripts/commit.ts). */
 export type Operation = readonly [name: string, ...args: (string | number)[]];
@@ -108,14 +109,21 @@ function sees(record: StoredPayout, holder: ReferenceHolder | undefined): Operat
 /** The values that a move gives the record; `kept`: those that it leaves. */
 function valuesOf(record: StoredPayout, move: PayoutMove, kept = record.values): Map<string, string> {
   const values = new Map(kept);
-  for (const [name, value] of Object.entries(move.fields ?? {})) values.set(name, value);
+  setValues(values, move.values);
   if (move.spentQuoteId !== undefined && !record.values.has('q')) values.set('q', move.spentQuoteId);
-  for (const name of move.without ?? []) values.delete(name);
   return values;
 }
 
+/** Puts what an act gives into the values of a record. */
+export function setValues(values: Map<string, string>, given: PayoutValues | undefined): void {
+  for (const [place, text] of valueTexts(given)) {
+    if (text === null) values.delete(place);
+    else values.set(place, text);
+  }
+}
+
 function claims(move: PayoutMove): Operation[] {
-  const paymentId = move.fields?.['pid'];
+  const paymentId = move.values?.paymentId;
   return paymentId === undefined ? [] : [['payment', paymentId]];
 }
 
@@ -132,10 +140,10 @@ function there(record: StoredPayout, move: PayoutMove): Change {
 }
 
 function note(record: StoredPayout, move: PayoutMove): Change {
-  const { runId, line, dueMs, fields } = move;
+  const { runId, line, dueMs } = move;
   const isReady = record.state === 'ready';
   const operations = claims(move);
-  if (fields?.['ps'] !== undefined) operations.push(['changes']);
+  if (move.values?.paymentState !== undefined) operations.push(['changes']);
   if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
   const due = dueMs === 'as-it-is' ? record.due : dueOf(isReady ? undefined : dueMs);
   return {

@@ -142,7 +142,7 @@ function isId(id: string | undefined): id is string {
 const SETTLED_STATES: readonly string[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
 
 /** Whether a payout came to nothing for certain, so that its reference is free and a like one is none too many. */
-export function cameToNothing(record: StoredPayout | undefined): boolean {
+function cameToNothing(record: StoredPayout | undefined): boolean {
   if (record === undefined || record.state === 'refused' || !FREE_STATES.includes(record.state)) return false;
   return !(record.state === 'rejected' && record.values.has('q') && !record.values.has('ok'));
 }

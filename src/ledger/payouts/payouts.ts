@@ -104,7 +104,7 @@ async function deferPayout(
     if (record?.state !== 'ready') return undefined;
     const failures = Number.parseInt(record.values.get('qf') ?? '0', 10) + (quoteFailed ? 1 : 0);
     const { version } = record;
-    const note = { ...place, version, dueMs: ms, actor: '', reason: '', fields: { qf: String(failures) } } as const;
+    const note = { ...place, version, dueMs: ms, actor: '', reason: '', values: { quoteFailures: failures } } as const;
     const answer = await move(note);
     if (answer.result === 'moved') return { failures, version: answer.version };
   }

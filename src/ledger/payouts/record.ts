@@ -14,6 +14,7 @@ import {
 import { LedgerFault } from '../script.ts';
 import type { Seals } from '../seals.ts';
 import { type StoredPayout, type StoredStep, stateOfLetter } from './stored.ts';
+import { costLimitText, SEPARATOR } from './values.ts';
 
 /*
  * The values of a payout's record, by the names of PLACES (stored.ts), which says how Redis keeps them.
@@ -30,10 +31,12 @@ import { type StoredPayout, type StoredStep, stateOfLetter } from './stored.ts';
  *   cells code msg   a row that intake refused
  */
 
-const SEPARATOR = '\u001f';
-
-/** The fields of a valid row as they are recorded, with the row's seal. */
-export function rowFields(row: PayoutRow, seal: string): Record<string, string> {
+/** The fields of a valid row as they are recorded, with the row's seal, and its cost limit where it has one. */
+export function rowFields(
+  row: PayoutRow,
+  seal: string,
+  costLimit?: { readonly limit: CostLimit; readonly seal: string },
+): Record<string, string> {
   const cells = {
     org: row.originatorIdentityId,
     sco: row.sourceCountry,
@@ -51,6 +54,7 @@ export function rowFields(row: PayoutRow, seal: string): Record<string, string> 
     src: row.sourceCurrency,
     dst: row.destinationCurrency,
     rh: seal,
+    ...(costLimit === undefined ? {} : { cx: costLimitText(costLimit) }),
     ...Object.fromEntries(Object.entries(cells).filter((entry): entry is [string, string] => entry[1] !== null)),
   };
 }
@@ -192,11 +196,6 @@ function readCostLimit(text: string | undefined): CostLimit | null {
   return { debited: BigInt(debited), arrives: BigInt(arrives), driftBp: BigInt(driftBp) };
 }
 
-/** A cost limit as the record keeps it, with its seal; null for one that people lifted. */
-export function costLimitField(limit: CostLimit | null, seal: string): Record<string, string> {
-  return { cx: `${limit === null ? '- - -' : `${limit.debited} ${limit.arrives} ${limit.driftBp}`} ${seal}` };
-}
-
 function readHistory(steps: readonly StoredStep[]): HistoryEntry[] {
   let at = 0;
   let by = '';
@@ -217,16 +216,6 @@ function readProposal(text: string | undefined): { proposal: Proposal; seal: str
   return { proposal: { decision, by, at: Number.parseInt(at, 10), paymentId, reason, seen }, seal };
 }
 
-/** A proposal as the record keeps it, with its seal. */
-export function proposalField(
-  place: Pick<Payout, 'runId' | 'line'>,
-  proposal: Proposal,
-  seals: Pick<Seals, 'proposal'>,
-): Record<string, string> {
-  const { decision, by, at, paymentId, reason, seen } = proposal;
-  return { pr: [decision, by, at, paymentId, reason, seen, seals.proposal(place, proposal)].join(SEPARATOR) };
-}
-
 /** The payout without a proposal that is not as payrun wrote it; its seal stays, and tells that there was one. */
 function withTrueProposal(payout: Payout, seals: Pick<Seals, 'judgeProposal'>): Payout {
   const { proposal, seals: given } = payout;
@@ -241,13 +230,6 @@ function readFees(text: string): Money[] {
     const [minor = '', digits] = amount.split('/');
     return { minor: BigInt(minor), currency, ...(digits === undefined ? {} : { digits: Number.parseInt(digits, 10) }) };
   });
-}
-
-/** Fees as the record keeps them. */
-export function feesField(fees: readonly Money[]): string {
-  return fees
-    .map(({ minor, currency, digits }) => `${minor}${digits === undefined ? '' : `/${digits}`} ${currency}`)
-    .join(',');
 }
 
 function need(fields: Fields, name: string): string {

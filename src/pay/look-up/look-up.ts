@@ -1,4 +1,5 @@
 import type { PayoutReading } from '../../ledger/payouts/acts.ts';
+import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';
@@ -64,8 +65,8 @@ async function lookUpQuote(
 /** A payout that is held already keeps its state; everything is halted once, not again after two people released it. */
 async function noteBreach(deps: PayDeps, payout: Payout, evidence: string): Promise<void> {
   const isNews = payout.reasonCode !== 'E_BREACH';
-  const fields = isNews ? { fields: { rc: 'E_BREACH', rs: `the payment shows ${evidence}` } } : {};
-  await note(deps, payout, { dueMs: LOOK_DAILY_MS, ...fields });
+  const values = isNews ? { reasonCode: 'E_BREACH', reason: `the payment shows ${evidence}` } : {};
+  await note(deps, payout, { dueMs: LOOK_DAILY_MS, values });
   if (isNews) await deps.state.halt(deps.owner, `payout ${payoutId(payout)}: the payment shows ${evidence}`);
 }
 
@@ -99,7 +100,7 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
     case 'first':
       await note(deps, payout, {
         dueMs: nextLookUpMs({ ...payout, notFoundAt: date }, rules),
-        fields: { nf: String(date) },
+        values: { notFoundAt: date },
       });
       return;
     case 'early':
@@ -119,7 +120,7 @@ async function confirmRejection(
   const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
   const isOver = canConfirm && isQuoteOver(payout, { ...rules, date });
   if (!canConfirm) await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-  else if (isOver && (await deps.canary.sings())) await note(deps, payout, { fields: { ok: '1' } });
+  else if (isOver && (await deps.canary.sings())) await note(deps, payout, { values: { rejectionConfirmed: true } });
   else await note(deps, payout, { dueMs: nextLookUpMs(payout, rules), ...countLookUp(payout) });
 }
 
@@ -192,8 +193,8 @@ async function lookAgain(
   });
 }
 
-function countLookUp(payout: Payout): { fields: Record<string, string> } {
-  return { fields: { lu: String(payout.lookUps + 1) } };
+function countLookUp(payout: Payout): { values: PayoutValues } {
+  return { values: { lookUps: payout.lookUps + 1 } };
 }
 
 async function hold(deps: PayDeps, payout: Payout, { code, reason }: { code: string; reason: string }): Promise<void> {
@@ -204,14 +205,10 @@ async function hold(deps: PayDeps, payout: Payout, { code, reason }: { code: str
     dueMs: LOOK_DAILY_MS,
     actor: deps.owner,
     reason: code,
-    fields: { rc: code, rs: reason },
+    values: { reasonCode: code, reason },
   });
 }
 
-async function note(
-  deps: PayDeps,
-  payout: Payout,
-  what: { dueMs?: number; fields?: Record<string, string> },
-): Promise<void> {
+async function note(deps: PayDeps, payout: Payout, what: { dueMs?: number; values?: PayoutValues }): Promise<void> {
   await deps.payouts.move({ ...placeOf(payout), version: payout.version, actor: deps.owner, reason: '', ...what });
 }

@@ -1,3 +1,4 @@
+import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { Payout } from '../../payout.ts';
 import { moveWatched } from '../breaker.ts';
 import type { PayDeps } from '../deps.ts';
@@ -14,8 +15,8 @@ export async function settleUnsent(
     code: string;
     reason: string;
     exchange?: string;
-    /** Further fields of the record. */
-    fields?: Readonly<Record<string, string>>;
+    /** What its record gets beside the reason. */
+    values?: PayoutValues;
   },
 ): Promise<StepResult> {
   await moveWatched(deps, {
@@ -25,7 +26,7 @@ export async function settleUnsent(
     actor: deps.owner,
     reason: why.code,
     exchange: why.exchange ?? '',
-    fields: { ...why.fields, rc: why.code, rs: why.reason },
+    values: { ...why.values, reasonCode: why.code, reason: why.reason },
   });
   return 'done';
 }

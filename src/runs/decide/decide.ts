@@ -1,10 +1,10 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
-import { costLimitField, proposalField } from '../../ledger/payouts/record.ts';
+import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
-import { acceptPayment, paymentFields, placeOf } from '../../pay/facts.ts';
+import { acceptPayment, NO_REASON, paymentValues, placeOf } from '../../pay/facts.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { decidableFrom, whyNotDecided } from './decision.ts';
@@ -83,7 +83,7 @@ async function propose(deps: DecideDeps, payout: Payout, asked: Asked & { seen: 
     actor: by,
     reason,
     dueMs: 'as-it-is',
-    fields: proposalField(payout, proposal, deps.ledger.seals),
+    values: { proposal: { proposal, seal: deps.ledger.seals.proposal(payout, proposal) } },
   });
   await writeAudit(deps, payout, { ...asked, action: `payout.${decision}-proposed` });
 }
@@ -104,8 +104,7 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
         to: 'ready',
         dueMs: 0,
         ...(other === undefined ? {} : { sawHolder: other.holder }),
-        without: ['rc', 'rs', 'qf'],
-        fields: liftedFields(deps.ledger.seals, payout),
+        values: { ...NO_REASON, quoteFailures: null, ...liftedValues(deps.ledger.seals, payout) },
       });
       await deps.wake(payout.runId);
       break;
@@ -117,7 +116,7 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       await moveOrRefuse(deps, payout, {
         ...people,
         ...notPaidMove(payout),
-        fields: { rc: 'E_NOT_PAID', rs: reason, ok: '1' },
+        values: { reasonCode: 'E_NOT_PAID', reason, rejectionConfirmed: true },
       });
       break;
     case 'paid':
@@ -127,9 +126,10 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
 }
 
 /** What the record keeps of people's word that a limit or the bound on its cost does not count for a payout. */
-function liftedFields(seals: Seals, payout: Payout): Record<string, string> {
-  if (payout.reasonCode === 'E_LIMIT') return { al: seals.beyondLimits(placeOf(payout)) };
-  if (payout.reasonCode === 'E_COST_DRIFT') return costLimitField(null, seals.costLimit(placeOf(payout), null));
+function liftedValues(seals: Seals, payout: Payout): PayoutValues {
+  const place = placeOf(payout);
+  if (payout.reasonCode === 'E_LIMIT') return { beyondLimits: seals.beyondLimits(place) };
+  if (payout.reasonCode === 'E_COST_DRIFT') return { costLimit: { limit: null, seal: seals.costLimit(place, null) } };
   return {};
 }
 
@@ -149,8 +149,8 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed): Pro
   if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
     throw refuse(payout, 'the payment was not found');
   if (found === undefined || found.isAsShown === true) {
-    const fields = found === undefined ? {} : paymentFields(found.payment, payout);
-    await moveOrRefuse(deps, payout, { ...people, to: 'completed', fields });
+    const values = found === undefined ? {} : paymentValues(found.payment, payout);
+    await moveOrRefuse(deps, payout, { ...people, to: 'completed', values });
     return;
   }
   const accepted = await acceptPayment({ ...found.pay, owner: people.actor }, payout, {

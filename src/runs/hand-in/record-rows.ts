@@ -1,7 +1,7 @@
 import { duplicateKey } from '../../intake/row/duplicate-key.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { costLimitField, refusedFields, rowFields } from '../../ledger/payouts/record.ts';
+import { refusedFields, rowFields } from '../../ledger/payouts/record.ts';
 import type { RowRecord } from '../../ledger/runs/recording.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import type { Cost } from '../../pay/quote/cost.ts';
@@ -75,11 +75,11 @@ interface RowToRecord {
 function recordOf({ runId, row, seals }: RowToRecord, { duplicatesWithinMs, costLimit }: RecordRules): RowRecord {
   if ('reference' in row) {
     const place = { runId, line: row.line };
-    const limit = costLimit === undefined ? {} : costLimitField(costLimit, seals.costLimit(place, costLimit));
+    const limit = costLimit === undefined ? undefined : { limit: costLimit, seal: seals.costLimit(place, costLimit) };
     return {
       line: row.line,
       state: 'ready',
-      fields: { ...rowFields(row, seals.row(place, row, costLimit !== undefined)), ...limit },
+      fields: rowFields(row, seals.row(place, row, costLimit !== undefined), limit),
       amount: row.amount,
       referenceHash: hashReference(row.reference),
       duplicateKey:

@@ -178,8 +178,9 @@ async function claimRun(
   { actor, dropper, key, again }: Submission,
 ): Promise<Claimed> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
+    const own = newRunId(deps);
     const { id, result } = await deps.ledger.runs.claim({
-      id: newRunId(deps),
+      id: own,
       fileName: checked.name,
       fileSha256: checked.sha256,
       contentHash: checked.contentHash,
@@ -192,7 +193,8 @@ async function claimRun(
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.
     if (result === 'season') await requireSeason(deps);
-    else if (result === 'new') return { id, isNew: true, isFresh: true };
+    // Where the reply to the claim was lost, and the claim was sent again, its own run is known already.
+    else if (result === 'new' || (result === 'known' && id === own)) return { id, isNew: true, isFresh: true };
     else if (result === 'known') {
       const isNew = key !== undefined && (await readRun(deps, id)).submissionKey === key;
       return { id, isNew, isFresh: false };

@@ -75,9 +75,9 @@ const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
     return;
   }
   const reason = 'E_GIVEN_UP';
-  await ledger.payouts.move({ ...place, actor, reason, fields: { gu: '1' }, without: ['pr'], dueMs: 'as-it-is' });
-  const fields = { rc: reason, rs: 'it was given up, and Redis forgot that' };
-  await ledger.payouts.move({ ...place, from: 'ready', to: 'held', actor, reason, fields });
+  await ledger.payouts.move({ ...place, actor, reason, values: { givenUp: true, proposal: null }, dueMs: 'as-it-is' });
+  const values = { reasonCode: reason, reason: 'it was given up, and Redis forgot that' };
+  await ledger.payouts.move({ ...place, from: 'ready', to: 'held', actor, reason, values });
 };
 
 type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;

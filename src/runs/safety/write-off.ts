@@ -104,10 +104,10 @@ async function doubtOne(
 ): ReturnType<Ledger['payouts']['move']> {
   const move = { ...place, actor, reason: 'E_DIR_LOST' };
   if (state === 'armed') return await ledger.payouts.move({ ...move, to: 'unknown', dueMs: 0 });
-  const fields = { rc: 'E_DIR_LOST', rs: 'a data directory that may have sent it was written off' };
-  if (state === 'held') return await doubtHeld(ledger, { ...move, fields });
+  const values = { reasonCode: 'E_DIR_LOST', reason: 'a data directory that may have sent it was written off' };
+  if (state === 'held') return await doubtHeld(ledger, { ...move, values });
   // What is known to be sent is looked up at once, and daily from then on.
-  return await ledger.payouts.move({ ...move, to: 'held', ...(state === 'ready' ? {} : { dueMs: 0 }), fields });
+  return await ledger.payouts.move({ ...move, to: 'held', ...(state === 'ready' ? {} : { dueMs: 0 }), values });
 }
 
 /** One that was sent keeps its reason: it is looked up already, and people cannot allow it. */
@@ -116,6 +116,6 @@ async function doubtHeld(ledger: Ledger, note: PayoutMove): ReturnType<Ledger['p
   const isDone = payout === undefined || payout.reasonCode === 'E_DIR_LOST' || payout.quoteId !== null;
   if (isDone) return { result: 'there', version: 0, state: 'held', badOutcomes: 0 };
   // It may have been armed until now.
-  const fields = { ...note.fields, aa: String(now) };
-  return await ledger.payouts.move({ ...note, fields, without: ['pr'], version: payout.version, dueMs: 'as-it-is' });
+  const values = { ...note.values, armedAt: now, proposal: null };
+  return await ledger.payouts.move({ ...note, values, version: payout.version, dueMs: 'as-it-is' });
 }

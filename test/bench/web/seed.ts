@@ -143,11 +143,16 @@ async function payRow(
     credentials: ACTOR,
     dueMs: DAY_MS,
     exchange: '',
-    fields: { sam: String(row.amount.minor), dam: String(row.amount.minor * 17n), rt: '17', ql: '20000' },
+    values: {
+      sourceAmount: { minor: row.amount.minor, currency: 'USD' },
+      destinationAmount: { minor: row.amount.minor * 17n, currency: 'MXN' },
+      rate: '17',
+      quoteLifeMs: 20000,
+    },
   });
   const move = { ...place, quoteId, actor: ACTOR, reason: '' };
-  requireMoved(await payouts.move({ ...move, to: 'accepted', fields: { ps: 'PENDING' } }));
-  requireMoved(await payouts.move({ ...move, to: 'completed', fields: { ps: 'COMPLETED' } }));
+  requireMoved(await payouts.move({ ...move, to: 'accepted', values: { paymentState: 'PENDING' } }));
+  requireMoved(await payouts.move({ ...move, to: 'completed', values: { paymentState: 'COMPLETED' } }));
 }
 
 /** An arming that was not answered in time may have been carried out all the same. */
