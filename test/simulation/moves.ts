@@ -166,8 +166,8 @@ function dropQuote(store: Store, entry: Entry, why: 'not-sent' | 'proven-dead'):
   if (why === 'proven-dead') store.runs.get(entry.runId)?.dead.push({ line: entry.line, quoteId });
   else {
     store.quotes.set(quoteId, UNSENT);
-    entry.quotes--;
-    entry.attempts--;
+    entry.quotes = Math.max(0, entry.quotes - 1);
+    entry.attempts = Math.max(0, entry.attempts - 1);
   }
   entry.quote = null;
   entry.expiresAt = null;

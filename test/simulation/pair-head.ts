@@ -90,7 +90,11 @@ export async function changeSeason(pair: Pair): Promise<void> {
     });
   }
   const dir = dice.pick(DIRS);
-  if (dice.chance(0.5) && store.dirs.has(dir)) {
+  if (dice.chance(0.5) && store.writtenOff.has(dir)) {
+    // Redis went back to before that.
+    store.writtenOff.delete(dir);
+    await real.redis.hdel(real.keys.head, `writtenOff:${dir}`);
+  } else if (dice.chance(0.5) && store.dirs.has(dir)) {
     store.dirs.set(dir, 'another server');
     await real.redis.hset(real.keys.dirs, dir, 'another server');
   } else {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Arming, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../src/ledger/payouts/values.ts';
@@ -42,7 +43,7 @@ export function arm(pair: Pair): void {
   const dataDirId = isTidy || dice.chance(0.85) ? DIRS[0] : DIRS[1];
   const mine = armPayout(store, arming, { dataDirId, sawCounter: 0, now: now() });
   const ledger = dataDirId === DIRS[0] ? real.ledger : other;
-  ask(pair, `arm ${JSON.stringify(arming)} from ${dataDirId}`, { mine, theirs: ledger.payouts.arm(arming) });
+  ask(pair, `arm ${inspect(arming)} from ${dataDirId}`, { mine, theirs: ledger.payouts.arm(arming) });
 }
 
 /** Mostly a move that the table might have, with the right quote and version; everything else now and then. */
@@ -60,7 +61,7 @@ export function move(pair: Pair): void {
     ...drawWrites(pair, place),
   };
   const mine = movePayout(store, asked, now());
-  ask(pair, `move ${JSON.stringify(asked)}`, { mine, theirs: real.ledger.payouts.move(asked) });
+  ask(pair, `move ${inspect(asked)}`, { mine, theirs: real.ledger.payouts.move(asked) });
 }
 
 const LIKELY: Readonly<Partial<Record<PayoutState, readonly PayoutState[]>>> = {

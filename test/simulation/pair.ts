@@ -12,7 +12,7 @@ import { entryId, newStore, type Store } from './store.ts';
 /* A ledger in memory beside a real one: what is asked of either is asked of both. */
 
 export const HOUR_MS = 3_600_000;
-export const DIRS = ['dir-a', 'dir-b'] as const;
+export const DIRS = ['dir-a', 'dir-b', 'dir-c', 'dir-d'] as const;
 export const BENEFICIARY = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
 export const LINES = [2, 3, 4, 5, 6] as const;
 
