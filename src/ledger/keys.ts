@@ -45,8 +45,10 @@ import { foldedName } from '../access/same-person.ts';
  *   wait                  string   lives as long as the service asked everybody to wait (429)
  *   turn:<what>           string   one process does this for the present period
  *   news                  zset     runs of which something may have to be told, by time of creation
- *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run
+ *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run; since when each
+ *                                  endpoint is told of single payouts
  *   run:<id>:told         hash     what was told of a run, and how far its events were read
+ *   run:<id>:told:<endpoint>      string   the letter of each line's state when the endpoint was told of its payout last
  *   people                hash     users, keys of programs and what is proposed about them, with a version and the last call (people.ts)
  *   people-used           hash     id of a program's key -> when it was used last
  *   session:<hash>        string   a session, by the SHA-256 of its id, for as long as it may live
@@ -100,6 +102,8 @@ export interface LedgerKeys {
   sessionsOf(name: string): string;
   signIn(what: string): string;
   readonly told: string;
+  /** The letters of a run's lines as an endpoint was told of them. */
+  toldStates(id: string, endpoint: string): string;
   readonly outboxWaiting: string;
   readonly outboxLost: string;
   outboxDue(endpoint: string): string;
@@ -144,6 +148,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     sessionsOf: (name) => `${prefix}:sessions-of:${foldedName(name)}`,
     signIn: (what) => `${prefix}:sign-in:${what}`,
     told: `${prefix}:told`,
+    toldStates: (id, endpoint) => `${prefix}:run:${id}:told:${endpoint}`,
     outboxWaiting: `${prefix}:outbox-waiting`,
     outboxLost: `${prefix}:outbox-lost`,
     outboxDue: (endpoint) => `${prefix}:outbox:${endpoint}:due`,
@@ -221,6 +226,14 @@ export const LUA_OUTBOX_KEYS = `
 local NEWS, TOLD = P .. ':news', P .. ':told'
 local OUTBOX_WAITING, OUTBOX_LOST = P .. ':outbox-waiting', P .. ':outbox-lost'
 local function toldKey(queue) return queue == '${LEDGER_QUEUE}' and TOLD or runKey(queue) .. ':told' end
+local function toldStatesKey(run, endpoint) return toldKey(run) .. ':' .. endpoint end
+-- Drops what endpoints were told of the payouts of a run.
+local function forgetPayouts(run)
+  for _, field in ipairs(redis.call('HKEYS', toldKey(run))) do
+    local endpoint = string.match(field, '^payouts:(.*)$')
+    if endpoint then redis.call('UNLINK', toldStatesKey(run, endpoint)) end
+  end
+end
 local function outboxKey(endpoint, what) return P .. ':outbox:' .. endpoint .. ':' .. what end
 local function outboxDueKey(endpoint) return outboxKey(endpoint, 'due') end
 local function outboxDeadKey(endpoint) return outboxKey(endpoint, 'dead') end
