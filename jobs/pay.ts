@@ -1,3 +1,4 @@
+import { releasedTo } from '../src/config/stages.ts';
 import { payPayout } from '../src/pay/pay-payout.ts';
 import type { PayResult } from '../src/pay/step-result.ts';
 import type { Run } from '../src/payout.ts';
@@ -11,7 +12,8 @@ export async function pay(deps: JobDeps, { runId, from, to, stamp }: JobPayload<
   const { app, stopping } = deps;
   const run = await app.ledger.runs.read(runId);
   if (run === undefined || !(await mayGoOn(deps, run, stamp))) return;
-  const lines = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  const last = Math.min(to, releasedTo(run));
+  const lines = Array.from({ length: Math.max(0, last - from + 1) }, (_, index) => from + index);
   const { fileSha256, contentHash } = run;
   const approval = approvalOf(run, app.config);
   const mayArm = run.state === 'paying';

@@ -1,4 +1,5 @@
 import type { DuePayout } from '../src/ledger/slices.ts';
+import { endStage } from '../src/runs/after/stage.ts';
 import { startRun } from '../src/runs/hand-in/start.ts';
 import { warnOfCutOffs } from './cut-offs.ts';
 import type { JobDeps } from './deps.ts';
@@ -36,6 +37,7 @@ async function sweepRun(deps: JobDeps, runId: string): Promise<void> {
   if (await endRun(deps, runId)) return;
   const run = await app.ledger.runs.read(runId);
   if (run !== undefined) await startRun(app, run);
+  if (run !== undefined) await endStage(app.ledger, run);
   const slices = await app.ledger.slices.take(runId, app.config.window);
   await app.jobs.add(
     'pay',

@@ -271,6 +271,24 @@ export interface Approval {
 /** A time in milliseconds since 1970, or the next schedule that starts runs. */
 export type RunStart = number | 'schedule';
 
+/** How a run is to be released: sizes such as `10,1%,rest` (stages.ts), and what happens between them. */
+export interface StagePlan {
+  readonly sizes: string;
+  /** The next one goes by itself after one in which every payout was paid. */
+  readonly goesOnIfPaid: boolean;
+}
+
+/** The parts in which a run is released, one after the other. */
+export interface RunStages {
+  /** Rows of the file up to the end of each, and the line of the last of them. */
+  readonly ends: readonly { readonly rows: number; readonly line: number }[];
+  /** Which one was released last, from 0. */
+  readonly at: number;
+  /** It is over, and the next one waits for a person. */
+  readonly isOver: boolean;
+  readonly goesOnIfPaid: boolean;
+}
+
 /** A run as the ledger holds it. Times are milliseconds since 1970. */
 export interface Run {
   readonly id: string;
@@ -278,6 +296,10 @@ export interface Run {
   readonly pauseReason: string | null;
   /** When a paused run starts by itself; null when it waits for people. */
   readonly startAt: RunStart | null;
+  /** Null where it is released as a whole, and until it is recorded. */
+  readonly stages: RunStages | null;
+  /** What was said of its stages when it was handed in. */
+  readonly stagePlan: StagePlan | null;
   readonly fileName: string;
   /** SHA-256 of the payout file's bytes, and what is the same for the same rows in any order; in hexadecimal. */
   readonly fileSha256: string;

@@ -42,6 +42,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/metrics.test.ts', 'system'],
   ['test/model/', 'system'],
   ['test/notify/kill.test.ts', 'system'],
+  ['test/notify/payouts-of-a-worker.test.ts', 'system'],
   ['test/redis/acl-commands.test.ts', 'system'],
   ['test/redis/private-redis.test.ts', 'system'],
   ['test/redis/redis-server.test.ts', 'system'],

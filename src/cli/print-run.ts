@@ -1,6 +1,7 @@
 import type { Jobs } from '../app.ts';
 import { rfc3339 } from '../clock.ts';
 import { SANDBOX_NAME } from '../config/config.ts';
+import { stagesText, stageText } from '../config/stages.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import type { Reconciled } from '../reconciled.ts';
@@ -45,6 +46,7 @@ function describeRun(app: Shown, { document, run, changes, carriesOn }: Describe
     ['run', document.runId],
     ['state', stateText(run)],
     ['file', `${document.file.name}, ${document.file.rows} rows`],
+    ...(run.stages === null ? [] : [['stages', `${stageText(run.stages)}: ${stagesText(run.stages)}`]]),
     ['sha256', document.file.sha256],
     ['submitted', `${rfc3339(run.createdAt)} by ${run.createdBy}`],
     ...(run.dropper === null ? [] : [['dropped', run.dropper === '' ? 'by nobody who is named' : `by ${run.dropper}`]]),

@@ -1,6 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { personName } from '../access/words.ts';
+import type { StagePlan } from '../payout.ts';
+import { stageSizes } from './stages.ts';
 
 const DROPPERS_MAX = 1000;
 
@@ -26,9 +28,15 @@ export interface AllowedInboxes {
 export interface InboxSettings extends Droppers {
   /** Null without a settings file: everywhere. */
   readonly allowed: AllowedInboxes | null;
+  /** In which the files of inboxes are paid; as a whole unless given. */
+  readonly stages?: StagePlan | undefined;
 }
 
 export const NO_INBOX_SETTINGS: InboxSettings = { ...NO_DROPPERS, allowed: null };
+
+const stagesSetting = z
+  .strictObject({ sizes: stageSizes, goOnIfPaid: z.boolean().default(false) })
+  .transform(({ sizes, goOnIfPaid }): StagePlan => ({ sizes, goesOnIfPaid: goOnIfPaid }));
 
 /**
  * The part `inbox` of PAYRUN_CONFIG; folders in it begin at `folder`. Unless it says where inboxes may lie, that is below
@@ -52,13 +60,15 @@ export function inboxSetting(folder: string) {
           hosts: z.array(host).max(DROPPERS_MAX).default([]),
         })
         .optional(),
+      stages: stagesSetting.optional(),
     })
-    .transform(({ owners, folders, allowed }): InboxSettings => {
+    .transform(({ owners, folders, allowed, stages }): InboxSettings => {
       const named = new Map(Object.entries(folders).map(([name, person]) => [wholeName(folder, name), person]));
       return {
         owners: new Map(Object.entries(owners).map(([number, name]) => [Number.parseInt(number, 10), name])),
         folders: named,
         allowed: allowed ?? placesOf(folder, [...named.keys()]),
+        ...(stages === undefined ? {} : { stages }),
       };
     });
 }

@@ -2,8 +2,12 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecretFile } from '../secret-file.ts';
 
-/** What payrun notifies of, as settings and receivers name it. */
-export const EVENTS = [
+/** Of one payout each: an endpoint gets only those that it names. */
+export const PAYOUT_EVENTS = ['payout.paid', 'payout.failed', 'payout.returned', 'payout.held'] as const;
+export type PayoutEvent = (typeof PAYOUT_EVENTS)[number];
+
+/** What an endpoint gets that names no events. */
+export const USUAL_EVENTS = [
   'accepted',
   'refused',
   'awaiting-approval',
@@ -21,6 +25,9 @@ export const EVENTS = [
   'released',
   'disk-low',
 ] as const;
+
+/** What payrun notifies of, as settings and receivers name it. */
+export const EVENTS = [...USUAL_EVENTS, ...PAYOUT_EVENTS] as const;
 export type NotifyEvent = (typeof EVENTS)[number];
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -83,7 +90,7 @@ export const endpointName = z
 const events = z
   .array(z.enum(EVENTS))
   .min(1)
-  .default([...EVENTS])
+  .default([...USUAL_EVENTS])
   .transform((list): ReadonlySet<NotifyEvent> => new Set(list));
 
 export function isLoopback(hostname: string): boolean {

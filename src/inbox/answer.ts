@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
-import { type Droppers, dropperOf, NO_DROPPERS } from '../config/inbox.ts';
+import { type Droppers, dropperOf, type InboxSettings, NO_DROPPERS } from '../config/inbox.ts';
 import type { IntakeOptions } from '../intake/check-file.ts';
 import { writeMarkedUpCopy } from '../intake/problems/marked-up.ts';
 import { problemsDocument } from '../intake/problems/problem-text.ts';
@@ -45,7 +45,8 @@ export function parseAnswer(text: string): Answer {
   return schema.parse(JSON.parse(text));
 }
 
-export type AnswerDeps = SubmitDeps & CopyDeps & { readonly config: { readonly inbox?: Droppers } };
+export type AnswerDeps = SubmitDeps &
+  CopyDeps & { readonly config: { readonly inbox?: Droppers & Pick<InboxSettings, 'stages'> } };
 
 /** How files are handed in. */
 export interface HandingIn {
@@ -107,11 +108,12 @@ function namedBy({ config }: AnswerDeps, { name: inbox }: InboxSource, { owner }
 async function submitCopy(
   deps: AnswerDeps,
   { path }: PrivateCopy,
-  submission: Omit<Submission, 'path'>,
+  given: Omit<Submission, 'path'>,
 ): Promise<{ submitted: Submitted; isMarkable: boolean }> {
-  const { identities } = deps;
+  const { identities, config } = deps;
+  const submission = { path, stages: config.inbox?.stages, ...given };
   let isMarkable = true;
-  if (identities === undefined) return { submitted: await submitRun(deps, { path, ...submission }), isMarkable };
+  if (identities === undefined) return { submitted: await submitRun(deps, submission), isMarkable };
   const watched: IdentityBook = {
     ...identities,
     async check(...file) {
@@ -120,7 +122,7 @@ async function submitCopy(
       return findings;
     },
   };
-  const submitted = await submitRun({ ...deps, identities: watched }, { path, ...submission });
+  const submitted = await submitRun({ ...deps, identities: watched }, submission);
   return { submitted, isMarkable };
 }
 

@@ -18,7 +18,8 @@ import { foldedName } from '../access/same-person.ts';
  *   runs                  zset     run id by time of creation
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
- *   run:<id>              hash     a run; n:<state> and m:<currency>:<outcome> are its counters
+ *   run:<id>              hash     a run; n:<state> and m:<currency>:<outcome> are its counters; `stageEnd` is the last line that
+ *                                  was released, where it has stages and not all of it was
  *   run:<id>:rows:<block> hash     the records of 100 lines (stored.ts): line -> record; `v` counts the commits to it
  *   run:<id>:states       string   one byte a line: the letter of its state, or a null byte
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again
@@ -46,8 +47,10 @@ import { foldedName } from '../access/same-person.ts';
  *   wait                  string   lives as long as the service asked everybody to wait (429)
  *   turn:<what>           string   one process does this for the present period
  *   news                  zset     runs of which something may have to be told, by time of creation
- *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run
+ *   told                  hash     what was told of the ledger: halt, full disks; since when, and up to which run; since when each
+ *                                  endpoint is told of single payouts
  *   run:<id>:told         hash     what was told of a run, and how far its events were read
+ *   run:<id>:told:<endpoint>      string   the letter of each line's state when the endpoint was told of its payout last
  *   people                hash     users, keys of programs and what is proposed about them, with a version and the last call (people.ts)
  *   people-used           hash     id of a program's key -> when it was used last
  *   session:<hash>        string   a session, by the SHA-256 of its id, for as long as it may live
@@ -101,6 +104,8 @@ export interface LedgerKeys {
   sessionsOf(name: string): string;
   signIn(what: string): string;
   readonly told: string;
+  /** The letters of a run's lines as an endpoint was told of them. */
+  toldStates(id: string, endpoint: string): string;
   readonly outboxWaiting: string;
   readonly outboxLost: string;
   outboxDue(endpoint: string): string;
@@ -145,6 +150,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     sessionsOf: (name) => `${prefix}:sessions-of:${foldedName(name)}`,
     signIn: (what) => `${prefix}:sign-in:${what}`,
     told: `${prefix}:told`,
+    toldStates: (id, endpoint) => `${prefix}:run:${id}:told:${endpoint}`,
     outboxWaiting: `${prefix}:outbox-waiting`,
     outboxLost: `${prefix}:outbox-lost`,
     outboxDue: (endpoint) => `${prefix}:outbox:${endpoint}:due`,
@@ -222,6 +228,14 @@ export const LUA_OUTBOX_KEYS = `
 local NEWS, TOLD = P .. ':news', P .. ':told'
 local OUTBOX_WAITING, OUTBOX_LOST = P .. ':outbox-waiting', P .. ':outbox-lost'
 local function toldKey(queue) return queue == '${LEDGER_QUEUE}' and TOLD or runKey(queue) .. ':told' end
+local function toldStatesKey(run, endpoint) return toldKey(run) .. ':' .. endpoint end
+-- Drops what endpoints were told of the payouts of a run.
+local function forgetPayouts(run)
+  for _, field in ipairs(redis.call('HKEYS', toldKey(run))) do
+    local endpoint = string.match(field, '^payouts:(.*)$')
+    if endpoint then redis.call('UNLINK', toldStatesKey(run, endpoint)) end
+  end
+end
 local function outboxKey(endpoint, what) return P .. ':outbox:' .. endpoint .. ':' .. what end
 local function outboxDueKey(endpoint) return outboxKey(endpoint, 'due') end
 local function outboxDeadKey(endpoint) return outboxKey(endpoint, 'dead') end

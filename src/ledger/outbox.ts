@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { LedgerKeys } from './keys.ts';
+import { openPayoutNews, type PayoutReading } from './payout-news.ts';
 import { openReading } from './payouts/reading.ts';
-import type { StoredPayout } from './payouts/stored.ts';
+import { type RowState, STATE_LETTERS, type StoredPayout } from './payouts/stored.ts';
 import { integerOf, LedgerFault, listOf, runScript, script, textOf, textsOf } from './script.ts';
 import {
   DROP_ENDPOINT,
@@ -71,7 +72,14 @@ export interface Announcement {
   /** Nothing can come of the run any more. */
   readonly forget?: boolean;
   readonly push: readonly { readonly endpoint: string; readonly waiting: Waiting }[];
+  /** The states of payouts that an endpoint is told of, or need not be told of any more. */
+  readonly told?: readonly ToldPayouts[];
   readonly nowMs: number;
+}
+
+export interface ToldPayouts {
+  readonly endpoint: string;
+  readonly payouts: readonly { readonly line: number; readonly state: RowState }[];
 }
 
 /** One end of a delivery. */
@@ -114,9 +122,18 @@ export interface LedgerAnnounced {
   readonly note: Readonly<Record<string, string>>;
 }
 
-export interface Outbox {
-  /** Runs of which something may have to be announced; `from` is where the part of the old ones begins. */
-  findNews(from: number, nowMs: number): Promise<{ next: number; since: number; runIds: readonly string[] }>;
+/** Since when endpoints are told of payouts, by their names. */
+export type PayoutChoices = ReadonlyMap<string, string>;
+
+interface FoundNews {
+  readonly next: number;
+  readonly since: number;
+  readonly runIds: readonly string[];
+}
+
+export interface Outbox extends PayoutReading {
+  /** Runs of which something may have to be announced, to endpoints that are told of payouts too; `from` is where the part of the old ones begins. */
+  findNews(from: number, nowMs: number, told?: PayoutChoices): Promise<FoundNews>;
   readNews(runId: string): Promise<RunNews>;
   readLedgerAnnounced(): Promise<LedgerAnnounced>;
   /** How many of these payouts have had a payment under way since before a time; of the first 20,000 lines. */
@@ -149,7 +166,12 @@ export function openOutbox(redis: Redis, keys: LedgerKeys): Outbox {
   const scripts = outboxScripts();
   const run = (name: keyof typeof scripts, ...args: (string | number)[]): Promise<unknown> =>
     runScript(redis, scripts[name], { prefix: keys.prefix, args });
-  return { ...newsActs(redis, keys, run), ...queueActs(redis, keys, run), ...endpointActs(redis, keys, run) };
+  return {
+    ...openPayoutNews(redis, keys),
+    ...newsActs(redis, keys, run),
+    ...queueActs(redis, keys, run),
+    ...endpointActs(redis, keys, run),
+  };
 }
 
 type RunScript = (name: keyof ReturnType<typeof outboxScripts>, ...args: (string | number)[]) => Promise<unknown>;
@@ -174,8 +196,9 @@ function newsActs(
 ): Pick<Outbox, 'findNews' | 'readNews' | 'readLedgerAnnounced' | 'countPending' | 'announce'> {
   const readRecords = openReading(redis, keys.prefix);
   return {
-    async findNews(from, nowMs) {
-      const [next, since, runIds] = listOf(await run('find', from, RUNS_PER_LOOK, nowMs, TOLD_BEFORE_MS));
+    async findNews(from, nowMs, told = new Map()) {
+      const choices = [...told].flat();
+      const [next, since, runIds] = listOf(await run('find', from, RUNS_PER_LOOK, nowMs, TOLD_BEFORE_MS, ...choices));
       return { next: integerOf(next), since: integerOf(since), runIds: textsOf(runIds) };
     },
     async readNews(runId) {
@@ -207,9 +230,12 @@ function newsActs(
       }
       return count;
     },
-    async announce({ queue, version, note, forget = false, push, nowMs }) {
+    async announce({ queue, version, note, forget = false, push, told = [], nowMs }) {
       const letters = push.map(({ endpoint, waiting }) => ({ endpoint, item: JSON.stringify(waiting) }));
-      const json = JSON.stringify({ note, forget, push: letters });
+      const states = told.map(({ endpoint, payouts }) => {
+        return { endpoint, letters: payouts.map(({ line, state }) => [line, STATE_LETTERS[state]]) };
+      });
+      const json = JSON.stringify({ note, forget, push: letters, states });
       const full = integerOf(await run('announce', queue, version ?? '', json, nowMs, WAITING_MAX, DEAD_LETTERS_MAX));
       return { announced: full >= 0, full: Math.max(0, full) };
     },

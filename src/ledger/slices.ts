@@ -24,8 +24,8 @@ export interface DuePayout {
 }
 
 export interface Slices {
-  /** Where the feed of a run stands, and how many slices are out. */
-  position(runId: string): Promise<{ cursor: number; lastLine: number; out: number }>;
+  /** Where the feed of a run stands, the last line that was released, and how many slices are out. */
+  position(runId: string): Promise<{ cursor: number; lastLine: number; releasedTo: number; out: number }>;
   /** Gives out slices; undefined when the run is not being paid or another process fed it meanwhile. */
   feed(runId: string, feed: { seen: number; cursor: number; slices: readonly Slice[] }): Promise<string | undefined>;
   /** Ends a slice unless it was given out anew; tells how many are out, and whether the run has more. */
@@ -53,11 +53,12 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
   const { prefix } = keys;
   return {
     async position(runId) {
-      const [[cursor, lastLine], out] = await Promise.all([
-        redis.hmget(keys.run(runId), 'cursor', 'lastLine'),
+      const [[cursor, last, stageEnd], out] = await Promise.all([
+        redis.hmget(keys.run(runId), 'cursor', 'lastLine', 'stageEnd'),
         redis.zcard(keys.slices(runId)),
       ]);
-      return { cursor: integerOf(cursor ?? '0'), lastLine: integerOf(lastLine ?? '0'), out };
+      const lastLine = integerOf(last ?? '0');
+      return { cursor: integerOf(cursor ?? '0'), lastLine, releasedTo: integerOf(stageEnd ?? lastLine), out };
     },
     async feed(runId, { seen, cursor, slices }) {
       const args = [runId, seen, cursor, GIVEN_OUT_MS, ...slices.map(sliceText)];

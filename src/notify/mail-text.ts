@@ -1,5 +1,5 @@
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
-import { OUTCOMES } from '../payout.ts';
+import { OUTCOMES, placeOfId } from '../payout.ts';
 import type { Notification } from './notification.ts';
 
 const PROBLEMS_SHOWN_MAX = 20;
@@ -22,8 +22,9 @@ export function mailOf(notification: Notification): { subject: string; text: str
 }
 
 function headline(notification: Notification): string {
-  const { runId, payouts } = notification;
+  const { runId, payouts, payout } = notification;
   const count = `${payouts?.count ?? 0} ${payouts?.count === 1 ? 'payout' : 'payouts'}`;
+  const one = payout?.id;
   const are = payouts?.count === 1 ? 'is' : 'are';
   const words: Readonly<Record<Notification['event'], string>> = {
     accepted: `Run ${runId} was accepted`,
@@ -39,6 +40,10 @@ function headline(notification: Notification): string {
     returned: `${count} came back in run ${runId}`,
     failed: `${count} failed in run ${runId}`,
     'pending-long': `${count} ${are} pending for more than ${payouts?.olderThanDays ?? 0} days in run ${runId}`,
+    'payout.paid': `Payout ${one} was paid`,
+    'payout.failed': `Payout ${one} failed`,
+    'payout.returned': `Payout ${one} came back`,
+    'payout.held': `Payout ${one} is held`,
     halted: 'Everything is halted',
     released: 'The halt was released',
     'disk-low': 'A disk is nearly full',
@@ -66,6 +71,10 @@ const REMEDY: Readonly<Record<Notification['event'], (runId: string) => string>>
   returned: (runId) => `They are not paid again by themselves: "payrun list ${runId} --outcome returned".`,
   failed: (runId) => `They are not paid again by themselves: "payrun list ${runId} --outcome failed".`,
   'pending-long': (runId) => `Ask the service about them: "payrun list ${runId} --outcome pending".`,
+  'payout.paid': (runId) => `See "payrun list ${runId} --outcome paid".`,
+  'payout.failed': (runId) => `It is not paid again by itself: "payrun list ${runId} --outcome failed".`,
+  'payout.returned': (runId) => `It is not paid again by itself: "payrun list ${runId} --outcome returned".`,
+  'payout.held': (runId) => `People have to decide: "payrun list ${runId} --outcome held".`,
   halted: () => 'Nothing is sent for any run until two people release it: "payrun release --as NAME".',
   released: () => 'Runs that are paused stay so: "payrun list" shows them.',
   'disk-low': () => 'Make room, or move the folder to a larger disk: a full one stops all payments.',
@@ -89,9 +98,10 @@ function runLines({ run, waitingSince, payouts }: Notification): string[] {
   ];
 }
 
-function otherLines({ reason, refused, disks, auditHead }: Notification): string[] {
+function otherLines({ payout, reason, refused, disks, auditHead }: Notification): string[] {
   const problems = refused?.problems.slice(0, PROBLEMS_SHOWN_MAX) ?? [];
   return [
+    ...(payout === null ? [] : [`run       ${placeOfId(payout.id).runId}`, `line      ${payout.line}`]),
     ...(reason === null ? [] : [`reason    ${reason}`]),
     ...(refused === null ? [] : [`file      ${refused.file.name}, ${refused.file.rows} rows`]),
     ...problems.map(({ code, count }) => `problem   ${code}, ${count} times`),

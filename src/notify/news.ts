@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RunEvent, RunNews } from '../ledger/outbox.ts';
 import { OPEN_STATES, type Run } from '../payout.ts';
 import type { Draft } from './notification.ts';
+import type { PayoutAnnouncement } from './payout-news.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -15,6 +16,8 @@ const OVER_AGAIN_MS = DAY_MS;
 
 /** States of payouts that are announced. `armed` and `quoted` are on their way. */
 const ANNOUNCED_STATES = ['unknown', 'held', 'returned', 'failed'] as const;
+
+const ENDS: ReadonlySet<string> = new Set(['finished', 'cancelled', 'settled']);
 
 const countSchema = z.object({ count: z.int(), at: z.int() });
 const announcedSchema = z.object({
@@ -61,6 +64,8 @@ export interface RunLook {
   readonly nowMs: number;
   /** Payments that are pending for long, where they were counted. */
   readonly pendingLong?: number | undefined;
+  /** What is to be told of single payouts. */
+  readonly payouts?: Pick<PayoutAnnouncement, 'drafts' | 'hasMore' | 'hasMoreWithRoom'>;
 }
 
 export interface RunAnnouncement {
@@ -109,12 +114,15 @@ export function announceRun(look: RunLook, before: Announced, rules: NewsRules):
   const countsAgain = ANNOUNCED_STATES.map((state) => announceCount(look, state, { announced, drafts }));
   announcePending(look, { announced, drafts, rules });
   announceSettled(look, { announced, drafts });
-  const isSettled = isFinal(look.run) && !look.news.isFollowed;
+  announcePayouts(look, { drafts });
+  const hasMore = look.payouts?.hasMore === true;
+  const isSettled = isFinal(look.run) && !look.news.isFollowed && !hasMore;
   const again = [
     approvalAgain,
     ...countsAgain,
     pendingDueAt(look, announced, rules),
     isOver(look.run) ? look.nowMs + OVER_AGAIN_MS : null,
+    hasMore ? look.nowMs : null,
   ];
   return { drafts, announced, againAt: isSettled ? null : earliest(again), isSettled };
 }
@@ -196,9 +204,15 @@ function announcePending(
   drafts.push({ event: 'pending-long', at: nowMs, run, payouts });
 }
 
-/** Told once: what still comes of the run then are payments that come back. */
-function announceSettled({ run, nowMs }: RunLook, { announced, drafts }: Pad): void {
-  if (announced.settled || !announced.accepted || !isFinal(run)) return;
+/** Single payouts come before the end of their run. */
+function announcePayouts({ payouts }: RunLook, { drafts }: Pick<Pad, 'drafts'>): void {
+  const end = drafts.findIndex(({ event }) => ENDS.has(event));
+  drafts.splice(end < 0 ? drafts.length : end, 0, ...(payouts?.drafts ?? []));
+}
+
+/** Told once: what still comes of the run then are payments that come back. It waits for payouts that can be told before. */
+function announceSettled({ run, nowMs, payouts }: RunLook, { announced, drafts }: Pad): void {
+  if (announced.settled || !announced.accepted || !isFinal(run) || payouts?.hasMoreWithRoom === true) return;
   announced.settled = true;
   drafts.push({ event: 'settled', at: nowMs, run });
 }

@@ -3,10 +3,11 @@ import type { Clock } from '../clock.ts';
 import type { NotifySettings } from '../config/notify.ts';
 import { LEDGER_QUEUE } from '../ledger/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Waiting } from '../ledger/outbox.ts';
+import type { PayoutChoices, ToldPayouts, Waiting } from '../ledger/outbox.ts';
 import type { Log } from '../log.ts';
 import { type Announced, announcedOf, announceRun, pendingDueAt, type RunAnnouncement, type RunLook } from './news.ts';
 import { type Draft, type Origin, writeNotification } from './notification.ts';
+import { choicesOf, noteChoices, readPayoutNews } from './payout-news.ts';
 
 /** Runs that are looked at together. */
 const RUNS_AT_A_TIME = 20;
@@ -33,26 +34,36 @@ export function openObserver(deps: ObserveDeps): Observer {
   let from = 0;
   return {
     async observe() {
-      await observeHead(deps);
-      const { next, since, runIds } = await ledger.outbox.findNews(from, clock.now());
+      const choices = await observeHead(deps);
+      if (choices === undefined) return;
+      const { next, since, runIds } = await ledger.outbox.findNews(from, clock.now(), choices);
       from = next;
       for (let at = 0; at < runIds.length; at += RUNS_AT_A_TIME) {
-        await Promise.all(runIds.slice(at, at + RUNS_AT_A_TIME).map((runId) => observeOne(deps, runId, since)));
+        await Promise.all(
+          runIds.slice(at, at + RUNS_AT_A_TIME).map((runId) => observeOne(deps, { runId, since, choices })),
+        );
       }
     },
   };
 }
 
+interface Place {
+  readonly runId: string;
+  /** What happened before is not announced. */
+  readonly since: number;
+  readonly choices: PayoutChoices;
+}
+
 /** A run whose record is damaged keeps nobody from hearing of the others. */
-async function observeOne(deps: ObserveDeps, runId: string, since: number): Promise<void> {
+async function observeOne(deps: ObserveDeps, place: Place): Promise<void> {
   try {
-    await observeRun(deps, runId, since);
+    await observeRun(deps, place);
   } catch (error) {
-    deps.log.warn('no notification could be made for a run', { run: runId, error });
+    deps.log.warn('no notification could be made for a run', { run: place.runId, error });
   }
 }
 
-async function observeRun(deps: ObserveDeps, runId: string, since: number): Promise<void> {
+async function observeRun(deps: ObserveDeps, { runId, since, choices }: Place): Promise<void> {
   const { ledger, settings, clock } = deps;
   const news = await ledger.outbox.readNews(runId);
   const run = await ledger.runs.read(runId);
@@ -60,13 +71,17 @@ async function observeRun(deps: ObserveDeps, runId: string, since: number): Prom
   const look: RunLook = { news, run, since, nowMs: clock.now() };
   const announced = announcedOf(look);
   const pendingLong = await countPending(deps, look, announced);
-  const announcement = announceRun({ ...look, pendingLong }, announced, settings);
+  const payouts = await readPayoutNews(ledger.outbox, run.state === 'recording' ? NOBODY : choices, runId);
+  const announcement = announceRun({ ...look, pendingLong, payouts }, announced, settings);
   await announce(
     deps,
     { queue: runId, version: news.version, drafts: announcement.drafts, note: noteOf(look, announcement) },
-    announcement,
+    { ...announcement, told: payouts.told },
   );
 }
+
+/** Of a run that is being recorded no payout is told: that it was accepted comes first. */
+const NOBODY: PayoutChoices = new Map();
 
 function noteOf({ news }: RunLook, { announced, againAt }: RunAnnouncement): Record<string, string> {
   const cursor = news.events.at(-1)?.id;
@@ -87,14 +102,24 @@ async function countPending(deps: ObserveDeps, look: RunLook, announced: Announc
   return await deps.ledger.outbox.countPending(run.id, nowMs - deps.settings.pendingMs, lines);
 }
 
-async function observeHead(deps: ObserveDeps): Promise<void> {
+/** Gives which endpoints are told of payouts; undefined when another process noted something meanwhile. */
+async function observeHead(deps: ObserveDeps): Promise<PayoutChoices | undefined> {
   const { state: head, outbox } = deps.ledger;
+  const { endpoints } = deps.settings;
   const { version, note } = await outbox.readLedgerAnnounced();
   const halt = (await head.read()).halt ?? '';
-  if (halt === (note['halt'] ?? '')) return;
   const at = deps.clock.now();
-  const draft: Draft = halt === '' ? { event: 'released', at } : { event: 'halted', at, reason: halt };
-  await announce(deps, { queue: LEDGER_QUEUE, version, drafts: [draft], note: { halt } });
+  const changes = noteChoices(endpoints, note, at);
+  const drafts: Draft[] = [];
+  if (halt !== (note['halt'] ?? '')) {
+    drafts.push(halt === '' ? { event: 'released', at } : { event: 'halted', at, reason: halt });
+    changes['halt'] = halt;
+  }
+  if (Object.keys(changes).length > 0) {
+    const isNoted = await announce(deps, { queue: LEDGER_QUEUE, version, drafts, note: changes });
+    if (!isNoted) return undefined;
+  }
+  return choicesOf(endpoints, { ...note, ...changes });
 }
 
 /** Notifications for all endpoints that want them. */
@@ -117,16 +142,19 @@ export async function announce(
     ledger: Pick<Ledger, 'state' | 'outbox' | 'audit'>;
   },
   { queue, version, drafts, note }: Drafts,
-  { isSettled = false }: { isSettled?: boolean } = {},
+  { isSettled = false, told = [] }: { isSettled?: boolean; told?: readonly ToldPayouts[] } = {},
 ): Promise<boolean> {
   const nowMs = clock.now();
   const known = drafts.length === 0 ? NOTHING_TOLD : await readLedger(ledger);
   const push = drafts.flatMap((draft) => {
     const waiting: Waiting = { queuedAt: nowMs, body: writeNotification(draft, { ...origin, ...known }) };
-    const wanting = settings.endpoints.filter(({ events }) => events.has(draft.event));
+    const wanting = settings.endpoints.filter(
+      ({ name, events }) => events.has(draft.event) && (draft.to ?? name) === name,
+    );
     return wanting.map(({ name }) => ({ endpoint: name, waiting }));
   });
-  const { announced, full } = await ledger.outbox.announce({ queue, version, note, forget: isSettled, push, nowMs });
+  const what = { queue, version, note, forget: isSettled, push, told, nowMs };
+  const { announced, full } = await ledger.outbox.announce(what);
   if (full > 0) log.error('the outbox of an endpoint is full: notifications went to its dead letters', { count: full });
   return announced;
 }

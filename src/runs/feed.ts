@@ -54,17 +54,17 @@ export function cutSlices(lines: readonly number[], size: number): Slice[] {
  * the cursor lets one of them win.
  */
 export async function feedRun(ledger: Ledger, runId: string, rules: FeedRules): Promise<GivenSlice[]> {
-  const { cursor, lastLine, out } = await ledger.slices.position(runId);
+  const { cursor, releasedTo, out } = await ledger.slices.position(runId);
   const room = rules.window - out;
   const run = await ledger.runs.read(runId);
-  if (run === undefined || run.state !== 'paying' || room <= 0 || cursor > lastLine) return [];
+  if (run === undefined || run.state !== 'paying' || room <= 0 || cursor > releasedTo) return [];
   const size = sliceSize(run.rows, rules.slice);
-  const lines = await nextLines(ledger, runId, { from: cursor, most: room * size });
+  const lines = await nextLines(ledger, runId, { from: cursor, to: releasedTo, most: room * size });
   const slices = cutSlices(lines, size).slice(0, room);
   const end = slices.at(-1)?.to;
   const stamp = await ledger.slices.feed(runId, {
     seen: cursor,
-    cursor: end === undefined ? lastLine + 1 : end + 1,
+    cursor: end === undefined ? releasedTo + 1 : end + 1,
     slices,
   });
   return stamp === undefined ? [] : slices.map((slice) => ({ ...slice, stamp }));
@@ -73,12 +73,12 @@ export async function feedRun(ledger: Ledger, runId: string, rules: FeedRules): 
 async function nextLines(
   ledger: Ledger,
   runId: string,
-  { from, most }: { from: number; most: number },
+  { from, to, most }: { from: number; to: number; most: number },
 ): Promise<number[]> {
   const lines: number[] = [];
   for await (const piece of ledger.runs.linesIn(runId, { state: 'ready', from })) {
-    for (const line of piece) lines.push(line);
-    if (lines.length >= most) break;
+    for (const line of piece) if (line <= to) lines.push(line);
+    if (lines.length >= most || (piece.at(-1) ?? 0) > to) break;
   }
   return lines.slice(0, most);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { EVENTS, notifyParts, notifySettings } from '../../src/config/notify.ts';
+import { notifyParts, notifySettings, USUAL_EVENTS } from '../../src/config/notify.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payrun-notify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -51,7 +51,7 @@ describe('settings', () => {
       mail: { ...mail, userName: 'payrun', passwordFile: 'password' },
     });
     expect(endpoints).toEqual([
-      { kind: 'webhook', name: 'hook', url: hook.url, secrets: ['the-new-secret-16'], events: new Set(EVENTS) },
+      { kind: 'webhook', name: 'hook', url: hook.url, secrets: ['the-new-secret-16'], events: new Set(USUAL_EVENTS) },
       {
         kind: 'webhook',
         name: 'two',
@@ -66,7 +66,7 @@ describe('settings', () => {
         port: 587,
         secure: false,
         login: { userName: 'payrun', password: 'pass' },
-        events: new Set(EVENTS),
+        events: new Set(USUAL_EVENTS),
       },
     ]);
     expect(read({ mail: { ...mail, secure: true } }).endpoints[0]).toMatchObject({ port: 465, login: null });

@@ -88,7 +88,7 @@ describe('the feed of a run', () => {
     expect(await desk.ledger.slices.feed(runId, { seen: 1, cursor: 5, slices })).toBeUndefined();
     expect(await desk.ledger.slices.feed(runId, { seen: 0, cursor: 5, slices })).toMatch(/^[0-9]+$/);
     expect(await desk.ledger.slices.feed(runId, { seen: 0, cursor: 5, slices })).toBeUndefined();
-    expect(await desk.ledger.slices.position(runId)).toEqual({ cursor: 5, lastLine: 4, out: 1 });
+    expect(await desk.ledger.slices.position(runId)).toEqual({ cursor: 5, lastLine: 4, releasedTo: 4, out: 1 });
   });
 
   test.each(['paused', 'cancelled'] as const)('of a run that is %s gives nothing', async (to) => {

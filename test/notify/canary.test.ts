@@ -42,6 +42,7 @@ async function kept(): Promise<string> {
   const texts = keys.map(async (key) => {
     const type = await desk.redis.type(key);
     if (type === 'hash') return JSON.stringify(await desk.redis.hgetall(key));
+    if (type === 'string') return (await desk.redis.get(key)) ?? '';
     if (type === 'list') return JSON.stringify(await desk.redis.lrange(key, 0, -1));
     return JSON.stringify(await desk.redis.zrange(key, 0, -1));
   });
@@ -66,7 +67,7 @@ test('no secret and nothing of people is told, kept for telling, or logged, when
     to: [CANARIES.address],
     events: new Set(EVENTS),
   } as const;
-  const hook = webhook(`${receiver.url}/${CANARIES.path}`);
+  const hook = webhook(`${receiver.url}/${CANARIES.path}`, { events: new Set(EVENTS) });
   const notifier = desk.notifier([hook, mail], { log });
   await desk.look(notifier);
   const rows = [2, 3, 4, 5].map((line) =>

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { EVENTS } from '../../src/config/notify.ts';
 import { readNotification } from '../../src/notify/notification.ts';
-import { connectArming, freshRows, payingRun, sendTo } from '../ledger/test-ledger.ts';
+import { connectArming, freshRows, movePayout, payingRun, sendTo } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { seeded } from '../support/seeded.ts';
 import { type NotifyDesk, notifyDesk, SECRET, startReceiver, toldTo, webhook } from './notify-desk.ts';
@@ -67,7 +68,8 @@ test(`whoever tells is killed ${KILLS} times at any moment: everything comes at 
     await delay(fraction() * 8);
     answering.reply({ status: fraction() < 0.1 ? 500 : 200 });
   });
-  await desk.look(desk.notifier([webhook(receiver.url)]));
+  const hook = webhook(receiver.url, { events: new Set(EVENTS) });
+  await desk.look(desk.notifier([hook]));
   const runs: string[] = [];
   for (let n = 0; n < RUNS; n++) runs.push(await payingRun(desk.ledger, freshRows(2)));
   const acts = (async () => {
@@ -78,7 +80,11 @@ test(`whoever tells is killed ${KILLS} times at any moment: everything comes at 
       }
       await delay(200);
     }
-    for (const runId of runs) await sendTo(desk.ledger, { runId, line: 2 }, 'failed');
+    for (const runId of runs) {
+      await sendTo(desk.ledger, { runId, line: 2 }, 'failed');
+      await sendTo(desk.ledger, { runId, line: 3 }, 'completed');
+      await movePayout(desk.ledger, { runId, line: 3 }, { to: 'returned' });
+    }
   })();
   for (let kills = 0; kills < KILLS; kills++) {
     const child = startTelling(receiver.url, kills * 61_000);
@@ -89,7 +95,7 @@ test(`whoever tells is killed ${KILLS} times at any moment: everything comes at 
   }
   await acts;
   desk.clock.pass((KILLS + 1) * 61_000);
-  const last = desk.notifier([webhook(receiver.url)]);
+  const last = desk.notifier([hook]);
   for (const runId of runs) {
     await expect
       .poll(async () => (desk.clock.pass(5000), await desk.work(last), await desk.waiting(runId)), { timeout: 60_000 })
@@ -100,8 +106,15 @@ test(`whoever tells is killed ${KILLS} times at any moment: everything comes at 
   for (const runId of runs) {
     const pauses = firsts.filter((one) => one.runId === runId && one.event === 'paused').map(({ reason }) => reason);
     expect(pauses).toEqual(Array.from({ length: PAUSES }, (_, n) => `pause ${n}`));
-    const others = firsts.filter((one) => one.runId === runId && one.event !== 'paused').map(({ event }) => event);
-    expect(others).toEqual(['accepted', 'failed']);
+    const others = firsts.filter((one) => one.runId === runId && one.event !== 'paused');
+    const ofRun = others.filter(({ payout }) => payout === null).map(({ event }) => event);
+    expect([ofRun[0], ofRun.slice(1).toSorted()]).toEqual(['accepted', ['failed', 'returned']]);
+    for (const [line, events] of [
+      [2, ['payout.failed']],
+      [3, ['payout.paid', 'payout.returned']],
+    ] as const) {
+      expect(others.filter(({ payout }) => payout?.line === line).map(({ event }) => event)).toEqual(events);
+    }
   }
   for (const { body, headers } of receiver.requests) expect(headers['payrun-event-id']).toBe(readNotification(body).id);
 }, 180_000);

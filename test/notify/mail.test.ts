@@ -201,6 +201,7 @@ describe('what people read', () => {
     run,
     reason: null,
     payouts: { count: 1, new: 1, olderThanDays: 5 },
+    payout: { id: 'r1-7', line: 7 },
     waitingSince: null,
     refused: null,
     disks: null,
@@ -261,6 +262,8 @@ describe('a run is told by mail', () => {
     await desk.work(notifier);
     expect(post.mails.map(({ text }) => headerOf(text, 'Subject'))).toEqual([
       `[payrun sandbox] Run ${runId} was accepted`,
+      `[payrun sandbox] Payout ${runId}-2 was paid`,
+      `[payrun sandbox] Payout ${runId}-3 failed`,
       `[payrun sandbox] Run ${runId} is finished`,
       `[payrun sandbox] 1 payout failed in run ${runId}`,
       `[payrun sandbox] All payments of run ${runId} are final`,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
-import { type Endpoint, EVENTS, type NotifySettings, noNotifications } from '../../src/config/notify.ts';
+import { type Endpoint, type NotifySettings, noNotifications, USUAL_EVENTS } from '../../src/config/notify.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { type Log, silentLog } from '../../src/log.ts';
 import { type Notification, readNotification } from '../../src/notify/notification.ts';
@@ -30,7 +30,7 @@ function testClock(): TestClock {
 }
 
 export function webhook(url: string, other: Partial<Endpoint> = {}): Endpoint {
-  const whole = { kind: 'webhook', name: 'hook', url, secrets: [SECRET], events: new Set(EVENTS) } as const;
+  const whole = { kind: 'webhook', name: 'hook', url, secrets: [SECRET], events: new Set(USUAL_EVENTS) } as const;
   return { ...whole, ...other } as Endpoint;
 }
 

@@ -146,6 +146,8 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     pauseReason: null,
     startAt: null,
     contentHash: '',
+    stages: null,
+    stagePlan: null,
     newBeneficiaryRows: 0,
     approvals: [],
     reportHashes: [],

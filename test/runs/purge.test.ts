@@ -77,10 +77,15 @@ describe('a run that is final', () => {
     const csv = join(app.config.reportDir, `${runId}.v1.csv`);
     const sha256 = createHash('sha256').update(readFileSync(csv)).digest('hex');
     const events = await app.ledger.runs.events(runId);
+    const { outbox } = app.ledger;
+    const told = new Set(['completed'] as const);
+    await outbox.readPayouts({ runId, endpoint: 'hook', since: String(Date.now()), states: told, most: 1, full: 1 });
+    expect(await keysOf('run:*:told:hook')).toHaveLength(1);
 
     expect(await purgeRuns(app, ORDER)).toEqual([{ runId, result: 'purged' }]);
 
     expect(await keysOf('run:*:rows:*')).toEqual([]);
+    expect(await keysOf('run:*:told:hook')).toEqual([]);
     expect(await keysOf('quotes:*')).toEqual([]);
     expect(existsSync(csv)).toBe(false);
     const text = await everything();

@@ -226,6 +226,8 @@ export function runOf(entry: RunEntry): Run {
     state: entry.state,
     pauseReason: entry.pauseReason,
     startAt: null,
+    stages: null,
+    stagePlan: null,
     contentHash: entry.fields['contentHash'] ?? '',
     approvals: [],
     rowsDigest: null,

@@ -17,7 +17,7 @@ export function nextSteps(run: Run, { carriesOn, held = [] }: Told): string[] {
   const unpaid = outcomes.rejected + outcomes.failed + outcomes.returned + outcomes.cancelled;
   const steps: (readonly [isWanted: boolean, what: string, command: string])[] = [
     [state === 'awaiting-approval', 'waits for approval', `payrun approve ${id} --sha256 ${fileSha256} --as NAME`],
-    [state === 'paused', 'paused', `payrun resume ${id} --as NAME`],
+    [state === 'paused', pausedText(run), `payrun resume ${id} --as NAME`],
     [outcomes.held > 0 && held.length === 0, `${outcomes.held} held`, `payrun list ${id} --outcome held`],
     [outcomes.unknown > 0, `${outcomes.unknown} unknown, looked up until it is known`, carriesOn],
     [state === 'paying' && outcomes.waiting > 0, `${outcomes.waiting} wait to be sent`, carriesOn],
@@ -26,6 +26,11 @@ export function nextSteps(run: Run, { carriesOn, held = [] }: Told): string[] {
     [outcomes.refused > 0, `${outcomes.refused} refused when the file was read`, `payrun list ${id} --outcome refused`],
   ];
   return [...held, ...steps.flatMap(([isWanted, what, command]) => (isWanted ? [`${what} -> ${command}`] : []))];
+}
+
+/** Whoever resumes a run after a stage releases more of it than what waited. */
+function pausedText({ stages }: Run): string {
+  return stages?.isOver === true ? `paused after stage ${stages.at + 1} of ${stages.ends.length}` : 'paused';
 }
 
 /** Said at the end for a file whose run was over before it was handed in now: nothing is left to be sent of it. */

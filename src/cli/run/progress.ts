@@ -98,7 +98,8 @@ function phaseOf({ state, counts }: Run): string {
 }
 
 /** A finished run whose payments are under way is waited for, at most for a while. */
-function stateWords({ state, counts }: Run): string {
+function stateWords({ state, counts, stages }: Run): string {
+  if (state === 'paying' && stages !== null) return `paying, stage ${stages.at + 1} of ${stages.ends.length},`;
   if (state !== 'finished' || counts.accepted === 0) return state;
   return `paid; waiting for the service to settle ${counts.accepted}, ${SETTLING_MS / 1000} s at most;`;
 }
@@ -121,6 +122,7 @@ export function progressLine(run: Run, options: { done: number; perSecond: numbe
     ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
+    ...(run.stages !== null && run.counts.accepted > 0 ? [`${run.counts.accepted} to be settled by the service`] : []),
     ...(run.counts.held > 0 ? [`${run.counts.held} held`] : []),
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
   ];

@@ -34,7 +34,7 @@ import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore, nextSteps } from './next-steps.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
-import { remarksOn, submitOptions } from './submit-options.ts';
+import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
 import { openWaitLimit, type WaitLimit } from './wait-limit.ts';
 
 const LOOK_EVERY_MS = 200;
@@ -154,6 +154,7 @@ async function handIn(
       again: given.again,
       intake: await intakeOptionsOf(given),
       maxCostDriftBp: given.maxCostDrift,
+      stages: stagePlanOf(given),
     },
   );
   return { submitted, early };

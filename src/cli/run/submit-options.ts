@@ -1,11 +1,16 @@
 import { z } from 'zod';
+import { stageSizes } from '../../config/stages.ts';
 import { describeProblems } from '../../intake/problems/problem-text.ts';
+import type { StagePlan } from '../../payout.ts';
+import { EXIT, Refusal } from '../../refusal.ts';
 import type { Submitted } from '../../runs/hand-in/submit.ts';
 import { intakeOptions } from './intake-options.ts';
 
 /** The options of each command that makes a run of a file. */
 export const submitOptions = {
   ...intakeOptions,
+  stage: ['<sizes>', 'pay it in stages and pause after each, such as 10,100,rest or 1%,rest', stageSizes.optional()],
+  goOnIfPaid: 'with --stage: go on by itself after a stage in which every payout was paid',
   skipInvalid: 'pay the valid rows even if others are refused',
   again: 'pay the same rows again, if they were handed in before and none of them was paid',
   maxCostDrift: [
@@ -19,17 +24,38 @@ export const submitOptions = {
   ],
 } as const;
 
+/** The stages that were asked for. Throws a Refusal (exit 2) where only half of it was said. */
+export function stagePlanOf({ stage, goOnIfPaid }: StageOptions): StagePlan | undefined {
+  if (stage !== undefined) return { sizes: stage, goesOnIfPaid: goOnIfPaid };
+  if (!goOnIfPaid) return undefined;
+  throw new Refusal('--go-on-if-paid is for --stage.', {
+    exitCode: EXIT.usage,
+    remedy: 'Name the stages, such as --stage 10,rest.',
+  });
+}
+
+interface StageOptions {
+  readonly stage?: string | undefined;
+  readonly goOnIfPaid: boolean;
+}
+
+const STAGES_IGNORED =
+  '--stage changes nothing: the file was handed in before, and is paid in the stages that were named then, or as a whole.';
+const ONE_STAGE = '--stage changes nothing: the file has no more rows than its first stage.';
+
 const DRIFT_IGNORED =
   '--max-cost-drift changes nothing: the run was recorded before, and its costs are limited as they were then, or not at all.';
 
 /** What a person should know of a file that was taken. */
 export function remarksOn(
-  { checked, isNew }: Extract<Submitted, { kind: 'submitted' }>,
-  { maxCostDrift }: { maxCostDrift?: bigint | undefined },
+  { run, checked, isNew }: Extract<Submitted, { kind: 'submitted' }>,
+  { maxCostDrift, stage }: { maxCostDrift?: bigint | undefined; stage?: string | undefined },
 ): string[] {
   const isOdd = checked.problemsTotal > 0 || checked.warnings.length > 0;
   return [
     ...(isOdd ? [describeProblems(checked)] : []),
+    ...(!isNew && stage !== undefined && stage !== run.stagePlan?.sizes ? [STAGES_IGNORED] : []),
+    ...(isNew && stage !== undefined && run.stages === null ? [ONE_STAGE] : []),
     ...(!isNew && maxCostDrift !== undefined ? [DRIFT_IGNORED] : []),
   ];
 }

@@ -15,7 +15,7 @@ import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore } from './next-steps.ts';
-import { remarksOn, submitOptions } from './submit-options.ts';
+import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
 
 const options = {
   ...submitOptions,
@@ -40,6 +40,7 @@ export const submitCommand = command(
     examples: [
       'payrun submit payouts.csv --as anna',
       'payrun submit payouts.csv --sandbox --skip-invalid',
+      'payrun submit payouts.csv --stage 10,rest',
       'payrun submit payouts.csv --at 06:30 --zone Europe/Berlin',
     ],
   },
@@ -63,6 +64,7 @@ async function submitFile(path: string, given: GivenOptions<typeof options>, at:
         intake: await intakeOptionsOf(given),
         startAt: startOf(given, app.clock),
         maxCostDriftBp,
+        stages: stagePlanOf(given),
       },
     );
     if (submitted.kind === 'refused') {

@@ -7,7 +7,9 @@ import {
   type ReportHashes,
   RUN_STATES,
   type Run,
+  type RunStages,
   type RunStart,
+  type StagePlan,
 } from '../../payout.ts';
 import type { Reconciled } from '../../reconciled.ts';
 import { readApprovals } from '../people/approvals.ts';
@@ -27,6 +29,8 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     state,
     pauseReason: fields.get('pauseReason') ?? null,
     startAt: readStart(fields.get('startAt')),
+    stages: readStages(fields),
+    stagePlan: readPlan(fields),
     fileName: text('fileName'),
     fileSha256: text('fileSha256'),
     contentHash: text('contentHash'),
@@ -102,6 +106,38 @@ export function reconciledField(of: Reconciled): Record<string, string> {
 function readStart(text: string | undefined): RunStart | null {
   if (text === undefined || text === 'schedule') return text ?? null;
   return integerOf(text);
+}
+
+/** What was said of a run's stages, as its hash keeps it. */
+export function planFields(plan: StagePlan | null): Record<string, string> {
+  return plan === null ? {} : { stagePlan: plan.sizes, goesOnIfPaid: plan.goesOnIfPaid ? '1' : '' };
+}
+
+/** The stages of a recorded run, as its hash keeps them: `rows@line` for each. A single one is none. */
+export function stageFields(ends: RunStages['ends']): Record<string, string> {
+  const [first] = ends;
+  if (first === undefined || ends.length < 2) return {};
+  return {
+    stages: ends.map(({ rows, line }) => `${rows}@${line}`).join(' '),
+    stage: '0',
+    stageEnd: String(first.line),
+  };
+}
+
+function readPlan(fields: ReadonlyMap<string, string>): StagePlan | null {
+  const sizes = fields.get('stagePlan');
+  return sizes === undefined ? null : { sizes, goesOnIfPaid: fields.get('goesOnIfPaid') === '1' };
+}
+
+function readStages(fields: ReadonlyMap<string, string>): RunStages | null {
+  const text = fields.get('stages');
+  if (text === undefined) return null;
+  const ends = text.split(' ').map((end) => {
+    const [rows, line] = end.split('@');
+    return { rows: integerOf(rows), line: integerOf(line) };
+  });
+  const at = integerOf(fields.get('stage') ?? '0');
+  return { ends, at, isOver: fields.has('stageOver'), goesOnIfPaid: fields.get('goesOnIfPaid') === '1' };
 }
 
 function readTotals(text: string): Money[] {

@@ -1,15 +1,23 @@
 import type { Redis } from 'ioredis';
 import type { Money } from '../../money.ts';
 import { formatAmount } from '../../money.ts';
-import type { Run, RunStart, RunState } from '../../payout.ts';
+import type { Run, RunStart, RunState, StagePlan } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { openRows, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
-import { CLAIM_RUN, LEAVE_RUN, MOVE_RUN, NOTE_RECORDED, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
+import {
+  CLAIM_RUN,
+  END_STAGE,
+  LEAVE_RUN,
+  MOVE_RUN,
+  NOTE_RECORDED,
+  PUT_OFF_START,
+  TAKE_WATCH,
+} from '../scripts/runs.ts';
 import type { Seals } from '../seals.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { openRecording, type RowRecord } from './recording.ts';
-import { readRun } from './run-record.ts';
+import { planFields, readRun } from './run-record.ts';
 
 /** What a run is claimed with. */
 export interface RunClaim {
@@ -24,6 +32,7 @@ export interface RunClaim {
   readonly dropper?: string | undefined;
   /** Names this one handing in, where its sender keeps such a name. */
   readonly submissionKey?: string | undefined;
+  readonly stages?: StagePlan | undefined;
   /** Make a new run of the content of one that is over and of which nothing was paid. */
   readonly again?: boolean | undefined;
 }
@@ -70,6 +79,8 @@ export interface Runs extends Rows {
   note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
   /** Puts off the start of a run that waits for it; false when it does not wait any more. */
   putOffStart(runId: string, start: { at: RunStart; reason: string }): Promise<boolean>;
+  /** Ends a stage of a run: it pauses, or goes on with the next one. False when it is not over, or does not go on. */
+  endStage(runId: string, end: { at: number; goesOn: boolean; reason: string }): Promise<boolean>;
   /** Takes a run that is over and reported out of the sweeper's walk; one that is being paid again stays. */
   leave(runId: string): Promise<void>;
   /** Runs whose payments are to be looked at for returns; each again a day later, until `forMs` after its end. */
@@ -122,6 +133,8 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
     },
     putOffStart: async (runId, { at, reason }) =>
       (await runScript(redis, scripts.putOff, { prefix, args: [runId, at, reason] })) === 1,
+    endStage: async (runId, { at, goesOn, reason }) =>
+      (await runScript(redis, scripts.endStage, { prefix, args: [runId, at, goesOn ? '1' : '', reason] })) === 1,
     async leave(runId) {
       await runScript(redis, scripts.leave, { prefix, args: [runId] });
     },
@@ -143,6 +156,7 @@ function runScripts() {
     recorded: script(NOTE_RECORDED),
     move: script(MOVE_RUN),
     putOff: script(PUT_OFF_START),
+    endStage: script(END_STAGE),
     watch: script(TAKE_WATCH),
     leave: script(LEAVE_RUN),
   };
@@ -180,6 +194,7 @@ function claimFields(claim: RunClaim): Record<string, string> {
     fileTotals: claim.fileTotals.map((money) => `${money.currency} ${formatAmount(money)}`).join(','),
     createdBy: claim.createdBy,
     ...(claim.dropper === undefined ? {} : { dropper: claim.dropper }),
+    ...planFields(claim.stages ?? null),
     ...(claim.submissionKey === undefined ? {} : { submissionKey: claim.submissionKey }),
   };
 }

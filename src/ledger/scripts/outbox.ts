@@ -34,11 +34,11 @@ end
 
 /**
  * Finds the runs of which something may have to be told: those that moved since they were looked at, and those that asked to
- * be looked at again by now. All runs that the sweeper walks are compared, and a part of the others; two small reads each.
+ * be looked at again by now, and those whose payouts an endpoint that wants it is not told of yet. All runs that the sweeper walks are compared, and a part of the others; two small reads each.
  *
  * KEYS[1] prefix
  * ARGV[1] where that part begins; ARGV[2] how many runs it has; ARGV[3] now; ARGV[4] how many ms before the very first look
- *         things are told
+ *         things are told; then endpoints that are told of payouts, each with since when
  * Returns [where the next part begins, since when things are told, run ids].
  */
 export const FIND_NEWS = `${LUA_OUTBOX}
@@ -54,6 +54,12 @@ for i = 1, #created, 2 do redis.call('ZADD', NEWS, 'NX', created[i + 1], created
 if #created > 0 and created[#created] ~= told[2] then redis.call('HSET', TOLD, 'runs', created[#created]) end
 
 local found, seen = {}, {}
+local function isBegun(run)
+  for i = 5, #ARGV, 2 do
+    if redis.call('HGET', toldKey(run), 'payouts:' .. ARGV[i]) ~= ARGV[i + 1] then return false end
+  end
+  return true
+end
 local function look(run)
   if seen[run] then return end
   seen[run] = true
@@ -61,8 +67,9 @@ local function look(run)
   local f = redis.call('HMGET', toldKey(run), 'changes', 'again')
   if not changes then
     redis.call('ZREM', NEWS, run)
+    forgetPayouts(run)
     redis.call('DEL', toldKey(run))
-  elseif f[1] ~= changes or (f[2] and f[2] ~= '' and tonumber(f[2]) <= at) then
+  elseif f[1] ~= changes or (f[2] and f[2] ~= '' and tonumber(f[2]) <= at) or not isBegun(run) then
     found[#found + 1] = run
   end
 end
@@ -96,13 +103,34 @@ return { f[1] or '0', f[2] or '', redis.call('HGET', runKey(run), 'changes') or 
 `;
 
 /**
+ * Begins to tell an endpoint of the payouts of a run, unless that was begun before. Of a run that was there before the endpoint
+ * was told of payouts, their states of now count as told.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] endpoint; ARGV[3] since when it is told of payouts
+ * Returns how many notifications wait for the endpoint.
+ */
+export const BEGIN_PAYOUTS = `${LUA_OUTBOX}
+local run, endpoint, chosen = ARGV[1], ARGV[2], ARGV[3]
+local field, key = 'payouts:' .. endpoint, toldStatesKey(run, endpoint)
+if redis.call('HGET', toldKey(run), field) ~= chosen then
+  redis.call('HSET', toldKey(run), field, chosen)
+  redis.call('DEL', key)
+  local since = math.max(tonumber(chosen), tonumber(redis.call('HGET', TOLD, 'since') or '0'))
+  if tonumber(redis.call('HGET', runKey(run), 'createdAt') or '0') < since then
+    redis.call('SET', key, redis.call('GET', statesKey(run)) or '')
+  end
+end
+return redis.call('HGET', OUTBOX_WAITING, endpoint) or '0'
+`;
+
+/**
  * Tells: puts notifications into the outbox, and notes that they were told, in one step. Nothing is done when somebody else
  * told meanwhile. So whatever is told is told once, however many look and wherever one of them ends.
  *
  * KEYS[1] prefix
  * ARGV[1] run id, or the ledger's queue; ARGV[2] version of what was told, as the caller saw it, or '' to tell without; ARGV[3]
- *         JSON of { note fields to set, forget true when nothing can come of the run any more, push [{ endpoint, item }] };
- *         ARGV[4] now; ARGV[5] most that wait for an endpoint; ARGV[6] most dead letters of an endpoint
+ *         JSON of { note fields to set, forget true when nothing can come of the run any more, push [{ endpoint, item }], states [{ endpoint, letters
+ *         [[line, letter]] }] of which an endpoint was told }; ARGV[4] now; ARGV[5] most that wait for an endpoint; ARGV[6] most dead letters of an endpoint
  * Returns how many had no room, or -1 when somebody else told.
  */
 export const TELL = `${LUA_OUTBOX}
@@ -111,6 +139,10 @@ if ARGV[2] ~= '' then
   if (redis.call('HGET', key, 'version') or '0') ~= ARGV[2] then return -1 end
   redis.call('HINCRBY', key, 'version', 1)
   for name, value in pairs(m.note) do redis.call('HSET', key, name, value) end
+  for _, one in ipairs(m.states) do
+    local states = toldStatesKey(queue, one.endpoint)
+    for _, line in ipairs(one.letters) do redis.call('SETRANGE', states, line[1], line[2]) end
+  end
   if m.forget then redis.call('ZREM', NEWS, queue) end
 end
 local full = 0
@@ -220,5 +252,6 @@ end
 redis.call('DEL', outboxDueKey(endpoint), outboxDeadKey(endpoint))
 redis.call('HDEL', OUTBOX_WAITING, endpoint)
 redis.call('HDEL', OUTBOX_LOST, endpoint)
+redis.call('HDEL', TOLD, 'payouts:' .. endpoint)
 return { tonumber(waiting), dead }
 `;

@@ -1,3 +1,4 @@
+import { LUA_OUTBOX_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /**
@@ -65,7 +66,7 @@ return 1
  *
  * KEYS[1] prefix; ARGV[1] run id
  */
-export const END_PURGE = `${LUA_PRELUDE}
+export const END_PURGE = `${LUA_PRELUDE}${LUA_OUTBOX_KEYS}
 local run = ARGV[1]
 if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
 for _, entry in ipairs(redis.call('LRANGE', deadKey(run), 0, -1)) do
@@ -74,6 +75,7 @@ for _, entry in ipairs(redis.call('LRANGE', deadKey(run), 0, -1)) do
     redis.call('HDEL', quotesKey(quote), quote)
   end
 end
+forgetPayouts(run)
 redis.call('UNLINK', statesKey(run), slicesKey(run), deadKey(run))
 redis.call('HDEL', runKey(run), 'lastLine', 'cursor', 'lastOutcomes')
 return 1

@@ -67,6 +67,43 @@ local known = runOf(ARGV[1], ARGV[2])
 return { known or '', known and isFree(known) and '1' or '' }
 `;
 
+const LUA_NEXT_STAGE = `
+-- Releases the next stage of a run; of the last one, all that is left.
+local function nextStage(rk)
+  local stage, ends = redis.call('HINCRBY', rk, 'stage', 1), {}
+  for line in string.gmatch(redis.call('HGET', rk, 'stages'), '@(%d+)') do ends[#ends + 1] = line end
+  redis.call('HDEL', rk, 'stageOver')
+  if stage + 1 >= #ends then redis.call('HDEL', rk, 'stageEnd') else redis.call('HSET', rk, 'stageEnd', ends[stage + 1]) end
+end
+`;
+
+/**
+ * Ends a stage of a run of which nothing is on its way any more: the run pauses, or goes on where all was paid so far.
+ *
+ * KEYS[1] prefix
+ * ARGV[1] run id; ARGV[2] the stage, as the caller saw it; ARGV[3] '1' to go on; ARGV[4] reason
+ * Returns 1, or 0 when the run is not being paid, is in another stage, has something on its way, or must not go on.
+ */
+export const END_STAGE = `${LUA_PRELUDE}${LUA_NEXT_STAGE}
+local rk = runKey(ARGV[1])
+local f = redis.call('HMGET', rk, 'state', 'stage', 'stageEnd')
+if f[1] ~= 'paying' or f[2] ~= ARGV[2] or not f[3] then return 0 end
+local function has(state) return tonumber(redis.call('HGET', rk, 'n:' .. state) or '0') > 0 end
+for _, state in ipairs({ 'armed', 'quoted', 'unknown', 'accepted' }) do if has(state) then return 0 end end
+local event = 'paused'
+if ARGV[3] == '1' then
+  if redis.call('HEXISTS', HEAD, 'halt') == 1 then return 0 end
+  for _, state in ipairs({ 'held', 'rejected', 'failed', 'returned' }) do if has(state) then return 0 end end
+  nextStage(rk)
+  event = 'stage'
+else
+  redis.call('HSET', rk, 'state', 'paused', 'pauseReason', ARGV[4], 'stageOver', '1')
+end
+redis.call('HINCRBY', rk, 'changes', 1)
+redis.call('XADD', eventsKey(ARGV[1]), '*', 'event', event, 'actor', 'payrun', 'reason', ARGV[4])
+return 1
+`;
+
 /**
  * Moves a run along the table of runs.
  *
@@ -79,10 +116,12 @@ return { known or '', known and isFree(known) and '1' or '' }
  * which Redis had forgotten that payouts were armed, and one that has a time to start at, for which it waits; whoever
  * pauses it meanwhile ends the waiting.
  *
+ * A run that is paused because a stage of it is over goes on with the next one.
+ *
  * Invariant: a run leaves its recording, other than by being cancelled, only with all of its rows and in an open season; it
  * is finished only in an open season, and when none of its payouts is ready, armed, quoted or unknown.
  */
-export const MOVE_RUN = `${LUA_PRELUDE}
+export const MOVE_RUN = `${LUA_PRELUDE}${LUA_NEXT_STAGE}
 local run, to, actor, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local rk = runKey(run)
 local from = redis.call('HGET', rk, 'state')
@@ -126,6 +165,7 @@ redis.call('HDEL', rk, 'pauseReason')
 if not waits and to ~= 'awaiting-approval' then redis.call('HDEL', rk, 'startAt', 'startReason') end
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
 if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end
+if to == 'paying' and redis.call('HEXISTS', rk, 'stageOver') == 1 then nextStage(rk) end
 if to == 'finished' or to == 'cancelled' then
   redis.call('HSET', rk, 'finishedAt', at, 'finishedChanges', redis.call('HGET', rk, 'changes'))
   redis.call('ZADD', WATCH, at, run)

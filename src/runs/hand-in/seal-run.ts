@@ -6,6 +6,15 @@ import type { Run } from '../../payout.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import type { HandedIn } from './handed-in.ts';
 
+/** What the audit log tells of how a run was handed in. */
+export type OnRecord = HandedIn & Pick<Run, 'stagePlan'>;
+
+/** What is told of a plan there. */
+export function planDetails(plan: Run['stagePlan'] | undefined): Record<string, string> {
+  if (plan === undefined || plan === null) return {};
+  return { stages: plan.sizes, goesOnIfPaid: plan.goesOnIfPaid ? 'yes' : 'no' };
+}
+
 /**
  * Who handed a run in, by the entry of the audit log that tells of it: the run's own fields lie in Redis until they are
  * sealed, and could be changed there. An entry without a true code counts for nothing, where this process has the key.
@@ -14,11 +23,13 @@ import type { HandedIn } from './handed-in.ts';
 export async function handedInOnRecord(
   { audit }: { readonly audit: Pick<Ledger['audit'], 'lines' | 'keys'> },
   runId: Run['id'],
-): Promise<HandedIn | undefined> {
+): Promise<OnRecord | undefined> {
   for await (const line of audit.lines()) {
     const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
     if (entry?.action !== 'run.submitted' || entry.target !== runId || !isCoded(audit, entry)) continue;
-    return { createdBy: entry.actor, dropper: entry.details['droppedBy'] ?? null };
+    const { droppedBy, stages, goesOnIfPaid } = entry.details;
+    const plan = stages === undefined ? null : { sizes: stages, goesOnIfPaid: goesOnIfPaid === 'yes' };
+    return { createdBy: entry.actor, dropper: droppedBy ?? null, stagePlan: plan };
   }
   return undefined;
 }

@@ -1,22 +1,24 @@
+import type { AuditAct } from '../../audit/entry.ts';
 import type { Clock, Random } from '../../clock.ts';
 import type { ApprovalRules } from '../../config/approval.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { planFields, stageFields } from '../../ledger/runs/run-record.ts';
 import type { Notifier } from '../../notify/notifier.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
-import { PAYOUT_STATES, type Run, type RunStart } from '../../payout.ts';
+import { PAYOUT_STATES, type Run, type RunStart, type StagePlan } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { readRun } from '../read-run.ts';
-import type { HandedIn } from './handed-in.ts';
 import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
-import { handedInOnRecord, sealOfRun } from './seal-run.ts';
+import { handedInOnRecord, type OnRecord, planDetails, sealOfRun } from './seal-run.ts';
+import { openStageEnds } from './stage-ends.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
 /** Who records rows says so at least that often; nobody does any more after it. */
@@ -56,6 +58,8 @@ export interface Submission {
   readonly startAt?: RunStart | undefined;
   /** Hold a payout whose quote costs so many basis points more than one at its recording. */
   readonly maxCostDriftBp?: bigint | undefined;
+  /** Release the rows in stages; as a whole unless given. */
+  readonly stages?: StagePlan | undefined;
   /** Pay the rows of a run anew that is over and of which nothing was paid. */
   readonly again?: boolean | undefined;
   /** Names this one handing in: done again under the same name, it finds its own run, and that is no duplicate. */
@@ -79,26 +83,35 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     return { kind: 'refused', checked };
   }
   const { id, isNew, isFresh } = await claimOrTakeOver(deps, checked, submission);
-  const { actor, dropper } = submission;
-  await deps.ledger.audit.append({
-    actor,
-    action: isNew ? 'run.submitted' : 'run.attached',
-    target: id,
-    details: {
-      fileSha256: checked.sha256,
-      contentHash: checked.contentHash,
-      rows: String(checked.rows),
-      ...(dropper === undefined ? {} : { droppedBy: dropper }),
-    },
-  });
+  await deps.ledger.audit.append(entryOf({ id, isNew }, checked, submission));
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
-    const onRecord = isFresh ? undefined : await handedInOnRecord(deps.ledger, id);
-    const by = onRecord ?? { createdBy: actor, dropper: dropper ?? null };
+    const by = isFresh ? byOf(submission) : await byOnRecord(deps, id, submission);
     await recordRun(deps, id, { submission, checked, by });
   }
   await releaseRun(deps, id, submission);
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
+}
+
+function entryOf(
+  { id, isNew }: Pick<Claimed, 'id' | 'isNew'>,
+  { sha256: fileSha256, contentHash, rows }: CheckedFile,
+  { actor, dropper, stages }: Submission,
+): AuditAct {
+  const dropped: Record<string, string> = dropper === undefined ? {} : { droppedBy: dropper };
+  const details = { fileSha256, contentHash, rows: String(rows), ...dropped };
+  if (!isNew) return { actor, action: 'run.attached', target: id, details };
+  return { actor, action: 'run.submitted', target: id, details: { ...details, ...planDetails(stages) } };
+}
+
+function byOf({ actor, dropper, stages }: Submission): OnRecord {
+  return { createdBy: actor, dropper: dropper ?? null, stagePlan: stages ?? null };
+}
+
+/** By whom, and in which stages, a run was handed in that somebody had begun before. */
+async function byOnRecord(deps: SubmitDeps, id: string, submission: Submission): Promise<OnRecord> {
+  const by = (await handedInOnRecord(deps.ledger, id)) ?? byOf({ ...submission, stages: undefined });
+  return { ...by, stagePlan: by.stagePlan ?? (await readRun(deps, id)).stagePlan };
 }
 
 /**
@@ -175,7 +188,7 @@ interface Claimed {
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
-  { actor, dropper, key, again }: Submission,
+  { actor, dropper, key, again, stages }: Submission,
 ): Promise<Claimed> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const own = newRunId(deps);
@@ -189,6 +202,7 @@ async function claimRun(
       createdBy: actor,
       dropper,
       submissionKey: key,
+      stages,
       again,
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.
@@ -248,11 +262,12 @@ async function isRecorded(deps: SubmitDeps, run: Run): Promise<boolean> {
 async function recordRun(
   deps: SubmitDeps,
   runId: string,
-  file: { submission: Submission; checked: CheckedFile; by: HandedIn },
+  file: { submission: Submission; checked: CheckedFile; by: OnRecord },
 ): Promise<void> {
   const { runs } = deps.ledger;
   const inFlight: Promise<void>[] = [];
   const currencies = new Set<string>();
+  const stages = openStageEnds(file.by.stagePlan, file.checked.rows);
   let lastLine = 1;
   let rows = 0;
   try {
@@ -266,6 +281,7 @@ async function recordRun(
       // It is awaited later, and may fail while the next batch is read.
       recording.catch(() => {});
       inFlight.push(recording);
+      stages.take(batch);
       rows += batch.length;
       deps.onRecording?.(rows, file.checked.rows);
       deps.at('C16');
@@ -279,6 +295,8 @@ async function recordRun(
     lastLine: String(lastLine),
     currencies: [...currencies].toSorted().join(' '),
     columns: file.checked.columns.join(' '),
+    ...planFields(file.by.stagePlan),
+    ...stageFields(stages.ends),
     ...(await sealOfRun(deps, runId, { ...file, lastLine })),
   });
   if (!isNoted) throw refuseRestarted();

@@ -10,7 +10,7 @@ import { submitRun } from '../../runs/hand-in/submit.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
 import { Problem } from '../problem.ts';
-import { driftOf, intakeOptionsOf, startOfUpload } from '../uploads/review.ts';
+import { driftOf, intakeOptionsOf, stagesOf, startOfUpload } from '../uploads/review.ts';
 import { listTemplates } from '../uploads/templates.ts';
 import { uploadPath } from '../uploads/upload.ts';
 import type { Web, WebDeps } from '../web.ts';
@@ -109,6 +109,7 @@ function addSubmit(api: Web, deps: WebDeps): void {
           intake: await intakeOptionsOf(app, upload),
           startAt: startOfUpload(app, upload.options),
           maxCostDriftBp: driftOf(upload.options),
+          stages: stagesOf(upload.options),
           key,
         },
       );

@@ -12,6 +12,8 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
   ['start', 'Start'],
   ['at', 'Start time'],
   ['zone', 'Time zone'],
+  ['stage', 'Stages'],
+  ['goOnIfPaid', 'Go on by itself if all was paid'],
   ['maxCostDrift', 'Largest drift of costs, in basis points'],
   ['again', 'Pay these rows again'],
   ['reason', 'Reason'],

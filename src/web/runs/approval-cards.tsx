@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { stagesText } from '../../config/stages.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Money } from '../../money.ts';
 import type { Run } from '../../payout.ts';
@@ -30,6 +31,7 @@ export function ApprovalCards({ run, before, beneficiaries: { newOnes }, fees }:
         ))}
         {others > 0 ? <p class="hint">{`and ${others} more ${others === 1 ? 'currency' : 'currencies'}`}</p> : null}
         <Fees quoted={fees} />
+        {run.stages === null ? null : <p class="hint">Paid in stages: {stagesText(run.stages)}.</p>}
       </div>
       <BeforeCard run={run} before={before} />
       <div class="card card-body">

@@ -1,4 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
+import { stageText } from '../../config/stages.ts';
 import type { Run } from '../../payout.ts';
 import { runDocument } from '../../report/document.ts';
 import { rowsDone, rowsTaken } from '../../runs/progress.ts';
@@ -99,7 +100,7 @@ export function progressHtml(props: ProgressProps, zone: Zone | null): string {
   );
 }
 
-function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run: Run }) {
+function StateReason({ run: { state, pauseReason, startAt, finishedAt, stages } }: { run: Run }) {
   if (pauseReason !== null) {
     return (
       <>
@@ -113,6 +114,7 @@ function StateReason({ run: { state, pauseReason, startAt, finishedAt } }: { run
       </>
     );
   }
+  if (state === 'paying' && stages !== null) return <>{stageText(stages)}</>;
   if (state === 'awaiting-approval') return <>waits for another person to approve it</>;
   return finishedAt === null ? null : <Time at={finishedAt} />;
 }

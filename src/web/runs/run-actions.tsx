@@ -15,14 +15,17 @@ export function RunActions({ run, who }: { run: Run; who: Person }) {
       <ApproveLink run={run} who={who} />
       <SettleLink run={run} />
       <FileLinks run={run} />
-      {isPaused && who.may('resume') ? (
-        <ReasonForm id={id} act="resume" words={isWaiting ? 'Start now' : 'Resume'} />
-      ) : null}
+      {isPaused && who.may('resume') ? <ReasonForm id={id} act="resume" words={resumeWords(run)} /> : null}
       {isWaiting && who.may('pause') ? <ReasonForm id={id} act="pause" words="Do not start by itself" /> : null}
       {state === 'paying' && who.may('pause') ? <ReasonForm id={id} act="pause" words="Pause" /> : null}
       <EndLinks run={run} who={who} />
     </div>
   );
+}
+
+function resumeWords({ startAt, stages }: Run): string {
+  if (startAt !== null) return 'Start now';
+  return stages?.isOver === true ? 'Release the next stage' : 'Resume';
 }
 
 /** What cannot be undone is asked for on a page of its own. */

@@ -1,3 +1,4 @@
+import { stagesText, stageText } from '../../config/stages.ts';
 import type { RunEvent } from '../../ledger/runs/runs.ts';
 import type { Run } from '../../payout.ts';
 import { shownCount } from '../parts/figures.ts';
@@ -77,6 +78,14 @@ function RunFacts({ run }: { run: Run }) {
       <dd>
         <Time at={run.createdAt} /> by {run.createdBy}
       </dd>
+      {run.stages === null ? null : (
+        <>
+          <dt>Stages</dt>
+          <dd>
+            {stageText(run.stages)}: {stagesText(run.stages)}
+          </dd>
+        </>
+      )}
       {run.approvals.length === 0 ? null : (
         <>
           <dt>Approved by</dt>

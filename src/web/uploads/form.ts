@@ -1,6 +1,7 @@
 import type { Multipart, MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { stageSizes } from '../../config/stages.ts';
 import { requireCsrf } from '../guard.ts';
 import { labelOf, readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
@@ -16,6 +17,8 @@ const FIELDS = [
   'start',
   'at',
   'zone',
+  'stage',
+  'goOnIfPaid',
   'maxCostDrift',
   'again',
 ];
@@ -192,6 +195,8 @@ const schema = z.object({
   start: z.enum(['now', 'at', 'schedule'], 'must be now, at or schedule').default('now'),
   at: noMoreThan(40).default(''),
   zone: noMoreThan(64).default(''),
+  stage: z.literal('').or(stageSizes).default(''),
+  goOnIfPaid: isTicked.default(false),
   maxCostDrift: z
     .string()
     .trim()
@@ -201,10 +206,8 @@ const schema = z.object({
 });
 
 function optionsOf(fields: Readonly<Fields>): UploadOptions {
-  const { template, expectRows, expectTotals, start, at, zone, maxCostDrift, skipInvalid, again } = readForm(
-    schema,
-    fields,
-  );
+  const { template, expectRows, expectTotals, start, at, zone, maxCostDrift, skipInvalid, again, stage, goOnIfPaid } =
+    readForm(schema, fields);
   if (start !== 'at' && at !== '') throw TIME_WITHOUT_USE;
   return {
     template: template === '' ? null : template,
@@ -214,8 +217,21 @@ function optionsOf(fields: Readonly<Fields>): UploadOptions {
     expectTotals: totalsOf(expectTotals),
     at: start === 'now' ? null : start === 'at' ? at : 'schedule',
     zone: start === 'at' && zone !== '' ? zone : null,
+    ...stageOptions(stage, goOnIfPaid),
     maxCostDriftBp: maxCostDrift === '' ? null : Number.parseInt(maxCostDrift, 10),
   };
+}
+
+/** The stages of a form or an address; '' for none. Throws a Problem (422) where only half of them was said. */
+export function stageOptions(stage: string, goOnIfPaid: boolean): Pick<UploadOptions, 'stage' | 'goOnIfPaid'> {
+  if (stage !== '') return { stage, goOnIfPaid };
+  if (!goOnIfPaid) return { stage: null, goOnIfPaid };
+  throw new Problem(
+    422,
+    'It is to go on by itself after each stage, and no stages are named.',
+    'Name the stages, such as 10,rest.',
+    { stage: 'It must name the stages.' },
+  );
 }
 
 /** Else somebody who means a later time would have the run paid at once. */

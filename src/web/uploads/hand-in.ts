@@ -5,7 +5,7 @@ import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
 import { feesOf } from './cost.ts';
-import { driftOf, hasRowsToPay, intakeOptionsOf, keepFindings, readReview, startOfUpload } from './review.ts';
+import { driftOf, hasRowsToPay, intakeOptionsOf, keepFindings, readReview, stagesOf, startOfUpload } from './review.ts';
 import { removeOldUploads } from './staging.ts';
 import { listUploads, readUpload, removeContent, saveUpload, type Upload, uploadPath } from './upload.ts';
 
@@ -66,6 +66,7 @@ async function recordUpload(deps: HandInDeps, upload: Upload, sha256: string): P
       intake: await intakeOptionsOf(deps, upload, sha256),
       startAt: startAt ?? undefined,
       maxCostDriftBp: driftOf(options),
+      stages: stagesOf(options),
       key: id,
     },
   );

@@ -160,6 +160,14 @@ function Facts({ upload, review, approvals }: Pick<ReviewPageProps, 'upload' | '
       <dd>{options.skipInvalid ? 'are skipped' : 'refuse the file'}</dd>
       <dt>Start</dt>
       <dd>{startText(options)}</dd>
+      {options.stage === null ? null : (
+        <>
+          <dt>Stages</dt>
+          <dd>
+            {options.stage}: it pauses after {options.goOnIfPaid ? 'one in which a payout was not paid' : 'each'}
+          </dd>
+        </>
+      )}
       {options.maxCostDriftBp === null ? null : (
         <>
           <dt>Largest drift of costs</dt>

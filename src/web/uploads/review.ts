@@ -8,6 +8,7 @@ import { parseTemplate, readTemplate } from '../../intake/template/file.ts';
 import { controlTotalsOf } from '../../intake/written-totals.ts';
 import { formatAmount, type Money } from '../../money.ts';
 import type { Asker } from '../../open-pay.ts';
+import type { StagePlan } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import { type ForeseeDeps, foresee } from '../../runs/hand-in/foresee.ts';
 import { type ForeseenDocument, foreseenDocument, foreseenSchema } from '../../runs/hand-in/foreseen-document.ts';
@@ -193,6 +194,10 @@ export function startOfUpload({ clock }: Pick<UploadDeps, 'clock'>, { at, zone }
 }
 
 /** The allowed drift of costs in basis points. */
+export function stagesOf({ stage, goOnIfPaid }: UploadOptions): StagePlan | undefined {
+  return stage === null ? undefined : { sizes: stage, goesOnIfPaid: goOnIfPaid };
+}
+
 export function driftOf({ maxCostDriftBp }: UploadOptions): bigint | undefined {
   return maxCostDriftBp === null ? undefined : BigInt(maxCostDriftBp);
 }

@@ -39,6 +39,7 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
         <summary>What it should hold, when it starts, and more</summary>
         <CheckFields />
         <StartFields />
+        <StageFields />
         {canLimitCost ? <DriftField /> : null}
         <Tick
           name="again"
@@ -138,6 +139,25 @@ function StartFields() {
       <Field label="Start time" name="at" isTime placeholder="2026-03-30T06:30" />
       <Field label="Time zone" name="zone" value="UTC" maxLength={64} hint="Such as Europe/Berlin." />
     </fieldset>
+  );
+}
+
+function StageFields() {
+  return (
+    <>
+      <Field
+        label="Stages"
+        name="stage"
+        maxLength={200}
+        placeholder="10,100,rest"
+        hint="Rows, or shares such as 1%, and then the rest. The run pauses after each of them. Empty: it is paid as a whole."
+      />
+      <Tick
+        name="goOnIfPaid"
+        label="Go on by itself if all was paid"
+        hint="It pauses only after a stage in which a payout was not paid."
+      />
+    </>
   );
 }
 

@@ -36,6 +36,9 @@ export const uploadOptions = z.strictObject({
   /** As `payrun submit --at` and `--zone` take them. */
   at: z.string().max(40).nullable(),
   zone: z.string().max(64).nullable(),
+  /** As `payrun submit --stage` takes them. */
+  stage: z.string().max(200).nullable().default(null),
+  goOnIfPaid: z.boolean().default(false),
   /** Basis points. */
   maxCostDriftBp: z.int().min(0).max(99_999).nullable(),
   again: z.boolean(),
@@ -49,6 +52,8 @@ export const NO_OPTIONS: UploadOptions = {
   expectTotals: [],
   at: null,
   zone: null,
+  stage: null,
+  goOnIfPaid: false,
   maxCostDriftBp: null,
   again: false,
 };

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { stageSizes } from '../../../config/stages.ts';
 import { totalText, writtenTotal } from '../../../intake/written-totals.ts';
 import { actorOf } from '../../actor.ts';
-import { readUploadForm } from '../../uploads/form.ts';
+import { readUploadForm, stageOptions } from '../../uploads/form.ts';
 import { keepTemplate, requireSense } from '../../uploads/review.ts';
 import { stageUpload, tooLarge } from '../../uploads/staging.ts';
 import { removeUpload, type Upload, type UploadOptions } from '../../uploads/upload.ts';
@@ -27,6 +28,8 @@ export const fileOptions = z.strictObject({
   again: flag.describe('Pay the same rows anew, when none of them was paid'),
   at: z.string().max(40).optional().describe('When to start: an RFC 3339 time, HH:MM with a zone, or schedule'),
   zone: z.string().max(64).optional(),
+  stage: stageSizes.optional().describe('The stages in which it is paid, such as 10,100,rest or 1%,rest'),
+  goOnIfPaid: flag.describe('With stages: go on by itself after one in which every payout was paid'),
   maxCostDrift: z.coerce.number('must be a number').int().min(0).max(99_999).optional().describe('In basis points'),
 });
 
@@ -75,7 +78,7 @@ export async function takeBody(
 }
 
 function optionsOf(query: z.infer<typeof fileOptions>): UploadOptions {
-  const { template, expectRows, expectTotal, skipInvalid, again, at, zone, maxCostDrift } = query;
+  const { template, expectRows, expectTotal, skipInvalid, again, at, zone, maxCostDrift, stage, goOnIfPaid } = query;
   return {
     template: template ?? null,
     skipInvalid,
@@ -84,6 +87,7 @@ function optionsOf(query: z.infer<typeof fileOptions>): UploadOptions {
     expectTotals: expectTotal.map(writtenTotal),
     at: at ?? null,
     zone: zone ?? null,
+    ...stageOptions(stage ?? '', goOnIfPaid),
     maxCostDriftBp: maxCostDrift ?? null,
   };
 }

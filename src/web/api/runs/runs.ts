@@ -26,6 +26,17 @@ const details = z.object({
   pauseReason: z.string().nullable(),
   /** When a paused run goes on by itself; `schedule` is the next schedule that starts runs. */
   startsAt: z.union([time, z.literal('schedule')]).nullable(),
+  stages: z
+    .object({
+      ends: z
+        .array(z.object({ rows: count, line: count }))
+        .describe('Rows to the end of each, and the line of the last'),
+      now: count.describe('The one that was released last; the first is 1'),
+      isOver: z.boolean().describe('It is over, and the run waits until somebody resumes it'),
+      goesOnIfPaid: z.boolean(),
+    })
+    .nullable()
+    .describe('The stages in which it is paid; null where it is paid as a whole'),
   endedAt: time.nullable(),
   purgedAt: time.nullable(),
   approval: z.object({
@@ -100,6 +111,12 @@ export function addRunOperations(api: Web, deps: WebDeps): void {
   });
 }
 
+function stagesOf({ stages }: Run): z.infer<typeof details>['stages'] {
+  if (stages === null) return null;
+  const { ends, at, isOver, goesOnIfPaid } = stages;
+  return { ends: [...ends], now: at + 1, isOver, goesOnIfPaid };
+}
+
 async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof details>> {
   const changes = await scheduleChangesOf(app.ledger, run);
   const { needed, digest, given } = approvalStanding(app, run);
@@ -111,6 +128,7 @@ async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof det
     droppedBy: run.dropper,
     pauseReason: run.pauseReason,
     startsAt: typeof startAt === 'number' ? rfc3339(startAt) : startAt,
+    stages: stagesOf(run),
     endedAt: timeOrNull(run.finishedAt),
     purgedAt: timeOrNull(run.purgedAt),
     approval: {
