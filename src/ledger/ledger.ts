@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
+import type { PayoutPlace } from '../payout.ts';
 import { openAuditStore } from './audit.ts';
 import { type Foresight, openForesight } from './foresight.ts';
-import { BENEFICIARY_HASH_CHARACTERS, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
+import { BENEFICIARY_HASH_CHARACTERS, blockOf, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { holderBeside, idsIn } from './payouts/duplicates.ts';
@@ -51,6 +52,8 @@ export interface Ledger {
   readonly outbox: Outbox;
   readonly outages: Outages;
   readonly references: References;
+  /** A payout's record as it stands; undefined where there is none. */
+  readonly rawRecord: (place: PayoutPlace) => Promise<string | undefined>;
   readonly foresight: Foresight;
   readonly purging: Purging;
   readonly approvals: Approvals;
@@ -86,6 +89,8 @@ export function openLedger(
     recovery: openRecovery(connections.redis, keys),
     outbox: openOutbox(connections.redis, keys),
     outages: openOutages(connections.redis, keys),
+    rawRecord: async ({ runId, line }) =>
+      (await connections.redis.hget(keys.rows(runId, blockOf(line)), String(line))) ?? undefined,
     references: openReferences(connections.redis, keys),
     foresight: openForesight(connections.redis, keys),
     purging: openPurging(connections.redis, keys),

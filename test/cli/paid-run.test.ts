@@ -142,6 +142,20 @@ describe('list, status and show', () => {
     for (const { at, to } of story.history) expect(text.stdout).toMatch(new RegExp(`^${at}  ${to} `, 'm'));
   });
 
+  test('show --raw prints the record as it stands in Redis, each value with its place and name', async () => {
+    const { stdout } = await payrun.run(['show', runId, 'INV-2', '--raw']);
+    const [record = ''] = /^\[.*$/m.exec(stdout) ?? [];
+    const values = JSON.parse(record) as unknown[];
+    const named = [...stdout.matchAll(/^(\d+) {2,}(\S.*?) {2,}(\S.*)$/gm)].map(([, place, name, value]) => ({
+      place,
+      name,
+      value,
+    }));
+    expect(named).toContainEqual({ place: '1', name: 'state', value: 'completed' });
+    expect(named).toContainEqual({ place: '5', name: 'ref: reference', value: 'INV-2' });
+    for (const { place, value } of named.slice(4)) expect(String(values[Number(place)])).toBe(value);
+  });
+
   test('show tells why intake refused a row', async () => {
     const { stdout } = await payrun.run(['show', runId, 'INV-9', '--json']);
     expect(parsed(storySchema, stdout)).toMatchObject({

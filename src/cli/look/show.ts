@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts';
-import type { Payout, RefusedRow } from '../../payout.ts';
+import { namedPlaces } from '../../ledger/payouts/place-names.ts';
+import type { Payout, PayoutPlace, RefusedRow } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
 import { readRun } from '../../runs/read-run.ts';
@@ -15,21 +16,25 @@ export const showCommand = ledgerCommand(
   'show',
   {
     takes: { '<run>': 'the run', '<reference>': "the payout's reference in the payout file" },
-    options: { json: 'print it as JSON' },
+    options: { json: 'print it as JSON', raw: 'print its record as it stands in Redis' },
     examples: ['payrun show 20260131-k3f9xq INV-2026-0042', 'payrun show 20260131-k3f9xq INV-2026-0042 --json'],
   },
-  async (app, { run, reference, json }) => {
-    const story = await readStory(app, run, reference);
-    if (json) printJson(story);
-    else print(describeStory(story));
+  async (app, { run, reference, json, raw }) => {
+    const row = await readRow(app, run, reference);
+    if (raw) print(await describeRecord(app, { runId: run, line: row.line }));
+    else {
+      const story = await storyOf(app.ledger, run, row);
+      if (json) printJson(story);
+      else print(describeStory(story));
+    }
   },
 );
 
-async function readStory(app: App, runId: string, reference: string): Promise<Story> {
+async function readRow(app: App, runId: string, reference: string): Promise<Payout | RefusedRow> {
   const { runs } = app.ledger;
   const run = await readRun(app, runId);
   const row = await findRow(trueRows(app, run, runs.rows(runId)), reference);
-  if (row !== undefined) return await storyOf(app.ledger, runId, row);
+  if (row !== undefined) return row;
   throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
     exitCode: EXIT.usage,
     remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
@@ -49,6 +54,13 @@ async function findRow(
     refused ??= found.find(isRefused);
   }
   return refused;
+}
+
+/** For whoever has to understand what Redis holds. */
+async function describeRecord({ ledger }: App, place: PayoutPlace): Promise<string> {
+  const text = (await ledger.rawRecord(place)) ?? '';
+  const places = namedPlaces(text).map(([number, name, value]) => [String(number), name, value]);
+  return `${columns([['place', 'name', 'value'], ...places])}\n\n${text}`;
 }
 
 function describeStory(story: Story): string {

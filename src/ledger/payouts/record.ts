@@ -16,21 +16,6 @@ import type { Seals } from '../seals.ts';
 import { type StoredPayout, type StoredStep, stateOfLetter } from './stored.ts';
 import { costLimitText, SEPARATOR } from './values.ts';
 
-/*
- * The values of a payout's record, by the names of PLACES (stored.ts), which says how Redis keeps them.
- *
- *   ref ben org amt typ src dst sco dco poc pic pur soc   the row; typ is S or D, amt is in minor units
- *   rh seal of the row (seals.ts)
- *   q quote · x its expiry · ql its life in ms · at attempts · ar armings of this quote · qn quotes · ct arming counter
- *   by owner · aa armed at · cf credentials · nf first not-found answer that counts · z2 a 2xx status line was seen
- *   qf quote failures · lu look-ups · ok a rejection is confirmed · pid payment (only if it is not the quote) · ps its state
- *   sam dam amounts in minor units · rt rate · fe fees as `minor currency`, or `minor/digits currency` where they have more digits than it, comma-separated · rc rs reason · qa quoted · st settled
- *   ld day on which it counts for the limits · lc as what, `CURRENCY MINOR,…` · lb hash of its beneficiary there · al the seal with which two people allowed it beyond them
- *   cx cost limit (debited, arrives, drift in basis points, each `-` where it was lifted) and its seal
- *   qs seal of a quote that may be armed again · rfh hash of the reference, for a suspected duplicate · pr what a person proposes (decision, by, at, payment, reason, what was seen, seal)
- *   cells code msg   a row that intake refused
- */
-
 /** The fields of a valid row as they are recorded, with the row's seal, and its cost limit where it has one. */
 export function rowFields(
   row: PayoutRow,

@@ -34,7 +34,7 @@ const STATES: ReadonlyMap<string, RowState> = new Map(
   ([...PAYOUT_STATES, 'refused'] as const).map((state) => [STATE_LETTERS[state], state]),
 );
 
-/** The values of a record by name (record.ts says what each is), in the order in which they stand. */
+/** The values of a record by name (place-names.ts says what each is), in the order in which they stand. */
 // biome-ignore format: a line for each group of them
 export const PLACES = [
   'rh', 'ref', 'ben', 'amt', 'typ', 'src', 'dst',
@@ -46,23 +46,9 @@ export const PLACES = [
 
 const INDEX = new Map<string, number>(PLACES.map((name, index) => [name, index]));
 /** Whole numbers, which stand without quotation marks. */
+// biome-ignore format: a line for each group of them
 const NUMBERS = new Set([
-  'x',
-  'at',
-  'ar',
-  'qn',
-  'ct',
-  'aa',
-  'qa',
-  'ql',
-  'st',
-  'nf',
-  'z2',
-  'lu',
-  'ok',
-  'qf',
-  'ld',
-  'gu',
+  'x', 'at', 'ar', 'qn', 'ct', 'aa', 'qa', 'ql', 'st', 'nf', 'z2', 'lu', 'ok', 'qf', 'ld', 'gu',
 ]);
 const IS_NUMBER = PLACES.map((name) => NUMBERS.has(name));
 
