@@ -55,7 +55,7 @@ async function sentInLostTime({ runId, line }: PayoutPlace, armingCounter: numbe
   await log.append({
     runId,
     line,
-    fileSha256: runId.padEnd(64, '0'),
+    fileSha256: runId.padStart(64, '0'),
     referenceHash: hashReference('X'),
     attempt: 1,
     quoteId: systemRandom.uuid(),
@@ -141,6 +141,16 @@ test('nobody is allowed while two others of its reference may still be paid', as
   await movePayout(desk.ledger, FIRST, { to: 'accepted', dueMs: 1000 });
   await movePayout(desk.ledger, FIRST, { to: 'failed' });
   expect(await allow(third)).toBe('moved');
+});
+
+test('of more payouts with one reference than a reference can stand for none is armed', async () => {
+  const places = Array.from({ length: 12 }, (_, index) => ({ runId: `R${index + 1}`, line: 2 }));
+  for (const [index, place] of places.entries()) await sentInLostTime(place, index + 1);
+  await comesBack(...places);
+  for (const place of places) {
+    await isProvenDead(place);
+    await expect(armPayout(host.ledger, place)).rejects.toThrow('reference');
+  }
 });
 
 test('an earlier arming of which nothing came gives its reference to the later file', async () => {

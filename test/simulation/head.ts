@@ -1,3 +1,4 @@
+import { CLAIMANTS_MAX } from '../../src/ledger/scripts/season.ts';
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
 import { closeSeason } from './arming.ts';
 import { applyMove, forget, setDue } from './moves.ts';
@@ -182,6 +183,10 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer): 
 function claimReference(store: Store, entry: Entry, { h }: ComparedLine): void {
   const id = entryId(entry.runId, entry.line);
   const claimants = [id];
+  if (claimantsOf(store, h).length >= CLAIMANTS_MAX) {
+    entry.duplicateOf = h;
+    return;
+  }
   for (const holder of claimantsOf(store, h)) {
     const other = holder === id ? undefined : store.entries.get(holder);
     if (other === undefined || isFree(other)) continue;

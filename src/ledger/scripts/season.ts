@@ -3,6 +3,9 @@ import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
 import { LUA_RECORDS } from './records.ts';
 
+/** Payouts for which one reference may stand. Further ones are not armed either; the work for each is bounded. */
+export const CLAIMANTS_MAX = 8;
+
 /** The id of a directory that two people wrote off is never used again: those that noted it do not wait for it any more. */
 const LUA_WRITTEN_OFF = `
 local function isWrittenOff(dir) return redis.call('HEXISTS', HEAD, 'writtenOff:' .. dir) == 1 end
@@ -115,7 +118,10 @@ end
 local function claimReference(e, p)
   local id = p.run .. '-' .. p.line
   local claimants = { id }
-  for holder in string.gmatch(redis.call('HGET', referencesKey(e.h), e.h) or '', '%S+') do
+  local found = redis.call('HGET', referencesKey(e.h), e.h) or ''
+  local _, count = string.gsub(found, '%S+', '')
+  if count >= ${CLAIMANTS_MAX} then return set(p, 'rfh', e.h) end
+  for holder in string.gmatch(found, '%S+') do
     local run, line = string.match(holder, '^(.*)%-(%d+)$')
     local other = holder ~= id and load(run, line)
     if other and not hasGivenReferenceFree(other) then
