@@ -58,7 +58,10 @@ export interface AuditLog {
   missing(): Promise<MissingEntries>;
   /** They are missing no more on this server: it was said that they were. Another one notes nothing. */
   noteMissing(records: readonly AuditRecord[], server: string): Promise<void>;
-  /** Copies what other directories appended, so that each directory can tell what a Redis that goes back has forgotten. */
+  /**
+   * Copies what other directories appended, and what a killed process of this one did not copy, so that each directory can tell
+   * what a Redis that goes back has forgotten.
+   */
   copyOthers(): Promise<void>;
 }
 
@@ -76,17 +79,20 @@ async function isThere(store: AuditStore, copied: CopiedTo | undefined): Promise
   return line !== undefined && readEntry(line)?.hash === copied?.hash;
 }
 
-/** The entries of other directories after a number that are not known. */
-async function othersAfter(
-  store: AuditStore,
-  { from, dataDirId, known }: { from: number; dataDirId: string; known: ReadonlySet<string> },
-): Promise<string[]> {
-  const others: string[] = [];
+interface LineAfter {
+  readonly line: string;
+  readonly hash: string;
+  readonly isOwn: boolean;
+}
+
+/** The entries after a number. */
+async function linesAfter(store: AuditStore, from: number, dataDirId: string): Promise<LineAfter[]> {
+  const after: LineAfter[] = [];
   for await (const line of store.lines(from + 1)) {
     const record = readEntry(line);
-    if (record !== undefined && record.dataDir !== dataDirId && !known.has(record.hash)) others.push(line);
+    if (record !== undefined) after.push({ line, hash: record.hash, isOwn: record.dataDir === dataDirId });
   }
-  return others;
+  return after;
 }
 
 /**
@@ -147,10 +153,12 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     const { head, instance } = await store.look();
     if (head.hash === copiedTo?.hash) return;
     const from = (await isThere(store, copiedTo)) ? copiedTo?.number : undefined;
-    // Only once: a copy that another process of this directory made meanwhile may stand there twice.
-    const known = new Set(from === undefined ? (await copies()).map(({ hash }) => hash) : []);
-    const others = await othersAfter(store, { from: from ?? 0, dataDirId, known });
-    if (others.length > 0) await appendCopies(copiesFile(dataDir, instance), others);
+    const after = await linesAfter(store, from ?? 0, dataDirId);
+    // A process of this directory that was killed may have left an entry without a copy; one that lives may copy it twice.
+    const mayBeThere = from === undefined || after.some(({ isOwn }) => isOwn);
+    const known = new Set(mayBeThere ? (await copies()).map(({ hash }) => hash) : []);
+    const missing = after.filter(({ hash }) => !known.has(hash)).map(({ line }) => line);
+    if (missing.length > 0) await appendCopies(copiesFile(dataDir, instance), missing);
     copiedTo = { number: head.number, hash: head.hash };
   }
 

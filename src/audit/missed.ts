@@ -9,7 +9,6 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
   'run.reported',
   'user.signed-in',
   'user.sign-in-refused',
-  'run.attached',
   'run.reconciled',
 ]);
 
@@ -70,7 +69,7 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
     stops.map(({ action, target }) => (action.startsWith('payout.') ? placeOfId(target).runId : target)),
   );
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
-    ({ action }) => action === 'run.submitted',
+    ({ action }) => action === 'run.submitted' || action === 'run.attached',
   );
   return { text: describe(all), all, submitted, stops };
 }

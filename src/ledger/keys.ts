@@ -44,6 +44,7 @@ import { foldedName } from '../access/same-person.ts';
  *   token, token-lock     string   the access token, encrypted; who is fetching a new one
  *   pace:<what>           string   when the next request of its kind may start, in microseconds
  *   rate                  string   the payment requests a second that all workers share, where they move with the answers
+ *   yes                   hash     quote to which the service said yes, and whose intent line was not compared yet -> payment or ''
  *   wait                  string   lives as long as the service asked everybody to wait (429)
  *   turn:<what>           string   one process does this for the present period
  *   news                  zset     runs of which something may have to be told, by time of creation
@@ -202,7 +203,7 @@ export const LUA_KEYS = `
 local P = KEYS[1]
 local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
-local TRACKED, AUDIT = P .. ':tracked', P .. ':audit'
+local TRACKED, AUDIT, YES = P .. ':tracked', P .. ':audit', P .. ':yes'
 local PEERS, BLOCKED, BLOCKED_SEAL = P .. ':peers', P .. ':blocked', P .. ':blocked-seal'
 local PEOPLE, WEAK = P .. ':people', P .. ':weak'
 local function runKey(run) return P .. ':run:' .. run end

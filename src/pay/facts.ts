@@ -30,6 +30,8 @@ export async function acceptPayment(
   },
 ): Promise<'written' | 'changed'> {
   const { quoteId, payment, exchange, isOurs = true } = found;
+  // Before Redis, which may go back in time: whoever learned of it, its quote is never proven dead.
+  await noteAnswer(deps, payout, { quoteId, paymentId: payment.paymentId });
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   for (let tries = 1; ; tries++) {
     const answer = await moveWatched(deps, {

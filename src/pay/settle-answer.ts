@@ -83,7 +83,7 @@ async function noteYes(
   payout: Payout,
   { reading, quoteId }: { reading: PaymentReading; quoteId: string },
 ): Promise<void> {
-  const isNamed = reading.kind === 'accepted' || reading.kind === 'breach';
+  const isNamed = reading.kind === 'breach';
   if (!isNamed && !(reading.kind === 'unknown' && reading.seen2xx)) return;
   await noteAnswer(deps, payout, { quoteId, paymentId: isNamed ? reading.payment.paymentId : null });
 }

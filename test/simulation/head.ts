@@ -69,7 +69,9 @@ export interface Compared {
 }
 
 export function notePeers(store: Store, dataDirId: string, peers: readonly string[]): void {
-  for (const peer of peers) if (!store.dirs.has(peer) && !store.writtenOff.has(peer)) store.dirs.set(peer, '');
+  for (const peer of peers) {
+    if (!store.dirs.has(peer) && !store.writtenOff.has(peer)) store.dirs.set(peer, peer === dataDirId ? '' : '-');
+  }
   store.peers.set(dataDirId, peers);
 }
 
@@ -96,7 +98,7 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
   if (store.writtenOff.has(part.dataDirId)) return { result: 'written-off', restored: 0, strangers: [] };
   const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
   for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
-  for (const answer of part.answers) restoreAnswer(store, answer);
+  for (const answer of part.answers) restoreAnswer(store, answer, now);
   store.armings = Math.max(store.armings, part.sawCounter, ...part.lines.map(({ c }) => c));
   if (!part.last) return { result: 'compared', restored: 0, strangers: [] };
   const { restored } = store;
@@ -108,7 +110,10 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
     store.dirs.set(part.dataDirId, store.server);
   }
   const isMissing = [...store.dirs.values()].some((server) => server !== store.server);
-  if (!isMissing) store.season = store.server;
+  if (!isMissing) {
+    store.season = store.server;
+    store.yes.clear();
+  }
   return { result: isMissing ? 'compared' : 'open', restored, strangers: [] };
 }
 
@@ -148,6 +153,8 @@ function restoreLine(
   entry.attempts = line.k;
   forget(entry, ['nf', 'z2', 'lu', 'ql']);
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
+  const said = store.yes.get(line.q);
+  if (said !== undefined) noteYes(store, entry, { quote: line.q, payment: said });
   claimReference(store, entry, line);
   reopenRun(store, runId);
   if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') {
@@ -165,18 +172,33 @@ function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
 }
 
 /** What the service answered, and this Redis may have forgotten. */
-function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer): void {
-  const isOther = payment !== '' && payment !== quote;
-  if (isOther) disprove(store, 'payment-id-is-quote-id');
+function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, now: number): void {
+  if (payment !== '' && payment !== quote) disprove(store, 'payment-id-is-quote-id');
   const owner = store.quotes.get(quote);
   const entry = owner === undefined ? undefined : store.entries.get(owner);
-  if (owner === undefined || entry === undefined || entry.quote !== quote) return;
-  if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state)) return;
+  if (entry === undefined || entry.quote !== quote) {
+    store.yes.set(quote, payment);
+    return;
+  }
+  const isRejected = entry.state === 'rejected' && entry.more['z2'] === undefined;
+  if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state) && !isRejected) return;
+  noteYes(store, entry, { quote, payment });
+  if (!isRejected) {
+    entry.version++;
+    return;
+  }
+  entry.more['rc'] = 'E_BREACH';
+  entry.more['rs'] = `the service said yes to the quote ${quote}, whose payment was rejected`;
+  applyMove(store, entry, { to: 'held', now, actor: 'season', reason: 'breach', dueMs: 0 });
+  store.restored++;
+}
+
+/** A quote to which the service said yes is never proven dead. */
+function noteYes(store: Store, entry: Entry, { quote, payment }: { quote: string; payment: string }): void {
   entry.more['z2'] = '1';
-  entry.version++;
-  if (!isOther) return;
+  if (payment === '' || payment === quote) return;
   entry.more['pid'] = payment;
-  if (!store.quotes.has(payment)) store.quotes.set(payment, owner);
+  if (!store.quotes.has(payment)) store.quotes.set(payment, entryId(entry.runId, entry.line));
 }
 
 /** Of two payouts with one reference the one that was armed has it; where both were, it stands for both. */

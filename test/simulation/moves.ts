@@ -65,9 +65,12 @@ export function movePayout(store: Store, move: PayoutMove, now: number): MoveAns
     store.refusedMoves++;
     return answer('forbidden');
   }
-  const isFreed = to !== entry.state && (to === 'cancelled' || to === 'rejected');
-  if (isFreed && store.season !== store.server) return answer('season');
+  const isDead = to === 'ready' && move.dropQuote === 'proven-dead';
+  const isEnded = to !== entry.state && (to === 'cancelled' || to === 'rejected' || isDead);
+  const isConfirmed = to === undefined && move.values?.rejectionConfirmed === true;
+  if (isEnded && store.season !== store.server) return answer('season');
   if (!isAsSeen(store, entry, move)) return answer('changed');
+  if (isConfirmed && store.season !== store.server) return answer('season');
   if (!claimPayment(store, entry, move.values?.paymentId)) return answer('payment-taken');
   if (to === entry.state) return answer('there');
   if (to !== undefined) return answer('moved', changeState(store, entry, { move, to, now }));

@@ -84,6 +84,8 @@ export interface Store {
   readonly contents: Map<string, string>;
   /** Several payouts where nobody can tell which of them used the reference last. */
   readonly references: Map<string, readonly string[]>;
+  /** Quotes to which the service said yes, and whose lines were not compared yet, and their payments. */
+  readonly yes: Map<string, string>;
   readonly blocked: Set<string>;
   /** Who proposed to write off a directory, who agreed ('' for nobody yet), and for which server. */
   readonly writeOffs: Map<string, { server: string; by: string; agreed: string }>;
@@ -122,6 +124,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     files: new Map(),
     contents: new Map(),
     references: new Map(),
+    yes: new Map(),
     blocked: new Set(),
     writeOffs: new Map(),
     writtenOff: new Set(),
@@ -149,6 +152,7 @@ export function copyStore(store: Store): Store {
     files: new Map(store.files),
     contents: new Map(store.contents),
     references: new Map(store.references),
+    yes: new Map(store.yes),
     blocked: new Set(store.blocked),
     writeOffs: new Map(store.writeOffs),
     writtenOff: new Set(store.writtenOff),

@@ -142,7 +142,8 @@ function there(record: StoredPayout, move: PayoutMove): Change {
 function note(record: StoredPayout, move: PayoutMove): Change {
   const { runId, line, dueMs } = move;
   const isReady = record.state === 'ready';
-  const operations = claims(move);
+  const operations: Operation[] = move.values?.rejectionConfirmed === true ? [['open']] : [];
+  operations.push(...claims(move));
   if (move.values?.paymentState !== undefined) operations.push(['changes']);
   if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
   const due = dueMs === 'as-it-is' ? record.due : dueOf(isReady ? undefined : dueMs);
@@ -201,7 +202,9 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
     if (to === 'ready') all.push(['run', '|none|recording|awaiting-approval|paying|paused|finished|', 'run']);
     if (to === 'cancelled' && move.to === 'ready') all.push(['run', '|cancelled|', 'run']);
   }
-  if (to === 'cancelled' || to === 'rejected') all.push(['open']);
+  // Nor is a quote dead before the logs say who was told yes.
+  const isDead = to === 'ready' && move.dropQuote === 'proven-dead';
+  if (to === 'cancelled' || to === 'rejected' || isDead) all.push(['open']);
   return all;
 }
 

@@ -33,11 +33,10 @@ export interface RowRecord {
 /** How often a batch is decided anew, because others claimed a reference meanwhile. */
 const ROUNDS_MAX = 100;
 
-type Recording = (
-  runId: string,
-  rows: readonly RowRecord[],
-  rememberMs: number,
-) => Promise<'recorded' | 'closed' | 'season'>;
+/** `other-rows`: a row stands there that is not the file's. */
+export type RecordResult = 'recorded' | 'closed' | 'season' | 'other-rows';
+
+type Recording = (runId: string, rows: readonly RowRecord[], rememberMs: number) => Promise<RecordResult>;
 
 /**
  * Records rows of a run that is being recorded. `closed`: it is not being recorded any more, or was purged; `season`: in a closed
@@ -62,6 +61,7 @@ export function openRecording(redis: Redis, keys: LedgerKeys): Recording {
       if (!facts.isOpen || state === '') return 'season';
       const isCancelled = state === 'cancelled' && !(isRecorded && hasAllRows);
       if (isPurged || (state !== 'recording' && !isCancelled)) return 'closed';
+      if (rows.some((row, index) => isOther(row, facts.rows[index]?.record))) return 'other-rows';
       const changes = decideRecording(runId, rows, { facts, rememberMs });
       const { answers } = await commit(redis, changes, { kind: 'record', runId, state, doubted });
       const refused = answers.flatMap(({ words }) => (words === undefined ? [] : [words[0]]));
@@ -118,6 +118,16 @@ function recordedAsJudged(runId: string, row: RowRecord, judging: Judging & { re
   if (verdict.claimsReference) claimed.references.set(row.referenceHash ?? '', now);
   if (verdict.claimsTwin) claimed.twins.set(row.duplicateKey?.hash ?? '', now);
   return change;
+}
+
+/** What of a row decides what is paid, and to whom. */
+const PAID_BY = ['ref', 'ben', 'amt', 'typ', 'src', 'dst'];
+
+/** Whether a record is of another row than the file has on its line: the file was changed while it was recorded. */
+function isOther(row: RowRecord, there: StoredPayout | undefined): boolean {
+  if (there === undefined || there.state === 'refused' || lacksRow(there)) return false;
+  const sound = row.state === 'ready' ? row : row.sound;
+  return sound === undefined || PAID_BY.some((name) => there.values.get(name) !== sound.fields[name]);
 }
 
 /** Whether a record was restored from an intent log, and its file did not come again yet. */

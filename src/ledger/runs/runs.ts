@@ -16,7 +16,7 @@ import {
 } from '../scripts/runs.ts';
 import type { Seals } from '../seals.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
-import { openRecording, type RowRecord } from './recording.ts';
+import { openRecording, type RecordResult, type RowRecord } from './recording.ts';
 import { planFields, readRun } from './run-record.ts';
 
 /** What a run is claimed with. */
@@ -60,7 +60,7 @@ export interface RunMoveAnswer {
 
 export interface Runs extends Rows {
   claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' | 'season' }>;
-  record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<'recorded' | 'closed' | 'season'>;
+  record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<RecordResult>;
   /** `from`: the state that the run must have; `waiting` is that of a paused one with a time to start at. */
   move(
     runId: string,

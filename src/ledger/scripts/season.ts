@@ -19,7 +19,8 @@ const LUA_PEERS = `${LUA_PROPOSALS}
 ${LUA_WRITTEN_OFF}
 local function notePeers(dir, peers)
   for _, peer in ipairs(peers) do
-    if not isWrittenOff(peer) then redis.call('HSETNX', DIRS, peer, '') end
+    -- One of which this Redis forgot that it may arm is waited for.
+    if not isWrittenOff(peer) then redis.call('HSETNX', DIRS, peer, peer == dir and '' or '-') end
   end
   -- Said again and again: what is known already costs Redis no write.
   local noted = ' ' .. table.concat(peers, ' ') .. ' '
@@ -183,6 +184,14 @@ local function countFor(p, counted)
   redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
 end
 
+-- What the service answered. A quote to which it said yes is never proven dead.
+local function noteYes(p, quote, payment)
+  set(p, 'z2', 1)
+  if payment == '' or payment == quote then return end
+  set(p, 'pid', payment)
+  redis.call('HSETNX', quotesKey(payment), payment, p.run .. '-' .. p.line)
+end
+
 local function restore(e)
   if isPurged(e) then return end
   ensureRun(e)
@@ -216,6 +225,8 @@ local function restore(e)
   if quote ~= e.q then set(p, 'qn', tonumber(get(p, 'qn') or '0') + 1) end
   for _, name in ipairs({ 'nf', 'z2', 'lu', 'ql' }) do set(p, name, 0) end
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
+  local said = redis.call('HGET', YES, e.q)
+  if said then noteYes(p, e.q, said) end
   claimReference(e, p)
   reopen(e.r)
   if e.m and not get(p, 'lc') then countFor(p, e.m) end
@@ -228,20 +239,27 @@ local function isInDoubt(state)
   return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
 end
 
--- What the service answered, and this Redis may have forgotten.
+-- A rejection against which the service said yes is a doubt. The line of a quote that is not known yet may come later, from another
+-- process of this directory, or from another directory.
 local function restoreAnswer(e)
   if e.p ~= '' and e.p ~= e.y then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   local owner = redis.call('HGET', quotesKey(e.y), e.y)
   local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
   local p = run and load(run, line)
-  if not p or get(p, 'q') ~= e.y then return end
-  if not isInDoubt(p.state) then return end
-  set(p, 'z2', 1)
-  if e.p ~= '' and e.p ~= e.y then
-    set(p, 'pid', e.p)
-    redis.call('HSETNX', quotesKey(e.p), e.p, owner)
+  if not p or get(p, 'q') ~= e.y then
+    redis.call('HSET', YES, e.y, e.p)
+    return
   end
-  save(p)
+  local isRejected = p.state == 'rejected' and not get(p, 'z2')
+  if not isInDoubt(p.state) and not isRejected then return end
+  noteYes(p, e.y, e.p)
+  if isRejected then
+    enter(p, 'held', 'breach', at)
+    set(p, 'rc', 'E_BREACH')
+    set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', whose payment was rejected')
+    redis.call('HINCRBY', HEAD, 'restored', 1)
+  end
+  save(p, isRejected and at or nil)
 end
 
 local highest = math.max(tonumber(redis.call('HGET', HEAD, 'armings') or '0'), tonumber(ARGV[6]))
@@ -275,6 +293,7 @@ for _, compared in ipairs(redis.call('HVALS', DIRS)) do
   if compared ~= server then return { 'compared', restored } end
 end
 redis.call('HSET', HEAD, 'season', server)
+redis.call('DEL', YES)
 return { 'open', restored }
 `;
 

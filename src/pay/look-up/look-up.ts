@@ -4,7 +4,7 @@ import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
-import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from '../facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from '../facts.ts';
 import { isLeftArmed } from '../next-step.ts';
 import { markUnknown } from '../pay-payout.ts';
 import { NO_CANARY } from './canary.ts';
@@ -43,7 +43,6 @@ async function lookUpQuote(
   deps.log.debug('a payment was looked up', { ...logFields(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
-      await noteAnswer(deps, payout, { quoteId: at.quoteId, paymentId: found.payment.paymentId });
       // A breach is not over because one of its payments is there: people settle it.
       if (payout.state === 'held' && payout.reasonCode === 'E_BREACH')
         await note(deps, payout, { dueMs: LOOK_DAILY_MS });

@@ -4,7 +4,7 @@ import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
-import { acceptPayment, NO_REASON, paymentValues, placeOf } from '../../pay/facts.ts';
+import { acceptPayment, NO_REASON, noteAnswer, paymentValues, placeOf } from '../../pay/facts.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { EXIT, Refusal } from '../../refusal.ts';
 import { decidableFrom, whyNotDecided } from './decision.ts';
@@ -149,6 +149,7 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed): Pro
   if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
     throw refuse(payout, 'the payment was not found');
   if (found === undefined || found.isAsShown === true) {
+    if (found !== undefined) await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId });
     const values = found === undefined ? {} : paymentValues(found.payment, payout);
     await moveOrRefuse(deps, payout, { ...people, to: 'completed', values });
     return;

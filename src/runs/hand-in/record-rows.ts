@@ -7,7 +7,7 @@ import type { Seals } from '../../ledger/seals.ts';
 import type { Cost } from '../../pay/quote/cost.ts';
 import type { CostLimit, PayoutRow, RefusedRow } from '../../payout.ts';
 import type { IdentityBook } from '../identities.ts';
-import { refuseRestarted } from './refusals.ts';
+import { refuseOtherRows, refuseRestarted } from './refusals.ts';
 
 const QUOTES_AT_A_TIME = 16;
 
@@ -40,6 +40,7 @@ export async function recordRows(deps: RecordDeps, runId: string, { batch, maxCo
   const result = await deps.ledger.runs.record(runId, records, deps.config.rememberMs);
   // `closed`: another process recorded the same file to its end.
   if (result === 'season') throw refuseRestarted();
+  if (result === 'other-rows') throw refuseOtherRows(runId);
 }
 
 /** The cost limit of each line; a few rows are quoted at a time. */

@@ -17,6 +17,14 @@ export function refuseBusy({ id, fileName }: Run, quietMs: number): Refusal {
   });
 }
 
+/** The file was changed while it was recorded, and is now as it was, or is another one. */
+export function refuseOtherRows(runId: string): Refusal {
+  return new Refusal(`Run ${runId} has rows that are not in this file: it was changed while it was recorded.`, {
+    exitCode: EXIT.usage,
+    remedy: `Nothing of it was paid. Cancel it with "payrun cancel ${runId}", then hand the file in with --again.`,
+  });
+}
+
 /** The season closed in the middle of recording. */
 export function refuseRestarted(): Refusal {
   return new Refusal('Redis was restarted while the file was being recorded.', {

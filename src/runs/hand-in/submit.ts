@@ -170,7 +170,8 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
     throw refuseBusy(run, RECORDING_QUIET_MS);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
-  await deps.ledger.runs.move(run.id, { to: 'cancelled', actor, reason });
+  const { result } = await deps.ledger.runs.move(run.id, { from: run.state, to: 'cancelled', actor, reason });
+  if (result !== 'moved' && result !== 'there') throw refuseBusy(run, RECORDING_QUIET_MS);
   await cancelReady(deps.ledger, run.id, actor);
   return await claimRun(deps, checked, { ...submission, again: true });
 }
