@@ -29,9 +29,10 @@ export function openFindRows(deps: Parameters<typeof openRowLists>[0] & { ledger
     const isWanted = filterOf(search);
     const list = await listOf(run);
     const { column, direction } = orderOf(search.sort);
-    const found = list
-      .sorted(column === 'outcome' ? 'line' : column, column === 'outcome' ? 1 : direction)
-      .filter((row) => isWanted(row) && (search.outcome === '' || outcomes?.[row.line] === search.outcome));
+    const sorted = await list.sorted(column === 'outcome' ? 'line' : column, column === 'outcome' ? 1 : direction);
+    const found = sorted.filter(
+      (row) => isWanted(row) && (search.outcome === '' || outcomes?.[row.line] === search.outcome),
+    );
     if (column !== 'outcome' || outcomes === null) return found.map(({ line }) => line);
     const places = new Map(OUTCOMES.map((outcome, at) => [outcome, at]));
     const placeOf = ({ line }: ListedRow): number => places.get(outcomes[line] ?? 'waiting') ?? 0;

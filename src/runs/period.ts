@@ -28,7 +28,7 @@ export async function readPeriod(
   for (const [id, onRecord] of await readOnRecord(deps.ledger, within)) {
     summaries.push(await addRun(await reportSource(deps, id, onRecord), period));
   }
-  const lines = period.lines();
+  const lines = await period.lines();
   return {
     from,
     end,
@@ -37,7 +37,7 @@ export async function readPeriod(
     lines,
     leftOut,
     earlier: earlier.filter(({ outcomes }) => Object.keys(outcomes).length > 0),
-    faults: periodFaults(lines, summaries),
+    faults: await periodFaults(lines, summaries),
   };
 }
 

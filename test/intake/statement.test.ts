@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
 import { readStatement } from '../../src/intake/statement/read-statement.ts';
-import { readStatementTemplate } from '../../src/intake/statement/template.ts';
+import { PLAIN_STATEMENT, readStatementTemplate } from '../../src/intake/statement/template.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { camtXml } from './camt-message.ts';
 
@@ -126,5 +126,20 @@ describe('a CSV statement', () => {
     ['a damaged quote', 'reference,amount,currency\n"A,1.00,USD\n', ''],
   ])('is refused for %s', async (_what, text, found) => {
     expect(await refusal('d.csv', text)).toContain(found);
+  });
+});
+
+describe('texts that would fill the memory', () => {
+  test('are refused where one of them is far too long, or all are together', async () => {
+    const header = 'reference,paymentId,amount,currency';
+    const long = `${header}\n${'R'.repeat(1025)},,1.00,USD`;
+    expect(await refusal('bank.csv', long)).toContain('line 2 has a text that is far too long');
+    const padded = `${header}\nR${' '.repeat(1024)},,1.00,USD`;
+    expect(await refusal('bank.csv', padded)).toContain('line 2 has a text that is far too long');
+    const many = [header, ...Array.from({ length: 4 }, () => `${'R'.repeat(1000)},,1.00,USD`)].join('\n');
+    const path = join(folder, 'many.csv');
+    writeFileSync(path, many);
+    const reading = readStatement(path, { template: PLAIN_STATEMENT, limits: { ...DEFAULT_LIMITS, rowsMax: 10 } });
+    await expect(reading).rejects.toThrow('its texts are far too long');
   });
 });

@@ -16,19 +16,19 @@ const APRIL: Row[] = [
   refused(4, { code: 'E_CURRENCY' }),
 ];
 
-function linesOf(...runs: Row[][]): PeriodLine[] {
+async function linesOf(...runs: Row[][]): Promise<PeriodLine[]> {
   const period = openPeriod();
   for (const [at, rows] of runs.entries()) period.add(`run-${at + 1}`, rows);
-  return period.lines();
+  return await period.lines();
 }
 
 function named(lines: readonly PeriodLine[], by: Dimension): string[] {
   return lines.filter((line) => line.by === by).map(({ name, currency }) => `${name} ${currency}`.trim());
 }
 
-describe('a period', () => {
-  test('has a line for each currency, corridor, beneficiary, reason and run', () => {
-    const lines = linesOf(MARCH, APRIL);
+describe('a period', async () => {
+  test('has a line for each currency, corridor, beneficiary, reason and run', async () => {
+    const lines = await linesOf(MARCH, APRIL);
     expect(named(lines, 'currency')).toEqual(['unreadable', 'EUR EUR', 'USD USD']);
     expect(named(lines, 'corridor')).toEqual(['refused rows', 'EUR to MXN EUR', 'USD to MXN USD', 'refused rows USD']);
     expect(named(lines, 'reason')).toEqual(['refused E_CURRENCY', 'failed AC04 USD', 'refused E_AMOUNT USD']);
@@ -36,8 +36,8 @@ describe('a period', () => {
     expect(named(lines, 'run')).toEqual(['run-2', 'run-2 EUR', 'run-1 USD', 'run-2 USD']);
   });
 
-  test('adds up outcomes, money, fees, rates and the time to the final state', () => {
-    const line = linesOf(MARCH, APRIL).find(({ by, name }) => by === 'corridor' && name === 'USD to MXN');
+  test('adds up outcomes, money, fees, rates and the time to the final state', async () => {
+    const line = (await linesOf(MARCH, APRIL)).find(({ by, name }) => by === 'corridor' && name === 'USD to MXN');
     const report = { from: 0, end: 1, createdAt: 1, runs: [], leftOut: [], earlier: [], faults: [] };
     expect(periodDocument({ ...report, lines: line ? [line] : [] }).lines[0]).toMatchObject({
       rows: 4,
@@ -55,34 +55,36 @@ describe('a period', () => {
 
   test('ties to the reports of its runs, and says where it does not', async () => {
     const summaries = await Promise.all([MARCH, APRIL].map((rows) => summarise(sourceOf(rows, { run: runOf(rows) }))));
-    expect(periodFaults(linesOf(MARCH, APRIL), summaries)).toEqual([]);
-    expect(periodFaults(linesOf(MARCH, APRIL.slice(1)), summaries)).toEqual(
+    expect(await periodFaults(await linesOf(MARCH, APRIL), summaries)).toEqual([]);
+    expect(await periodFaults(await linesOf(MARCH, APRIL.slice(1)), summaries)).toEqual(
       ['currency', 'corridor', 'beneficiary', 'run'].flatMap((by) => [
         `rows pending by ${by}: 0, the reports of the runs have 1`,
         `money pending by ${by} in USD is not that of the reports of the runs`,
       ]),
     );
     const broken = await summarise(sourceOf(MARCH, { run: runOf(MARCH.slice(1)) }));
-    expect(periodFaults(linesOf(MARCH), [broken])).toEqual(['run r7k2m9: its own report does not tie']);
+    expect(await periodFaults(await linesOf(MARCH), [broken])).toEqual(['run r7k2m9: its own report does not tie']);
   });
 
-  test('is a CSV table in which no word is a formula', () => {
-    const csv = periodCsv(linesOf([payment(2, 'failed', { reasonCode: '=1+1' })]));
+  test('is a CSV table in which no word is a formula', async () => {
+    const csv = periodCsv(await linesOf([payment(2, 'failed', { reasonCode: '=1+1' })]));
     expect(csv.split('\r\n')[0]).toMatch(/^by,name,currency,rows,waiting,.*,paidAmount,.*,secondsToFinal$/);
     expect(csv).toMatch(/\r\nreason,failed =1\+1,USD,1,/);
   });
 
-  test('weighs the quoted rates by what was debited, and has none where a payment has none', () => {
+  test('weighs the quoted rates by what was debited, and has none where a payment has none', async () => {
     const dear = payment(2, 'completed', { rate: '20', sourceAmount: usd(30_000n) });
     const cheap = payment(3, 'accepted', { rate: '16.5', sourceAmount: usd(10_000n) });
-    expect(linesOf([dear, cheap])[0]).toMatchObject({ quotedRate: '19.12500000' });
-    expect(linesOf([dear, { ...cheap, rate: null }])[0]).toMatchObject({ quotedRate: null });
-    expect(linesOf([dear, { ...cheap, state: 'failed', rate: null }])[0]).toMatchObject({ quotedRate: '20.00000000' });
+    expect((await linesOf([dear, cheap]))[0]).toMatchObject({ quotedRate: '19.12500000' });
+    expect((await linesOf([dear, { ...cheap, rate: null }]))[0]).toMatchObject({ quotedRate: null });
+    expect((await linesOf([dear, { ...cheap, state: 'failed', rate: null }]))[0]).toMatchObject({
+      quotedRate: '20.00000000',
+    });
   });
 
-  test('has no rate over several currencies', () => {
+  test('has no rate over several currencies', async () => {
     const other = payment(3, 'completed', { sourceAmount: { minor: 1n, currency: 'EUR' } });
-    const [line] = linesOf([payment(2, 'completed'), other]);
+    const [line] = await linesOf([payment(2, 'completed'), other]);
     expect(line).toMatchObject({ by: 'currency', quotedRate: null, rate: null, rateWithFees: null });
   });
 });

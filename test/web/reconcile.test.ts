@@ -151,3 +151,24 @@ describe('the API', () => {
     expect(uploadsOf(app)).toEqual([]);
   });
 });
+
+test('a person reconciles two statements at a time, until the answer to one of them has ended', async () => {
+  const { base, mia } = await rigWithRun();
+  const lines = Array.from({ length: 60_000 }, (_, at) => `OTHER-${at},p-${at},12.34,USD`);
+  const statement = ['reference,paymentId,amount,currency', ...lines].join('\n');
+  const cookie = [...mia.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = { cookie, origin: base, 'sec-fetch-site': 'same-origin' };
+  const slow = async (): Promise<Response> => {
+    const fields = new FormData();
+    fields.set('csrf', mia.csrf());
+    for (const [name, value] of formOf(statement, { runs: 'a1', format: 'csv' }, 'bank.csv'))
+      fields.append(name, value);
+    return await fetch(`${base}/reconcile`, { method: 'POST', headers, body: fields });
+  };
+  const [one, other] = [await slow(), await slow()];
+  const small = () => mia.upload('/reconcile', formOf(statementOf([2]), { runs: 'a1' }));
+  expect((await small()).status).toBe(429);
+  await one.body?.cancel();
+  await expect.poll(async () => (await small()).status).toBe(200);
+  await other.body?.cancel();
+});

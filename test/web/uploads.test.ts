@@ -681,6 +681,21 @@ describe('files that wait', () => {
     expect(await listUploads(deps)).toEqual([]);
   });
 
+  test('and became runs are remembered for each person up to 100, so that nobody makes the list of all of them long', async () => {
+    const deps = staging(freshFolder());
+    const { id: oldest } = await saveUpload(deps, { ...(await stageUpload(deps, incoming(1))), state: 'recorded' });
+    for (let count = 1; count < 103; count++) {
+      const createdAt = systemClock.now() + count;
+      await saveUpload(deps, { ...(await stageUpload(deps, incoming(1))), createdAt, state: 'recorded' });
+    }
+    await stageUpload(deps, incoming(1, 'bert'));
+    const waiting = await stageUpload(deps, incoming(1));
+    const left = await listUploads(deps);
+    expect(left.filter(({ person }) => person !== 'bert')).toHaveLength(101);
+    expect(left.some(({ id }) => id === waiting.id)).toBe(true);
+    expect(left.some(({ id }) => id === oldest)).toBe(false);
+  });
+
   test('in folders that a process left before it said what they are, are removed with them', async () => {
     const deps = staging(freshFolder());
     await makeUploadFolder(deps, deps.random.uuid());

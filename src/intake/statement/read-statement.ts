@@ -29,6 +29,11 @@ interface StatementOptions {
 
 type MovementOf = (record: FileRecord) => Movement;
 
+/** Texts of a movement that are kept, on the average: all of them are in memory. */
+const CHARACTERS_PER_MOVEMENT_MAX = 256;
+/** As in a message (camt.ts). */
+const TEXT_CHARACTERS_MAX = 1024;
+
 /**
  * The movements of a statement: a message (camt.053, camt.054) under a name in .xml, read by a process of its own, or CSV.
  * All of them are in memory. Throws a Refusal (exit 3) that names the place for what cannot be understood: nothing of a
@@ -71,11 +76,14 @@ async function allMovements(
   { rowsMax }: IntakeLimits,
 ): Promise<Movement[]> {
   const movements: Movement[] = [];
+  let characters = 0;
   for await (const { records: batch, damage = [], stop } of records) {
     for (const record of batch) {
       const movement = movementOf(record);
       if (movement !== undefined) movements.push(movement);
+      characters += movement === undefined ? 0 : charactersOf(movement);
       if (movements.length > rowsMax) throw new StatementFault(`it has more than ${rowsMax} movements`);
+      if (characters > CHARACTERS_PER_MOVEMENT_MAX * rowsMax) throw new StatementFault('its texts are far too long');
     }
     const [fault] = [...damage, ...(stop === undefined ? [] : [stop])];
     if (fault !== undefined) {
@@ -87,6 +95,10 @@ async function allMovements(
     }
   }
   return movements;
+}
+
+function charactersOf({ date, reference, ids }: Movement): number {
+  return [date, reference, ...ids].reduce((sum, text) => sum + text.length, 0);
 }
 
 /** What is wrong with a statement, as a piece of a sentence. */
@@ -159,7 +171,11 @@ function openCsv(template: StatementTemplate): (record: FileRecord) => Movement 
 
   function movementIn({ line, cells }: FileRecord, names: readonly string[]): Movement {
     if (cells.length !== names.length) throw new StatementFault(`line ${line} has ${cells.length} cells`);
-    const cell = (name: string): string => cells[names.indexOf(name)]?.trim() ?? '';
+    const cell = (name: string): string => {
+      const text = cells[names.indexOf(name)] ?? '';
+      if (text.length > TEXT_CHARACTERS_MAX) throw new StatementFault(`line ${line} has a text that is far too long`);
+      return text.trim();
+    };
     const written = cell(columns.amount);
     const [, sign = '', digits = ''] = /^([+-]?)(.*)$/.exec(written) ?? [];
     const decimal = readAmount(digits);

@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import { rfc3339 } from '../../clock.ts';
 import { formatAmount, type Money } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
 import { marked } from '../csv.ts';
 import { jsonText } from '../json-text.ts';
 import { type TableCell, tableCsv } from '../table-csv.ts';
+import { inTurns } from '../turns.ts';
 import type { Cell } from '../xlsx/cell.ts';
 import { type Sheet, workbookBytes } from '../xlsx/workbook.ts';
 import type { Dimension, PeriodLine, PeriodReport } from './period.ts';
@@ -51,8 +51,26 @@ export function periodContent(
   { format, bom }: { format: 'csv' | 'xlsx' | 'json'; bom: boolean },
 ): AsyncIterable<string | Buffer> {
   if (format === 'xlsx') return periodXlsx(report);
-  const text = format === 'csv' ? periodCsv(report.lines) : `${jsonText(periodDocument(report))}\n`;
-  return marked(Readable.from([text]), { bom: bom && format === 'csv' });
+  return marked(format === 'csv' ? csvPieces(report.lines) : jsonPieces(report), { bom: bom && format === 'csv' });
+}
+
+/** A period may have as many lines as beneficiaries: others have their turn after so many. */
+const LINES_A_TURN = 200;
+
+async function* csvPieces(lines: readonly PeriodLine[]): AsyncGenerator<string, void> {
+  yield tableCsv([COLUMNS]);
+  for await (const piece of inTurns(lines, LINES_A_TURN)) yield tableCsv(piece.map(csvRow));
+}
+
+async function* jsonPieces(report: PeriodReport): AsyncGenerator<string, void> {
+  const { lines: _none, ...about } = periodDocument({ ...report, lines: [] });
+  yield `${jsonText(about).slice(0, -1)},"lines":[`;
+  let first = true;
+  for await (const piece of inTurns(report.lines, LINES_A_TURN)) {
+    yield `${first ? '' : ','}${piece.map((line) => jsonText(periodLineDocument(line))).join(',')}`;
+    first = false;
+  }
+  yield ']}\n';
 }
 
 /** What the report is about, a label and its words each. */
@@ -117,12 +135,11 @@ function decimal(text: string | null | undefined): { readonly decimal: string } 
 
 /** The lines as CSV (RFC 4180, UTF-8, CRLF), the words of others neutralised. */
 export function periodCsv(lines: readonly PeriodLine[]): string {
-  const rows = lines.map((line) =>
-    cellsOf(line).map(
-      (cell): TableCell => (typeof cell === 'object' && cell !== null ? { exact: cell.decimal } : cell),
-    ),
-  );
-  return tableCsv([COLUMNS, ...rows]);
+  return tableCsv([COLUMNS, ...lines.map(csvRow)]);
+}
+
+function csvRow(line: PeriodLine): TableCell[] {
+  return cellsOf(line).map((cell) => (typeof cell === 'object' && cell !== null ? { exact: cell.decimal } : cell));
 }
 
 const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
@@ -138,10 +155,14 @@ function periodXlsx(report: PeriodReport): AsyncGenerator<Buffer, void> {
   const { lines, createdAt } = report;
   const head = periodFacts(report).map(([label = '', ...cells]): Cell[] => [{ head: label }, ...cells]);
   const sheets = SHEETS.map(([name, by]): Sheet => {
-    const rows = lines.filter((line) => line.by === by).map(cellsOf);
-    return { name, head: COLUMNS, widths: COLUMNS.map(() => 16), rows: batchOf(rows) };
+    const own = lines.filter((line) => line.by === by);
+    return { name, head: COLUMNS, widths: COLUMNS.map(() => 16), rows: cellPieces(own) };
   });
   return workbookBytes([{ name: 'Summary', widths: [20, 60], rows: batchOf(head) }, ...sheets], { createdAt });
+}
+
+async function* cellPieces(lines: readonly PeriodLine[]): AsyncGenerator<readonly (readonly Cell[])[], void> {
+  for await (const piece of inTurns(lines, LINES_A_TURN)) yield piece.map(cellsOf);
 }
 
 async function* batchOf(rows: readonly (readonly Cell[])[]): AsyncGenerator<readonly (readonly Cell[])[], void> {

@@ -3,6 +3,7 @@ import { OUTCOMES, type Outcome, outcomeOf, type Payout, type RefusedRow } from 
 import { isRefused } from '../row.ts';
 import type { ReportSummary } from '../summary.ts';
 import { perOutcome } from '../totals.ts';
+import { inTurns, sortedInTurns } from '../turns.ts';
 import { addQuoted, type QuotedSum, quotedRateOf, rateOf } from './rates.ts';
 
 /** What rows of several runs are added up by; `reason` has those only that were not paid. */
@@ -52,6 +53,9 @@ export interface PeriodReport {
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 
+/** There may be as many as beneficiaries: others have their turn after so many. */
+const GROUPS_A_TURN = 1000;
+
 interface Group {
   readonly by: Dimension;
   readonly name: string;
@@ -92,8 +96,17 @@ export function openPeriod() {
       for (const row of batch) add(runId, row);
     },
     /** By dimension, then currency and name. */
-    lines: (): PeriodLine[] =>
-      DIMENSIONS.flatMap((by) => [...groups.values()].filter((one) => one.by === by).toSorted(inOrder)).map(lineOf),
+    async lines(): Promise<PeriodLine[]> {
+      const lines: PeriodLine[] = [];
+      for (const by of DIMENSIONS) {
+        const sorted = await sortedInTurns(
+          [...groups.values()].filter((one) => one.by === by),
+          inOrder,
+        );
+        for await (const piece of inTurns(sorted, GROUPS_A_TURN)) lines.push(...piece.map(lineOf));
+      }
+      return lines;
+    },
   };
 }
 
@@ -143,7 +156,7 @@ function addTo(sums: Map<string, Money>, money: Money): void {
 }
 
 function inOrder(one: Group, other: Group): number {
-  const [a, b] = [`${one.currency} ${one.name}`, `${other.currency} ${other.name}`];
+  const [a, b] = one.currency === other.currency ? [one.name, other.name] : [one.currency, other.currency];
   return a < b ? -1 : Number(a > b);
 }
 
@@ -164,33 +177,45 @@ function lineOf({ final, quoted, ...group }: Group): PeriodLine {
 }
 
 /** Whether the lines of each dimension are the sum of the runs' own reports: a sentence for each that is not. */
-export function periodFaults(lines: readonly PeriodLine[], summaries: readonly ReportSummary[]): string[] {
-  const runs = summaries
+export async function periodFaults(
+  lines: readonly PeriodLine[],
+  summaries: readonly ReportSummary[],
+): Promise<string[]> {
+  const faults = summaries
     .filter(({ ties }) => !ties)
     .map(({ facts }) => `run ${facts.run.id}: its own report does not tie`);
-  const dimensions = DIMENSIONS.filter((by) => by !== 'reason').flatMap((by) =>
-    OUTCOMES.flatMap((outcome) => {
-      const own = lines.filter((line) => line.by === by);
-      const rows = own.reduce((sum, line) => sum + line.outcomes[outcome], 0);
-      const expected = summaries.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
-      const totals = summaries.flatMap((one) => one.totals);
-      const currencies = new Set(
-        [...own, ...totals].map(({ currency }) => currency).filter((currency) => currency !== ''),
-      );
-      const money = [...currencies].filter((currency) => {
-        const here = own
-          .filter((line) => line.currency === currency)
-          .reduce((sum, line) => sum + line.amounts[outcome], 0n);
-        const there = totals
-          .filter((one) => one.currency === currency)
-          .reduce((sum, one) => sum + one.outcomes[outcome], 0n);
-        return here !== there;
-      });
-      return [
-        ...(rows === expected ? [] : [`rows ${outcome} by ${by}: ${rows}, the reports of the runs have ${expected}`]),
-        ...money.map((currency) => `money ${outcome} by ${by} in ${currency} is not that of the reports of the runs`),
-      ];
-    }),
-  );
-  return [...runs, ...dimensions];
+  for (const by of DIMENSIONS.filter((one) => one !== 'reason')) {
+    const own = lines.filter((line) => line.by === by);
+    for await (const [outcome] of inTurns(OUTCOMES, 1)) {
+      if (outcome !== undefined) faults.push(...faultsOf(own, summaries, { by, outcome }));
+    }
+  }
+  return faults;
+}
+
+function faultsOf(
+  own: readonly PeriodLine[],
+  summaries: readonly ReportSummary[],
+  { by, outcome }: { by: Dimension; outcome: Outcome },
+): string[] {
+  const rows = own.reduce((sum, line) => sum + line.outcomes[outcome], 0);
+  const expected = summaries.reduce((sum, { outcomes }) => sum + outcomes[outcome], 0);
+  const here = minorSums(own, ({ amounts }) => amounts[outcome]);
+  const totals = summaries.flatMap((one) => one.totals);
+  const there = minorSums(totals, ({ outcomes }) => outcomes[outcome]);
+  const currencies = [...new Set([...here.keys(), ...there.keys()])].filter((currency) => currency !== '');
+  const money = currencies.filter((currency) => (here.get(currency) ?? 0n) !== (there.get(currency) ?? 0n));
+  return [
+    ...(rows === expected ? [] : [`rows ${outcome} by ${by}: ${rows}, the reports of the runs have ${expected}`]),
+    ...money.map((currency) => `money ${outcome} by ${by} in ${currency} is not that of the reports of the runs`),
+  ];
+}
+
+function minorSums<Line extends { readonly currency: string }>(
+  lines: readonly Line[],
+  minorOf: (line: Line) => bigint,
+): Map<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const line of lines) sums.set(line.currency, (sums.get(line.currency) ?? 0n) + minorOf(line));
+  return sums;
 }

@@ -2,6 +2,7 @@ import type { Movement } from '../../intake/statement/movement.ts';
 import { addMoney, formatAmount, type Money } from '../../money.ts';
 import { type Outcome, outcomeOf, type Payout, payoutId, type RefusedRow } from '../../payout.ts';
 import { isRefused } from '../row.ts';
+import { inTurns } from '../turns.ts';
 
 export const MATCH_STATUSES = ['matched', 'missing', 'different', 'extra'] as const;
 export type MatchStatus = (typeof MATCH_STATUSES)[number];
@@ -30,6 +31,10 @@ interface Attached {
 
 type Rows = AsyncIterable<readonly (Payout | RefusedRow)[]>;
 
+/** Lines that are given at a time: others have their turn between, however many movements one payment has, or none. */
+const LINES_A_TURN = 200;
+const MOVEMENTS_A_TURN = 5000;
+
 /**
  * Matches the movements of a statement with the payments of runs: by an id of the payment; where there is none by reference, payouts
  * that were debited first; then by amount. Each movement belongs to one payout at most, and stands in the result once. The rows are
@@ -39,7 +44,7 @@ export async function* matchStatement(
   rows: () => Rows,
   movements: readonly Movement[],
 ): AsyncGenerator<readonly Match[], void> {
-  const open = openMovements(movements);
+  const open = await openMovements(movements);
   const attached = new Map<string, Attached>();
   for await (const payout of payouts(rows())) {
     const found = open.takeById([payout.paymentId, payout.quoteId]);
@@ -49,9 +54,12 @@ export async function* matchStatement(
     if (isDebited(payout)) attachByReference(payout);
   }
   for await (const batch of rows()) {
-    yield batch.flatMap((row) => (isRefused(row) ? [] : judge(row)));
+    const lines = batch.flatMap((row) => (isRefused(row) ? [] : judge(row)));
+    yield* inTurns(lines, LINES_A_TURN);
   }
-  yield open.left().map((movement) => ({ status: 'extra', why: 'no payment of these runs', payout: null, movement }));
+  for await (const left of inTurns(open.left(), LINES_A_TURN)) {
+    yield left.map((movement) => ({ status: 'extra', why: 'no payment of these runs', payout: null, movement }));
+  }
 
   function attachByReference(payout: Payout): Attached {
     const { debits, credits } = attached.get(payoutId(payout)) ?? byDirection([]);
@@ -83,10 +91,10 @@ function byDirection(movements: readonly Movement[]): Attached {
 }
 
 /** The movements that no payout has taken yet. */
-function openMovements(movements: readonly Movement[]) {
+async function openMovements(movements: readonly Movement[]) {
   const taken = new Set<Movement>();
-  const byId = groupBy(movements, ({ ids }) => ids.map((id) => id.toLowerCase()));
-  const byReference = groupBy(movements, ({ reference }) => (reference === '' ? [] : [reference]));
+  const byId = await groupBy(movements, ({ ids }) => ids.map((id) => id.toLowerCase()));
+  const byReference = await groupBy(movements, ({ reference }) => (reference === '' ? [] : [reference]));
 
   function take(wanted: readonly Movement[]): Movement[] {
     for (const movement of wanted) taken.add(movement);
@@ -103,17 +111,18 @@ function openMovements(movements: readonly Movement[]) {
       const found = (byReference.get(payout.row.reference) ?? []).filter(
         (movement) => movement.isCredit === isCredit && !taken.has(movement),
       );
-      const best = found.find((movement) => difference(payout, movement) === '') ?? found[0];
+      const differenceOf = differenceFrom(payout);
+      const best = found.find((movement) => differenceOf(movement) === '') ?? found[0];
       return best === undefined ? [] : take([best]);
     },
     left: (): Movement[] => movements.filter((movement) => !taken.has(movement)),
   };
 }
 
-function groupBy(movements: readonly Movement[], keysOf: (movement: Movement) => readonly string[]) {
+async function groupBy(movements: readonly Movement[], keysOf: (movement: Movement) => readonly string[]) {
   const groups = new Map<string, Movement[]>();
-  for (const movement of movements) {
-    for (const key of keysOf(movement)) {
+  for await (const piece of inTurns(movements, MOVEMENTS_A_TURN)) {
+    for (const [key, movement] of piece.flatMap((one) => keysOf(one).map((name) => [name, one] as const))) {
       const group = groups.get(key);
       if (group === undefined) groups.set(key, [movement]);
       else group.push(movement);
@@ -136,7 +145,7 @@ function judgeDebited(payout: Payout, { debits, credits }: Attached): Match[] {
 /** The first movement is compared; a second one is too much. */
 function judgeSide(payout: Payout, [first, ...others]: readonly Movement[], missing: string): Match[] {
   if (first === undefined) return [{ status: 'missing', why: missing, payout, movement: null }];
-  const why = difference(payout, first);
+  const why = differenceFrom(payout)(first);
   const again = `it is on the statement ${others.length + 1} times`;
   return [
     { status: why === '' ? 'matched' : 'different', why, payout, movement: first },
@@ -147,7 +156,8 @@ function judgeSide(payout: Payout, [first, ...others]: readonly Movement[], miss
 /** A payment that failed may have been debited and released. */
 function judgeOther(payout: Payout, { debits, credits }: Attached): Match[] {
   const all = [...debits, ...credits];
-  const isReleased = debits.length === credits.length && all.every((one) => difference(payout, one) === '');
+  const differenceOf = differenceFrom(payout);
+  const isReleased = debits.length === credits.length && all.every((one) => differenceOf(one) === '');
   const outcome = outcomeOf(payout.state);
   return all.map((movement) =>
     isReleased && outcome === 'failed'
@@ -157,14 +167,17 @@ function judgeOther(payout: Payout, { debits, credits }: Attached): Match[] {
 }
 
 /** How the amount of a movement differs from the payment's; '' where it does not. With fees or without is the same. */
-function difference(payout: Payout, { amount }: Movement): string {
-  if (amount === null) return 'the statement gives no amount of its own';
-  const amounts = amountsOf(payout);
-  if (amounts.length === 0) return 'what was debited is not known';
-  const expected = amounts.filter(({ currency }) => currency === amount.currency);
-  if (expected.some((one) => formatAmount(one) === formatAmount(amount))) return '';
-  const words = expected.map((one) => `${formatAmount(one)} ${one.currency}`);
-  return `the amount is ${words.length === 0 ? 'in another currency' : `not ${words.join(' or ')}`}`;
+function differenceFrom(payout: Payout): (movement: Movement) => string {
+  const amounts = amountsOf(payout).map((money) => ({ currency: money.currency, text: formatAmount(money) }));
+  return ({ amount }) => {
+    if (amount === null) return 'the statement gives no amount of its own';
+    if (amounts.length === 0) return 'what was debited is not known';
+    const expected = amounts.filter(({ currency }) => currency === amount.currency);
+    const text = formatAmount(amount);
+    if (expected.some((one) => one.text === text)) return '';
+    const words = expected.map((one) => `${one.text} ${one.currency}`);
+    return `the amount is ${words.length === 0 ? 'in another currency' : `not ${words.join(' or ')}`}`;
+  };
 }
 
 /** What the movement of a payment may show: what was debited, the same with its fees, and, in another currency, what arrives. */

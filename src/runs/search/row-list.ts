@@ -3,6 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Money } from '../../money.ts';
 import type { Payout, RefusedRow, Run } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
+import { sortedInTurns } from '../../report/turns.ts';
 import { openRecent } from '../recent.ts';
 import { compareListed, compareText } from './amounts.ts';
 
@@ -28,7 +29,7 @@ export type ListedColumn = (typeof LISTED_COLUMNS)[number];
 
 export interface RowList {
   /** Up or down; of equal rows the one that stands first in the file comes first. */
-  sorted(column: ListedColumn, direction: 1 | -1): readonly ListedRow[];
+  sorted(column: ListedColumn, direction: 1 | -1): Promise<readonly ListedRow[]>;
 }
 
 export interface RowListDeps {
@@ -48,13 +49,14 @@ export function openRowLists(deps: RowListDeps): (run: ListedRun) => Promise<Row
 }
 
 function openList(rows: readonly ListedRow[]): RowList {
-  const orders = new Map<string, readonly ListedRow[]>();
+  const orders = new Map<string, Promise<readonly ListedRow[]>>();
   return {
-    sorted(column, direction) {
+    async sorted(column, direction) {
       const key = `${column} ${direction}`;
-      const sorted = orders.get(key) ?? rows.toSorted((one, other) => compareRows(one, other, { column, direction }));
+      const compare = (one: ListedRow, other: ListedRow): number => compareRows(one, other, { column, direction });
+      const sorted = orders.get(key) ?? sortedInTurns(rows, compare);
       orders.set(key, sorted);
-      return sorted;
+      return await sorted;
     },
   };
 }

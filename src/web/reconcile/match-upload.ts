@@ -1,3 +1,5 @@
+import { finished } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { readStatement, type Statement } from '../../intake/statement/read-statement.ts';
 import { PLAIN_STATEMENT, parseStatementTemplate } from '../../intake/statement/template.ts';
@@ -14,6 +16,8 @@ const RUNS_MAX = 100;
 const TEMPLATE_CHARACTERS_MAX = 4000;
 /** All of a statement is in memory, here beside everything else that the server does. */
 const MOVEMENTS_MAX = 200_000;
+/** Each of them is in memory until its answer has ended, which a slow reader puts off. */
+const STATEMENTS_PER_PERSON_MAX = 2;
 /** The rows of all runs are read three times. */
 const ROWS_MAX = 1_000_000;
 
@@ -39,6 +43,22 @@ interface Incoming extends StatementWanted {
   readonly upload: Upload;
   /** As the audit log names them. */
   readonly actor: string;
+}
+
+/** Counts a person's statement until its answer has ended. Throws a Problem (429) for one too many. */
+export function openStatementLimit(): (person: string, reply: FastifyReply) => void {
+  const open = new Map<string, number>();
+  return (person, { raw }) => {
+    const before = open.get(person) ?? 0;
+    if (before >= STATEMENTS_PER_PERSON_MAX)
+      throw new Problem(429, `You are reconciling ${before} statements already.`, 'Wait for one of them to end.');
+    open.set(person, before + 1);
+    finished(raw, () => {
+      const left = (open.get(person) ?? 1) - 1;
+      if (left > 0) open.set(person, left);
+      else open.delete(person);
+    });
+  };
 }
 
 /**

@@ -8,7 +8,7 @@ import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { readFileForm } from '../uploads/form.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { matchUpload, runsText, templateGiven } from './match-upload.ts';
+import { matchUpload, openStatementLimit, runsText, templateGiven } from './match-upload.ts';
 import { ReconciledPage, ReconcilePage } from './reconcile-page.tsx';
 
 const PAGE = '/reconcile';
@@ -26,6 +26,7 @@ const NAMES = ['csrf', ...Object.keys(form.shape)];
 /** The payments of runs against a statement of the bank: nothing of the statement is kept, but how far it fits. */
 export function addReconcilePages(web: Web, deps: WebDeps): void {
   const { app, settings } = deps;
+  const limit = openStatementLimit();
 
   web.get(PAGE, { config: { act: 'submit' }, schema: ofRun }, async (request, reply) => {
     const { fileBytesMax } = app.config.files;
@@ -36,6 +37,7 @@ export function addReconcilePages(web: Web, deps: WebDeps): void {
   const config = { act: 'submit', checksCsrf: true, takesFile: true, page: PAGE } as const;
   web.post(PAGE, { config }, async (request, reply) => {
     const actor = actorOf(request);
+    limit(actor, reply);
     const sender = { person: actor, csrf: request.who?.csrf ?? null };
     const { upload, options } = await readFileForm(
       request,

@@ -23,6 +23,8 @@ const HOUR_MS = 60 * 60 * 1000;
 const WAITING_MS_MAX = 24 * HOUR_MS;
 /** Whoever was receiving, checking or recording it is gone: even the longest file is done by then. */
 const RECEIVING_MS_MAX = 6 * HOUR_MS;
+/** Of one person's uploads that are runs so many are remembered: what is there of all people is read again and again. */
+const RECORDED_MAX = 100;
 /** All waiting files of one person together have at most as many bytes as so many of the largest. */
 const LARGEST_FILES_MAX = 2;
 /** After so many bytes it is asked anew how many the person has, for uploads may come side by side. */
@@ -61,6 +63,7 @@ export async function stageUpload(deps: UploadDeps, { bytes, name, person }: Inc
     // Before it is counted: of two that come at once, each sees the other.
     await saveUpload(deps, upload);
     await requireRoom(deps, person);
+    await forgetRecorded(deps, person);
     return await saveUpload(deps, { ...upload, bytes: await receive(deps, upload, bytes) });
   } catch (error) {
     await removeUpload(deps, upload.id);
@@ -127,6 +130,13 @@ async function requireRoom(deps: UploadDeps, person: string): Promise<void> {
 function isWaiting({ clock }: Pick<UploadDeps, 'clock'>, { state, createdAt }: Upload): boolean {
   if (state === 'receiving') return clock.now() - createdAt <= RECEIVING_MS_MAX;
   return state !== 'recorded';
+}
+
+/** Removes what is left of a person's uploads that are runs, but for the last of them. */
+async function forgetRecorded(deps: UploadDeps, person: string): Promise<void> {
+  const own = (await listUploads(deps)).filter((one) => isSamePerson(one.person, person));
+  const recorded = own.filter(({ state }) => state === 'recorded');
+  for (const { id } of recorded.slice(RECORDED_MAX)) await removeUpload(deps, id);
 }
 
 /** Removes uploads that nobody handed in within a day, and those whose receiving process is gone. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseSchedule } from '../../../inbox/parse-schedule.ts';
+import { inTurns } from '../../../report/turns.ts';
 import { type ScheduleDocument, scheduleDocument } from '../../../schedules/document.ts';
 import { actText, scheduleName, windowText } from '../../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../../schedules/set.ts';
@@ -47,7 +48,9 @@ export function addScheduleOperations(api: Web, deps: WebDeps): void {
 
   const readAll = async (): Promise<ScheduleDocument[]> => {
     const { now, schedules } = await app.ledger.schedules.read();
-    return schedules.map((stored) => scheduleDocument(stored, now));
+    const documents: ScheduleDocument[] = [];
+    for await (const piece of inTurns(schedules, 1)) documents.push(...piece.map((one) => scheduleDocument(one, now)));
+    return documents;
   };
   const requireOne = async (name: string): Promise<ScheduleDocument> => {
     const found = (await readAll()).find((one) => one.name === name);

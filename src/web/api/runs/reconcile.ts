@@ -5,7 +5,7 @@ import { MATCH_STATUSES } from '../../../report/statement/match.ts';
 import { matchCsv, matchJson } from '../../../report/statement/match-report.ts';
 import { actorOf } from '../../actor.ts';
 import { sendDownload } from '../../download.ts';
-import { matchUpload, runsText, templateGiven } from '../../reconcile/match-upload.ts';
+import { matchUpload, openStatementLimit, runsText, templateGiven } from '../../reconcile/match-upload.ts';
 import { readFileForm } from '../../uploads/form.ts';
 import type { Upload } from '../../uploads/upload.ts';
 import type { Web, WebDeps } from '../../web.ts';
@@ -65,9 +65,11 @@ export function addReconcileOperation(api: Web, deps: WebDeps): void {
     querystring,
     response: { 200: { description, content: answers } },
   };
+  const limit = openStatementLimit();
   api.post('/reconcile', { config: { act: 'submit', takesFile: true }, schema }, async (request, reply) => {
     const { run: runs, name, template, format } = request.query;
     const actor = actorOf(request);
+    limit(actor, reply);
     const upload = await receive(deps, request, { name, person: actor });
     const { statement, lines, counts } = await matchUpload(deps, { upload, runs, template, actor });
     if (format === 'csv') {
