@@ -70,7 +70,8 @@ export interface Compared {
 
 export function notePeers(store: Store, dataDirId: string, peers: readonly string[]): void {
   for (const peer of peers) {
-    if (!store.dirs.has(peer) && !store.writtenOff.has(peer)) store.dirs.set(peer, peer === dataDirId ? '' : '-');
+    const isForgotten = peer !== dataDirId && store.season === store.server;
+    if (!store.dirs.has(peer) && !store.writtenOff.has(peer)) store.dirs.set(peer, isForgotten ? '-' : '');
   }
   store.peers.set(dataDirId, peers);
 }

@@ -19,8 +19,11 @@ const LUA_PEERS = `${LUA_PROPOSALS}
 ${LUA_WRITTEN_OFF}
 local function notePeers(dir, peers)
   for _, peer in ipairs(peers) do
-    -- One of which this Redis forgot that it may arm is waited for.
-    if not isWrittenOff(peer) then redis.call('HSETNX', DIRS, peer, peer == dir and '' or '-') end
+    if not isWrittenOff(peer) and redis.call('HEXISTS', DIRS, peer) == 0 then
+      -- One of which this Redis forgot that it may arm: in a season that opened without it, who names it waits for it.
+      local isForgotten = peer ~= dir and redis.call('HGET', HEAD, 'season') == serverNow()
+      redis.call('HSET', DIRS, peer, isForgotten and '-' or '')
+    end
   end
   -- Said again and again: what is known already costs Redis no write.
   local noted = ' ' .. table.concat(peers, ' ') .. ' '
