@@ -125,6 +125,19 @@ test('a process never copies what another data directory has yet to copy', async
   expect(await verdictOf(rig.elsewhere('dir-b'))).toMatchObject({ findings: [], uncopied: 1 });
 });
 
+test('an entry of a process that was killed before its copy is copied by another one of its directory', async () => {
+  await appendAll(rig.ledger, ['anna']);
+  await rig.ledger.audit.copyOthers();
+  const whole = readFileSync(rig.file);
+  await appendAll(rig.ledger, ['ben']);
+  writeFileSync(rig.file, whole);
+  await rig.ledger.audit.copyOthers();
+  expect(await copiedNumbers(rig.ledger)).toEqual([1, 2, 3]);
+  await appendAll(rig.elsewhere('dir-b'), ['carl']);
+  await rig.ledger.audit.copyOthers();
+  expect(await copiedNumbers(rig.ledger)).toEqual([1, 2, 3, 4]);
+});
+
 test('entries that Redis lost by going back in time come back from the copies with the next act', async () => {
   await appendAll(rig.ledger, ['anna', 'ben', 'carl']);
   const before = await linesOf(rig.ledger);

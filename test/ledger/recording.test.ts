@@ -200,6 +200,15 @@ describe('recording', () => {
     expect(await dumpOf(desk)).toEqual(before);
   });
 
+  test('of a file that was changed while it was recorded, and is as it was again, is refused: nothing else is paid', async () => {
+    const rows = freshRows(2);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, [{ ...rowOf(2), amount: { minor: 9925n, currency: 'USD' } }]);
+    const before = await dumpOf(desk);
+    expect(await recordRows(desk.ledger, runId, rows)).toBe('other-rows');
+    expect(await dumpOf(desk)).toEqual(before);
+  });
+
   test('of a run that this Redis does not know writes nothing', async () => {
     const before = await dumpOf(desk);
     expect(await recordRows(desk.ledger, '20260131-nobody', freshRows(1))).toBe('season');

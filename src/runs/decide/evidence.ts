@@ -73,7 +73,7 @@ const OWN_ID = 'payment-id-is-quote-id';
 const OTHER_ID =
   'a payment of this service may have an id of its own, which a look-up of the quote does not find: look for its reference at the service';
 const SAID_YES =
-  'the service began to say yes to its payment request: it may have been paid, although a look-up does not find it';
+  'the service said yes to its payment request, at least in part: it may have been paid, although a look-up does not find it';
 const OTHER_CREDENTIALS =
   'the service was asked under other credentials than it was sent with, which may not be allowed to see its payment';
 const SENT_ELSEWHERE =
