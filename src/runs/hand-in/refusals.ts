@@ -21,7 +21,7 @@ export function refuseBusy({ id, fileName }: Run, quietMs: number): Refusal {
 export function refuseOtherRows(runId: string): Refusal {
   return new Refusal(`Run ${runId} has rows that are not in this file: it was changed while it was recorded.`, {
     exitCode: EXIT.usage,
-    remedy: `Nothing of it was paid. Cancel it with "payrun cancel ${runId}", then hand the file in with --again.`,
+    remedy: 'Nothing of it was paid. Cancel that run, then hand this file in anew (--again).',
   });
 }
 
