@@ -120,7 +120,7 @@ describe('a service of its own, given by the five settings', () => {
       expect(others.filter(({ method, path }) => method !== 'GET' || !NAMED_READS.test(path))).toEqual([]);
       expect(others.filter(({ body }) => body !== '')).toEqual([]);
     },
-    MINUTE_MS,
+    3 * MINUTE_MS,
   );
 });
 
@@ -146,7 +146,7 @@ describe('a ledger belongs to one service', () => {
       const real = { ...common, ...FOLLOW_QUICKLY, ...service.settings() };
       const [env, other] = first === 'sandbox' ? [own, real] : [real, own];
       expect(await processes.run(['run', SMALL], { env })).toMatchObject({ code: 0 });
-      await vi.waitUntil(() => hasOnlyLastingKeys(server.redis), { timeout: 60_000, interval: 100 });
+      await vi.waitUntil(() => hasOnlyLastingKeys(server.redis), { timeout: 2 * MINUTE_MS, interval: 100 });
       const before = { redis: await contentOf(server.redis), files: filesBelow(data) };
       const booked = readBook(service.folder);
 
@@ -162,7 +162,7 @@ describe('a ledger belongs to one service', () => {
       expect({ redis: await contentOf(server.redis), files: filesBelow(data) }).toEqual(before);
       expect(readBook(service.folder)).toEqual(booked);
     },
-    MINUTE_MS,
+    3 * MINUTE_MS,
   );
 });
 
