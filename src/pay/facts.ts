@@ -14,24 +14,31 @@ const ACCEPT_TRIES_MAX = 3;
 /** Of a payout that is held for nothing any more. */
 export const NO_REASON = { reasonCode: null, reason: null } as const;
 
-/**
- * Writes down that a payout's payment exists: a fact beats a doubt, whoever armed it (architecture.md, rule 7). A payment of a
- * quote that the payout has left behind is a breach (assertion A3).
- */
+/** A payment of a payout that the service showed. */
+interface FoundPayment {
+  readonly quoteId: string;
+  readonly payment: PaymentReply;
+  readonly exchange: string;
+  /** False for a payment that people named and that nothing ties to our request: it says nothing of the service. */
+  readonly isOurs?: boolean;
+}
+
+/** Writes down that a payout's payment exists: to the intent log, then to the ledger (`storePayment`). */
 export async function acceptPayment(
   deps: PayDeps,
   payout: Payout,
-  found: {
-    quoteId: string;
-    payment: PaymentReply;
-    exchange: string;
-    /** False for a payment that people named and that nothing ties to our request: it says nothing of the service. */
-    isOurs?: boolean;
-  },
+  found: FoundPayment,
 ): Promise<'written' | 'changed'> {
+  await noteAnswer(deps, payout, { quoteId: found.quoteId, paymentId: found.payment.paymentId });
+  return await storePayment(deps, payout, found);
+}
+
+/**
+ * Writes to the ledger that a payout's payment exists: a fact beats a doubt, whoever armed it (architecture.md, rule 7). A payment
+ * of a quote that the payout has left behind is a breach (assertion A3). The intent log has it already.
+ */
+export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPayment): Promise<'written' | 'changed'> {
   const { quoteId, payment, exchange, isOurs = true } = found;
-  // Before Redis, which may go back in time: whoever learned of it, its quote is never proven dead.
-  await noteAnswer(deps, payout, { quoteId, paymentId: payment.paymentId });
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   for (let tries = 1; ; tries++) {
     const answer = await moveWatched(deps, {

@@ -5,7 +5,7 @@ import type { Answer } from '../service/answer.ts';
 import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
-import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf } from './facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf, storePayment } from './facts.ts';
 import { readLookUpAnswer } from './look-up/look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
 import type { StepResult } from './step-result.ts';
@@ -37,7 +37,7 @@ export async function settleAnswer(deps: PayDeps, payout: Payout, sent: SentRequ
   switch (reading.kind) {
     case 'accepted':
       await stored(deps, () =>
-        acceptPayment(deps, payout, {
+        storePayment(deps, payout, {
           quoteId: sent.quote.quoteId,
           payment: reading.payment,
           exchange: exchangeOf(sent.answer),
@@ -83,7 +83,7 @@ async function noteYes(
   payout: Payout,
   { reading, quoteId }: { reading: PaymentReading; quoteId: string },
 ): Promise<void> {
-  const isNamed = reading.kind === 'breach';
+  const isNamed = reading.kind === 'accepted' || reading.kind === 'breach';
   if (!isNamed && !(reading.kind === 'unknown' && reading.seen2xx)) return;
   await noteAnswer(deps, payout, { quoteId, paymentId: isNamed ? reading.payment.paymentId : null });
 }

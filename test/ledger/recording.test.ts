@@ -8,6 +8,7 @@ import { refusedFields } from '../../src/ledger/payouts/record.ts';
 import type { AtCrashPoint } from '../../src/pay/crash-point.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
 import type { Payout, PayoutRow, RefusedRow } from '../../src/payout.ts';
+import { cancelRun } from '../../src/runs/decide/control.ts';
 import { type SubmitDeps, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
 import { changeStored } from '../support/records.ts';
@@ -378,6 +379,19 @@ describe('submitting a file', () => {
     expect(await submit(path)).toEqual({ id, isNew: false, state: 'paying' });
     expect(await referencesOf(id)).toEqual(references.toSorted());
     expect(await countersOf(desk.ledger, id)).toEqual(await recount(desk.ledger, id));
+  });
+
+  test('that was changed while it was recorded is paid as it is, once its run was cancelled and it came anew', async () => {
+    const path = pathOf(file(...lines));
+    await crashInRecording(path);
+    const [id = ''] = await desk.ledger.runs.list();
+    await changeStored({ redis: desk.redis, prefix: desk.prefix, runId: id, line: 2 }, { amt: '9925' });
+    await expect(submit(path)).rejects.toThrow('changed while it was recorded');
+    await cancelRun({ ledger: desk.ledger, wake: async () => {} }, id, { actor: 'anna', reason: 'other rows' });
+    const { deps } = submitDeps(noCrash);
+    const again = await submitRun(deps, { path, actor: 'anna', skipInvalid: false, again: true });
+    if (again.kind !== 'submitted') throw new Error('the file was refused');
+    expect([again.isNew, again.run.counts.ready, again.run.state]).toEqual([true, lines.length, 'paying']);
   });
 
   test.each([

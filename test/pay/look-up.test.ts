@@ -125,6 +125,21 @@ describe('a payment that is found', () => {
 });
 
 describe('a not-found', () => {
+  test('proves nothing in a closed season, and is asked for less and less often', async () => {
+    const { rig, deps } = await openUnknown();
+    await rig.passTime(60_000);
+    await rig.lookUp(deps);
+    const [server] = (await rig.redis.hmget(`${rig.prefix}:head`, 'season')).map(String);
+    await rig.redis.hset(`${rig.prefix}:head`, 'season', 'another server');
+    await rig.passTime(60_000);
+    await rig.lookUp(deps);
+    expect(await rig.payout()).toMatchObject({ state: 'unknown', lookUps: 1 });
+    expect(await rig.dueMs()).toBeGreaterThan(0);
+    await rig.redis.hset(`${rig.prefix}:head`, 'season', server ?? '');
+    await rig.lookUp(deps);
+    expect((await rig.payout()).state).toBe('ready');
+  });
+
   test('before the end of the quote and the grace proves nothing, however often it comes', async () => {
     const { rig, deps } = await openUnknown();
     await rig.passTime(QUOTE_LIFE_MS + GRACE_MS - 5 * SECOND_MS);

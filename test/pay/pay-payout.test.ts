@@ -645,6 +645,30 @@ describe('a request of which no byte left', () => {
   });
 });
 
+test('a payment that Redis does not take at first is on the intent log once, however often it is stored', async () => {
+  const rig = await openRig(redis);
+  const deps = await rig.process();
+  let [noted, failed] = [0, 0];
+  const intents: IntentLog = {
+    ...deps.intents,
+    async noteAnswer(line) {
+      noted++;
+      await deps.intents.noteAnswer(line);
+    },
+  };
+  const payouts: typeof deps.payouts = {
+    ...deps.payouts,
+    async move(move) {
+      if (move.to === 'accepted' && failed++ < 3) throw new Error('Redis is away');
+      return await deps.payouts.move(move);
+    },
+  };
+  const clock = { ...deps.clock, sleep: async () => {} };
+  await rig.pay({ ...deps, intents, payouts, clock });
+  expect((await rig.payout()).state).toBe('accepted');
+  expect([noted, failed]).toEqual([1, 4]);
+});
+
 describe('a quoted payout of a run that is not being paid any more', () => {
   test.each(['paused', 'cancelled'] as const)('becomes unknown when the run is %s', async (to) => {
     const rig = await openRig(redis);

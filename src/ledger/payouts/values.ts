@@ -40,36 +40,47 @@ type Place = (typeof PLACES)[number];
 
 export const SEPARATOR = '\u001f';
 
-/** The same by the names of places (stored.ts); null for what is taken away. */
+type Text = string | null | undefined;
+
+/** Where each value stands, and as what. */
+const TEXTS: Readonly<Record<keyof PayoutValues, readonly [Place, (values: PayoutValues) => Text]>> = {
+  reasonCode: ['rc', ({ reasonCode }) => reasonCode],
+  reason: ['rs', ({ reason }) => reason],
+  notFoundAt: ['nf', ({ notFoundAt }) => textOf(notFoundAt, String)],
+  seen2xx: ['z2', ({ seen2xx }) => textOf(seen2xx, yes)],
+  rejectionConfirmed: ['ok', ({ rejectionConfirmed }) => textOf(rejectionConfirmed, yes)],
+  lookUps: ['lu', ({ lookUps }) => textOf(lookUps, String)],
+  quoteFailures: ['qf', ({ quoteFailures }) => textOf(quoteFailures, String)],
+  paymentId: ['pid', ({ paymentId }) => paymentId],
+  paymentState: ['ps', ({ paymentState }) => paymentState],
+  sourceAmount: ['sam', ({ sourceAmount }) => textOf(sourceAmount, minorOf)],
+  destinationAmount: ['dam', ({ destinationAmount }) => textOf(destinationAmount, minorOf)],
+  rate: ['rt', ({ rate }) => rate],
+  fees: ['fe', ({ fees }) => textOf(fees, feesText)],
+  quotedAt: ['qa', ({ quotedAt }) => textOf(quotedAt, String)],
+  quoteLifeMs: ['ql', ({ quoteLifeMs }) => textOf(quoteLifeMs, String)],
+  quoteSeal: ['qs', ({ quoteSeal }) => quoteSeal],
+  armedAt: ['aa', ({ armedAt }) => textOf(armedAt, String)],
+  beyondLimits: ['al', ({ beyondLimits }) => beyondLimits],
+  costLimit: ['cx', ({ costLimit }) => textOf(costLimit, costLimitText)],
+  proposal: ['pr', ({ proposal }) => textOf(proposal, proposalText)],
+  referenceHash: ['rfh', ({ referenceHash }) => referenceHash],
+  givenUp: ['gu', ({ givenUp }) => textOf(givenUp, yes)],
+};
+const TEXT_OF = new Map(Object.entries(TEXTS));
+
+/** The same by the names of places (stored.ts); null for what is taken away. Only what is given is looked at. */
 export function valueTexts(values: PayoutValues = {}): ReadonlyMap<Place, string | null> {
-  const texts: readonly (readonly [Place, string | null | undefined])[] = [
-    ['rc', values.reasonCode],
-    ['rs', values.reason],
-    ['nf', textOf(values.notFoundAt, String)],
-    ['z2', textOf(values.seen2xx, yes)],
-    ['ok', textOf(values.rejectionConfirmed, yes)],
-    ['lu', textOf(values.lookUps, String)],
-    ['qf', textOf(values.quoteFailures, String)],
-    ['pid', values.paymentId],
-    ['ps', values.paymentState],
-    ['sam', textOf(values.sourceAmount, minorOf)],
-    ['dam', textOf(values.destinationAmount, minorOf)],
-    ['rt', values.rate],
-    ['fe', textOf(values.fees, feesText)],
-    ['qa', textOf(values.quotedAt, String)],
-    ['ql', textOf(values.quoteLifeMs, String)],
-    ['qs', values.quoteSeal],
-    ['aa', textOf(values.armedAt, String)],
-    ['al', values.beyondLimits],
-    ['cx', textOf(values.costLimit, costLimitText)],
-    ['pr', textOf(values.proposal, proposalText)],
-    ['rfh', values.referenceHash],
-    ['gu', textOf(values.givenUp, yes)],
-  ];
-  return new Map(texts.filter((entry): entry is [Place, string | null] => entry[1] !== undefined));
+  const texts = new Map<Place, string | null>();
+  for (const name of Object.keys(values)) {
+    const [place, textIn] = TEXT_OF.get(name) ?? [];
+    const text = textIn?.(values);
+    if (place !== undefined && text !== undefined) texts.set(place, text);
+  }
+  return texts;
 }
 
-function textOf<T>(value: T | null | undefined, text: (value: T) => string): string | null | undefined {
+function textOf<T>(value: T | null | undefined, text: (value: T) => string): Text {
   if (value === undefined) return undefined;
   return value === null ? null : text(value);
 }

@@ -85,7 +85,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
  *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has
  *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
- * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted this one...].
+ * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted
+ *         this one...].
  *
  * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
  * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
@@ -296,7 +297,7 @@ for _, compared in ipairs(redis.call('HVALS', DIRS)) do
   if compared ~= server then return { 'compared', restored } end
 end
 redis.call('HSET', HEAD, 'season', server)
-redis.call('DEL', YES)
+redis.call('UNLINK', YES)
 return { 'open', restored }
 `;
 

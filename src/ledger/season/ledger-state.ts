@@ -84,8 +84,7 @@ export interface LedgerState {
   adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
-  /** Enters a data directory that may arm; from then on no season opens without it. */
-  /** False where it was written off. */
+  /** Enters a data directory that may arm; from then on no season opens without it. False where it was written off. */
   enterDir(dataDirId: string): Promise<boolean>;
   compare(part: {
     dataDirId: string;

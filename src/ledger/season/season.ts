@@ -26,7 +26,8 @@ export interface SeasonDeps extends PeersDeps {
  * Makes sure that arming is allowed on this Redis, from this data directory (architecture.md, rule 4). In a closed season it
  * waits twice the arm deadline, so that nobody who armed before the change can still send, and compares the directory's
  * intent logs. A new directory waits until each other one has noted it. Gives the data directories that keep it from
- * arming; none when arming is allowed. One that was written off arms nothing before payrun starts again on it. Throws a Refusal for a damaged log.
+ * arming; none when arming is allowed. One that was written off arms nothing before payrun starts again on it. Throws a Refusal
+ * for a damaged log.
  */
 export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
   if (deps.arms && !(await deps.state.enterDir(deps.dataDirId))) return [deps.dataDirId];

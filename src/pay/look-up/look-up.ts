@@ -1,4 +1,4 @@
-import type { PayoutReading } from '../../ledger/payouts/acts.ts';
+import type { MoveResult, PayoutReading } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId } from '../../payout.ts';
@@ -118,9 +118,15 @@ async function confirmRejection(
 ): Promise<void> {
   const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
   const isOver = canConfirm && isQuoteOver(payout, { ...rules, date });
-  if (!canConfirm) await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-  else if (isOver && (await deps.canary.sings())) await note(deps, payout, { values: { rejectionConfirmed: true } });
-  else await note(deps, payout, { dueMs: nextLookUpMs(payout, rules), ...countLookUp(payout) });
+  if (!canConfirm) {
+    await note(deps, payout, { dueMs: LOOK_DAILY_MS });
+    return;
+  }
+  const isConfirmed =
+    isOver &&
+    (await deps.canary.sings()) &&
+    (await note(deps, payout, { values: { rejectionConfirmed: true } })) !== 'season';
+  if (!isConfirmed) await note(deps, payout, { dueMs: nextLookUpMs(payout, rules), ...countLookUp(payout) });
 }
 
 function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
@@ -142,7 +148,7 @@ async function discardDeadQuote(
     await hold(deps, payout, { code: 'E_TRIED', reason: `${enough}; the last quote is proven dead` });
     return;
   }
-  await deps.payouts.move({
+  const { result } = await deps.payouts.move({
     ...placeOf(payout),
     to: 'ready',
     cancelledIfRunIs: true,
@@ -154,6 +160,13 @@ async function discardDeadQuote(
     reason: 'the quote is proven dead',
     exchange,
   });
+  if (result === 'season') {
+    await lookAgain(deps, payout, {
+      reading,
+      reason: 'not found, and data directories have yet to compare their logs',
+    });
+    return;
+  }
   deps.at('C13');
 }
 
@@ -208,6 +221,11 @@ async function hold(deps: PayDeps, payout: Payout, { code, reason }: { code: str
   });
 }
 
-async function note(deps: PayDeps, payout: Payout, what: { dueMs?: number; values?: PayoutValues }): Promise<void> {
-  await deps.payouts.move({ ...placeOf(payout), version: payout.version, actor: deps.owner, reason: '', ...what });
+async function note(
+  deps: PayDeps,
+  payout: Payout,
+  what: { dueMs?: number; values?: PayoutValues },
+): Promise<MoveResult> {
+  const move = { ...placeOf(payout), version: payout.version, actor: deps.owner, reason: '', ...what };
+  return (await deps.payouts.move(move)).result;
 }
