@@ -153,6 +153,19 @@ test('of more payouts with one reference than a reference can stand for none is 
   }
 });
 
+test('a directory that knows of another one arms nothing in an open season that forgot it, before that one has compared', async () => {
+  const other = hostOf(folder, desk.in('dir-b'), 'dir-b');
+  await joinTogether([host, other]);
+  const runId = await payingRun(desk.ledger, [ROW]);
+  await desk.redis.del(desk.keys.dirs, `${desk.prefix}:peers`);
+  expect((await desk.ledger.state.season()).open).toBe(true);
+  expect(await joinSeason(host)).toEqual(['dir-b']);
+  await expect(armPayout(host.ledger, { runId, line: 2 })).rejects.toThrow('season');
+  expect(await joinSeason(other)).toEqual([]);
+  expect(await joinSeason(host)).toEqual([]);
+  expect((await armPayout(host.ledger, { runId, line: 2 })).state).toBe('armed');
+});
+
 test('an earlier arming of which nothing came gives its reference to the later file', async () => {
   const rows = freshRows(1);
   const runId = await payingRun(desk.ledger, [ROW, ...rows.map((row) => ({ ...row, line: 3 }))]);

@@ -15,34 +15,31 @@ test(
   'a payment that was refused, and found after the copy, is in no retry file after a restore while the service does not show it',
   async () => {
     const site = await openSite(processes, { switches: ['quoteLifeMs=15000'] });
-    const set = (...words: string[]) => site.does(['sandbox', 'set', ...words, '--folder', site.service.folder]);
-    const outcomes = async (runId: string) => (await site.listed()).find((one) => one.runId === runId)?.outcomes ?? {};
     const first = await site.worker('one');
     await site.untilEnded(await site.submit('known.csv', ['K-1']));
     const knownAt = Date.now();
     await vi.waitUntil(() => Date.now() - knownAt > 25_000, WAIT);
-    await set('refusedAfterCommit=1', 'visibilityDelayMs=10000');
+    await site.set('refusedAfterCommit=1', 'visibilityDelayMs=10000');
     const paidAt = Date.now();
     const runId = await site.submit('file.csv', ['Y-0', 'Y-1', 'Y-2', 'Y-3']);
-    await vi.waitUntil(async () => (await outcomes(runId))['rejected'] === 4, WAIT);
+    await vi.waitUntil(async () => (await site.outcomesOf(runId))['rejected'] === 4, WAIT);
     site.copy();
     await vi.waitUntil(async () => {
-      const { pending = 0, paid = 0 } = await outcomes(runId);
+      const { pending = 0, paid = 0 } = await site.outcomesOf(runId);
       return pending + paid === 4;
     }, WAIT);
     await stopped(first);
-    await set('refusedAfterCommit=0');
+    await site.set('refusedAfterCommit=0');
 
     await site.putBack();
     // For some minutes the service shows no payment that is younger than the copy.
-    const hide = () => set(`visibilityDelayMs=${Date.now() - paidAt + 20_000}`);
-    await hide();
+    await site.hideSince(paidAt);
     const second = await site.worker('one');
     const path = join(site.cwd, 'retry.csv');
     const made = await vi
       .waitUntil(
         async () => {
-          await hide();
+          await site.hideSince(paidAt);
           const { stdout, stderr } = await site.run(['retry-file', runId, '--output', path]);
           return (stdout + stderr).includes(`wrote ${path}`);
         },
@@ -56,8 +53,8 @@ test(
       await site.run(['release', '--as', 'bob']);
       await site.run(['resume', again]);
       await vi.waitUntil(async () => {
-        await hide();
-        return (await outcomes(again))['waiting'] === 0;
+        await site.hideSince(paidAt);
+        return (await site.outcomesOf(again))['waiting'] === 0;
       }, WAIT);
     }
     await stopped(second);

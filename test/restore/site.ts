@@ -10,6 +10,7 @@ import { type ServiceProcess, startService } from '../support/service-process.ts
 
 export const TEST_MS_MAX = 4 * 60_000;
 const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
+const HIDDEN_MS = 20_000;
 
 export interface Listed {
   readonly runId: string;
@@ -44,6 +45,11 @@ export interface Site {
   /** References that the service's book has more than once. */
   paidTwice(): string[];
   booked(): number;
+  /** Sets switches of the service, such as `dropAfterCommit=1`. */
+  set(...switches: readonly string[]): Promise<unknown>;
+  /** From now on the service hides payments that were made since a time (in milliseconds since 1970); for 20 s from this call. */
+  hideSince(at: number): Promise<unknown>;
+  outcomesOf(runId: string): Promise<Readonly<Record<string, number>>>;
   /** A file below the company's folder. */
   textOf(name: string): string;
   /** A host's copy of the audit log; empty before there is one. */
@@ -136,6 +142,9 @@ export async function openSite(
     },
     paidTwice: () => paidTwice(readBook(service.folder)),
     booked: () => readBook(service.folder).length,
+    set: (...switches) => site.does(['sandbox', 'set', ...switches, '--folder', service.folder]),
+    hideSince: (at) => site.set(`visibilityDelayMs=${Date.now() - at + HIDDEN_MS}`),
+    outcomesOf: async (runId) => (await site.listed()).find((run) => run.runId === runId)?.outcomes ?? {},
     textOf: (name) => readFileSync(join(cwd, name), 'utf8'),
     copiedAudit(host) {
       const folder = join(cwd, host, 'audit');

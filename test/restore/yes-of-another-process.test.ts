@@ -15,8 +15,6 @@ test.each(['one', 'two'])(
   'a yes that another process (host "%s") than the one that armed had from a look-up keeps its quote from being proven dead after a restore',
   async (armer) => {
     const site = await openSite(processes, { switches: ['quoteLifeMs=4000'] });
-    const set = (...words: string[]) => site.does(['sandbox', 'set', ...words, '--folder', site.service.folder]);
-    const outcomes = async (runId: string) => (await site.listed()).find((one) => one.runId === runId)?.outcomes ?? {};
     const first = await site.worker('one');
     const known = await site.submit('known.csv', ['K-1']);
     await site.untilEnded(known);
@@ -27,24 +25,23 @@ test.each(['one', 'two'])(
     await vi.waitUntil(() => Date.now() - knownAt > 25_000, WAIT);
     site.copy();
     // The second process sends all, and its answers are lost; then it hangs, and the first one looks them up.
-    await set('dropAfterCommit=1', 'lookUpError500=1');
+    await site.set('dropAfterCommit=1', 'lookUpError500=1');
     first.kill('SIGSTOP');
     const paidAt = Date.now();
     await site.resume(runId);
     await vi.waitUntil(() => site.booked() === 9, WAIT);
-    await vi.waitUntil(async () => (await outcomes(runId))['unknown'] === 8, WAIT);
+    await vi.waitUntil(async () => (await site.outcomesOf(runId))['unknown'] === 8, WAIT);
     second.kill('SIGKILL');
     await second.ended;
-    await set('dropAfterCommit=0', 'lookUpError500=0');
+    await site.set('dropAfterCommit=0', 'lookUpError500=0');
     first.kill('SIGCONT');
     await site.untilEnded(runId);
-    await vi.waitUntil(async () => (await outcomes(runId))['paid'] === 8, WAIT);
+    await vi.waitUntil(async () => (await site.outcomesOf(runId))['paid'] === 8, WAIT);
     await stopped(first);
 
     await site.putBack();
     // For some minutes the service shows no payment that is younger than the copy.
-    const hide = () => set(`visibilityDelayMs=${Date.now() - paidAt + 20_000}`);
-    await hide();
+    await site.hideSince(paidAt);
     const workers = [await site.worker('one')];
     // The one that has no intent lines, but the answers, compares first.
     const { id } = JSON.parse(site.textOf('one/ledger.json')) as { id: string };
@@ -56,14 +53,14 @@ test.each(['one', 'two'])(
       );
     if (armer === 'two') workers.push(await site.worker('two'));
     await vi.waitUntil(async () => {
-      await hide();
-      return (await outcomes(runId))['unknown'] === 0;
+      await site.hideSince(paidAt);
+      return (await site.outcomesOf(runId))['unknown'] === 0;
     }, WAIT);
     await site.release();
     await site.resume(runId);
     await vi.waitUntil(async () => {
-      await hide();
-      return (await outcomes(runId))['waiting'] === 0;
+      await site.hideSince(paidAt);
+      return (await site.outcomesOf(runId))['waiting'] === 0;
     }, WAIT);
     for (const worker of workers) await stopped(worker);
     expect(site.paidTwice()).toEqual([]);

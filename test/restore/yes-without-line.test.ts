@@ -15,8 +15,6 @@ test.each(['a look-up after a refusal', 'people who settle'])(
   'a payment that was found by %s keeps its quote from being proven dead after a restore',
   async (how) => {
     const site = await openSite(processes, { switches: ['quoteLifeMs=8000'] });
-    const set = (...words: string[]) => site.does(['sandbox', 'set', ...words, '--folder', site.service.folder]);
-    const outcomes = async (runId: string) => (await site.listed()).find((one) => one.runId === runId)?.outcomes ?? {};
     const first = await site.worker('one');
     const known = await site.submit('known.csv', ['K-1']);
     await site.untilEnded(known);
@@ -26,15 +24,15 @@ test.each(['a look-up after a refusal', 'people who settle'])(
     await vi.waitUntil(() => Date.now() - knownAt > 25_000, WAIT);
     site.copy();
     const isByPeople = how === 'people who settle';
-    await set(...(isByPeople ? ['dropAfterCommit=1', 'lookUpError500=1'] : ['refusedAfterCommit=1']));
+    await site.set(...(isByPeople ? ['dropAfterCommit=1', 'lookUpError500=1'] : ['refusedAfterCommit=1']));
     const paidAt = Date.now();
     await site.resume(runId);
     await vi.waitUntil(() => site.booked() === 5, WAIT);
     if (isByPeople) {
-      await vi.waitUntil(async () => (await outcomes(runId))['unknown'] === 4, WAIT);
+      await vi.waitUntil(async () => (await site.outcomesOf(runId))['unknown'] === 4, WAIT);
       first.kill('SIGKILL');
       await first.ended;
-      await set('lookUpError500=0');
+      await site.set('lookUpError500=0');
       for (const row of JSON.parse((await site.run(['list', runId, '--json'])).stdout) as {
         reference: string;
         quoteId: string;
@@ -42,26 +40,25 @@ test.each(['a look-up after a refusal', 'people who settle'])(
         await site.byTwo(['resolve', runId, row.reference, '--paid', row.quoteId, '--reason', 'seen']);
     }
     await vi.waitUntil(async () => {
-      const { pending = 0, paid = 0 } = await outcomes(runId);
+      const { pending = 0, paid = 0 } = await site.outcomesOf(runId);
       return pending + paid === 4;
     }, WAIT);
     await stopped(first);
-    await set('dropAfterCommit=0', 'refusedAfterCommit=0');
+    await site.set('dropAfterCommit=0', 'refusedAfterCommit=0');
 
     await site.putBack();
     // For some minutes the service shows no payment that is younger than the copy.
-    const hide = () => set(`visibilityDelayMs=${Date.now() - paidAt + 20_000}`);
-    await hide();
+    await site.hideSince(paidAt);
     const second = await site.worker('one');
     await vi.waitUntil(async () => {
-      await hide();
-      return (await outcomes(runId))['unknown'] === 0;
+      await site.hideSince(paidAt);
+      return (await site.outcomesOf(runId))['unknown'] === 0;
     }, WAIT);
     await site.release();
     await site.resume(runId);
     await vi.waitUntil(async () => {
-      await hide();
-      return (await outcomes(runId))['waiting'] === 0;
+      await site.hideSince(paidAt);
+      return (await site.outcomesOf(runId))['waiting'] === 0;
     }, WAIT);
     await stopped(second);
     expect(site.paidTwice()).toEqual([]);

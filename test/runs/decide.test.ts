@@ -369,6 +369,18 @@ describe('a held payout that was sent', () => {
     expect((await desk.confirm('not-paid', 'bob')).result).toBe('done');
   });
 
+  test('is settled as not paid only by people who read that the service said yes to it', async () => {
+    const desk = await openDesk();
+    await holdSent(desk);
+    await endQuote(desk);
+    const { runId, line } = await desk.rig.payout();
+    const note = { runId, line, actor: 'test', reason: '', values: { seen2xx: true }, dueMs: 'as-it-is' } as const;
+    await desk.rig.ledger.payouts.move(note);
+    expect((await desk.decide('not-paid', 'anna')).evidence.join()).toContain('said yes');
+    expect((await desk.decide('not-paid', 'bob')).result).toBe('to-read');
+    expect((await desk.rig.payout()).state).toBe('held');
+  });
+
   test('is settled as not paid by two people after the end of its quote and grace, and confirmed', async () => {
     const desk = await openDesk();
     await holdSent(desk);
