@@ -142,7 +142,7 @@ export async function openSite(
     },
     paidTwice: () => paidTwice(readBook(service.folder)),
     booked: () => readBook(service.folder).length,
-    set: (...switches) => site.does(['sandbox', 'set', ...switches, '--folder', service.folder]),
+    set: (...words) => site.does(['sandbox', 'set', ...words, '--folder', service.folder]),
     hideSince: (at) => site.set(`visibilityDelayMs=${Date.now() - at + HIDDEN_MS}`),
     outcomesOf: async (runId) => (await site.listed()).find((run) => run.runId === runId)?.outcomes ?? {},
     textOf: (name) => readFileSync(join(cwd, name), 'utf8'),
