@@ -161,6 +161,16 @@ describe('a season', () => {
     expect((await desk.ledger.state.season()).open).toBe(false);
   });
 
+  test('whose logs were read before the season was closed opens nothing: what was armed since is not in them', async () => {
+    const { server: now, name } = await desk.ledger.state.season();
+    await desk.redis.hset(desk.keys.head, 'armings', 0);
+    desk.ledger.payouts.sawCounter(1);
+    expect((await desk.ledger.state.season()).name).toMatch(/^closed /);
+    const part = { dataDirId: 'dir-a', server: now, season: name, last: true, json: '[]', peers: [] };
+    expect(await desk.ledger.state.compare(part)).toEqual({ result: 'changed', restored: 0, strangers: [] });
+    expect((await desk.ledger.state.season()).open).toBe(false);
+  });
+
   test('stays closed while lines are still to come', async () => {
     await restart();
     const { server: now } = await desk.ledger.state.season();

@@ -16,7 +16,7 @@ export interface ArmingAt {
 }
 
 export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter, now }: ArmingAt): ArmAnswer {
-  if (store.armings < sawCounter) closeSeason(store);
+  if (store.armings < sawCounter) closeSeason(store, now);
   const entry = store.entries.get(entryId(arming.runId, arming.line));
   const refusal = refusalOf(store, entry, { arming, dataDirId, now });
   if (refusal === 'reference') {
@@ -51,8 +51,8 @@ function otherClaimant(store: Store, arming: Arming): string | undefined {
 }
 
 /** This Redis has forgotten armings that a process knows of: every directory compares anew. */
-export function closeSeason(store: Store): void {
-  store.season = '';
+export function closeSeason(store: Store, now: number): void {
+  store.season = `closed ${now}`;
   for (const dir of store.dirs.keys()) store.dirs.set(dir, '-');
 }
 

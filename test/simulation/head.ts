@@ -8,8 +8,8 @@ import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, U
 
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
-export function readSeason(store: Store, sawCounter = 0): Season {
-  if (store.armings < sawCounter) closeSeason(store);
+export function readSeason(store: Store, now: number, sawCounter = 0): Season {
+  if (store.armings < sawCounter) closeSeason(store, now);
   const missing: string[] = [];
   for (const [dir, server] of store.dirs) if (server !== store.server) missing.push(dir);
   return {
@@ -18,6 +18,7 @@ export function readSeason(store: Store, sawCounter = 0): Season {
     missing,
     dataDirIds: [...store.dirs.keys()],
     strangers: [],
+    name: store.season,
   };
 }
 
@@ -52,6 +53,8 @@ export interface ComparedAnswer {
 export interface Comparison {
   readonly dataDirId: string;
   readonly server: string;
+  /** Its name before the logs were read; '' where none are. */
+  readonly season: string;
   readonly last: boolean;
   readonly lines: readonly ComparedLine[];
   readonly answers: readonly ComparedAnswer[];
@@ -97,6 +100,8 @@ function strangersOf(store: Store, own: string): string[] {
 export function compareLines(store: Store, part: Comparison, now: number): Compared {
   if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
   if (store.writtenOff.has(part.dataDirId)) return { result: 'written-off', restored: 0, strangers: [] };
+  if (store.season !== store.server && part.season !== '' && store.season !== part.season)
+    return { result: 'changed', restored: 0, strangers: [] };
   const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
   for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
   for (const answer of part.answers) restoreAnswer(store, answer, now);

@@ -186,7 +186,7 @@ function openSeasonHead({ setting, ask, change }: Line, payouts: Payouts): Seaso
   return {
     season() {
       const saw = payouts.highestCounter();
-      return ask('season', (store) => readSeason(store, saw));
+      return ask('season', (store, now) => readSeason(store, now, saw));
     },
     enterDir: (id) => ask('enter', (store) => enterDir(store, id)),
     notePeers: (id, peers) => ask('note peers', (store) => notePeers(store, id, peers)),

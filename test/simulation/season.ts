@@ -53,7 +53,7 @@ export async function ensureSeason(parts: SeasonParts): Promise<readonly string[
       waitedFor.add(season.server);
     }
     const peers = joins ? await notePeers(parts, season) : [];
-    const compared = await compare(parts, { server: season.server, joins, peers });
+    const compared = await compare(parts, { season, joins, peers });
     if (compared.result === 'unnoted') {
       strangers = compared.strangers;
       await clock.sleep(NOTED_AGAIN_MS);
@@ -102,12 +102,14 @@ async function notePeers(
 
 async function compare(
   { head, dataDirId, disk, lines, clock, diskMs }: SeasonParts,
-  { server, joins, peers }: { server: string; joins: boolean; peers: readonly string[] },
+  { season, joins, peers }: { season: Season; joins: boolean; peers: readonly string[] },
 ): Promise<Compared> {
   const compared = lines().map(argumentOf);
   await clock.sleep(diskMs());
   const answers = disk.answers.map(({ answer }) => ({ y: answer.quoteId, p: answer.paymentId ?? '' }));
-  return await head.compare({ dataDirId: joins ? dataDirId : '', server, last: true, lines: compared, answers, peers });
+  const { server, name } = season;
+  const part = { dataDirId: joins ? dataDirId : '', server, season: name, last: true };
+  return await head.compare({ ...part, lines: compared, answers, peers });
 }
 
 function argumentOf({ line }: FakeDisk['lines'][number]): ComparedLine {

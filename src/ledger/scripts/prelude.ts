@@ -43,7 +43,9 @@ end
 
 -- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew.
 local function closeSeason()
-  redis.call('HSET', HEAD, 'season', '')
+  -- Each closing has a name of its own: whoever read logs for an earlier one reads them anew.
+  local t = redis.call('TIME')
+  redis.call('HSET', HEAD, 'season', 'closed ' .. t[1] .. ' ' .. t[2])
   for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
 end
 

@@ -58,7 +58,7 @@ end
  * KEYS[1] prefix; ARGV[1] the highest arming counter that the caller ever saw: below it, the season is closed here; ARGV[2] a
  *         data directory, or ''
  * Returns [open 1 | 0, server, directories that have yet to compare, all directories, those that keep ARGV[2] waiting: they
- * have not noted it, or it has not noted them].
+ * have not noted it, or it has not noted them, the server whose season it is, or the name of a closing].
  */
 export const READ_SEASON = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
@@ -70,8 +70,8 @@ for i = 1, #dirs, 2 do
   if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
 end
 local isWaiting = ARGV[2] ~= '' and (redis.call('HGET', DIRS, ARGV[2]) or server) ~= server
-return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missing, all,
-  isWaiting and strangersOf(ARGV[2], server) or {} }
+local season = redis.call('HGET', HEAD, 'season') or ''
+return { season == server and 1 or 0, server, missing, all, isWaiting and strangersOf(ARGV[2], server) or {}, season }
 `;
 
 /**
@@ -84,7 +84,8 @@ return { redis.call('HGET', HEAD, 'season') == server and 1 or 0, server, missin
  *         counted as for the limits, { d day, b beneficiary, s `CURRENCY MINOR,…` }, or nil, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
  *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has
- *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw
+ *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw;
+ *         ARGV[7] the season as the caller saw it before it read its logs, or ''
  * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted
  *         this one...].
  *
@@ -99,8 +100,11 @@ export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_RECORDS}${LUA_PEERS}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 if isWrittenOff(ARGV[1]) then return { 'written-off', 0 } end
+local season = redis.call('HGET', HEAD, 'season') or ''
+-- What was armed before this closing may be missing in logs that were read before it.
+if season ~= server and ARGV[7] ~= '' and season ~= ARGV[7] then return { 'changed', 0 } end
 local at = now()
-local wasMissing = redis.call('HGET', HEAD, 'season') == server and redis.call('HGET', DIRS, ARGV[1]) ~= server
+local wasMissing = season == server and redis.call('HGET', DIRS, ARGV[1]) ~= server
 
 -- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
 local function ensureRun(e)

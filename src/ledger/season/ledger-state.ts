@@ -38,6 +38,8 @@ export interface Season {
   readonly dataDirIds: readonly string[];
   /** Those that keep the caller's own one waiting, for one of the two has not noted the other. */
   readonly strangers: readonly string[];
+  /** The server whose season it is, or the name of a closing; '' for one that never was open. */
+  readonly name: string;
 }
 
 /** A time in which Redis was less durable than it has to be, and which of its settings were; `to` null: still. */
@@ -86,9 +88,11 @@ export interface LedgerState {
   season(dataDirId?: string): Promise<Season>;
   /** Enters a data directory that may arm; from then on no season opens without it. False where it was written off. */
   enterDir(dataDirId: string): Promise<boolean>;
+  /** `season`: its name before the logs were read; left out where none are. */
   compare(part: {
     dataDirId: string;
     server: string;
+    season?: string;
     last: boolean;
     json: string;
     /** Directories that this one has noted on its disk. */
@@ -229,7 +233,7 @@ function seasonActs(
     async notePeers(dataDirId, peers) {
       await run('notePeers', dataDirId, JSON.stringify(peers));
     },
-    async compare({ dataDirId, server, last, json, peers }) {
+    async compare({ dataDirId, server, season = '', last, json, peers }) {
       const reply = await run(
         'compare',
         dataDirId,
@@ -238,6 +242,7 @@ function seasonActs(
         json,
         JSON.stringify(peers),
         highestCounter(),
+        season,
       );
       const [result, restored, ...strangers] = listOf(reply);
       return { result: textOf(result), restored: integerOf(restored), strangers: textsOf(strangers) };
@@ -291,13 +296,14 @@ function flag(value: boolean): string {
 }
 
 function seasonOf(reply: unknown): Season {
-  const [open, server, missing, all, strangers] = listOf(reply);
+  const [open, server, missing, all, strangers, name] = listOf(reply);
   return {
     open: integerOf(open) === 1,
     server: textOf(server),
     missing: textsOf(missing),
     dataDirIds: textsOf(all),
     strangers: textsOf(strangers),
+    name: textOf(name),
   };
 }
 

@@ -88,7 +88,12 @@ async function waitOutDeadlines({ armDeadlineMs, clock, log }: SeasonDeps, signa
 
 async function compareAndOpen(deps: SeasonDeps, at: { season: Season; joins: boolean }): Promise<Compared> {
   const peers = at.joins ? await notePeers(deps, at.season) : [];
-  const { result, strangers } = await compareLogs(deps, { server: at.season.server, joins: at.joins, peers });
+  const { result, strangers } = await compareLogs(deps, {
+    server: at.season.server,
+    season: at.season.name,
+    joins: at.joins,
+    peers,
+  });
   if (result === 'changed') return { kind: 'changed' };
   if (result === 'written-off') return { kind: 'missing', dirs: [deps.dataDirId] };
   if (result === 'unnoted') return { kind: 'unnoted', dirs: strangers };
@@ -107,7 +112,7 @@ function tellMissing({ log }: SeasonDeps, missing: readonly string[]): readonly 
 /** Read only now: whoever could still write a line before its deadline has done so. */
 async function compareLogs(
   deps: SeasonDeps,
-  at: { server: string; joins: boolean; peers: readonly string[] },
+  at: { server: string; season: string; joins: boolean; peers: readonly string[] },
 ): Promise<{ result: string; strangers: readonly string[] }> {
   const { state: head, dataDirId } = deps;
   let part: LogLine[] = [];
