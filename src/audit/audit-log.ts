@@ -1,6 +1,15 @@
 import type { MacKeys } from '../ledger-key.ts';
 import { appendCopies, copiesFile, readCopies } from './copies.ts';
-import { type AuditAct, type AuditHead, type AuditRecord, entryText, readEntry, writeEntry } from './entry.ts';
+import {
+  type AuditAct,
+  type AuditHead,
+  type AuditRecord,
+  entryText,
+  readEntry,
+  readWaiting,
+  writeEntry,
+  writeWaiting,
+} from './entry.ts';
 import { byTime, type MissingEntries, missingIn } from './missed.ts';
 
 /** The last entry of which a copy was made. */
@@ -20,14 +29,16 @@ export interface AuditLook {
   readonly service: string;
   /** The lost ledger in whose place this one was made; '' for none. */
   readonly formerInstance: string;
+  /** The act that waits for its place in the log for longest, as it was written; '' for none. */
+  readonly waiting: string;
 }
 
 /** The lines of the audit log where they are stored: in Redis (src/ledger/audit.ts). */
 export interface AuditStore {
   /** Throws a LedgerFault when Redis holds no ledger. */
   look(): Promise<AuditLook>;
-  /** True when the line stands right after `head`, where the log ended for its writer. */
-  push(line: string, head: AuditHead): Promise<boolean>;
+  /** True when the line stands right after `head`, where the log ended for its writer; what `waiting` says waits no more. */
+  push(line: string, head: AuditHead, waiting?: string): Promise<boolean>;
   /** The line of this number of entry. */
   lineAt(number: number): Promise<string | undefined>;
   /** Of these hashes of lost entries, those whose loss was not noted in this Redis. */
@@ -49,6 +60,10 @@ export interface AuditLog {
   readonly keys: MacKeys | undefined;
   /** Records what was done; gives the entry's number and hash. See `openAuditLog` for what it throws. */
   append(act: AuditAct): Promise<AuditHead>;
+  /** The act as it is written to Redis together with what it tells of, so that nobody can do it unseen. */
+  waiting(act: AuditAct): string;
+  /** Records the acts that wait, whoever wrote them. */
+  appendWaiting(): Promise<void>;
   head(): Promise<AuditHead>;
   /** The lines as they stand in Redis, from this place on, or from the first. */
   lines(from?: number): AsyncIterable<string>;
@@ -59,8 +74,8 @@ export interface AuditLog {
   /** They are missing no more on this server: it was said that they were. Another one notes nothing. */
   noteMissing(records: readonly AuditRecord[], server: string): Promise<void>;
   /**
-   * Copies what other directories appended, and what a killed process of this one did not copy, so that each directory can tell
-   * what a Redis that goes back has forgotten.
+   * Records the acts that wait, and copies what other directories appended and what a killed process of this one did not copy,
+   * so that each directory can tell what a Redis that goes back has forgotten.
    */
   copyOthers(): Promise<void>;
 }
@@ -100,7 +115,8 @@ async function linesAfter(store: AuditStore, from: number, dataDirId: string): P
  * of all processes: whoever finds another end of the log than he saw looks again. Its copy in the data directory follows.
  * A process that ends in between leaves an entry without a copy, and the next append from that directory makes up for it.
  * The reverse, a copy without its entry, means that Redis went back in time: the next append puts back what its own copies
- * continue without a gap, and `verify` names what is left.
+ * continue without a gap, and `verify` names what is left. What people decide of a payout waits in Redis from the decision on, and
+ * whoever appends next gives it its place.
  *
  * `append` throws what ioredis throws, a LedgerFault where there is no ledger, and a Refusal when the copy cannot be written.
  */
@@ -111,19 +127,25 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     return dataDir === undefined ? [] : await readCopies(copiesFile(dataDir, (await store.look()).instance));
   }
 
-  async function append(act: AuditAct): Promise<AuditHead> {
+  /** Records what waits, and then the act. */
+  async function write(act: AuditAct | undefined): Promise<AuditHead | undefined> {
     // Copies that cannot be read keep no entry out of Redis; that they cannot is told when the next one is written.
     const copied = await copies().catch(() => []);
+    let written: AuditRecord | undefined;
     for (let lost = 0; lost < LOST_RACES_MAX; ) {
       const look = await store.look();
-      const { record, isAct } = nextRecord(look, { copied, act: cutTexts(act), dataDirId, auditKeys });
-      if (!isAct && look.head.number > 0) await store.notePutBack(record);
-      const isIn = await store.push(writeEntry(record), look.head);
-      if (!isIn) lost++;
-      else if (isAct) {
-        if (dataDir !== undefined) await copy(copiesFile(dataDir, look.instance), copied, record);
-        return { number: record.number, hash: record.hash };
+      const next = nextRecord(look, { copied, act: act && cutTexts(act), dataDirId, auditKeys });
+      if (next !== undefined) {
+        const { kind, record } = next;
+        if (kind === 'lost') await store.notePutBack(record);
+        const isIn = await store.push(writeEntry(record), look.head, kind === 'waiting' ? look.waiting : '');
+        if (!isIn) lost++;
+        else if (kind !== 'lost') written = record;
+        if (!isIn || kind !== 'act') continue;
       }
+      if (written !== undefined && dataDir !== undefined)
+        await copy(copiesFile(dataDir, look.instance), copied, written);
+      return written && { number: written.number, hash: written.hash };
     }
     throw new Error(`the audit log was appended to by others ${LOST_RACES_MAX} times while an entry was made`);
   }
@@ -149,6 +171,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
 
   let copiedTo: CopiedTo | undefined;
   async function copyOthers(): Promise<void> {
+    await write(undefined);
     if (dataDir === undefined) return;
     const { head, instance } = await store.look();
     if (head.hash === copiedTo?.hash) return;
@@ -165,7 +188,15 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
   return {
     dataDirId,
     keys: auditKeys,
-    append,
+    async append(act) {
+      const head = await write(act);
+      if (head === undefined) throw new Error('an act left no entry');
+      return head;
+    },
+    waiting: (act) => writeWaiting(cutTexts(act), auditKeys),
+    async appendWaiting() {
+      await write(undefined);
+    },
     copies,
     async missing() {
       const { formerInstance } = await store.look();
@@ -187,23 +218,38 @@ async function notNoted(store: AuditStore, records: readonly AuditRecord[]): Pro
   return byTime(records.filter(({ hash }) => hashes.has(hash)));
 }
 
-/** What comes next in the log: an entry that Redis lost, the one that begins it, or the act. */
+interface NextRecord {
+  /** `lost`: an entry that Redis lost; `first`: the one that begins the log; `waiting`: an act that waited. */
+  readonly kind: 'lost' | 'first' | 'waiting' | 'act';
+  readonly record: AuditRecord;
+}
+
+/** What comes next in the log; undefined when nothing waits and there is no act. */
 function nextRecord(
-  { head, at, instance, service }: AuditLook,
+  { head, at, instance, service, waiting }: AuditLook,
   {
     copied,
     act,
     dataDirId,
     auditKeys,
-  }: { copied: readonly AuditRecord[]; act: AuditAct } & Pick<AuditPlace, 'dataDirId' | 'auditKeys'>,
-): { record: AuditRecord; isAct: boolean } {
+  }: { copied: readonly AuditRecord[]; act: AuditAct | undefined } & Pick<AuditPlace, 'dataDirId' | 'auditKeys'>,
+): NextRecord | undefined {
+  if (waiting === '' && act === undefined) return undefined;
   const lost = copied.findLast(({ number, previous }) => number === head.number + 1 && previous === head.hash);
-  if (lost !== undefined) return { record: lost, isAct: false };
-  const isAct = head.number > 0;
-  const begin = { actor: 'payrun', action: 'ledger.made', target: 'ledger', details: { instance, service } };
-  const entry = { ...(isAct ? act : begin), number: head.number + 1, at, dataDir: dataDirId, previous: head.hash };
-  const code = auditKeys === undefined ? {} : { code: auditKeys.sign(entryText(entry)) };
-  return { record: { ...entry, ...code, hash: writeEntry(entry).slice(0, head.hash.length) }, isAct };
+  if (lost !== undefined) return { kind: 'lost', record: lost };
+  const made = (of: AuditAct, isProven = true): AuditRecord => {
+    const entry = { ...of, number: head.number + 1, at, dataDir: dataDirId, previous: head.hash };
+    const code = isProven && auditKeys !== undefined ? { code: auditKeys.sign(entryText(entry)) } : {};
+    return { ...entry, ...code, hash: writeEntry(entry).slice(0, head.hash.length) };
+  };
+  if (head.number === 0) {
+    const details = { instance, service };
+    return { kind: 'first', record: made({ actor: 'payrun', action: 'ledger.made', target: 'ledger', details }) };
+  }
+  if (waiting === '') return act && { kind: 'act', record: made(act) };
+  // Nobody gets a code for an act by writing it to Redis.
+  const { act: waited, isSigned } = readWaiting(waiting, auditKeys);
+  return { kind: 'waiting', record: made(waited, isSigned) };
 }
 
 /** An act is recorded whatever it says: a text that is too long is cut. */

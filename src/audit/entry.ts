@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { MacKeys } from '../ledger-key.ts';
 
 /** What a person did. Without personal data but the actor's name, and without secrets. */
 export interface AuditAct {
@@ -40,13 +41,18 @@ export const BEFORE_FIRST: AuditHead = { number: 0, hash: '0'.repeat(64) };
 
 const LINE = /^([0-9a-f]{64}) ([^\n]+?)(?: ([0-9a-f]{8}\.[0-9a-f]{64}))?$/;
 
-const schema = z.strictObject({
-  number: z.int().positive(),
-  at: z.int(),
+const CODE_CHARACTERS = 73;
+
+const actSchema = z.strictObject({
   actor: z.string(),
   action: z.string(),
   target: z.string(),
   details: z.record(z.string(), z.string()),
+});
+
+const schema = actSchema.extend({
+  number: z.int().positive(),
+  at: z.int(),
   dataDir: z.string(),
   previous: z.string().length(BEFORE_FIRST.hash.length),
 });
@@ -75,6 +81,21 @@ export function readEntry(line: string): AuditRecord | undefined {
   if (read === undefined) return undefined;
   const entry = code === undefined ? read : { ...read, code };
   return writeEntry(entry) === line ? { ...entry, hash } : undefined;
+}
+
+/** In the place of an act that waits and cannot be read. */
+const UNREADABLE: AuditAct = { actor: 'payrun', action: 'audit.unreadable', target: 'ledger', details: {} };
+
+/** An act as it waits in Redis for its place in the log: its code, or as many blanks where its writer has no key, and its JSON. */
+export function writeWaiting({ actor, action, target, details }: AuditAct, keys: MacKeys | undefined): string {
+  const text = JSON.stringify({ actor, action, target, details });
+  return `${(keys?.sign(text) ?? '').padEnd(CODE_CHARACTERS)}${text}`;
+}
+
+/** An act that waited. `isSigned`: its code proves that whoever wrote it has the ledger's key. */
+export function readWaiting(waiting: string, keys: MacKeys | undefined): { act: AuditAct; isSigned: boolean } {
+  const [code, text] = [waiting.slice(0, CODE_CHARACTERS).trim(), waiting.slice(CODE_CHARACTERS)];
+  return { act: actSchema.safeParse(jsonOf(text)).data ?? UNREADABLE, isSigned: keys?.check(text, code) === 'holds' };
 }
 
 function jsonOf(text: string): unknown {

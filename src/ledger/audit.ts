@@ -14,7 +14,9 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
   const lost = script(NOTE_LOST);
   return {
     async look() {
-      const [count, last, at, instance, service, former] = listOf(await runScript(redis, look, { prefix, args: [] }));
+      const [count, last, at, instance, service, former, waiting] = listOf(
+        await runScript(redis, look, { prefix, args: [] }),
+      );
       if (instance === '') throw new LedgerFault('there is no ledger in Redis');
       const number = integerOf(count);
       const hash = number === 0 ? BEFORE_FIRST.hash : textOf(last).slice(0, BEFORE_FIRST.hash.length);
@@ -24,10 +26,11 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
         instance: textOf(instance),
         service: textOf(service),
         formerInstance: textOf(former),
+        waiting: textOf(waiting),
       };
     },
-    async push(line, { number, hash }) {
-      return integerOf(await runScript(redis, append, { prefix, args: [number, hash, line] })) === 1;
+    async push(line, { number, hash }, waiting = '') {
+      return integerOf(await runScript(redis, append, { prefix, args: [number, hash, line, waiting] })) === 1;
     },
     lineAt: async (number) => (await redis.lindex(keys.audit, number - 1)) ?? undefined,
     async notNoted(hashes) {

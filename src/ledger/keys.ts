@@ -32,6 +32,7 @@ import { foldedName } from '../access/same-person.ts';
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
  *   inboxes               hash     inbox -> SHA-256 of the settings under which it was watched last
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
+ *   audit-waiting         list     what people did and no entry of the log tells yet, each with its code (src/audit/entry.ts)
  *   put-back              set      number and hash of entries of the audit log that were lost and are put back
  *   weak                  list     times in which Redis was less durable than it has to be: to, from, settings
  *   outages               string   what processes see to be away now: service, disk; lives for seconds
@@ -203,7 +204,7 @@ export const LUA_KEYS = `
 local P = KEYS[1]
 local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':live'
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
-local TRACKED, AUDIT, YES = P .. ':tracked', P .. ':audit', P .. ':yes'
+local TRACKED, AUDIT, AUDIT_WAITING, YES = P .. ':tracked', P .. ':audit', P .. ':audit-waiting', P .. ':yes'
 local PEERS, BLOCKED, BLOCKED_SEAL = P .. ':peers', P .. ':blocked', P .. ':blocked-seal'
 local PEOPLE, WEAK = P .. ':people', P .. ':weak'
 local function runKey(run) return P .. ':run:' .. run end

@@ -96,6 +96,36 @@ test('cancelling one payout is on the log; what was refused is not', async () =>
   expect(await acts()).toEqual([['anna', 'payout.cancelled', `${runId}-2`, { reason: 'bank holiday' }]]);
 });
 
+/** The app of a process that is killed right after a move: it never appends what waits. */
+function killedAfterMove(): App {
+  const { ledger } = app;
+  const audit = { ...ledger.audit, appendWaiting: () => Promise.reject(new Error('killed')) };
+  return { ...app, ledger: { ...ledger, audit } };
+}
+
+test('what a command did before it was killed gets its entry from the worker, once', async () => {
+  const runId = await recordRun(app.ledger, { lines: [2, 3] });
+  const [first, second] = await Promise.all([2, 3].map((line) => payoutAt(app.ledger, { runId, line })));
+  if (first === undefined || second === undefined) throw new Error('no payouts');
+  await expect(cancelPayout(killedAfterMove(), first, BY_ANNA)).rejects.toThrow('killed');
+  await expect(cancelPayout(killedAfterMove(), second, { actor: 'ben', reason: 'twice' })).rejects.toThrow('killed');
+  expect(await acts()).toEqual([]);
+  await Promise.all([app.ledger.audit.copyOthers(), app.ledger.audit.copyOthers()]);
+  await app.ledger.audit.copyOthers();
+  expect(await acts()).toEqual([
+    ['anna', 'payout.cancelled', `${runId}-2`, { reason: 'bank holiday' }],
+    ['ben', 'payout.cancelled', `${runId}-3`, { reason: 'twice' }],
+  ]);
+});
+
+test('what waits comes before the next act, whoever appends that', async () => {
+  const runId = await recordRun(app.ledger, { lines: [2] });
+  const payout = await payoutAt(app.ledger, { runId, line: 2 });
+  await expect(cancelPayout(killedAfterMove(), payout, BY_ANNA)).rejects.toThrow('killed');
+  await pauseRun(app, runId, { actor: 'ben', reason: 'look' });
+  expect((await acts()).map((act) => (act as unknown[])[1])).toEqual(['payout.cancelled', 'run.paused']);
+});
+
 test('a halt and the two people who release it are on the log', async () => {
   expect(await haltAll(app, { actor: 'anna', reason: 'doubt' })).toBeUndefined();
   expect(await releaseHalt(app, 'anna')).toBe('proposed');

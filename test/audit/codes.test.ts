@@ -136,6 +136,24 @@ test('an entry of a process that has no key is told', async () => {
   expect(await found()).toEqual([['no-code', 7]]);
 });
 
+test('an act that waited is signed by whoever appends it only if its writer had the key', async () => {
+  const { audit } = ledger;
+  const key = `${prefix}:audit-waiting`;
+  const [signed, unsigned] = [audit.waiting(actOf('fred')), openWith(undefined).audit.waiting(actOf('gina'))];
+  const changed = signed.replace('fred', 'mole');
+  await server.redis.rpush(key, signed, unsigned, changed, 'not an act');
+  await audit.appendWaiting();
+  expect(await server.redis.exists(key)).toBe(0);
+  const entries = (await all(audit.lines(7))).map((line) => readEntry(line));
+  expect(entries.map((entry) => [entry?.actor, entry?.code !== undefined])).toEqual([
+    ['fred', true],
+    ['gina', false],
+    ['mole', false],
+    ['payrun', false],
+  ]);
+  expect(await found()).toEqual([['no-code', 8]]);
+});
+
 test('after a change of the key both prove what each signed, and a key that is not here is named as such', async () => {
   const both = keysOf('n'.repeat(32), KEY);
   await openWith(both).audit.append(actOf('fred'));

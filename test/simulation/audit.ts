@@ -18,7 +18,7 @@ interface AuditParts {
 export function openAudit(
   { world, plan, redis, checks, mutation, isCalm }: Setting,
   { dataDirId, disk, clock, ask }: AuditParts,
-): Pick<AuditLog, 'append' | 'missing' | 'noteMissing' | 'copyOthers'> {
+): Pick<AuditLog, 'append' | 'waiting' | 'appendWaiting' | 'missing' | 'noteMissing' | 'copyOthers'> {
   async function copy(records: readonly AuditRecord[], server: string): Promise<void> {
     await clock.sleep(latencyMs(world.dice, plan, isCalm()));
     for (const record of records) {
@@ -28,19 +28,27 @@ export function openAudit(
     }
   }
 
+  async function write(act: AuditAct | undefined): Promise<AuditRecord | undefined> {
+    const { record, ours, server } = await ask('audit', (store, now) => {
+      const acts = [...store.auditWaiting, ...(act === undefined ? [] : [act])];
+      store.auditWaiting = [];
+      const [last] = acts
+        .map((one, index) => {
+          const at = { at: now, dataDir: dataDirId, hash: `entry ${world.steps()}-${index}` };
+          return appendEntry(store, { ...one, ...at }, [...disk.audit.values()]);
+        })
+        .slice(-1);
+      return { record: last, ours: store.audit.filter(({ dataDir }) => dataDir === dataDirId), server: store.server };
+    });
+    if (record !== undefined) await copy(ours, server);
+    return record;
+  }
+
   return {
-    async append(act) {
-      const { record, ours, server } = await ask('audit', (store, now) => {
-        const at = { at: now, dataDir: dataDirId, hash: `entry ${world.steps()}` };
-        const made = appendEntry(store, { ...act, ...at }, [...disk.audit.values()]);
-        return {
-          record: made,
-          ours: store.audit.filter(({ dataDir }) => dataDir === dataDirId),
-          server: store.server,
-        };
-      });
-      await copy(ours, server);
-      return record;
+    append: async (act) => (await write(act)) as AuditRecord,
+    waiting: (act) => JSON.stringify(act),
+    async appendWaiting() {
+      await write(undefined);
     },
     async missing() {
       const ours = await ask('audit: what is missing', ({ audit, putBack, missed }) => {
@@ -61,6 +69,7 @@ export function openAudit(
         for (const { hash } of records) missed.add(hash);
       }),
     async copyOthers() {
+      await write(undefined);
       const { others, server } = await ask('audit: lines', (store) => ({
         others: store.audit.filter(({ hash, dataDir }) => dataDir !== dataDirId && !disk.audit.has(hash)),
         server: store.server,

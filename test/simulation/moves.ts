@@ -1,3 +1,4 @@
+import type { AuditAct } from '../../src/audit/entry.ts';
 import type { Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { valueTexts } from '../../src/ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
@@ -73,6 +74,7 @@ export function movePayout(store: Store, move: PayoutMove, now: number): MoveAns
   if (isConfirmed && store.season !== store.server) return answer('season');
   if (!claimPayment(store, entry, move.values?.paymentId)) return answer('payment-taken');
   if (to === entry.state) return answer('there');
+  if (move.act !== undefined) store.auditWaiting = [...store.auditWaiting, JSON.parse(move.act) as AuditAct];
   if (to !== undefined) return answer('moved', changeState(store, entry, { move, to, now }));
   noteOn(store, entry, { move, now });
   return answer('moved');

@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../src/audit/entry.ts';
+import type { AuditAct, AuditRecord } from '../../src/audit/entry.ts';
 import type { Money } from '../../src/money.ts';
 import { type HistoryEntry, PAYOUT_STATES, type PayoutRow, type PayoutState, type RunState } from '../../src/payout.ts';
 
@@ -91,6 +91,8 @@ export interface Store {
   readonly writeOffs: Map<string, { server: string; by: string; agreed: string }>;
   readonly writtenOff: Set<string>;
   audit: readonly AuditRecord[];
+  /** What people did, and no entry tells of yet. */
+  auditWaiting: readonly AuditAct[];
   /** Entries of the audit log, by their hashes: lost and put back, and those of which it was said that they are missing. */
   readonly putBack: Set<string>;
   readonly missed: Set<string>;
@@ -129,6 +131,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     writeOffs: new Map(),
     writtenOff: new Set(),
     audit: [],
+    auditWaiting: [],
     putBack: new Set(),
     missed: new Set(),
     paid: new Set(),

@@ -114,6 +114,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly outcomesRemembered?: number;
   /** What its record gets, and what is taken out of it. */
   readonly values?: PayoutValues;
+  /** What waits for its place in the audit log once the move is made (AuditLog.waiting). */
+  readonly act?: string;
 }
 
 /** A payout that was put off: quotes of it that failed in a row, and its version since. */

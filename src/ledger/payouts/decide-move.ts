@@ -68,9 +68,10 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
     if (to === undefined || to === record.state) return { kind: 'refused', result: 'changed' };
     return { kind: 'change', change: unseen(record, move, to) };
   }
-  if (to === undefined) return { kind: 'change', change: note(record, move) };
   if (to === record.state) return { kind: 'change', change: there(record, move) };
-  return { kind: 'change', change: step(record, move, { to, holder: context.holder }) };
+  const change = to === undefined ? note(record, move) : step(record, move, { to, holder: context.holder });
+  const acts: Operation[] = move.act === undefined ? [] : [['act', move.act]];
+  return { kind: 'change', change: { ...change, operations: [...change.operations, ...acts] } };
 }
 
 function whyRefused(record: StoredPayout, move: PayoutMove, to: PayoutState | undefined): MoveResult | undefined {

@@ -186,11 +186,11 @@ function openChange(
           lookedAt = look.at;
           return look;
         },
-        async push(line, head) {
+        async push(line, head, waiting) {
           // The log may first need its beginning, or an entry that Redis lost.
           const entry = readEntry(line);
           if (entry?.action !== act.action || entry.target !== act.target || entry.at !== lookedAt) {
-            return await store.push(line, head);
+            return await store.push(line, head, waiting);
           }
           const args = [head.number, head.hash, line, version, call, ...written];
           const answer = textOf(await runScript(redis, changeScript, { prefix: keys.prefix, args }));

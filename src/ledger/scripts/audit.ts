@@ -4,12 +4,13 @@ import { LUA_PRELUDE } from './prelude.ts';
  * The end of the audit log, Redis's time, and which ledger it is.
  *
  * KEYS[1] prefix
- * Returns [number of entries, last line or '', time, instance or '', service or '', the lost ledger that it was adopted for or ''].
+ * Returns [number of entries, last line or '', time, instance or '', service or '', the lost ledger that it was adopted for or '', the act that waits for
+ * longest or ''].
  */
 export const LOOK_AUDIT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'instance', 'service', 'adopted')
 return { redis.call('LLEN', AUDIT), redis.call('LINDEX', AUDIT, -1) or '', text(now()), head[1] or '', head[2] or '',
-  head[3] or '' }
+  head[3] or '', redis.call('LINDEX', AUDIT_WAITING, 0) or '' }
 `;
 
 /**
@@ -17,13 +18,15 @@ return { redis.call('LLEN', AUDIT), redis.call('LINDEX', AUDIT, -1) or '', text(
  * reply was lost, appends nothing and answers as the first one did.
  *
  * KEYS[1] prefix
- * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line
+ * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line; ARGV[4] the act that waited and
+ *   that the line is about, or ''
  * Returns 1 when the line is in the log in its place, else 0.
  */
 export const APPEND_AUDIT = `${LUA_PRELUDE}
 local count = redis.call('LLEN', AUDIT)
 local last = redis.call('LINDEX', AUDIT, -1)
-if text(count) == ARGV[1] and (not last or string.sub(last, 1, 64) == ARGV[2]) then
+local isEnd = text(count) == ARGV[1] and (not last or string.sub(last, 1, 64) == ARGV[2])
+if isEnd and (ARGV[4] == '' or redis.call('LREM', AUDIT_WAITING, 1, ARGV[4]) == 1) then
   redis.call('RPUSH', AUDIT, ARGV[3])
   return 1
 end

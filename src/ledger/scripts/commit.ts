@@ -165,6 +165,8 @@ local OPS = {
   paid = { 1, function(_, hash) redis.call('HSETNX', paidKey(hash), hash, '') end },
   newben = { 0, function(item) add(runKey(item.run), 'newBeneficiaryRows', 1) end },
   sum = { 2, function(item, field, amount) add(runKey(item.run), field, amount) end },
+  -- What people did, for the audit log.
+  act = { 1, function(_, act) redis.call('RPUSH', AUDIT_WAITING, act) end },
   changes = { 0, function(item) add(runKey(item.run), 'changes', 1) end },
   uncount = { 3, function(item, day, beneficiary, list) addCounted(item, day, beneficiary, list, '-') end },
   count = { 3, function(item, day, beneficiary, list)

@@ -10,9 +10,10 @@ import { readRun } from '../read-run.ts';
 import { cancelReady } from './cancel-ready.ts';
 
 /*
- * What people do stands on the audit log after it took effect, and again when it is done again: whoever repeats a command
- * that a crash ended writes the entry that is missing. In between, the run's or the payout's own history tells who did it,
- * for that is written by the move itself. A command whose entry cannot be written fails; only a halt does not.
+ * What people do to a payout waits in Redis for its place in the audit log from the move on; whoever appends next gives it one.
+ * What they do to a run stands on the log after it took effect, and again when it is done again: whoever repeats a command
+ * that a crash ended writes the entry that is missing. In between, the run's own history tells who did it, for that is written by
+ * the move itself. A command whose entry cannot be written fails; only a halt does not.
  */
 
 export interface ControlDeps {
@@ -88,21 +89,13 @@ function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusa
 /** Cancels one payout of a run that waits; a held one is dropped by two people (architecture.md). */
 export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
   if (!isCancellable(payout)) throw refuseCancel(payout, payout.state);
-  const { result, state } = await deps.ledger.payouts.move({
-    runId: payout.runId,
-    line: payout.line,
-    to: 'cancelled',
-    version: payout.version,
-    actor: control.actor,
-    reason: control.reason,
-  });
-  if (result === 'moved' || result === 'there') {
-    await deps.ledger.audit.append({
-      actor: control.actor,
-      action: 'payout.cancelled',
-      target: payoutId(payout),
-      details: { reason: control.reason },
-    });
+  const { runId, line, version } = payout;
+  const { actor, reason } = control;
+  const { payouts, audit } = deps.ledger;
+  const act = audit.waiting({ actor, action: 'payout.cancelled', target: payoutId(payout), details: { reason } });
+  const { result, state } = await payouts.move({ runId, line, to: 'cancelled', version, actor, reason, act });
+  if (result === 'moved') {
+    await audit.appendWaiting();
     return;
   }
   if (result === 'season') {

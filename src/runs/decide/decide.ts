@@ -1,4 +1,5 @@
 import { isSamePerson } from '../../access/same-person.ts';
+import type { AuditAct } from '../../audit/entry.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
@@ -84,8 +85,8 @@ async function propose(deps: DecideDeps, payout: Payout, asked: Asked & { seen: 
     reason,
     dueMs: 'as-it-is',
     values: { proposal: { proposal, seal: deps.ledger.seals.proposal(payout, proposal) } },
+    act: actOf(payout, { ...asked, action: `payout.${decision}-proposed` }),
   });
-  await writeAudit(deps, payout, { ...asked, action: `payout.${decision}-proposed` });
 }
 
 interface Agreed extends Asked {
@@ -96,7 +97,8 @@ interface Agreed extends Asked {
 
 async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
   const { decision, by, proposedBy, reason, other } = agreed;
-  const people = { actor: `${proposedBy} and ${by}`, reason };
+  const act = actOf(payout, { ...agreed, action: `payout.${decision}-confirmed` });
+  const people = { actor: `${proposedBy} and ${by}`, reason, act };
   switch (decision) {
     case 'allow':
       await moveOrRefuse(deps, payout, {
@@ -120,9 +122,8 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       });
       break;
     case 'paid':
-      await settlePaid(deps, payout, agreed);
+      await settlePaid(deps, payout, { ...agreed, act });
   }
-  await writeAudit(deps, payout, { ...agreed, action: `payout.${decision}-confirmed` });
 }
 
 /** What the record keeps of people's word that a limit or the bound on its cost does not count for a payout. */
@@ -142,10 +143,10 @@ function notPaidMove({ state, quoteId }: Payout): Pick<PayoutMove, 'to' | 'dueMs
 }
 
 /** What the service forgot, or shows otherwise than we asked for, is over by the word of two people; else it is followed. */
-async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
-  const { found, paymentId, proposedBy, by, reason } = agreed;
+async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { act: AuditAct }): Promise<void> {
+  const { found, paymentId, proposedBy, by, reason, act } = agreed;
   const { quoteId } = payout;
-  const people = { actor: `${proposedBy} and ${by}`, reason };
+  const people = { actor: `${proposedBy} and ${by}`, reason, act };
   if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
     throw refuse(payout, 'the payment was not found');
   if (found === undefined || found.isAsShown === true) {
@@ -161,30 +162,35 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed): Pro
     isOurs: found.payment.internalId === payout.row.reference,
   });
   if (accepted === 'changed') throw refuse(payout, 'it has just changed');
+  await deps.ledger.audit.append(act);
 }
 
-/** Moves the very payout that the people saw, or says that it changed meanwhile. */
+/** Moves the very payout that the people saw, and puts that on the audit log, or says that it changed meanwhile. */
 async function moveOrRefuse(
-  deps: DecideDeps,
+  { ledger }: DecideDeps,
   payout: Payout,
-  move: Omit<PayoutMove, 'runId' | 'line' | 'version'>,
+  move: Omit<PayoutMove, 'runId' | 'line' | 'version' | 'act'> & { act: AuditAct },
 ): Promise<void> {
-  const { result, state } = await deps.ledger.payouts.move({ ...placeOf(payout), version: payout.version, ...move });
-  if (result === 'moved') return;
+  const { version } = payout;
+  const act = ledger.audit.waiting(move.act);
+  const { result, state } = await ledger.payouts.move({ ...placeOf(payout), version, ...move, act });
+  if (result === 'moved') {
+    await ledger.audit.appendWaiting();
+    return;
+  }
   if (result === 'season') throw refuse(payout, WHY_NOT_YET);
   if (result === 'forbidden' && move.to === 'ready') throw refuse(payout, 'its run was cancelled');
   throw refuse(payout, `it has just changed (it is ${state} now)`);
 }
 
-async function writeAudit(deps: DecideDeps, payout: Payout, act: Asked & { action: string }): Promise<void> {
-  const { action, by, reason, paymentId } = act;
+function actOf(payout: Payout, { action, by, reason, paymentId }: Asked & { action: string }): AuditAct {
   const details = {
     reason,
     before: payout.state,
     ...(paymentId === '' ? {} : { payment: paymentId }),
     ...(payout.quoteId === null ? {} : { quote: payout.quoteId }),
   };
-  await deps.ledger.audit.append({ actor: by, action, target: payoutId(payout), details });
+  return { actor: by, action, target: payoutId(payout), details };
 }
 
 function refuse(payout: Payout, why: string): Refusal {
