@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // Runs vitest. With TEST_RERUN=alone each file that failed runs once more with nothing beside it, and the suite
 // fails only if that fails too: a busy machine makes a test fail now and then, a fault makes it fail alone as well.
+// What failed in the end is also written to the file TEST_FAILURES, if there is one.
 //   .ci/suite.mjs --project quick
 //   .ci/suite.mjs --project quick -- test/money test/pay/      (what follows -- selects files)
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 
@@ -22,8 +23,12 @@ function runSuite(options, selected) {
   const beside = runVitest([...options, ...selected]);
   const failed = failedIn(beside);
   if (beside.code === 0 && failed.length === 0) return 0;
-  if (process.env.TEST_RERUN !== 'alone') return beside.code || 1;
+  if (process.env.TEST_RERUN !== 'alone') {
+    note(failed);
+    return beside.code || 1;
+  }
   if (failed.length === 0 || failed.length > FILES_AGAIN_MAX) {
+    note(failed);
     say(`${failed.length} files failed: none is run again.`);
     return 1;
   }
@@ -31,6 +36,7 @@ function runSuite(options, selected) {
   const alone = failed.map((file) => ({ ...file, isSound: runAlone(options, file) }));
   const [sound, unsound] = [alone.filter(({ isSound }) => isSound), alone.filter(({ isSound }) => !isSound)];
   if (sound.length > 0) say(...sound.map((file) => `failed beside others, passed alone: ${shown(file)}`));
+  note(unsound);
   if (unsound.length > 0) say(...unsound.map((file) => `failed beside others and alone: ${shown(file)}`));
   return unsound.length > 0 ? 1 : 0;
 }
@@ -92,6 +98,11 @@ function failedIn({ code, files, passed, failures, errors }) {
 
 function shown({ name, reasons }) {
   return `${name}: ${reasons.length > 0 ? reasons.join(' · ') : 'it did not come to its end'}`;
+}
+
+function note(failed) {
+  const file = process.env.TEST_FAILURES;
+  if (file !== undefined) appendFileSync(file, failed.map((one) => `${shown(one)}\n`).join(''));
 }
 
 function say(...lines) {

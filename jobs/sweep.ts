@@ -5,6 +5,7 @@ import { warnOfCutOffs } from './cut-offs.ts';
 import type { JobDeps } from './deps.ts';
 import { endRun } from './end-run.ts';
 import { payJob } from './feed.ts';
+import { shortenLocks } from './locks.ts';
 
 /** How often the sweeper looks. */
 export const SWEEP_EVERY_MS = 2000;
@@ -19,7 +20,10 @@ export async function sweep(deps: JobDeps): Promise<void> {
   const { app } = deps;
   if (!(await app.ledger.state.takeTurn('sweep', SWEEP_EVERY_MS - TURN_MARGIN_MS))) return;
   const steppedMs = await app.ledger.state.lookAtClock();
-  if (steppedMs > 0) app.log.warn('the clock of Redis stepped back: what waited is looked at now', { ms: steppedMs });
+  if (steppedMs > 0) {
+    app.log.warn('the clock of Redis stepped back: what waited is looked at now', { ms: steppedMs });
+    await shortenLocks(app.jobs);
+  }
   for (const runId of await app.ledger.runs.live()) {
     if (deps.stopping.aborted) return;
     await sweepRun(deps, runId);

@@ -16,6 +16,7 @@ import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts'
 import type { JobDeps } from './deps.ts';
 import { feed } from './feed.ts';
 import { openGate } from './gate.ts';
+import { LOCK_MS, STALLED_EVERY_MS } from './locks.ts';
 import { tellNames } from './names.ts';
 import { notify, wakeNotify } from './notify.ts';
 import type { JobQueues } from './open.ts';
@@ -24,8 +25,6 @@ import { report, reportJob } from './report.ts';
 import { doScheduled, type ScheduledActs, setWakers, sweepSchedules, tickSchedule } from './schedules.ts';
 import { SWEEP_EVERY_MS, sweep } from './sweep.ts';
 
-const LOCK_MS = 8000;
-const STALLED_EVERY_MS = 4000;
 const STALLED_MAX = 1000;
 /** BullMQ's wait after its connection failed; its own is 15 s. */
 const RETRY_MS = 1000;

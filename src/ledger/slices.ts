@@ -80,7 +80,8 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
         await runScript(redis, takeBlocks, { prefix, args: [BLOCKS_PER_LOOK, GIVEN_OUT_MS] }),
       );
       const now = integerOf(time);
-      for (const [id, until] of givenOut) if (until <= now) givenOut.delete(id);
+      // One that is given out for longer was so before the clock of Redis stepped back.
+      for (const [id, until] of givenOut) if (until <= now || until > now + GIVEN_OUT_MS) givenOut.delete(id);
       const blocks = listOf(taken).map((reply) => readBlock(reply, keys));
       const due = blocks
         .flatMap(({ payouts }) => payouts)

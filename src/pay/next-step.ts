@@ -54,5 +54,13 @@ function mayBeArmedAgain(payout: Payout, { now, credentials }: { now: number; cr
 
 /** Whether a payout stays armed for longer than its armer could still be about to send (architecture.md, rule 5). */
 export function isLeftArmed(payout: Payout, self: { owner: string; armDeadlineMs: number; now: number }): boolean {
-  return payout.armedBy !== self.owner && self.now - (payout.armedAt ?? 0) > self.armDeadlineMs;
+  return payout.armedBy !== self.owner && isArmedFor(payout, self.now, self.armDeadlineMs);
+}
+
+/**
+ * Whether a payout was armed longer ago than that, by the clock of Redis. If it was armed in the future, that clock stepped back,
+ * and nobody knows how long ago it was: to look it up too early does no harm.
+ */
+export function isArmedFor({ armedAt }: Pick<Payout, 'armedAt'>, now: number, ms: number): boolean {
+  return Math.abs(now - (armedAt ?? 0)) > ms;
 }

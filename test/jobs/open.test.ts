@@ -2,6 +2,7 @@ import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { JOB_NAMES, type JobName } from '../../jobs/catalog.ts';
+import { shortenLocks } from '../../jobs/locks.ts';
 import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -174,4 +175,16 @@ test('closing leaves the connection to whoever opened it', async () => {
   await own.wake(RUN);
   await own.close();
   expect(await connection.ping()).toBe('PONG');
+});
+
+test('the job of a worker that died is not kept from others by a lock that the clock of Redis made longer', async () => {
+  await jobs.add('watch', [{ id: 'watch-1', payload: { runId: RUN } }]);
+  const died = new Worker('watch', undefined, { connection, prefix, autorun: false });
+  expect((await died.getNextJob('its token'))?.id).toBe('watch-1');
+  const locks = [`${prefix}:watch:watch-1:lock`, `${prefix}:watch:stalled-check`];
+  await server.redis.set(locks[1] ?? '', '1');
+  for (const lock of locks) expect(await server.redis.pexpire(lock, 3_600_000)).toBe(1);
+  await shortenLocks(jobs);
+  for (const lock of locks) expect(await server.redis.pttl(lock)).toBeLessThanOrEqual(8000);
+  await died.close();
 });

@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { openSlices } from '../../src/ledger/slices.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armPayout, connectArming, freshRows, movePayout, newLedger, payingRun } from './test-ledger.ts';
 
@@ -29,6 +31,15 @@ async function stepBack(redis: Redis, prefix: string): Promise<void> {
   }
 }
 
+/** A Redis whose scripts answer with the time of a clock that is ahead. */
+function withClock(redis: Redis, clock: { readonly aheadMs: number }): Redis {
+  const evalsha = async (...args: Parameters<Redis['evalsha']>): Promise<unknown> => {
+    const reply = await redis.evalsha(...args);
+    return Array.isArray(reply) ? [String(Number(reply[0]) + clock.aheadMs), ...reply.slice(1)] : reply;
+  };
+  return new Proxy(redis, { get: (target, name) => (name === 'evalsha' ? evalsha : Reflect.get(target, name)) });
+}
+
 describe('a clock of Redis that steps back by an hour', () => {
   test('keeps nothing waiting: turns, paces, slices and due payouts go on', async () => {
     const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
@@ -53,6 +64,22 @@ describe('a clock of Redis that steps back by an hour', () => {
     expect((await payouts.read({ runId, line: 4 })).waitMs).toBe(0);
     expect((await head.read()).clockStep?.ms).toBeGreaterThan(HOUR_MS - 60_000);
     expect(await head.lookAtClock()).toBe(0);
+  });
+
+  test('keeps no payout back that was given out right before', async () => {
+    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
+    const runId = await payingRun(ledger, freshRows(1));
+    const unknown = await armPayout(ledger, { runId, line: 2 });
+    await movePayout(ledger, unknown, { to: 'unknown', dueMs: 0 });
+    const clock = { aheadMs: HOUR_MS };
+    const slices = openSlices(withClock(server.redis, clock), ledgerKeys(prefix));
+    const due = async () => (await slices.takeDue({ look: 9, track: 9 })).map(({ line }) => line);
+    expect(await due()).toEqual([2]);
+    clock.aheadMs = 0;
+    await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() + HOUR_MS);
+    expect(await ledger.state.lookAtClock()).toBeGreaterThan(0);
+    expect(await due()).toEqual([2]);
+    expect(await due()).toEqual([]);
   });
 
   test('is told from two looks of one moment, and from a clock that goes on', async () => {

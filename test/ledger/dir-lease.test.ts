@@ -103,6 +103,15 @@ describe('a data directory', () => {
       expect([await lives(id), await lives(copy.id)]).toEqual([1, 1]);
     });
 
+    test('waits for a host that is gone no longer than a lease, though the clock of Redis stepped back since', async () => {
+      const { id } = await start('one');
+      const key = `${prefix}:dir-lease:${id}`;
+      await server.redis.pexpire(key, 3_600_000);
+      // Time passes for the lease as it does for whoever waits.
+      const passes = async () => server.redis.pexpire(key, (await server.redis.pttl(key)) - 500);
+      expect((await start('two', passes)).id).toBe(id);
+    });
+
     test('lets the copy go on under the id once the other host is gone', async () => {
       const { id } = await start('one');
       const gone = () => server.redis.del(`${prefix}:dir-lease:${id}`);

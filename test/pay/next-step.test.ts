@@ -64,6 +64,7 @@ describe('nextStep', () => {
   test.each<[string, NextStep['kind'], string, number]>([
     ['another process within the deadline', 'nothing', 'other', 2000],
     ['another process longer ago than the deadline', 'mark-unknown', 'other', 2001],
+    ['another process, by a clock that stepped back since', 'mark-unknown', 'other', -3_600_000],
     ['this process, however long ago', 'nothing', 'me', 100_000],
   ])('sees one that was armed by %s as %s', (...[, kind, armedBy, agoMs]) => {
     expect(stepOf({ state: 'armed', armedBy, armedAt: NOW }, { now: NOW + agoMs, halt: 'x' })).toBe(kind);

@@ -140,6 +140,25 @@ describe('rows that come only after the write-off', () => {
     await recordRows(desk.ledger, 'R1', rows);
     expect(await statesOf('R1')).toEqual(['held']);
   });
+
+  test('are held, where a payout gave their reference free before: the lost host may have paid a retry file', async () => {
+    const rows = freshRows(2);
+    const runId = await payingRun(desk.ledger, rows);
+    const place = (line: number) => ({ runId, line });
+    await movePayout(desk.ledger, place(2), { to: 'rejected' });
+    await restart();
+    await writeOff('anna');
+    expect(await writeOff('bob')).toMatchObject({ result: 'done' });
+    // People gave this one up after the write-off, knowing of it.
+    expect(await movePayout(desk.ledger, place(3), { to: 'cancelled' })).toMatchObject({ result: 'moved' });
+    const retried = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, retried, rows);
+    expect(await statesOf(retried)).toEqual(['held', 'ready']);
+    expect(await readPayout(desk.ledger, { runId: retried, line: 2 })).toMatchObject({
+      reasonCode: 'E_DIR_LOST',
+      reason: `payout ${runId}-2 had its reference before a data directory was written off that may have paid it again`,
+    });
+  });
 });
 
 test('a payout that is held meanwhile is not cancelled by a look at it that came before', async () => {

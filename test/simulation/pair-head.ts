@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Season } from '../../src/ledger/season/ledger-state.ts';
 import { RUN_STATES } from '../../src/payout.ts';
@@ -120,8 +121,13 @@ async function giveUp(pair: Pair, dir: string): Promise<void> {
   const mine = writeOff(store, { dir, actor });
   ask(pair, `write off ${dir} by ${actor}`, { mine, theirs });
   await theirs;
-  if (mine.result === 'begun')
-    ask(pair, 'forget directories', { mine: forgetDirs(store), theirs: recovery.forgetDirs() });
+  if (mine.result === 'begun') {
+    const forgotten = recovery.forgetDirs();
+    ask(pair, 'forget directories', { mine: forgetDirs(store, now()), theirs: forgotten });
+    await forgotten;
+    // What is settled after it has a later time in both.
+    await delay(2);
+  }
   const run = {
     id: dice.pick(['run-1', `run-${dice.hex(4)}`]),
     fileSha256: `sha-${dice.hex(4)}`,

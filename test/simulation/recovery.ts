@@ -43,9 +43,13 @@ export function writeOff(
 }
 
 /** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */
-export function forgetDirs(store: Store): string[] {
+export function forgetDirs(store: Store, now: number): string[] {
   const { server, dirs } = store;
-  for (const [dir, of] of dirs) if (of !== server && proposalOf(store, dir).agreed !== '') forgetDir(store, dir);
+  for (const [dir, of] of dirs) {
+    if (of === server || proposalOf(store, dir).agreed === '') continue;
+    forgetDir(store, dir);
+    store.lostAt = now;
+  }
   const missing = [...dirs].filter(([, of]) => of !== server).map(([dir]) => dir);
   if (missing.length === 0 && dirs.size > 0) store.season = server;
   return missing;

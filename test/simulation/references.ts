@@ -27,6 +27,14 @@ export function holderBeside(store: Store, hash: string, own: string): { id: str
   return { id: open[0] ?? others[0] ?? '', isOneOfSeveral: open.length > 1 };
 }
 
+/** The payout that gave a reference free before a data directory was written off. */
+export function freedBefore(store: Store, hash: string, own: string): string | undefined {
+  return claimantsOf(store, hash).find((id) => {
+    const entry = store.entries.get(id);
+    return id !== own && isFree(entry) && Number.parseInt(entry?.more['st'] ?? '0', 10) <= store.lostAt;
+  });
+}
+
 export function isFree(entry: Entry | undefined): boolean {
   if (entry === undefined) return false;
   if (entry.state === 'rejected') return entry.quote === null || entry.more['ok'] !== undefined;

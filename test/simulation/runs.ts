@@ -2,7 +2,7 @@ import type { RowRecord } from '../../src/ledger/runs/recording.ts';
 import type { RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
 import { OUTCOMES, type Outcome, outcomeOf, type PayoutRow, type Run, type RunState } from '../../src/payout.ts';
 import { addTo, setDue } from './moves.ts';
-import { holderOf } from './references.ts';
+import { freedBefore, holderOf } from './references.ts';
 import { blankEntry, blankRun, type Entry, entryId, OPEN, type RowState, type RunEntry, type Store } from './store.ts';
 
 /* What the scripts do to runs and to what wants work, in memory. */
@@ -88,6 +88,7 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
   const isDropped = isCancelled && run.fields['doubted'] === undefined;
   const entry = blankEntry(run.id, record.line, isDropped && record.state === 'ready' ? 'cancelled' : record.state);
   setRow(entry, record);
+  const freed = freedBefore(store, record.referenceHash ?? '', id);
   if (record.referenceHash !== null && entry.state === 'ready') {
     const earlier = holderOf(store, record.referenceHash, { own: id, rememberMs, now });
     if (earlier === undefined) store.references.set(record.referenceHash, [id]);
@@ -103,6 +104,12 @@ function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCan
       holdInstead(entry, 'E_GIVEN_UP', 'it was given up, and Redis forgot that');
     else if (run.fields['doubted'] !== undefined)
       holdInstead(entry, 'E_DIR_LOST', 'a data directory that may have sent it was written off');
+    else if (freed !== undefined)
+      holdInstead(
+        entry,
+        'E_DIR_LOST',
+        `payout ${freed} had its reference before a data directory was written off that may have paid it again`,
+      );
   }
   if (entry.row !== null && !store.paid.has(entry.row.beneficiaryIdentityId)) {
     run.fields['newBeneficiaryRows'] = String(Number.parseInt(run.fields['newBeneficiaryRows'] ?? '0', 10) + 1);

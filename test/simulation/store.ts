@@ -74,6 +74,8 @@ export interface Store {
   refusedMoves: number;
   restored: number;
   disproved: string[];
+  /** When a data directory was written off last; 0: never. */
+  lostAt: number;
   waitUntil: number;
   /** The server's time at the last look at it. */
   clockSeen: number;
@@ -119,6 +121,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     refusedMoves: 0,
     restored: 0,
     disproved: [],
+    lostAt: 0,
     waitUntil: 0,
     clockSeen: 0,
     dirs: new Map(),

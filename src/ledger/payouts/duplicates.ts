@@ -45,6 +45,8 @@ export interface RowFacts {
 export interface ClaimFacts {
   readonly at: number;
   readonly isOpen: boolean;
+  /** When a data directory was written off last, whose host may have paid meanwhile; 0: never. */
+  readonly lostAt: number;
   readonly run: {
     readonly state: string;
     readonly doubted: string;
@@ -92,7 +94,7 @@ export function openClaimFacts(
       beneficiaryIdentityId ?? '',
     ]);
     const reply = listOf(await runScript(redis, claims, { prefix, args: [runId, ...args] }));
-    const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
+    const [at, isOpen, state, doubted, purged, recorded, all, lost, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
       new Set(texts.flatMap(([, claimants, , same, before]) => [...idsIn(claimants), same || before]).filter(isId)),
@@ -100,6 +102,7 @@ export function openClaimFacts(
     return {
       at: integerOf(at),
       isOpen: integerOf(isOpen) === 1,
+      lostAt: lost === '' ? 0 : integerOf(lost),
       run: {
         state: textOf(state),
         doubted: textOf(doubted),
@@ -164,6 +167,13 @@ export function holderAgainst(
     if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;
     const settledAt = timeOf(record?.values.get('st') ?? null) ?? finishedAt ?? at;
     return at - settledAt <= rememberMs;
+  })?.id;
+}
+
+/** The payout that gave a reference free before `lostAt`: the host that is lost may have paid that again. */
+export function freedBefore(holders: readonly Earlier[], own: string, lostAt: number): string | undefined {
+  return holders.find(({ id, record }) => {
+    return id !== own && cameToNothing(record) && (timeOf(record?.values.get('st') ?? null) ?? 0) <= lostAt;
   })?.id;
 }
 

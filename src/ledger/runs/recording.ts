@@ -6,7 +6,9 @@ import { openCommit } from '../payouts/commit.ts';
 import type { Change, Operation } from '../payouts/decide-move.ts';
 import {
   type ClaimFacts,
+  type DuplicateRules,
   type Earlier,
+  freedBefore,
   holderAgainst,
   openClaimFacts,
   type RowFacts,
@@ -89,7 +91,7 @@ function decideRecording(runId: string, rows: readonly RowRecord[], { facts, rem
   return rows.flatMap((row, index): Change[] => {
     const known = facts.rows[index];
     if (known === undefined) throw new LedgerFault('a row was not read');
-    const rules = { own: payoutId({ runId, line: row.line }), at: facts.at, rememberMs };
+    const rules = { own: payoutId({ runId, line: row.line }), at: facts.at, lostAt: facts.lostAt, rememberMs };
     const judging = { known, claimed, rules, isDoubted: facts.run.doubted !== '' };
     const { record: there } = known;
     if (there !== undefined) return fillIn(runId, row, { ...judging, there });
@@ -138,7 +140,7 @@ function lacksRow({ state, values }: StoredPayout): boolean {
 interface Judging {
   readonly known: RowFacts;
   readonly claimed: Claimed;
-  readonly rules: { readonly own: string; readonly at: number; readonly rememberMs: number };
+  readonly rules: DuplicateRules & { readonly lostAt: number };
 }
 
 /** The like payout before a row; without one the row takes that place itself. */
@@ -186,6 +188,11 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
   };
   if (known.wasGivenUp) return held('E_GIVEN_UP', 'it was given up, and Redis forgot that');
   if (isDoubted) return held('E_DIR_LOST', 'a data directory that may have sent it was written off');
+  const freed = rules.lostAt === 0 ? undefined : freedBefore(known.holders, rules.own, rules.lostAt);
+  if (freed !== undefined) {
+    const reason = `payout ${freed} had its reference before a data directory was written off that may have paid it again`;
+    return held('E_DIR_LOST', reason);
+  }
   if (earlier !== undefined) return held('E_DUP_HISTORY', `its reference belongs to payout ${earlier}`, { rfh: hash });
   if (twin !== undefined) {
     return held('E_DUP_LIKELY', `payout ${twin} has the same beneficiary, amount and currency`);

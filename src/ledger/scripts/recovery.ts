@@ -144,6 +144,7 @@ for i = 1, #dirs, 2 do
   local _, agreed = proposalOf(dirs[i], server)
   if dirs[i + 1] ~= server and agreed ~= '' then
     forget(dirs[i])
+    redis.call('HSET', HEAD, 'lostAt', text(now()))
   else
     left = left + 1
     if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end

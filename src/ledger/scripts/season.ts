@@ -315,7 +315,11 @@ export const TAKE_LEASE = `${LUA_KEYS}${LUA_WRITTEN_OFF}
 if isWrittenOff(ARGV[1]) then return 'written-off' end
 local key = leaseKey(ARGV[1])
 local holder = redis.call('GET', key)
-if holder and holder ~= ARGV[2] then return 'elsewhere' end
+if holder and holder ~= ARGV[2] then
+  -- It was taken before the clock of Redis stepped back.
+  if redis.call('PTTL', key) > tonumber(ARGV[3]) then redis.call('PEXPIRE', key, ARGV[3]) end
+  return 'elsewhere'
+end
 redis.call('SET', key, ARGV[2], 'PX', ARGV[3])
 return 'taken'
 `;

@@ -5,7 +5,7 @@ import { type Payout, payoutId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from '../facts.ts';
-import { isLeftArmed } from '../next-step.ts';
+import { isArmedFor, isLeftArmed } from '../next-step.ts';
 import { markUnknown } from '../pay-payout.ts';
 import { NO_CANARY } from './canary.ts';
 import { readLookUpAnswer } from './look-up-answer.ts';
@@ -21,7 +21,7 @@ export async function lookUpPayout(deps: PayDeps, place: PayoutPlace): Promise<v
   if (payout === undefined || payout.quoteId === null) return;
   if (payout.state === 'armed') {
     const { armDeadlineMs, requestTimeoutMs } = deps.rules;
-    const isOwnLeft = reading.now - (payout.armedAt ?? 0) > armDeadlineMs + requestTimeoutMs;
+    const isOwnLeft = isArmedFor(payout, reading.now, armDeadlineMs + requestTimeoutMs);
     if (!isOwnLeft && !isLeftArmed(payout, { now: reading.now, armDeadlineMs, owner: deps.owner })) return;
     await markUnknown(deps, payout, 'armed by a process that did not come back');
     return;
