@@ -136,9 +136,10 @@ test(
     await site.does(['cancel', cancelled, '--reason', 'all of it is fraud', '--as', 'anna']);
     await stopped(second);
     await site.putBack();
-    await stopped(await site.worker());
-    expect((await site.run(['block'])).stdout).toContain(BENEFICIARY);
-    expect(await site.stateOf(cancelled)).toBe('cancelled');
+    const third = await site.worker();
+    await vi.waitUntil(async () => (await site.stateOf(cancelled)) === 'cancelled', WAIT);
+    await vi.waitUntil(async () => (await site.run(['block'])).stdout.includes(BENEFICIARY), WAIT);
+    await stopped(third);
   },
   TEST_MS_MAX,
 );

@@ -167,7 +167,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a data directory that was copied keeps its id',
     mutation: { copyKeepsId: true },
-    plan: { ...GOING_BACK, faults: new Set(['redis-rollback', 'jobs', 'copied-directory'] as const) },
+    plan: {
+      ...GOING_BACK,
+      faults: new Set(['redis-rollback', 'jobs', 'copied-directory'] as const),
+      payouts: 3,
+      files: 1,
+      quoteLifeMs: 20_000,
+      chaosMs: 20_000,
+    },
   },
   {
     name: 'a "not found" in any words counts',
