@@ -25,6 +25,7 @@ describe('found', () => {
     ['its id in capitals', { ...PAYMENT, paymentId: QUOTE_ID.toUpperCase() }],
     ['a state that we do not know', { ...PAYMENT, paymentState: 'FOO' }],
     ['that it failed', { ...PAYMENT, paymentState: 'FAILED' }],
+    ['the reference in other letters', { ...PAYMENT, originator: { ...PAYMENT.originator, internalId: 'inv-1.' } }],
     ['the reference at its top', { paymentId: QUOTE_ID, paymentState: 'INITIATED', internalId: 'INV-1' }],
   ])('is a 200 with a payment that shows %s', (_what, json) => {
     expect(read(answered(200, json)).kind).toBe('found');

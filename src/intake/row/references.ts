@@ -14,6 +14,11 @@ export function foldReference(reference: string): string {
   return withoutTrailing(folded, '.');
 }
 
+/** Whether two references are one: no two rows are paid under references that differ only in what `foldReference` leaves out. */
+export function isSameReference(one: string, other: string): boolean {
+  return one === other || foldReference(one) === foldReference(other);
+}
+
 /** The lines of rows whose reference another row has too, in ascending order, each with one such other line. */
 export interface DuplicateLines {
   readonly lines: Uint32Array;

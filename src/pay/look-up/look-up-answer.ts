@@ -1,3 +1,4 @@
+import { isSameReference } from '../../intake/row/references.ts';
 import type { Payout } from '../../payout.ts';
 import type { Answer } from '../../service/answer.ts';
 import { type PaymentReply, parseErrors, parsePayment } from '../../service/replies.ts';
@@ -37,7 +38,7 @@ function readShown(payment: PaymentReply, payout: Payout, paymentId: string): Lo
   }
   const evidence = differenceFrom(payment, payout.row);
   if (evidence !== undefined) return { kind: 'breach', evidence, payment };
-  if ((payment.internalId ?? payout.row.reference) !== payout.row.reference) {
+  if (payment.internalId !== null && !isSameReference(payment.internalId, payout.row.reference)) {
     return { kind: 'nothing', reason: 'the payment shows another reference' };
   }
   return { kind: 'found', payment };

@@ -1,6 +1,7 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import type { AuditAct } from '../../audit/entry.ts';
 import { rfc3339 } from '../../clock.ts';
+import { isSameReference } from '../../intake/row/references.ts';
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { Seals } from '../../ledger/seals.ts';
@@ -159,7 +160,7 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
     quoteId,
     payment: found.payment,
     exchange: found.exchange,
-    isOurs: found.payment.internalId === payout.row.reference,
+    isOurs: found.payment.internalId !== null && isSameReference(found.payment.internalId, payout.row.reference),
   });
   if (accepted === 'changed') throw refuse(payout, 'it has just changed');
   await deps.ledger.audit.append(act);
