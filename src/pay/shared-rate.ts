@@ -86,11 +86,22 @@ export async function rateNow(
   { ratePerSecond: top, ratePerSecondMin: floor = top }: Pick<Config, 'ratePerSecond' | 'ratePerSecondMin'>,
 ): Promise<number | undefined> {
   if (top === undefined || floor === undefined || floor === top) return top;
-  return Math.min(top, Math.max(floor, rateOf((await head.swapRate('', '')).text, { floor, top }).perSecond));
+  return rateOf((await head.swapRate('', '')).text, { floor, top }).perSecond;
 }
 
+/** What stands in Redis moves the rate within its bounds alone, and what cannot be read is no rate. */
 function rateOf(text: string, bounds: RateBounds): Rate {
-  return text === '' ? firstRate(bounds) : rateSchema.parse(JSON.parse(text));
+  const rate = rateSchema.safeParse(jsonOf(text)).data;
+  if (rate === undefined) return firstRate(bounds);
+  return { ...rate, perSecond: Math.min(bounds.top, Math.max(bounds.floor, rate.perSecond)) };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function isTooMuch(answer: Answer): boolean {

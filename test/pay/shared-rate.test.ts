@@ -55,6 +55,17 @@ describe('the shared rate', () => {
     expect(await rateAfter(openProcess())).toBe(BOUNDS.floor);
   });
 
+  test('stays within its bounds, and goes on, whatever stands in Redis', async () => {
+    await keepRate(1e12);
+    expect(await rateAfter(openProcess())).toBe(BOUNDS.top);
+    await keepRate(1e-9);
+    expect(await rateAfter(openProcess())).toBe(BOUNDS.floor);
+    for (const text of ['{"perSecond":1e999}', '{"perSecond":-1}', 'no rate', '[]']) {
+      await server.redis.set(`${prefix}:rate`, text);
+      expect(await rateAfter(openProcess())).toBe(BOUNDS.floor);
+    }
+  });
+
   test('climbs for payments that are made, in all processes', async () => {
     const [one, other] = [openProcess(), openProcess()];
     for (let count = 0; count < BOUNDS.floor; count++) one.rate.saw('payment', answered(201));
