@@ -21,7 +21,7 @@ import {
 
 type When = 'always' | 'sent' | 'never sent';
 
-/** The table of design 4, row by row, and rule 4 of design 3 (quoted to held); apart from who causes the move. */
+/** The table of states in architecture.md, row by row, and its rule 4 (quoted to held); apart from who causes the move. */
 const TABLE: readonly (readonly [from: PayoutState, to: PayoutState, when: When])[] = [
   ['ready', 'armed', 'always'],
   ['ready', 'held', 'always'],
@@ -53,7 +53,7 @@ const TABLE: readonly (readonly [from: PayoutState, to: PayoutState, when: When]
   ['completed', 'returned', 'always'],
 ];
 
-/** Rules 6 and 8 of design 3: a quote is dropped only when no byte left for it, or when it is proven dead. */
+/** Rules 6 and 8 of architecture.md: a quote is dropped only when no byte left for it, or when it is proven dead. */
 const DROPS: ReadonlyMap<string, DropReason> = new Map([
   ['armed>ready', 'not-sent'],
   ['unknown>ready', 'proven-dead'],

@@ -89,7 +89,7 @@ const time = z.iso.datetime();
 const perOutcome = <Value extends z.ZodType>(value: Value) =>
   z.strictObject(Object.fromEntries(OUTCOMES.map((outcome) => [outcome, value])));
 
-/** A run as design 12 has it. */
+/** A run as `--json` prints it. */
 const runMembers = {
   runId: z.string(),
   state: z.enum(RUN_STATES),
@@ -102,7 +102,7 @@ const runMembers = {
 };
 export const runSchema = z.strictObject({ ...runMembers, reconciled: z.looseObject({}).nullable() });
 
-/** What `validate`, and a refused `run` or `submit`, print (design 12). */
+/** What `validate`, and a refused `run` or `submit`, print. */
 export const problemsSchema = z.strictObject({
   file: z.string(),
   rows: z.int(),
@@ -121,7 +121,7 @@ export const problemsSchema = z.strictObject({
   problemsTotal: z.int(),
 });
 
-/** What `doctor` prints (design 12). */
+/** What `doctor` prints. */
 export const doctorSchema = z.array(
   z.strictObject({
     check: z.string(),

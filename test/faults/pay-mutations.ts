@@ -16,7 +16,7 @@ const CHANGED_TESTS = 'test/pay/changed-records.test.ts';
 const DECIDE_TESTS = 'test/runs/decide.test.ts';
 const RECOVERY_TESTS = 'test/ledger/recovery.test.ts';
 
-const NOT_FOUND = 'a not-found (design 3, rule 8)';
+const NOT_FOUND = 'a not-found (architecture.md, rule 8)';
 const NEVER_COUNTS = 'never counts, not as the first and not as the second';
 const LINE_FIRST =
   'a payout that is ready is armed in the ledger and has its line in the intent log before the request arrives';

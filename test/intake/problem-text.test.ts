@@ -54,7 +54,7 @@ describe('problems as text', () => {
 });
 
 describe('problems as JSON', () => {
-  test('are the document of design 12', async () => {
+  test('are the document that people and programs read', async () => {
     const checked = await check(file(line({ reference: 'INV-1', amount: '1234.5' }), line({ reference: '' })));
     expect(JSON.parse(JSON.stringify(problemsDocument(checked)))).toEqual({
       file: 'test.csv',

@@ -143,7 +143,7 @@ describe('#101 csv-spectrum', async () => {
   });
 });
 
-/** By design 11, whether a column takes a string of the list; null where its rule is free text. */
+/** Whether a column takes a string of the list; null where its rule is free text. */
 const TAKES: Readonly<Record<Column, ((text: string) => boolean) | null>> = {
   reference: (text) =>
     /^[A-Za-z0-9](?:[A-Za-z0-9 ._/#+:(),'-]{0,34}[A-Za-z0-9._/#+:(),'-])?$/.test(text) && !isMangled(text),

@@ -1,7 +1,7 @@
 import { cancelRun, type Entry, move, other, PAYOUTS, pauseAll, type Redis, setRun, type Which } from './ledger.ts';
 import type { Rules } from './rules.ts';
 
-/* How a season opens again: copies of the audit log and intent logs are compared, directories are given up (design 3, rule 4). */
+/* How a season opens again: copies of the audit log and intent logs are compared, directories are given up (architecture.md, rule 4). */
 
 /** A line of an intent log. */
 export interface Line {

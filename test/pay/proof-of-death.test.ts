@@ -15,7 +15,7 @@ const RULES: DeathRules = {
   now: LATE,
 };
 
-describe('a not-found (design 3, rule 8)', () => {
+describe('a not-found (architecture.md, rule 8)', () => {
   test.each<[string, ReturnType<typeof judgeNotFound>, number, number | null]>([
     ['before the end of the quote', 'early', EXPIRES_AT - 1000, null],
     ['at the end of the quote', 'early', EXPIRES_AT, null],

@@ -137,7 +137,7 @@ describe('fees', () => {
   });
 });
 
-describe('the answer to a quote request (design 5)', () => {
+describe('the answer to a quote request', () => {
   test('is told in the words that the service wrote of this very request', () => {
     const description = 'an amount of the quote would be above 100000000';
     const answer = answered(400, { errors: [{ code: 'USR_001', title: 'Bad request', description }] });

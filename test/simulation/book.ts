@@ -57,7 +57,7 @@ const TO_END_MS = 3000;
 /** How late a payment is seen where the service does not show it in time. */
 const HIDDEN_MS_MAX = 120_000;
 
-/** Whether a payment has ended so that its reference is free again (design 6). */
+/** Whether a payment has ended so that its reference is free again. */
 export function hasComeToNothing({ madeAt, end }: BookedPayment, now: number): boolean {
   return now - madeAt > TO_END_MS && (end === 'FAILED' || end === 'RETURNED' || end === 'DECLINED');
 }

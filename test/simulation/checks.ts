@@ -27,7 +27,7 @@ interface Armed {
 }
 
 /**
- * The invariants of design 3, looked at after every step that could break one. They are kept here by what really
+ * The invariants of the safety rule (architecture.md), looked at after every step that could break one. They are kept here by what really
  * happened, not by what any ledger says.
  */
 export interface Checks {
@@ -51,7 +51,7 @@ export interface Checks {
   runOf(quoteId: string): string | undefined;
   /** Nothing that is ready waits for longer than the program ever lets it, however clocks are set. */
   waits(store: Store, now: number): void;
-  /** Conservation (design 3, rule 10), after a script has run. */
+  /** Conservation (architecture.md, rule 10), after a script has run. */
   conserved(store: Store): void;
 }
 
@@ -62,7 +62,7 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
   /** Who proposed something for a payout, and how many moves it had then. */
   const proposals: { readonly id: string; readonly by: string; readonly moves: number }[] = [];
 
-  /** People move a payout only as two, and only as long as nothing else has (design 3, rule 9). */
+  /** People move a payout only as two, and only as long as nothing else has (architecture.md, rule 9). */
   function checkPeople(entry: Entry, { actor, service }: { actor: string; service: FakeService }): void {
     if (!actor.includes(' and ')) return;
     // Redis may have gone back under their hands, or they wrote off a host: that is not theirs to propose for a payout.

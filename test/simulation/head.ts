@@ -96,7 +96,7 @@ function strangersOf(store: Store, own: string): string[] {
     .map(([other]) => other);
 }
 
-/** Compares a directory's lines, and opens the season with the last directory (design 3, rule 4). */
+/** Compares a directory's lines, and opens the season with the last directory (architecture.md, rule 4). */
 export function compareLines(store: Store, part: Comparison, now: number): Compared {
   if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
   if (store.writtenOff.has(part.dataDirId)) return { result: 'written-off', restored: 0, strangers: [] };

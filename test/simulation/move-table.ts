@@ -2,7 +2,7 @@ import type { PayoutState } from '../../src/payout.ts';
 import type { Entry, RowState } from './store.ts';
 
 /*
- * The table of moves, written out from design 4 once more, so that a slip in the program's table shows when both ledgers
+ * The table of moves, written out from architecture.md once more, so that a slip in the program's table shows when both ledgers
  * play the same moves.
  */
 
@@ -23,7 +23,7 @@ const TABLE: Readonly<Record<RowState, Readonly<Partial<Record<PayoutState, Guar
   refused: {},
 };
 
-/** Whether design 4 has the move. A breach may hold anything, with its quote. */
+/** Whether the table has the move. A breach may hold anything, with its quote. */
 export function isInTable(
   entry: Entry,
   to: PayoutState,

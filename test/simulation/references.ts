@@ -1,6 +1,6 @@
 import { ENDS, type Entry, type Store } from './store.ts';
 
-/** The payout that stands for a reference and has not given it free (design 6). */
+/** The payout that stands for a reference and has not given it free. */
 export function holderOf(
   store: Store,
   hash: string,

@@ -4,7 +4,7 @@ import { type HistoryEntry, PAYOUT_STATES, type PayoutRow, type PayoutState, typ
 
 /*
  * What a Redis holds of a ledger, as plain data that can be copied: the ledger in memory works on it, and a Redis that
- * goes back in time is an earlier copy. Written from design 3 to 6 and the headers of the scripts, not from their text.
+ * goes back in time is an earlier copy. Written from architecture.md and the headers of the scripts, not from their text.
  */
 
 export type RowState = PayoutState | 'refused';
