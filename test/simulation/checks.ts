@@ -1,5 +1,6 @@
 import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { ArmAnswer, Arming, PayoutMove } from '../../src/ledger/payouts/acts.ts';
+import { amountOf } from '../../src/ledger/payouts/record.ts';
 import { mayMove } from '../../src/moves.ts';
 import type { PayoutState } from '../../src/payout.ts';
 import { type BookedPayment, hasComeToNothing } from './book.ts';
@@ -72,7 +73,7 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     // A payment that was found is a fact, whatever came in between (rule 7); `moved` looks for it in the service's book.
     const isFact = PAID.includes(entry.state);
     const isProposed = proposals.some(({ id: of, by, moves }) => {
-      return of === id && by === first && by !== second && (isFact || moves === entry.history.length - 1);
+      return of === id && by === first && by !== second && (isFact || moves === entry.steps - 1);
     });
     if (!isProposed) world.fail('two people', `${id} became ${entry.state} by ${actor}, and nobody else proposed it`);
     if (entry.state === 'rejected' && !isDead(entry.quote ?? '', service))
@@ -88,7 +89,7 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       'ledger.halted ledger',
       `run.paused ${runId}`,
       `run.cancelled ${runId}`,
-      `beneficiary.blocked ${entries.get(id)?.row?.beneficiaryIdentityId}`,
+      `beneficiary.blocked ${entries.get(id)?.get('ben')}`,
       `payout.cancelled ${id}`,
       `payout.drop-confirmed ${id}`,
     ];
@@ -113,7 +114,7 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     armed(arming, { answer, store, askedAt }) {
       if (!answer.armed) return;
       world.count('armings');
-      if ((store.entries.get(entryId(arming.runId, arming.line))?.armings ?? 0) > 1) world.count('re-armings');
+      if ((store.entries.get(entryId(arming.runId, arming.line))?.number('ar') ?? 0) > 1) world.count('re-armings');
       if (store.season !== store.server) world.fail('A1', 'armed in a closed season');
       checkDecisions(arming, store);
       const internalId = referenceOf.get(arming.line) ?? '';
@@ -164,13 +165,13 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
     },
     proposed(store, { runId, line, actor }) {
       const id = entryId(runId, line);
-      proposals.push({ id, by: actor, moves: store.entries.get(id)?.history.length ?? 0 });
+      proposals.push({ id, by: actor, moves: store.entries.get(id)?.steps ?? 0 });
     },
     moved(entry, from, { actor, service }) {
       checkPeople(entry, { actor, service });
       if (actor !== 'season') checkMove(world, entry, from);
       if (!PAID.includes(entry.state)) return;
-      const paymentId = entry.more['pid'] ?? entry.quote;
+      const paymentId = entry.get('pid') ?? entry.quote;
       const internalId = referenceOf.get(entry.line);
       // Two people may overrule what payrun shows them: that the payment is of another payout.
       const isOverruled = from === 'held' && actor.includes(' and ');
@@ -215,7 +216,7 @@ function checkMove(world: World, entry: Entry, from: RowState): void {
   if (from === 'refused' || entry.state === 'refused') return;
   const to: PayoutState = entry.state;
   const sent = entry.quote !== null;
-  const breach = to === 'held' && entry.more['rc'] === 'E_BREACH';
+  const breach = to === 'held' && entry.get('rc') === 'E_BREACH';
   const drops =
     from === 'armed' && to === 'ready' ? 'not-sent' : from === 'unknown' && !sent ? 'proven-dead' : undefined;
   const asked = { from, to, sent, breach };
@@ -223,16 +224,16 @@ function checkMove(world: World, entry: Entry, from: RowState): void {
     world.fail('A7', `${entryId(entry.runId, entry.line)} went from ${from} to ${to}`);
   if (SENT_STATES.includes(to) && !sent)
     world.fail('A7', `${entryId(entry.runId, entry.line)} is ${to} without a quote`);
-  if (entry.history.length > entry.version) world.fail('A5', 'a move did not raise the version');
+  if (entry.steps > entry.version) world.fail('A5', 'a move did not raise the version');
 }
 
 function checkRun(world: World, run: RunEntry, store: Store): void {
   const counts = { ...NO_COUNTS };
   let minor = 0n;
-  for (const { runId, state, amount } of store.entries.values()) {
+  for (const { runId, state, record } of store.entries.values()) {
     if (runId !== run.id) continue;
     counts[state]++;
-    if (amount !== null) minor += amount.minor;
+    minor += BigInt(amountOf(record.values)?.minor ?? 0);
   }
   for (const state of ROW_STATES) {
     if (run.counts[state] !== counts[state])

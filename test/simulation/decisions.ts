@@ -70,7 +70,7 @@ async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boole
 /** What honest people may say of it; the program may say that it is too early. */
 function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly Decision[] {
   const isHeld = entry.state === 'held';
-  if (entry.quote === null && entry.more['rc'] === 'E_DIR_LOST')
+  if (entry.quote === null && entry.get('rc') === 'E_DIR_LOST')
     return canBeDead(plan) && isUnpaid(service, entry) ? ['allow'] : [];
   if (entry.quote === null) return isHeld ? ['allow', 'allow', 'drop'] : [];
   if (service.book.some(({ quoteId }) => quoteId === entry.quote)) return ['paid'];
@@ -78,13 +78,14 @@ function decisionsFor({ plan, service }: DecisionParts, entry: Entry): readonly 
 }
 
 /** A lost host may have sent it, the service forgot it, or Redis forgot whose payment it is: the program is told nothing more. */
-function onlyPeopleCanTell(service: FakeService, { quote, more }: Entry): boolean {
-  return more['rc'] === 'E_DIR_LOST' || more['rc'] === 'E_BREACH' || service.isForgotten(quote);
+function onlyPeopleCanTell(service: FakeService, entry: Entry): boolean {
+  const code = entry.get('rc');
+  return code === 'E_DIR_LOST' || code === 'E_BREACH' || service.isForgotten(entry.quote);
 }
 
 /** People ask at the service for the reference; that a request of a lost host may still be under way is the program's to know. */
-function isUnpaid({ book }: FakeService, { row }: Entry): boolean {
-  return book.every(({ internalId }) => internalId !== row?.reference);
+function isUnpaid({ book }: FakeService, entry: Entry): boolean {
+  return book.every(({ internalId }) => internalId !== entry.get('ref'));
 }
 
 function canBeDead({ has, showsToOwnOnly }: Plan): boolean {
@@ -92,7 +93,7 @@ function canBeDead({ has, showsToOwnOnly }: Plan): boolean {
 }
 
 function namedPayment(dice: Dice, { book }: FakeService, entry: Entry): string {
-  const own = book.filter(({ internalId }) => internalId === entry.row?.reference);
-  if (own.length > 0 && (entry.more['rc'] === 'E_BREACH' || dice.chance(0.8))) return dice.pick(own).paymentId;
+  const own = book.filter(({ internalId }) => internalId === entry.get('ref'));
+  if (own.length > 0 && (entry.get('rc') === 'E_BREACH' || dice.chance(0.8))) return dice.pick(own).paymentId;
   return book.length > 0 && dice.chance(0.8) ? dice.pick(book).paymentId : dice.uuid();
 }

@@ -1,7 +1,6 @@
 import { CLAIMANTS_MAX } from '../../src/ledger/scripts/season.ts';
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
-import { closeSeason } from './arming.ts';
-import { applyMove, forget, setDue } from './moves.ts';
+import { closeSeason, enter, setDue } from './commit.ts';
 import { claimantsOf, isFree } from './references.ts';
 import { runOfContent } from './runs.ts';
 import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, UNSENT } from './store.ts';
@@ -133,15 +132,15 @@ function restoreLine(
   const there = store.entries.get(id);
   // Where the season opened without the directory, only the quote tells whether the ledger knows the line.
   const owner = store.quotes.get(line.q);
-  const isKnown = wasMissing ? owner === id || owner === UNSENT : (there?.counter ?? 0) >= line.c;
+  const isKnown = wasMissing ? owner === id || owner === UNSENT : (there?.number('ct') ?? 0) >= line.c;
   if (there !== undefined && isKnown) {
     noteForgotten(store, there, line.q);
     return;
   }
   store.restored++;
-  const isWrittenOff = there?.state === 'held' && there.more['rc'] === 'E_DIR_LOST';
+  const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
-    const isBreach = wasMissing && !(isWrittenOff && line.c > there.counter);
+    const isBreach = wasMissing && !(isWrittenOff && line.c > there.number('ct'));
     store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
     if (isBreach) {
       holdReturned(store, there, { line, now });
@@ -149,25 +148,19 @@ function restoreLine(
     }
   }
   const entry = there ?? addUnknown(store, runId, line.l);
-  if (entry.quote !== line.q) entry.quotes++;
-  entry.quote = line.q;
-  entry.expiresAt = line.x === '' ? null : Number.parseInt(line.x, 10);
-  entry.counter = line.c;
-  entry.armedBy = line.o;
-  entry.armedAt = Number.parseInt(line.t, 10);
-  entry.credentials = line.f;
-  entry.attempts = line.k;
-  forget(entry, ['nf', 'z2', 'lu', 'ql']);
+  const quotes = entry.quote === line.q ? {} : { qn: String(entry.number('qn') + 1) };
+  const { q, o: by, t: aa, f: cf } = line;
+  entry.set({ q, x: line.x === '' ? null : line.x, ct: String(line.c), by, aa, cf, at: String(line.k), ...quotes });
+  entry.set({ nf: null, z2: null, lu: null, ql: null });
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
   const said = store.yes.get(line.q);
   if (said !== undefined) noteYes(store, entry, { quote: line.q, payment: said });
   claimReference(store, entry, line);
   reopenRun(store, runId);
-  if (entry.state === 'held' && entry.more['rc'] === 'E_DIR_LOST') {
-    entry.version++;
-    setDue(store, entry, { now, ms: 0 });
-  } else
-    applyMove(store, entry, { to: 'unknown', now, actor: 'season', reason: 'restored from an intent log', dueMs: 0 });
+  if (entry.state === 'held' && entry.get('rc') === 'E_DIR_LOST') {
+    entry.record = { ...entry.record, version: entry.version + 1, due: now };
+    setDue(store, entry);
+  } else enter(store, entry, { to: 'unknown', now, reason: 'restored from an intent log', dueAt: now });
 }
 
 /** A quote before the payout's present one that this Redis does not know. */
@@ -186,24 +179,23 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
     store.yes.set(quote, payment);
     return;
   }
-  const isRejected = entry.state === 'rejected' && entry.more['z2'] === undefined;
+  const isRejected = entry.state === 'rejected' && entry.get('z2') === undefined;
   if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state) && !isRejected) return;
   noteYes(store, entry, { quote, payment });
   if (!isRejected) {
-    entry.version++;
+    entry.raiseVersion();
     return;
   }
-  entry.more['rc'] = 'E_BREACH';
-  entry.more['rs'] = `the service said yes to the quote ${quote}, whose payment was rejected`;
-  applyMove(store, entry, { to: 'held', now, actor: 'season', reason: 'breach', dueMs: 0 });
+  entry.set({ rc: 'E_BREACH', rs: `the service said yes to the quote ${quote}, whose payment was rejected` });
+  enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
   store.restored++;
 }
 
 /** A quote to which the service said yes is never proven dead. */
 function noteYes(store: Store, entry: Entry, { quote, payment }: { quote: string; payment: string }): void {
-  entry.more['z2'] = '1';
+  entry.set({ z2: '1' });
   if (payment === '' || payment === quote) return;
-  entry.more['pid'] = payment;
+  entry.set({ pid: payment });
   if (!store.quotes.has(payment)) store.quotes.set(payment, entryId(entry.runId, entry.line));
 }
 
@@ -212,17 +204,17 @@ function claimReference(store: Store, entry: Entry, { h }: ComparedLine): void {
   const id = entryId(entry.runId, entry.line);
   const claimants = [id];
   if (claimantsOf(store, h).length >= CLAIMANTS_MAX) {
-    entry.duplicateOf = h;
+    entry.set({ rfh: h });
     return;
   }
   for (const holder of claimantsOf(store, h)) {
     const other = holder === id ? undefined : store.entries.get(holder);
     if (other === undefined || isFree(other)) continue;
-    if (other.counter > 0) claimants.push(holder);
-    other.duplicateOf = h;
-    other.version++;
+    if (other.number('ct') > 0) claimants.push(holder);
+    other.set({ rfh: h });
+    other.raiseVersion();
   }
-  if (claimants.length > 1) entry.duplicateOf = h;
+  if (claimants.length > 1) entry.set({ rfh: h });
   store.references.set(h, claimants);
 }
 
@@ -280,15 +272,14 @@ function addUnknown(store: Store, runId: string, line: number): Entry {
 
 /** The directory was missing when the season opened, and another quote was armed since. */
 function holdReturned(store: Store, entry: Entry, { line, now }: { line: ComparedLine; now: number }): void {
-  entry.counter = Math.max(entry.counter, line.c);
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, entryId(entry.runId, entry.line));
-  entry.more['rc'] = 'E_BREACH';
-  entry.more['rs'] = `the quote ${line.q} was armed by a data directory that was missing`;
+  const rs = `the quote ${line.q} was armed by a data directory that was missing`;
+  entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), rc: 'E_BREACH', rs });
   if (entry.state === 'held') {
-    entry.version++;
+    entry.raiseVersion();
     return;
   }
-  applyMove(store, entry, { to: 'held', now, actor: 'season', reason: 'breach', dueMs: 0 });
+  enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
 }
 
 function haltRestored(store: Store): void {

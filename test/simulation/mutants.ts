@@ -1,6 +1,6 @@
 import { CAPABILITIES } from '../../src/config/config.ts';
 import type { PayoutMove } from '../../src/ledger/payouts/acts.ts';
-import { addTo } from './moves.ts';
+import { addTo } from './commit.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
 import { type Entry, entryId, type RowState, type Store } from './store.ts';
@@ -392,7 +392,7 @@ function freed(isFreed: (entry: Entry, move: PayoutMove) => boolean): NonNullabl
     const entry = store.entries.get(entryId(move.runId, move.line));
     if (entry === undefined || !isFreed(entry, move)) return move;
     if (move.version !== undefined && move.version !== entry.version) return move;
-    entry.armings = 0;
+    entry.set({ ar: null });
     force(store, entry, 'armed');
     return { ...move, to: 'ready', dropQuote: 'not-sent' };
   };
@@ -401,7 +401,7 @@ function freed(isFreed: (entry: Entry, move: PayoutMove) => boolean): NonNullabl
 function force(store: Store, entry: Entry, state: RowState): void {
   const run = store.runs.get(entry.runId);
   if (run === undefined) return;
-  addTo(run, entry, { state: entry.state, sign: -1 });
-  addTo(run, entry, { state, sign: 1 });
-  entry.state = state;
+  addTo(run, entry.record, -1);
+  entry.record = { ...entry.record, state };
+  addTo(run, entry.record, 1);
 }

@@ -78,5 +78,5 @@ async function writeOff(
 function isRecorded({ files, runs, entries }: Store, { sha256, rows }: SimulatedFile): boolean {
   const run = runs.get(files.get(sha256) ?? '');
   if (run === undefined || run.state === 'recording') return false;
-  return rows.every(({ line }) => (entries.get(`${run.id}-${line}`)?.row ?? null) !== null);
+  return rows.every(({ line }) => entries.get(`${run.id}-${line}`)?.hasRow === true);
 }

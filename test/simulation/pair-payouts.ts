@@ -4,10 +4,9 @@ import type { Arming, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../src/ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { PAYOUT_STATES, type Payout, type PayoutState } from '../../src/payout.ts';
-import { armPayout } from './arming.ts';
-import { deferPayout, movePayout } from './moves.ts';
+import { armPayout, deferPayout, movePayout } from './commit.ts';
 import { ask, DIRS, HOUR_MS, now, type Pair, payoutAt, pickPlace } from './pair.ts';
-import { readPayout } from './payout-record.ts';
+import { readPayout } from './read-payout.ts';
 
 /* What processes ask of a payout, at random. */
 
@@ -155,7 +154,7 @@ function drawWrites({ dice, quotes, real }: Pair, place: PayoutPlace): Partial<P
 export function read(pair: Pair): void {
   const place = pickPlace(pair);
   ask(pair, `read ${place.runId}-${place.line}`, {
-    mine: readPayout(pair.store, place, now()),
+    mine: readPayout(pair.store, place, { now: now(), seals: pair.real.ledger.seals }),
     theirs: pair.real.ledger.payouts.read(place),
   });
 }

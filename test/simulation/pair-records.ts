@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { PAYOUT_STATES } from '../../src/payout.ts';
 import { dueOf } from '../support/records.ts';
-import { holderOfQuote } from './moves.ts';
+import { holderOfQuote } from './commit.ts';
 import { now, type Pair } from './pair.ts';
-import { payoutOf } from './payout-record.ts';
+import { payoutOf } from './read-payout.ts';
 import { linesIn, runOf, takeFrom } from './runs.ts';
 import { entryId } from './store.ts';
 
@@ -34,7 +34,7 @@ export async function compareRecords(pair: Pair, seed: number): Promise<void> {
   for (const entry of store.entries.values()) {
     const { payout } = await ledger.payouts.read(entry);
     const id = entryId(entry.runId, entry.line);
-    expect(withoutTimes(payout), `${label}: ${id}`).toEqual(withoutTimes(payoutOf(entry)));
+    expect(withoutTimes(payout), `${label}: ${id}`).toEqual(withoutTimes(payoutOf(entry, ledger.seals)));
     const due = await dueOf({ redis, prefix, runId: entry.runId, line: entry.line });
     const mine = store.due.get(id) ?? store.tracked.get(id) ?? null;
     expect(due === null, `${label}: due ${id} ${due} ${mine}`).toBe(mine === null);

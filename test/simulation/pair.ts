@@ -1,12 +1,13 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { rowFields } from '../../src/ledger/payouts/record.ts';
+import type { RowRecord } from '../../src/ledger/runs/recording.ts';
 import type { Payout } from '../../src/payout.ts';
 import { newLedger, type TestLedger } from '../ledger/test-ledger.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { type Dice, openDice } from './dice.ts';
-import { payoutOf } from './payout-record.ts';
-import { claimRun, moveRun, type RowToRecord, recordRows } from './runs.ts';
+import { payoutOf } from './read-payout.ts';
+import { claimRun, moveRun, recordRows } from './runs.ts';
 import { entryId, newStore, type Store } from './store.ts';
 
 /* A ledger in memory beside a real one: what is asked of either is asked of both. */
@@ -116,9 +117,9 @@ export function pickPlace({ dice, runs }: Pair): { runId: string; line: number }
   return { runId: dice.pick(runs), line: dice.chance(0.02) ? 99 : dice.pick(LINES) };
 }
 
-export function payoutAt({ store }: Pair, { runId, line }: { runId: string; line: number }): Payout | undefined {
+export function payoutAt({ store, real }: Pair, { runId, line }: { runId: string; line: number }): Payout | undefined {
   const entry = store.entries.get(entryId(runId, line));
-  return entry === undefined ? undefined : payoutOf(entry);
+  return entry === undefined ? undefined : payoutOf(entry, real.ledger.seals);
 }
 
 /** A run of which these lines are recorded, all of them or not. */
@@ -152,7 +153,7 @@ async function submitRun(pair: Pair, id: string, lines: readonly number[]): Prom
 }
 
 /** References are shared by the runs, so that later rows are suspected duplicates; amounts are in two currencies. */
-function recordOf({ dice }: Pair, line: number): RowToRecord {
+function recordOf({ dice }: Pair, line: number): RowRecord {
   const isDestination = dice.chance(0.3);
   const row = {
     line,
@@ -171,5 +172,5 @@ function recordOf({ dice }: Pair, line: number): RowToRecord {
     sourceOfCash: null,
   };
   const fields = rowFields(row, 'seal');
-  return { line, state: 'ready', fields, amount: row.amount, referenceHash: hashReference(row.reference), row };
+  return { line, state: 'ready', fields, amount: row.amount, referenceHash: hashReference(row.reference) };
 }

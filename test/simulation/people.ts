@@ -91,7 +91,7 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
       });
     },
     decide(process) {
-      const entries = [...redis.store().entries.values()].filter(({ row }) => row !== null);
+      const entries = [...redis.store().entries.values()].filter(({ hasRow }) => hasRow);
       const held = entries.filter(({ state }) => state === 'held');
       const among = held.length > 0 && dice.chance(0.9) ? held : entries;
       if (among.length === 0 || !dice.chance(held.length > 0 ? 0.6 : 0.15)) return;
@@ -108,7 +108,7 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
       const look = (): void => {
         const entry = redis.store().entries.get(entryId(runId, line));
         const workers = fleet.alive();
-        if (entry === undefined || entry.row === null || workers.length === 0) return;
+        if (entry?.hasRow !== true || workers.length === 0) return;
         if (entry.state === 'held' || entry.state === 'unknown') settleOne(dice.pick(workers), entry);
       };
       const ms = dice.between(0, dice.chance(0.7) ? LOOK_SOON_MS_MAX : LOOK_MS_MAX);
@@ -116,7 +116,7 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
     },
     settle() {
       if (plan.decideShare === 0 || !setting.isCalm() || lastLooks >= LAST_LOOKS) return;
-      const held = [...redis.store().entries.values()].filter(({ state, row }) => state === 'held' && row !== null);
+      const held = [...redis.store().entries.values()].filter(({ state, hasRow }) => state === 'held' && hasRow);
       if (held.length === 0) return;
       lastLooks++;
       const workers = fleet.alive();

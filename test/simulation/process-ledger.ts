@@ -6,13 +6,12 @@ import { openSeals } from '../../src/ledger/seals.ts';
 import type { HeadFacts, LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import type { Recovery } from '../../src/ledger/season/recovery.ts';
 import { payoutId, type Run, type RunState } from '../../src/payout.ts';
-import { armPayout } from './arming.ts';
 import { openAudit } from './audit.ts';
+import { armPayout, deferPayout, holderOfQuote, movePayout } from './commit.ts';
 import type { FakeDisk } from './disk.ts';
 import type { Happening } from './happenings.ts';
 import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeason, releaseHalt } from './head.ts';
-import { deferPayout, holderOfQuote, movePayout } from './moves.ts';
-import { payoutOf, readPayout } from './payout-record.ts';
+import { payoutOf, readPayout } from './read-payout.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { claimantsOf, holderBeside } from './references.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
@@ -96,6 +95,7 @@ function openPayouts(
   { actor, dataDirId, onArmed }: LedgerParts,
 ): Payouts {
   const { world, redis, checks, mutation } = setting;
+  const seals = openSeals();
   let highestCounter = 0;
   const sawCounter = (counter: number): void => {
     highestCounter = Math.max(highestCounter, counter);
@@ -103,7 +103,7 @@ function openPayouts(
   const payouts: Payouts = {
     async read(place) {
       const { reading, counter } = await ask('read', (store, now) => {
-        return { reading: readPayout(store, place, now), counter: store.armings };
+        return { reading: readPayout(store, place, { now, seals }), counter: store.armings };
       });
       sawCounter(counter);
       return reading;
@@ -255,7 +255,9 @@ function openRuns({ setting, ask, change }: Line) {
     },
     async *rows(runId: string) {
       yield await ask('rows', (store) =>
-        [...store.entries.values()].filter((entry) => entry.runId === runId).flatMap((entry) => payoutOf(entry) ?? []),
+        [...store.entries.values()]
+          .filter((entry) => entry.runId === runId)
+          .flatMap((entry) => payoutOf(entry, openSeals()) ?? []),
       );
     },
     noteRecorded: (runId: string, fields: Record<string, string>) =>

@@ -166,9 +166,9 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
 /** The steps of `findKnownPayments` in src/runs/known-payment.ts. */
 function knownPayments({ entries }: Store, credentials: string): string[] {
   const made = [...entries.values()].filter(
-    (entry) => entry.credentials === credentials && (entry.state === 'completed' || entry.state === 'accepted'),
+    (entry) => entry.get('cf') === credentials && (entry.state === 'completed' || entry.state === 'accepted'),
   );
-  return made.flatMap((entry) => entry.more['pid'] ?? entry.quote ?? []).slice(0, 3);
+  return made.flatMap((entry) => entry.get('pid') ?? entry.quote ?? []).slice(0, 3);
 }
 
 function rulesOf(plan: Plan, mutation: Mutation): PayRules {

@@ -1,9 +1,11 @@
-import type { RowRecord } from '../../src/ledger/runs/recording.ts';
+import { beneficiaryHash } from '../../src/ledger/payouts/decide-move.ts';
+import type { ClaimFacts, Earlier } from '../../src/ledger/payouts/duplicates.ts';
+import { decideRecording, type RowRecord } from '../../src/ledger/runs/recording.ts';
 import type { RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
-import { OUTCOMES, type Outcome, outcomeOf, type PayoutRow, type Run, type RunState } from '../../src/payout.ts';
-import { addTo, setDue } from './moves.ts';
-import { freedBefore, holderOf } from './references.ts';
-import { blankEntry, blankRun, type Entry, entryId, OPEN, type RowState, type RunEntry, type Store } from './store.ts';
+import { OUTCOMES, type Outcome, placeOfId, type Run, type RunState } from '../../src/payout.ts';
+import { commit } from './commit.ts';
+import { claimantsOf } from './references.ts';
+import { blankRun, entryId, OPEN, type RowState, type RunEntry, type Store } from './store.ts';
 
 /* What the scripts do to runs and to what wants work, in memory. */
 
@@ -50,106 +52,49 @@ export function claimRun(store: Store, claim: RunClaim, now: number): Claimed {
   return { id: claim.id, result: 'new' };
 }
 
-/** A row to be recorded, beside it as the intake read it. */
-export interface RowToRecord extends RowRecord {
-  readonly row: PayoutRow | null;
-}
-
 export function recordRows(
   store: Store,
   runId: string,
-  { rows, rememberMs, now }: { rows: readonly RowToRecord[]; rememberMs: number; now: number },
+  { rows, rememberMs, now }: { rows: readonly RowRecord[]; rememberMs: number; now: number },
 ): 'recorded' | 'closed' | 'season' {
   if (store.season !== store.server) return 'season';
   const run = store.runs.get(runId);
   const isRecorded = run !== undefined && run.fields['lastLine'] !== undefined && hasAllRows(run);
   const isCancelled = run?.state === 'cancelled' && !isRecorded;
   if (run === undefined || (run.state !== 'recording' && !isCancelled)) return 'closed';
-  const before = store.entries.size;
-  for (const record of rows) recordRow(store, run, { record, rememberMs, now, isCancelled });
-  if (store.entries.size > before) run.fields['recordedAt'] = String(now);
+  const facts = claimFacts(store, run, { rows, now });
+  for (const change of decideRecording(runId, rows, { facts, rememberMs })) commit(store, change, now);
   return 'recorded';
 }
 
-interface Recording {
-  readonly record: RowToRecord;
-  readonly rememberMs: number;
-  readonly now: number;
-  readonly isCancelled: boolean;
-}
-
-function recordRow(store: Store, run: RunEntry, { record, rememberMs, now, isCancelled }: Recording): void {
-  const id = entryId(run.id, record.line);
-  const there = store.entries.get(id);
-  if (there !== undefined) {
-    if (there.rowHash === null && record.state === 'ready') restoreRow(store, run, { entry: there, record, now });
-    return;
-  }
-  const isDropped = isCancelled && run.fields['doubted'] === undefined;
-  const entry = blankEntry(run.id, record.line, isDropped && record.state === 'ready' ? 'cancelled' : record.state);
-  setRow(entry, record);
-  const freed = freedBefore(store, record.referenceHash ?? '', id);
-  if (record.referenceHash !== null && entry.state === 'ready') {
-    const earlier = holderOf(store, record.referenceHash, { own: id, rememberMs, now });
-    if (earlier === undefined) store.references.set(record.referenceHash, [id]);
-    else {
-      entry.state = 'held';
-      entry.duplicateOf = record.referenceHash;
-      entry.more['rc'] = 'E_DUP_HISTORY';
-      entry.more['rs'] = `its reference belongs to payout ${earlier}`;
-    }
-  }
-  if (entry.state === 'ready' || entry.duplicateOf !== null) {
-    if (run.fields[`gaveUp:${record.line}`] !== undefined)
-      holdInstead(entry, 'E_GIVEN_UP', 'it was given up, and Redis forgot that');
-    else if (run.fields['doubted'] !== undefined)
-      holdInstead(entry, 'E_DIR_LOST', 'a data directory that may have sent it was written off');
-    else if (freed !== undefined)
-      holdInstead(
-        entry,
-        'E_DIR_LOST',
-        `payout ${freed} had its reference before a data directory was written off that may have paid it again`,
-      );
-  }
-  if (entry.row !== null && !store.paid.has(entry.row.beneficiaryIdentityId)) {
-    run.fields['newBeneficiaryRows'] = String(Number.parseInt(run.fields['newBeneficiaryRows'] ?? '0', 10) + 1);
-  }
-  entry.version = 1;
-  if (entry.state !== 'refused')
-    entry.history.push({ at: now, to: entry.state, actor: 'intake', reason: '', exchange: '' });
-  store.entries.set(id, entry);
-  addTo(run, entry, { state: entry.state, sign: 1 });
-}
-
-function holdInstead(entry: Entry, code: string, reason: string): void {
-  entry.state = 'held';
-  entry.duplicateOf = null;
-  entry.more['rc'] = code;
-  entry.more['rs'] = reason;
-}
-
-function restoreRow(
+/** What the ledger knows of rows that are to be recorded (src/ledger/payouts/duplicates.ts). Nothing is looked at that is like them. */
+function claimFacts(
   store: Store,
-  run: RunEntry,
-  { entry, record, now }: { entry: Entry; record: RowToRecord; now: number },
-): void {
-  if (entry.state === 'refused') return;
-  setRow(entry, record);
-  if (run.fields[`gaveUp:${record.line}`] !== undefined) entry.more['gu'] = '1';
-  entry.version++;
-  if (entry.amount !== null) {
-    const key = `${entry.amount.currency} ${outcomeOf(entry.state)}`;
-    run.amounts.set(key, (run.amounts.get(key) ?? 0n) + entry.amount.minor);
-  }
-  const hash = record.referenceHash;
-  if (hash !== null && !store.references.has(hash)) store.references.set(hash, [entryId(entry.runId, entry.line)]);
-  if (entry.state === 'unknown') setDue(store, entry, { now, ms: 0 });
+  { id, state, fields }: RunEntry,
+  { rows, now }: { rows: readonly RowRecord[]; now: number },
+): ClaimFacts {
+  const run = { state, doubted: fields['doubted'] ?? '', isPurged: false, isRecorded: false, hasAllRows: false };
+  const facts = rows.map(({ line, referenceHash, fields: row }) => {
+    const claimants = claimantsOf(store, referenceHash ?? '');
+    return {
+      record: store.entries.get(entryId(id, line))?.record,
+      claimants: claimants.join(' '),
+      holders: claimants.map((holder) => earlierOf(store, holder)),
+      period: '',
+      samePeriodId: '',
+      twin: undefined,
+      isBlocked: false,
+      wasPaid: store.paid.has(beneficiaryHash(row['ben'] ?? '')),
+      wasGivenUp: fields[`gaveUp:${line}`] !== undefined,
+    };
+  });
+  return { at: now, isOpen: true, lostAt: store.lostAt, run, rows: facts };
 }
 
-function setRow(entry: Entry, record: RowToRecord): void {
-  entry.row = record.row;
-  entry.rowHash = record.fields['rh'] ?? null;
-  entry.amount = record.amount;
+function earlierOf({ entries, runs }: Store, id: string): Earlier {
+  const run = runs.get(placeOfId(id).runId);
+  const finishedAt = run?.finishedAt ?? undefined;
+  return { id, record: entries.get(id)?.record, createdAt: run?.createdAt, finishedAt };
 }
 
 /** The run of a file and its content; of a stub the content may not be known. */

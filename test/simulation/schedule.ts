@@ -156,11 +156,11 @@ function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }:
   const plan: Plan = Object.assign(drawPlan(world.dice), options.plan);
   const files = filesOf(plan.files, plan.payouts);
   const [file] = files;
-  const referenceOf = new Map((file?.rows ?? []).map(({ line, row }) => [line, row?.reference ?? '']));
+  const referenceOf = new Map((file?.rows ?? []).map(({ line, fields }) => [line, fields['ref'] ?? '']));
   const checks = openChecks(world, plan, referenceOf);
   const service = openFakeService(world, plan, {
     made: (payment) => checks.made(payment, service),
-    refusedBeneficiary: plan.refusesSecond ? file?.rows[1]?.row?.beneficiaryIdentityId : undefined,
+    refusedBeneficiary: plan.refusesSecond ? file?.rows[1]?.fields['ben'] : undefined,
   });
   // What the service said of it is on the disk of whoever heard it, for a Redis that goes back.
   const { faults } = plan;

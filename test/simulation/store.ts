@@ -1,13 +1,13 @@
 import type { AuditAct, AuditRecord } from '../../src/audit/entry.ts';
-import type { Money } from '../../src/money.ts';
-import { type HistoryEntry, PAYOUT_STATES, type PayoutRow, type PayoutState, type RunState } from '../../src/payout.ts';
+import type { RowState, StoredPayout } from '../../src/ledger/payouts/stored.ts';
+import { PAYOUT_STATES, type PayoutPlace, type RunState } from '../../src/payout.ts';
 
 /*
  * What a Redis holds of a ledger, as plain data that can be copied: the ledger in memory works on it, and a Redis that
  * goes back in time is an earlier copy. Written from architecture.md and the headers of the scripts, not from their text.
  */
 
-export type RowState = PayoutState | 'refused';
+export type { RowState } from '../../src/ledger/payouts/stored.ts';
 
 export const ROW_STATES: readonly RowState[] = [...PAYOUT_STATES, 'refused'];
 export const NO_COUNTS = Object.fromEntries(ROW_STATES.map((state) => [state, 0])) as Readonly<
@@ -16,36 +16,65 @@ export const NO_COUNTS = Object.fromEntries(ROW_STATES.map((state) => [state, 0]
 
 export const OPEN: readonly RowState[] = ['ready', 'armed', 'quoted', 'unknown'];
 export const PAID: readonly RowState[] = ['accepted', 'completed', 'failed', 'returned'];
-/** No more comes of these but by people and look-ups. */
-export const ENDS: readonly RowState[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
-
 /** Stands in the place of the payout of a quote that was armed and never sent. */
 export const UNSENT = '-';
 
-/** A payout's record; what the steps write by field name (src/ledger/payouts/record.ts) is in `more`. */
-export interface Entry {
+/** The record of a payout, as the ledger keeps it, and where it stands. A record is never changed, but replaced. */
+export class Entry {
   readonly runId: string;
   readonly line: number;
-  state: RowState;
-  version: number;
-  /** Null for a record that was restored from an intent log and for a refused row. */
-  row: PayoutRow | null;
-  rowHash: string | null;
-  amount: Money | null;
-  /** Of a suspected duplicate: the hash that it takes over when a person allows it. */
-  duplicateOf: string | null;
-  quote: string | null;
-  expiresAt: number | null;
-  attempts: number;
-  armings: number;
-  quotes: number;
-  counter: number;
-  armedBy: string | null;
-  armedAt: number | null;
-  credentials: string | null;
-  quoteFailures: number;
-  more: Record<string, string>;
-  history: HistoryEntry[];
+  record: StoredPayout;
+
+  constructor({ runId, line }: PayoutPlace, record: StoredPayout) {
+    this.runId = runId;
+    this.line = line;
+    this.record = record;
+  }
+
+  get state(): RowState {
+    return this.record.state;
+  }
+
+  get version(): number {
+    return this.record.version;
+  }
+
+  get quote(): string | null {
+    return this.get('q') ?? null;
+  }
+
+  /** False for a record that was restored from an intent log. */
+  get hasRow(): boolean {
+    return this.record.values.has('rh');
+  }
+
+  /** How many steps its history has. */
+  get steps(): number {
+    return this.record.history.length;
+  }
+
+  /** A value by the name of its place (src/ledger/payouts/place-names.ts). */
+  get(place: string): string | undefined {
+    return this.record.values.get(place);
+  }
+
+  number(place: string): number {
+    return Number.parseInt(this.get(place) ?? '0', 10);
+  }
+
+  /** Gives the record other values; null takes one away. */
+  set(given: Readonly<Record<string, string | null>>): void {
+    const values = new Map(this.record.values);
+    for (const [place, text] of Object.entries(given)) {
+      if (text === null) values.delete(place);
+      else values.set(place, text);
+    }
+    this.record = { ...this.record, values };
+  }
+
+  raiseVersion(): void {
+    this.record = { ...this.record, version: this.version + 1 };
+  }
 }
 
 export interface RunEntry {
@@ -98,7 +127,7 @@ export interface Store {
   /** Entries of the audit log, by their hashes: lost and put back, and those of which it was said that they are missing. */
   readonly putBack: Set<string>;
   readonly missed: Set<string>;
-  /** Beneficiaries to whom a payment was ever accepted. */
+  /** Hashes of the beneficiaries to whom a payment was ever accepted. */
   readonly paid: Set<string>;
   readonly quotes: Map<string, string>;
   readonly runs: Map<string, RunEntry>;
@@ -168,7 +197,7 @@ export function copyStore(store: Store): Store {
     quotes: new Map(store.quotes),
     runs: new Map([...store.runs].map(([id, run]) => [id, copyRun(run)])),
     live: new Set(store.live),
-    entries: new Map([...store.entries].map(([id, entry]) => [id, copyEntry(entry)])),
+    entries: new Map([...store.entries].map(([id, entry]) => [id, new Entry(entry, entry.record)])),
     due: new Map(store.due),
     tracked: new Map(store.tracked),
   };
@@ -186,38 +215,13 @@ function copyRun(run: RunEntry): RunEntry {
   };
 }
 
-function copyEntry(entry: Entry): Entry {
-  return { ...entry, more: { ...entry.more }, history: [...entry.history] };
-}
-
 export function entryId(runId: string, line: number): string {
   return `${runId}-${line}`;
 }
 
 /** A record of which nothing but its place is known. */
 export function blankEntry(runId: string, line: number, state: RowState): Entry {
-  return {
-    runId,
-    line,
-    state,
-    version: 0,
-    row: null,
-    rowHash: null,
-    amount: null,
-    duplicateOf: null,
-    quote: null,
-    expiresAt: null,
-    attempts: 0,
-    armings: 0,
-    quotes: 0,
-    counter: 0,
-    armedBy: null,
-    armedAt: null,
-    credentials: null,
-    quoteFailures: 0,
-    more: {},
-    history: [],
-  };
+  return new Entry({ runId, line }, { text: '', version: 0, state, due: 0, history: [], values: new Map() });
 }
 
 export function blankRun(id: string, now: number): RunEntry {

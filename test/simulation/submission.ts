@@ -1,9 +1,10 @@
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { rowFields } from '../../src/ledger/payouts/record.ts';
+import type { RowRecord } from '../../src/ledger/runs/recording.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import type { Process } from './process.ts';
 import type { FakeRedis } from './redis.ts';
-import { claimRun, moveRun, type RowToRecord, recordRows } from './runs.ts';
+import { claimRun, moveRun, recordRows } from './runs.ts';
 
 const CLAIM_TRIES_MAX = 5;
 const REMEMBER_MS = 86_400_000;
@@ -11,7 +12,7 @@ const REMEMBER_MS = 86_400_000;
 /** A payout file as the intake has read it. */
 export interface SimulatedFile {
   readonly sha256: string;
-  readonly rows: readonly RowToRecord[];
+  readonly rows: readonly RowRecord[];
 }
 
 const BENEFICIARIES = [
@@ -21,7 +22,7 @@ const BENEFICIARIES = [
 ] as const;
 
 /** Rows never change, so each is made and hashed once for all schedules; several may ask for the same amount. */
-const ROWS: readonly RowToRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, index) => {
+const ROWS: readonly RowRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, index) => {
   const row: PayoutRow = {
     line: index + 2,
     reference: `INV-${index + 1}`,
@@ -44,7 +45,6 @@ const ROWS: readonly RowToRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, i
     fields: rowFields(row, 'seal'),
     amount: row.amount,
     referenceHash: hashReference(row.reference),
-    row,
   };
 });
 

@@ -35,12 +35,12 @@ export function isSettled({ plan, redis, service }: Setting, calmMs: number): bo
   const isLate = calmMs > CONFIRMED_MS_MAX;
   // Where the service shows no payment that it has to know under these credentials, an unknown one is held only a day later.
   const known = [...store.entries.values()].filter(({ state }) => state === 'accepted' || state === 'completed');
-  const waitsADay = ({ state, credentials }: Entry): boolean => {
-    const own = known.filter((one) => one.credentials === credentials);
-    return state === 'unknown' && own.length > 0 && own.every(({ quote }) => service.isForgotten(quote));
+  const waitsADay = (entry: Entry): boolean => {
+    const own = known.filter((one) => one.get('cf') === entry.get('cf'));
+    return entry.state === 'unknown' && own.length > 0 && own.every(({ quote }) => service.isForgotten(quote));
   };
   for (const entry of store.entries.values()) {
-    if (entry.row === null) return false;
+    if (!entry.hasRow) return false;
     if (OPEN.includes(entry.state) && !waitsADay(entry)) return false;
     if (entry.state === 'accepted' && service.isForgotten(entry.quote)) return false;
     if (!isLate && isUnconfirmed(entry, plan)) return false;
@@ -49,9 +49,9 @@ export function isSettled({ plan, redis, service }: Setting, calmMs: number): bo
 }
 
 /** A rejection that a look-up has yet to confirm and that can be confirmed. */
-function isUnconfirmed({ state, quote, expiresAt, more }: Entry, { told }: Plan): boolean {
-  const canBe = expiresAt !== null && told.size === CAPABILITIES.length && more['z2'] === undefined;
-  return state === 'rejected' && quote !== null && more['ok'] === undefined && canBe;
+function isUnconfirmed(entry: Entry, { told }: Plan): boolean {
+  const canBe = entry.get('x') !== undefined && told.size === CAPABILITIES.length && entry.get('z2') === undefined;
+  return entry.state === 'rejected' && entry.quote !== null && entry.get('ok') === undefined && canBe;
 }
 
 /** Every request has been delivered or dropped: what the ledger says is held against the service's book. */
@@ -71,12 +71,13 @@ export function judgeAll(setting: Setting): void {
 }
 
 function judge({ world, service, files, redis, checks }: Setting, entry: Entry): void {
-  const { line, state, quote, more } = entry;
-  const reference = files[0]?.rows.find((row) => row.line === line)?.row?.reference ?? '';
+  const { line, state, quote } = entry;
+  const reference = files[0]?.rows.find((row) => row.line === line)?.fields['ref'] ?? '';
   const payments = service.book.filter(({ internalId }) => internalId === reference);
   world.count(`ended ${state}`);
   if (PAID.includes(state) && payments.length === 0) world.fail('accepted', `${reference} was never paid`);
-  const isSaidUnpaid = state === 'cancelled' || state === 'ready' || (state === 'rejected' && more['ok'] !== undefined);
+  const isSaidUnpaid =
+    state === 'cancelled' || state === 'ready' || (state === 'rejected' && entry.get('ok') !== undefined);
   const store = redis.store();
   const own = payments.filter((payment) => {
     const runId = checks.runOf(payment.quoteId) ?? '';
@@ -84,18 +85,18 @@ function judge({ world, service, files, redis, checks }: Setting, entry: Entry):
   });
   if (isSaidUnpaid && own.length > 0) world.fail('lost', `${reference} is ${state} and is paid`);
   if (state !== 'held') return;
-  if (own.length > 0 && quote === null && more['rc'] !== 'E_DIR_LOST')
+  if (own.length > 0 && quote === null && entry.get('rc') !== 'E_DIR_LOST')
     world.fail('lost', `${reference} is held as never sent and is paid`);
-  if (more['rc'] === undefined) world.fail('reason', `${reference} is held without a reason`);
-  if (more['rc'] === 'E_BREACH' && !world.counts.has('rollbacks') && !world.counts.has('hosts back'))
-    world.fail('breach', `${reference}: ${more['rs']}`);
+  if (entry.get('rc') === undefined) world.fail('reason', `${reference} is held without a reason`);
+  if (entry.get('rc') === 'E_BREACH' && !world.counts.has('rollbacks') && !world.counts.has('hosts back'))
+    world.fail('breach', `${reference}: ${entry.get('rs')}`);
 }
 
 /** Whether a payment is known to be that of another payout with the reference. */
 function isOfAnother({ entries, quotes }: Store, entry: Entry, { quoteId, paymentId }: BookedPayment): boolean {
   return [...entries.values()].some((other) => {
     if (other === entry || other.line !== entry.line) return false;
-    const isNamed = other.quote === quoteId || other.more['pid'] === paymentId;
+    const isNamed = other.quote === quoteId || other.get('pid') === paymentId;
     return isNamed || quotes.get(quoteId) === entryId(other.runId, other.line);
   });
 }

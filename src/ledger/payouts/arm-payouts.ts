@@ -43,7 +43,8 @@ export async function armPayouts(
   });
 }
 
-function armRefusal(words: readonly unknown[]): ArmAnswer {
+/** Why an arming was not committed, by the words of the commit (scripts/commit.ts). */
+export function armRefusal(words: readonly unknown[]): ArmAnswer {
   const [word, about, currency] = words;
   if (word === 'approval' || word === 'blocked' || word === 'given-up') return { armed: false, refusal: word };
   if (word === 'reference') return { armed: false, refusal: 'reference', holder: textOf(about) };

@@ -266,7 +266,7 @@ export function countedOf({ values }: StoredPayout): [day: string, beneficiary: 
 }
 
 /** As the ledger keeps to whom something was paid. */
-function beneficiaryHash(id: string): string {
+export function beneficiaryHash(id: string): string {
   return createHash('sha1').update(id).digest('hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
 }
 

@@ -85,8 +85,12 @@ interface Claimed {
   readonly twins: Map<string, Earlier>;
 }
 
-/** The records that rows come to, in their order. */
-function decideRecording(runId: string, rows: readonly RowRecord[], { facts, rememberMs }: RecordingFacts): Change[] {
+/** What the records of rows become, in the order of the rows. A row whose record stays as it is has no change. */
+export function decideRecording(
+  runId: string,
+  rows: readonly RowRecord[],
+  { facts, rememberMs }: RecordingFacts,
+): Change[] {
   const claimed: Claimed = { references: new Map(), twins: new Map() };
   return rows.flatMap((row, index): Change[] => {
     const known = facts.rows[index];
