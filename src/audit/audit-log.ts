@@ -122,94 +122,115 @@ async function linesAfter(store: AuditStore, from: number, dataDirId: string): P
  */
 export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
   const { dataDirId, dataDir, auditKeys } = place;
-
-  async function copies(): Promise<readonly AuditRecord[]> {
-    return dataDir === undefined ? [] : await readCopies(copiesFile(dataDir, (await store.look()).instance));
-  }
+  const copies = openCopies(store, place);
 
   /** Records what waits, and then the act. */
   async function write(act: AuditAct | undefined): Promise<AuditHead | undefined> {
     // Copies that cannot be read keep no entry out of Redis; that they cannot is told when the next one is written.
-    const copied = await copies().catch(() => []);
+    const copied = await copies.read().catch(() => []);
     let written: AuditRecord | undefined;
     for (let lost = 0; lost < LOST_RACES_MAX; ) {
       const look = await store.look();
-      const next = nextRecord(look, { copied, act: act && cutTexts(act), dataDirId, auditKeys });
-      if (next !== undefined) {
-        const { kind, record } = next;
-        if (kind === 'lost') await store.notePutBack(record);
-        const isIn = await store.push(writeEntry(record), look.head, kind === 'waiting' ? look.waiting : '');
-        if (!isIn) lost++;
-        else if (kind !== 'lost') written = record;
-        if (!isIn || kind !== 'act') continue;
+      const next = nextRecord(look, { copied, act, dataDirId, auditKeys });
+      const isIn = next !== undefined && (await pushNext(store, look, next));
+      if (next !== undefined && !isIn) lost++;
+      if (isIn && next.kind !== 'lost') written = next.record;
+      if (next === undefined || (isIn && next.kind === 'act')) {
+        if (written !== undefined) await copies.add(look.instance, copied, written);
+        return written;
       }
-      if (written !== undefined && dataDir !== undefined)
-        await copy(copiesFile(dataDir, look.instance), copied, written);
-      return written && { number: written.number, hash: written.hash };
     }
     throw new Error(`the audit log was appended to by others ${LOST_RACES_MAX} times while an entry was made`);
-  }
-
-  /** Copies the entry, and those of this directory before it that have no copy yet. */
-  async function copy(file: string, copied: readonly AuditRecord[], record: AuditRecord): Promise<void> {
-    const last = copied.findLast((one) => one.dataDir === dataDirId)?.number ?? 0;
-    const missing: string[] = [];
-    for await (const line of store.lines(Math.min(last + 1, record.number))) {
-      const found = readEntry(line);
-      if (found?.dataDir === dataDirId && found.number < record.number) missing.push(line);
-    }
-    await appendCopies(file, [...missing, writeEntry(record)]);
-  }
-
-  /** Entries that were lost and put back, whoever did it. */
-  async function putBack(): Promise<AuditRecord[]> {
-    const heads = (await store.putBack()).toSorted((one, other) => one.number - other.number);
-    const lines = await Promise.all(heads.map(({ number }) => store.lineAt(number)));
-    const records = lines.map((line) => (line === undefined ? undefined : readEntry(line)));
-    return records.filter((record) => record !== undefined);
-  }
-
-  let copiedTo: CopiedTo | undefined;
-  async function copyOthers(): Promise<void> {
-    await write(undefined);
-    if (dataDir === undefined) return;
-    const { head, instance } = await store.look();
-    if (head.hash === copiedTo?.hash) return;
-    const from = (await isThere(store, copiedTo)) ? copiedTo?.number : undefined;
-    const after = await linesAfter(store, from ?? 0, dataDirId);
-    // A process of this directory that was killed may have left an entry without a copy; one that lives may copy it twice.
-    const mayBeThere = from === undefined || after.some(({ isOwn }) => isOwn);
-    const known = new Set(mayBeThere ? (await copies()).map(({ hash }) => hash) : []);
-    const missing = after.filter(({ hash }) => !known.has(hash)).map(({ line }) => line);
-    if (missing.length > 0) await appendCopies(copiesFile(dataDir, instance), missing);
-    copiedTo = { number: head.number, hash: head.hash };
   }
 
   return {
     dataDirId,
     keys: auditKeys,
     async append(act) {
-      const head = await write(act);
+      const head = await write(cutTexts(act));
       if (head === undefined) throw new Error('an act left no entry');
-      return head;
+      return { number: head.number, hash: head.hash };
     },
     waiting: (act) => writeWaiting(cutTexts(act), auditKeys),
     async appendWaiting() {
       await write(undefined);
     },
-    copies,
+    copies: () => copies.read(),
     async missing() {
       const { formerInstance } = await store.look();
       const isAdopted = dataDir !== undefined && formerInstance !== '';
       const former = isAdopted ? await readCopies(copiesFile(dataDir, formerInstance)) : [];
-      const gone = await missingIn(await copies(), store.lines(1));
-      return { ours: await notNoted(store, [...(await putBack()), ...gone]), former: await notNoted(store, former) };
+      const gone = await missingIn(await copies.read(), store.lines(1));
+      return {
+        ours: await notNoted(store, [...(await putBackIn(store)), ...gone]),
+        former: await notNoted(store, former),
+      };
     },
     noteMissing: (records, server) => store.noteLost(hashesOf(records), server),
-    copyOthers,
+    async copyOthers() {
+      await write(undefined);
+      await copies.addOthers();
+    },
     head: async () => (await store.look()).head,
     lines: (from = 1) => store.lines(from),
   };
+}
+
+async function pushNext(store: AuditStore, look: AuditLook, { kind, record }: NextRecord): Promise<boolean> {
+  if (kind === 'lost') await store.notePutBack(record);
+  return await store.push(writeEntry(record), look.head, kind === 'waiting' ? look.waiting : '');
+}
+
+/** The copies that a data directory has of the log. */
+interface Copies {
+  read(): Promise<readonly AuditRecord[]>;
+  /** Copies an entry, and those of this directory before it that have no copy yet. */
+  add(instance: string, copied: readonly AuditRecord[], record: AuditRecord): Promise<void>;
+  /** Copies whatever has no copy. */
+  addOthers(): Promise<void>;
+}
+
+function openCopies(store: AuditStore, { dataDirId, dataDir }: AuditPlace): Copies {
+  let copiedTo: CopiedTo | undefined;
+
+  async function read(): Promise<readonly AuditRecord[]> {
+    return dataDir === undefined ? [] : await readCopies(copiesFile(dataDir, (await store.look()).instance));
+  }
+
+  return {
+    read,
+    async add(instance, copied, record) {
+      if (dataDir === undefined) return;
+      const last = copied.findLast((one) => one.dataDir === dataDirId)?.number ?? 0;
+      const missing: string[] = [];
+      for await (const line of store.lines(Math.min(last + 1, record.number))) {
+        const found = readEntry(line);
+        if (found?.dataDir === dataDirId && found.number < record.number) missing.push(line);
+      }
+      await appendCopies(copiesFile(dataDir, instance), [...missing, writeEntry(record)]);
+    },
+    async addOthers() {
+      if (dataDir === undefined) return;
+      const { head, instance } = await store.look();
+      if (head.hash === copiedTo?.hash) return;
+      const from = (await isThere(store, copiedTo)) ? copiedTo?.number : undefined;
+      const after = await linesAfter(store, from ?? 0, dataDirId);
+      // A process of this directory that was killed may have left an entry without a copy; one that lives may copy it twice.
+      const mayBeThere = from === undefined || after.some(({ isOwn }) => isOwn);
+      const known = new Set(mayBeThere ? (await read()).map(({ hash }) => hash) : []);
+      const missing = after.filter(({ hash }) => !known.has(hash)).map(({ line }) => line);
+      if (missing.length > 0) await appendCopies(copiesFile(dataDir, instance), missing);
+      copiedTo = { number: head.number, hash: head.hash };
+    },
+  };
+}
+
+/** Entries that were lost and put back, whoever did it. */
+async function putBackIn(store: AuditStore): Promise<AuditRecord[]> {
+  const heads = (await store.putBack()).toSorted((one, other) => one.number - other.number);
+  const lines = await Promise.all(heads.map(({ number }) => store.lineAt(number)));
+  const records = lines.map((line) => (line === undefined ? undefined : readEntry(line)));
+  return records.filter((record) => record !== undefined);
 }
 
 /** Those whose loss was not noted, in the order of their times. */

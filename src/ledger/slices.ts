@@ -48,8 +48,12 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
   const takeScript = script(TAKE_SLICES);
   const takeBlocks = script(TAKE_BLOCKS);
   const putOffBlocks = script(PUT_OFF_BLOCKS);
-  /** Until when this process leaves a payout alone that it gave out, by the payout's id. */
-  const givenOut = new Map<string, number>();
+  /** Until when this process leaves a payout alone that it gave out, unless it wants something at another time by then. */
+  const givenOut = new Map<string, { readonly until: number; readonly dueAt: number }>();
+  const outUntil = ({ id, dueAt }: DueInBlock): number | undefined => {
+    const out = givenOut.get(id);
+    return out?.dueAt === dueAt ? out.until : undefined;
+  };
   const { prefix } = keys;
   return {
     async position(runId) {
@@ -81,16 +85,16 @@ export function openSlices(redis: Redis, keys: LedgerKeys): Slices {
       );
       const now = integerOf(time);
       // One that is given out for longer was so before the clock of Redis stepped back.
-      for (const [id, until] of givenOut) if (until <= now || until > now + GIVEN_OUT_MS) givenOut.delete(id);
+      for (const [id, { until }] of givenOut) if (until <= now || until > now + GIVEN_OUT_MS) givenOut.delete(id);
       const blocks = listOf(taken).map((reply) => readBlock(reply, keys));
       const due = blocks
         .flatMap(({ payouts }) => payouts)
-        .filter(({ id, dueAt }) => dueAt <= now && !givenOut.has(id))
+        .filter((one) => one.dueAt <= now && outUntil(one) === undefined)
         .toSorted((one, other) => one.dueAt - other.dueAt || one.payout.line - other.payout.line);
       const given = [...due.filter(isTracked).slice(0, track), ...due.filter((one) => !isTracked(one)).slice(0, look)];
-      for (const { id } of given) givenOut.set(id, now + GIVEN_OUT_MS);
+      for (const { id, dueAt } of given) givenOut.set(id, { until: now + GIVEN_OUT_MS, dueAt });
       const args = blocks.flatMap(({ set, id, commits, payouts }) => {
-        const times = payouts.map((one) => givenOut.get(one.id) ?? one.dueAt);
+        const times = payouts.map((one) => outUntil(one) ?? one.dueAt);
         return [set, id, commits, times.length === 0 ? '' : Math.min(...times)];
       });
       if (args.length > 0) await runScript(redis, putOffBlocks, { prefix, args });

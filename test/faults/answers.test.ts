@@ -73,9 +73,9 @@ struckRow({
   ids: ['F30'],
   fault: 'the payment is made late: after a reset or a time-out, and before the end of its quote',
   faults: ['lateCommit', 'lateCommitAfterDrop'],
-  // After several look-ups that find nothing.
-  switches: { lateCommitMs: 5000 },
-  times: { quoteLifeMs: 7000 },
+  // After several look-ups that find nothing: each comes with a sweep.
+  switches: { lateCommitMs: 9000 },
+  times: { quoteLifeMs: 11_000 },
   further: 'never',
 });
 

@@ -37,7 +37,9 @@ function withClock(redis: Redis, clock: { readonly aheadMs: number }): Redis {
     const reply = await redis.evalsha(...args);
     return Array.isArray(reply) ? [String(Number(reply[0]) + clock.aheadMs), ...reply.slice(1)] : reply;
   };
-  return new Proxy(redis, { get: (target, name) => (name === 'evalsha' ? evalsha : Reflect.get(target, name)) });
+  return new Proxy(redis, {
+    get: (target, name): unknown => (name === 'evalsha' ? evalsha : Reflect.get(target, name)),
+  });
 }
 
 describe('a clock of Redis that steps back by an hour', () => {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { GivenSlice } from '../../src/ledger/slices.ts';
@@ -220,6 +221,19 @@ describe('due payouts', () => {
     }
     const taken = await desk.ledger.slices.takeDue({ look: 10, track: 10 });
     expect(new Set(taken.map(({ line }) => line))).toEqual(new Set([2, 3]));
+  });
+
+  test('are taken again as soon as a look-up of them said so, and not before', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    const place = { runId, line: 2 };
+    await sendTo(desk.ledger, place, 'unknown');
+    await movePayout(desk.ledger, place, { dueMs: 0 });
+    const due = async () => (await desk.ledger.slices.takeDue({ look: 10, track: 10 })).map(({ line }) => line);
+    expect([await due(), await due()]).toEqual([[2], []]);
+    // Nothing is due again at the very moment at which it was due before.
+    await delay(2);
+    await movePayout(desk.ledger, place, { dueMs: 0 });
+    expect([await due(), await due()]).toEqual([[2], []]);
   });
 
   test('are not taken before their time', async () => {

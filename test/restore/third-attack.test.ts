@@ -137,8 +137,8 @@ test(
     await stopped(second);
     await site.putBack();
     const third = await site.worker();
-    await vi.waitUntil(async () => (await site.stateOf(cancelled)) === 'cancelled', WAIT);
-    await vi.waitUntil(async () => (await site.run(['block'])).stdout.includes(BENEFICIARY), WAIT);
+    await expect.poll(() => site.stateOf(cancelled), WAIT).toBe('cancelled');
+    await expect.poll(async () => (await site.run(['block'])).stdout, WAIT).toContain(BENEFICIARY);
     await stopped(third);
   },
   TEST_MS_MAX,

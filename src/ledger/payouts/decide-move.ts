@@ -70,8 +70,11 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
   }
   if (to === record.state) return { kind: 'change', change: there(record, move) };
   const change = to === undefined ? note(record, move) : step(record, move, { to, holder: context.holder });
-  const acts: Operation[] = move.act === undefined ? [] : [['act', move.act]];
-  return { kind: 'change', change: { ...change, operations: [...change.operations, ...acts] } };
+  return { kind: 'change', change: withAct(change, move) };
+}
+
+function withAct(change: Change, { act }: PayoutMove): Change {
+  return act === undefined ? change : { ...change, operations: [...change.operations, ['act', act]] };
 }
 
 function whyRefused(record: StoredPayout, move: PayoutMove, to: PayoutState | undefined): MoveResult | undefined {
