@@ -1,16 +1,8 @@
-/** Exit codes of the command line. */
-export const EXIT = {
-  ok: 0,
-  defect: 1,
-  usage: 2,
-  fileRefused: 3,
-  notPaid: 4,
-  unsettled: 5,
-  awaitingApproval: 6,
-  unavailable: 69,
-  interrupted: 130,
-} as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+/**
+ * What kind of refusal it is, of which each door makes codes of its own. `usage`: what was asked for, or how payrun is set,
+ * cannot be done as it stands.
+ */
+export type RefusalKind = 'usage' | 'fileRefused' | 'unavailable' | 'defect' | 'interrupted';
 
 /**
  * Something that stops a command and that a person can fix: a wrong setting, a Redis that is not ours, a service that
@@ -18,15 +10,20 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
-  readonly exitCode: ExitCode;
+  readonly kind: RefusalKind;
   /** What to do about it, as a sentence. */
   readonly remedy: string;
 
-  constructor(message: string, options: { exitCode: ExitCode; remedy: string; cause?: unknown }) {
-    super(message, options.cause === undefined ? {} : { cause: options.cause });
-    this.exitCode = options.exitCode;
-    this.remedy = options.remedy;
+  constructor(message: string, remedy: string, { kind = 'usage', ...options }: RefusalOptions = {}) {
+    super(message, options);
+    this.kind = kind;
+    this.remedy = remedy;
   }
+}
+
+interface RefusalOptions {
+  readonly kind?: RefusalKind;
+  readonly cause?: unknown;
 }
 
 /** The error's code (`ENOENT`, `ECONNREFUSED`), where it has one. */

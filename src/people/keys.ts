@@ -10,7 +10,7 @@ import {
   type StoredKey,
   type StoredProposal,
 } from '../ledger/people/people.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
 import { looksLike, requireName } from './names.ts';
 
@@ -66,7 +66,7 @@ interface ProposedKey extends Proposed {
 /**
  * Makes a key for a program, `pr_<id>_<secret>`, which is shown once; by two people once there is another admin, for it
  * hands in payouts as a user does. Whoever proposes it is shown it, and acts by it once another has confirmed. Throws a
- * Refusal (exit 2) for a name that a key has already, or that is none.
+ * Refusal for a name that a key has already, or that is none.
  */
 export async function createKey(
   deps: KeyDeps,
@@ -118,7 +118,7 @@ export async function listKeys({ ledger }: Pick<ChangeDeps, 'ledger'>): Promise<
     .toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
 }
 
-/** Ends a key at once, or withdraws the proposal to make it; one person is enough. Throws a Refusal (exit 2) for neither. */
+/** Ends a key at once, or withdraws the proposal to make it; one person is enough. Throws a Refusal for neither. */
 export async function revokeKey(deps: ChangeDeps, { name, ...by }: By & { readonly name: string }): Promise<void> {
   await changePeople(deps, by, (people): Decision<void> => {
     const key = find(people, name);
@@ -161,5 +161,5 @@ function hashOf(secret: string): Buffer {
 }
 
 function refuse(why: string, remedy: string): Refusal {
-  return new Refusal(`${why}.`, { exitCode: EXIT.usage, remedy });
+  return new Refusal(`${why}.`, remedy);
 }

@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { openZone, timeIn, wallText } from '../zone.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -9,7 +9,7 @@ const FORMS =
 
 /**
  * The instant that `--at` names, in milliseconds since 1970: an RFC 3339 time with its offset, or a time of day (its next
- * coming) or a local date and time in a zone. Throws a Refusal (exit 2) for anything else, for a time that has passed or is
+ * coming) or a local date and time in a zone. Throws a Refusal for anything else, for a time that has passed or is
  * more than a year away, and for a local time that a change of clocks leaves out or brings twice.
  */
 export function startTimeOf(text: string, { zone, nowMs }: { zone?: string | undefined; nowMs: number }): number {
@@ -63,5 +63,5 @@ function onlyInstant(text: string, zone: ReturnType<typeof openZone>, wallMs: nu
 }
 
 function refuse(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
+  return new Refusal(message, remedy);
 }

@@ -84,7 +84,7 @@ describe('resuming', () => {
     await pauseRun(deps, runId, BY_ANN);
     await ledger.state.halt('ann', 'doubt');
     const refusal = await refusalOf(resumeRun(deps, runId, BY_ANN));
-    expect(refusal).toMatchObject({ exitCode: 2, message: 'Everything is halted.' });
+    expect(refusal).toMatchObject({ kind: 'usage', message: 'Everything is halted.' });
     expect(refusal.remedy).toContain('payrun release');
     expect(await readRun(deps, runId)).toMatchObject({ state: 'paused' });
     expect(woken).toEqual([]);
@@ -159,14 +159,14 @@ describe('a finished run', () => {
     await movePayout(ledger, { runId, line: 2 }, 'rejected');
     await ledger.runs.move(runId, { to: 'finished', actor: 'test', reason: 'test' });
     const refusal = await refusalOf(act(deps, runId, BY_ANN));
-    expect(refusal).toMatchObject({ exitCode: 2, message: `Run ${runId} is finished; it cannot be ${word}.` });
+    expect(refusal).toMatchObject({ kind: 'usage', message: `Run ${runId} is finished; it cannot be ${word}.` });
     expect(refusal.remedy).toContain(`payrun status ${runId}`);
   });
 });
 
 test.each([pauseRun, resumeRun, cancelRun, readRun])('a run that there is not is refused (%o)', async (act) => {
   const refusal = await refusalOf(act(deps, '20260131-absent', BY_ANN));
-  expect(refusal).toMatchObject({ exitCode: 2, message: 'There is no run 20260131-absent.' });
+  expect(refusal).toMatchObject({ kind: 'usage', message: 'There is no run 20260131-absent.' });
 });
 
 describe('cancelling one payout', () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { nameOf } from '../../config/config.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { marked, reportCsv } from '../../report/csv.ts';
 import { summaryJson } from '../../report/document.ts';
 import { reportJson } from '../../report/json.ts';
@@ -15,6 +15,7 @@ import { summaryText } from '../../report/summary-text.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource, summariseRun } from '../../runs/after/report.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withLedger } from '../open.ts';
 import { say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
@@ -122,11 +123,10 @@ async function report(app: App, runId: string, { format, output, original, bom }
 /** A report names service, environment and capabilities, which only a process with that service's settings knows. */
 function requireOwnService({ config, serviceName }: App): void {
   if (serviceName === nameOf(config.service)) return;
-  throw new Refusal(`The run was paid through ${serviceName}, and no service is configured here.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Set the five service settings (see docs/settings.md) as they were for the run; nothing is sent to the service.',
-  });
+  throw new Refusal(
+    `The run was paid through ${serviceName}, and no service is configured here.`,
+    'Set the five service settings (see docs/settings.md) as they were for the run; nothing is sent to the service.',
+  );
 }
 
 type Format = (typeof FORMATS)[number] | 'summary-json';
@@ -144,7 +144,7 @@ function formatOf({ original, output, bom, json, ...given }: ReportOptions): For
 }
 
 function refuse(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
+  return new Refusal(message, remedy);
 }
 
 function tellFaults({ conservation }: ReportSummary): void {

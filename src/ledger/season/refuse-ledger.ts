@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what is not in blocks. */
 export const SCHEMA_VERSION = 4;
@@ -58,5 +58,5 @@ export function refuseHead(result: string, about: { found: string; service: stri
 }
 
 function usageRefusal(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
+  return new Refusal(message, remedy);
 }

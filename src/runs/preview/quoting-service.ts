@@ -19,8 +19,8 @@ export interface QuotingServiceDeps {
 
 /**
  * Runs a task with the configured service, or with a sandbox in a folder that is gone afterwards. Its client shares nothing
- * with those that pay: its token and its pauses end with it. Throws a Refusal for credentials that the service refuses (exit
- * 2) and for one that cannot be reached (exit 69).
+ * with those that pay: its token and its pauses end with it. Throws a Refusal for credentials that the service refuses
+ * and for one that cannot be reached (unavailable).
  */
 export async function withQuotingService<T>(
   deps: QuotingServiceDeps,

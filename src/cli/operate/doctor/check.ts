@@ -1,6 +1,7 @@
 import type { Config } from '../../../config/config.ts';
 import type { DataDir } from '../../../ledger/intents/data-dir.ts';
-import { EXIT, Refusal } from '../../../refusal.ts';
+import { Refusal } from '../../../refusal.ts';
+import { EXIT } from '../../exit-code.ts';
 import { explain } from '../../explain.ts';
 import type { KnownCapabilities } from './capability-check.ts';
 
