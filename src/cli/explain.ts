@@ -2,6 +2,7 @@ import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import { BlockListFault } from '../ledger/script.ts';
 import { isRedisLoss } from '../redis/loss.ts';
 import { codeOf, Refusal } from '../refusal.ts';
+import { remedyInCommands } from './command-words.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { safeText } from './print.ts';
 
@@ -15,7 +16,7 @@ export interface Explanation {
 export function explain(error: unknown): Explanation {
   const refusal = refusalOf(error);
   if (refusal !== undefined) {
-    return { text: safeText(`${refusal.message}\n${refusal.remedy}`), exitCode: EXIT[refusal.kind] };
+    return { text: safeText(`${refusal.message}\n${remedyInCommands(refusal.next)}`), exitCode: EXIT[refusal.kind] };
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../config/notify.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, withSteps } from '../refusal.ts';
 import { type DeliverDeps, sendTo } from './deliver.ts';
 import { type Origin, writeNotification } from './notification.ts';
 import type { Sent } from './retry.ts';
@@ -20,7 +20,7 @@ export async function tryEndpoint(deps: TryDeps, { name, actor }: { name: string
   if (endpoint === undefined) {
     throw new Refusal(
       `There is no endpoint ${name} in the settings of this process.`,
-      'See "payrun notifications" for those that are configured.',
+      withSteps`See ${{ to: 'see-notifications' }} for those that are configured.`,
     );
   }
   const draft = { event: 'test', at: deps.clock.now(), reason: `${actor} tries it` } as const;

@@ -10,7 +10,7 @@ import {
   type StoredKey,
   type StoredProposal,
 } from '../ledger/people/people.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, type Remedy, withSteps } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
 import { looksLike, requireName } from './names.ts';
 
@@ -92,7 +92,7 @@ export async function createKey(
     if (people.keys.length >= KEYS_MAX)
       throw refuse(`There are ${KEYS_MAX} keys already`, 'Revoke those that nobody uses.');
     if (people.users.length === 0)
-      throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
+      throw refuse('There is no admin yet', withSteps`Add one first: ${{ to: 'add-admin' }}.`);
     const carryOut = (proposal: StoredProposal | undefined) => {
       const { id: proposedId, hash } = proposal?.hashes ?? {};
       const isProposed = proposedId !== undefined && hash !== undefined;
@@ -124,7 +124,7 @@ export async function revokeKey(deps: ChangeDeps, { name, ...by }: By & { readon
     const key = find(people, name);
     const target = `key ${key?.name ?? name}`;
     if (key === undefined && !people.proposals.some((one) => isSamePerson(one.target, target))) {
-      throw refuse(`There is no key ${name}`, '"payrun key list" shows those that there are.');
+      throw refuse(`There is no key ${name}`, withSteps`${{ to: 'see-keys' }} shows those that there are.`);
     }
     const fields = { ...noProposal(target), ...(key === undefined ? {} : noKey(key)) };
     const details: Record<string, string> = key === undefined ? {} : { id: key.id };
@@ -160,6 +160,6 @@ function hashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-function refuse(why: string, remedy: string): Refusal {
+function refuse(why: string, remedy: Remedy): Refusal {
   return new Refusal(`${why}.`, remedy);
 }

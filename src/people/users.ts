@@ -9,7 +9,7 @@ import {
   type StoredUser,
   userField,
 } from '../ledger/people/people.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, type Remedy, withSteps } from '../refusal.ts';
 import {
   type By,
   type ChangeDeps,
@@ -90,7 +90,7 @@ export async function addUser(
         'They are not removed, for histories name them; payrun is not made for so many.',
       );
     if (role !== 'admin' && people.users.length === 0) {
-      throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
+      throw refuse('There is no admin yet', withSteps`Add one first: ${{ to: 'add-admin' }}.`);
     }
     return withSecret(people, {
       by,
@@ -276,7 +276,7 @@ function find({ users }: PeopleRecord, name: string): StoredUser | undefined {
   return users.find((user) => isSamePerson(user.name, name));
 }
 
-const REMEDY_LIST = '"payrun user list" shows those that there are.';
+const REMEDY_LIST = withSteps`${{ to: 'see-users' }} shows those that there are.`;
 
 export function requireUser(people: PeopleRecord, name: string): StoredUser {
   const user = find(people, name);
@@ -288,6 +288,6 @@ function shown({ name, role, isDisabled, secretUntil, addedBy, addedAt, factor }
   return { name, role, isDisabled, secretUntil, addedBy, addedAt, hasFactor: factor !== null };
 }
 
-function refuse(why: string, remedy: string): Refusal {
+function refuse(why: string, remedy: Remedy): Refusal {
   return new Refusal(`${why}.`, remedy);
 }

@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../config/config.ts';
 import type { PayDeps } from '../pay/deps.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, withSteps } from '../refusal.ts';
 import { readRunningSandbox } from '../sandbox/running.ts';
 
 export interface LookUpsDeps {
@@ -32,7 +32,9 @@ async function runningSandbox(dataDir: string): Promise<ServiceSettings> {
   if (running !== undefined) return running;
   throw new Refusal(
     'The sandbox is not running and cannot be asked.',
-    'Start one: "payrun worker --sandbox", or "payrun serve --with-worker --sandbox".',
-    { kind: 'unavailable' },
+    withSteps`Start one: ${{ to: 'start-sandbox' }}.`,
+    {
+      kind: 'unavailable',
+    },
   );
 }

@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { SCHEDULES_MAX } from '../ledger/schedules.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal, withSteps } from '../refusal.ts';
 import { openZone } from '../zone.ts';
 import { nextTimes } from './cron.ts';
 import { actWords, type Schedule, writeSchedule } from './schedule.ts';
@@ -23,7 +23,7 @@ export async function setSchedule(
   if (result === 'full') {
     throw new Refusal(
       `There are ${SCHEDULES_MAX} schedules already.`,
-      'Remove one: "payrun schedule list" shows them, "payrun schedule remove NAME" removes one.',
+      withSteps`Remove one: ${{ to: 'see-schedules' }} shows them, ${{ to: 'remove-schedule' }} removes one.`,
     );
   }
   const { cron, zone, act, windowMs } = schedule;
@@ -38,7 +38,7 @@ export async function removeSchedule(
   { name, actor }: { name: string; actor: string },
 ): Promise<void> {
   if (!(await ledger.schedules.remove(name))) {
-    throw new Refusal(`There is no schedule ${name}.`, 'See "payrun schedule list" for the schedules.');
+    throw new Refusal(`There is no schedule ${name}.`, withSteps`See ${{ to: 'see-schedules' }} for the schedules.`);
   }
   await ledger.audit.append({ actor, action: 'schedule.removed', target: `schedule ${name}`, details: {} });
 }

@@ -1,11 +1,11 @@
-import { Refusal } from '../refusal.ts';
+import { Refusal, type Remedy } from '../refusal.ts';
 import { TokenRefused, TokenUnavailable } from './token.ts';
 
 /**
  * Asks the service for something and tells what is wrong with the credentials (a Refusal) or that the service cannot
  * be reached (one of the kind `unavailable`, with `remedy`). Any other fault is thrown as it is.
  */
-export async function explainTokenFaults<T>(ask: () => Promise<T>, { remedy }: { remedy: string }): Promise<T> {
+export async function explainTokenFaults<T>(ask: () => Promise<T>, { remedy }: { remedy: Remedy }): Promise<T> {
   try {
     return await ask();
   } catch (error) {

@@ -85,7 +85,7 @@ describe('resuming', () => {
     await ledger.state.halt('ann', 'doubt');
     const refusal = await refusalOf(resumeRun(deps, runId, BY_ANN));
     expect(refusal).toMatchObject({ kind: 'usage', message: 'Everything is halted.' });
-    expect(refusal.remedy).toContain('payrun release');
+    expect(refusal.next).toContainEqual({ to: 'release' });
     expect(await readRun(deps, runId)).toMatchObject({ state: 'paused' });
     expect(woken).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe('a finished run', () => {
     await ledger.runs.move(runId, { to: 'finished', actor: 'test', reason: 'test' });
     const refusal = await refusalOf(act(deps, runId, BY_ANN));
     expect(refusal).toMatchObject({ kind: 'usage', message: `Run ${runId} is finished; it cannot be ${word}.` });
-    expect(refusal.remedy).toContain(`payrun status ${runId}`);
+    expect(refusal.next).toContainEqual({ to: 'see-run', run: runId });
   });
 });
 
@@ -199,7 +199,7 @@ describe('cancelling one payout', () => {
     await movePayout(ledger, { runId, line: 2 }, 'held');
     const refusal = await refusalOf(cancelPayout(deps, await payoutAt(ledger, { runId, line: 2 }), BY_ANN));
     expect(refusal.message).toContain('is held');
-    expect(refusal.remedy).toContain(`payrun drop ${runId} INV-2`);
+    expect(refusal.next).toContainEqual({ to: 'drop', run: runId, reference: 'INV-2' });
     expect(await statesOf(runId)).toEqual({ held: 1 });
   });
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { type Money, moneyOfDecimal } from '../../money.ts';
-import { codeOf, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal, withSteps } from '../../refusal.ts';
 import { type CreditorMap, foldCreditorKey } from '../pain001/creditors.ts';
 import { escapeUnseen } from '../problems/shown-value.ts';
 import { cellFault } from '../row/cells.ts';
@@ -22,7 +22,7 @@ export async function readTemplate(path: string): Promise<Template> {
   if (!Array.isArray(parsed)) return parsed;
   throw new Refusal(
     [`Invalid template ${path}:`, ...parsed].join('\n  '),
-    'Correct it, and try it with "payrun template check".',
+    withSteps`Correct it, and try it with ${{ to: 'check-template' }}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { type Seals, type SealVerdict, UNKNOWN_KEY } from '../seals.ts';
 
@@ -92,7 +92,7 @@ function refuse(verdict: Exclude<SealVerdict, 'true'>): Refusal {
   }
   return new Refusal(
     `Nobody is let in, for ${PEOPLE_CHANGED}.`,
-    'Everything is halted. Compare "payrun user list" and "payrun key list" with what you know; when two people release the halt, the lists hold as they stand.',
+    withSteps`Everything is halted. Compare ${{ to: 'see-users' }} and ${{ to: 'see-keys' }} with what you know; when two people release the halt, the lists hold as they stand.`,
     { kind: 'unavailable' },
   );
 }

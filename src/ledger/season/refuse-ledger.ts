@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, type Remedy, withSteps } from '../../refusal.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what is not in blocks. */
 export const SCHEMA_VERSION = 4;
@@ -27,7 +27,7 @@ export function refuseHead(result: string, about: { found: string; service: stri
     case 'gone':
       return usageRefusal(
         'The data directory belongs to a ledger that this Redis does not hold.',
-        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: "payrun adopt-ledger".',
+        withSteps`Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: ${{ to: 'adopt-ledger' }}.`,
       );
     case 'other-instance':
       return usageRefusal(
@@ -52,11 +52,11 @@ export function refuseHead(result: string, about: { found: string; service: stri
     default:
       return usageRefusal(
         `The ledger was opened with other safety settings.\n  ledger:       ${about.found}\n  this process: ${about.safety}`,
-        'Start every process with the same settings, or change the ledger\'s with "payrun settings adopt" while no worker runs.',
+        withSteps`Start every process with the same settings, or change the ledger's with ${{ to: 'adopt-settings' }} while no worker runs.`,
       );
   }
 }
 
-function usageRefusal(message: string, remedy: string): Refusal {
+function usageRefusal(message: string, remedy: Remedy): Refusal {
   return new Refusal(message, remedy);
 }

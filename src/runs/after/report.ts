@@ -8,7 +8,7 @@ import { reportHashField } from '../../ledger/runs/run-record.ts';
 import { formatAmount } from '../../money.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { OUTCOMES, type Run } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../../report/files.ts';
 import type { OnRecord } from '../../report/signing/file-hashes.ts';
 import { reportStatement, signatureText } from '../../report/signing/signature.ts';
@@ -90,12 +90,11 @@ export async function reportSource(deps: ReportDeps, runId: string, onRecord?: O
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
   const last = reportHashes.at(-1);
+  const genuine =
+    last && ` A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`;
   return new Refusal(
     `The rows of run ${id} were removed on ${rfc3339(purgedAt)}, because they are kept for a limited time.`,
-    `"payrun status ${id}" has its numbers. ` +
-      (last === undefined
-        ? ''
-        : `A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`),
+    withSteps`${{ to: 'see-run', run: id }} has its numbers.${genuine ?? ''}`,
   );
 }
 

@@ -4,7 +4,7 @@ import { APPROVAL_HOLDS_MS, type ApprovalRules } from '../../config/approval.ts'
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { SealVerdict } from '../../ledger/seals.ts';
 import type { Approval, Run } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';
 import { readRun } from '../read-run.ts';
@@ -170,6 +170,6 @@ async function writeAudit(
 function refuse({ id }: Pick<Run, 'id'>, why: string): Refusal {
   return new Refusal(
     `Run ${id} cannot be approved like this: ${why}.`,
-    `"payrun status ${id}" shows its file, totals and approvals.`,
+    withSteps`${{ to: 'see-run', run: id }} shows its file, totals and approvals.`,
   );
 }

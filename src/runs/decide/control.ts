@@ -5,7 +5,7 @@ import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { readRun } from '../read-run.ts';
 import { cancelReady } from './cancel-ready.ts';
 
@@ -59,10 +59,7 @@ async function moveRun(
   }
   const { result, state } = await deps.ledger.runs.move(runId, move);
   if (result === 'halted') {
-    throw new Refusal(
-      'Everything is halted.',
-      'Two people release the halt first: "payrun release --as NAME", then the same by another NAME.',
-    );
+    throw new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
   }
   if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
   await deps.ledger.audit.append({
@@ -80,8 +77,8 @@ function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusa
   return new Refusal(
     `Run ${runId} is ${from}; it cannot be ${WORDS[to]}.`,
     from === 'recording'
-      ? 'Some of its rows are not recorded: hand the same file in again ("payrun list" shows its SHA-256).'
-      : `See "payrun status ${runId}".`,
+      ? withSteps`Some of its rows are not recorded: hand the same file in again (${{ to: 'see-runs' }} shows its SHA-256).`
+      : withSteps`See ${{ to: 'see-run', run: runId }}.`,
   );
 }
 
@@ -112,12 +109,12 @@ export function isCancellable({ state }: Payout): boolean {
   return state === 'ready';
 }
 
-function refuseCancel({ runId, row }: Payout, state: string): Refusal {
+function refuseCancel({ runId: run, row: { reference } }: Payout, state: string): Refusal {
   return new Refusal(
-    `The payout of ${row.reference} is ${state}; one person can only cancel one that is waiting.`,
+    `The payout of ${reference} is ${state}; one person can only cancel one that is waiting.`,
     state === 'held'
-      ? `If it was never sent, "payrun drop ${runId} ${row.reference}" gives it up; another person confirms.`
-      : `See "payrun show ${runId} ${row.reference}"; if it has just changed, try again.`,
+      ? withSteps`If it was never sent, ${{ to: 'drop', run, reference }} gives it up; another person confirms.`
+      : withSteps`See ${{ to: 'see-payout', run, reference }}; if it has just changed, try again.`,
   );
 }
 

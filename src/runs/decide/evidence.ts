@@ -204,8 +204,9 @@ async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['servic
 }
 
 function refuseSilence(payout: Payout, reason: string): Refusal {
+  const silence = reason.startsWith('HTTP_') ? `it answered with status ${reason.slice('HTTP_'.length)}` : reason;
   return new Refusal(
-    `The service could not be asked about the payout of ${payout.row.reference}: ${reason}.`,
+    `The service could not be asked about the payout of ${payout.row.reference}: ${silence}.`,
     'Nothing was decided. Try again when the service answers.',
     { kind: 'unavailable' },
   );

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { RunStart } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { startTimeOf } from '../../schedules/start-time.ts';
 import type { BodyDefaults } from '../../service/bodies.ts';
 import type { Service } from '../../service/client.ts';
@@ -33,6 +33,6 @@ export function requireCostPreview(maxCostDriftBp: bigint | undefined, service: 
   if (maxCostDriftBp === undefined || service !== undefined) return;
   throw new Refusal(
     'To limit the drift of costs (--max-cost-drift), a payments service has to be configured.',
-    'Set the five service settings, or use "payrun run", which starts the simulated service first.',
+    withSteps`Set the five service settings, or use ${{ to: 'run-file' }}, which starts the simulated service first.`,
   );
 }

@@ -9,7 +9,7 @@ import { planFields, stageFields } from '../../ledger/runs/run-record.ts';
 import type { Notifier } from '../../notify/notifier.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { PAYOUT_STATES, type Run, type RunStart, type StagePlan } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { readRun } from '../read-run.ts';
@@ -224,7 +224,7 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
   if (missing.length === 0) return;
   throw new Refusal(
     `Nothing may be sent yet. Data directories have to say what they sent, or to take note of this one: ${missing.join(', ')}.`,
-    'Start payrun once with each of these data directories, or let two people give up one that does not come back: "payrun write-off".',
+    withSteps`Start payrun once with each of these data directories, or let two people give up one that does not come back: ${{ to: 'write-off' }}.`,
     { kind: 'unavailable' },
   );
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Clock, Random } from '../../clock.ts';
 import type { Config, ServiceSettings } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
+import { withSteps } from '../../refusal.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Brake } from '../../service/brake.ts';
 import { openService, type Service } from '../../service/client.ts';
@@ -41,7 +42,7 @@ export async function withQuotingService<T>(
     });
     try {
       return await explainTokenFaults(() => task(service), {
-        remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was paid.',
+        remedy: withSteps`Check PAYRUN_SERVICE_URL and the network with ${{ to: 'see-doctor' }}. Nothing was paid.`,
       });
     } finally {
       // Not waited for: a quote that has not come by now is of no use to anybody.

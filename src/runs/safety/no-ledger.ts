@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { LedgerState } from '../../ledger/season/ledger-state.ts';
 import { readAddress } from '../../redis/address.ts';
 import { hadPrivateRedis } from '../../redis/private-place.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 
 type Place = Pick<Config, 'redisUrl' | 'prefix' | 'dataDir'>;
 
@@ -40,6 +40,6 @@ export async function requireLedger(head: Pick<LedgerState, 'read'>, wanted: Wan
 export function refuseNoLedger({ config, purpose = 'look at' }: { config: Place; purpose?: string }): Refusal {
   return new Refusal(
     `There is no ledger in ${placeOf(config)}: nothing to ${purpose}.`,
-    'Load the settings that payrun runs with. For the first start: "payrun run" makes a ledger, and so does "payrun worker" or "payrun serve" with --new-ledger, or with --sandbox.',
+    withSteps`Load the settings that payrun runs with. For the first start: ${{ to: 'make-ledger' }}.`,
   );
 }

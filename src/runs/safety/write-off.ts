@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutState } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 
 /**
  * States of payouts that the lost directory may have armed without this Redis knowing of it: what stands ready or quoted
@@ -70,7 +70,7 @@ const WHY_NOT = {
 function refuse(why: string): Refusal {
   return new Refusal(
     `The data directory cannot be written off: ${why}.`,
-    'Two people can write off a directory that stops payments. "payrun doctor" names those.',
+    withSteps`Two people can write off a directory that stops payments. ${{ to: 'see-doctor' }} names those.`,
   );
 }
 

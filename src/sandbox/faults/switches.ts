@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { descriptionsOf, FAILURE_CODES, PAYMENT_REQUIRED_CODES } from '../errors.ts';
 import { FAULT_MEANINGS, type FaultName } from './table.ts';
 
@@ -150,6 +150,6 @@ export function changeSwitches(current: Switches, changes: SwitchSettings): Swit
 export function refuseSwitches(problems: readonly string[]): Refusal {
   return new Refusal(
     `A switch of the sandbox is wrong:\n  ${problems.join('\n  ')}`,
-    '"payrun sandbox switches" lists them all.',
+    withSteps`${{ to: 'see-switches' }} lists them all.`,
   );
 }

@@ -1,5 +1,4 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { wordsForPages } from '../page-words.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -38,7 +37,7 @@ function OneInbox({ inbox: { address, readBy, folder, trouble } }: { inbox: Show
       <p>Read by {readBy.join(', ')}.</p>
       {trouble === null ? null : (
         <p class="problem" role="alert">
-          Since <Time at={trouble.since} />: {escapeUnseen(wordsForPages(trouble.text))}
+          Since <Time at={trouble.since} />: {escapeUnseen(trouble.text)}
         </p>
       )}
       {typeof folder === 'string' ? <p class="hint">{folder}</p> : <Folder address={address} folder={folder} />}

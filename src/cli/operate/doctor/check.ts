@@ -1,6 +1,7 @@
 import type { Config } from '../../../config/config.ts';
 import type { DataDir } from '../../../ledger/intents/data-dir.ts';
 import { Refusal } from '../../../refusal.ts';
+import { remedyInCommands } from '../../command-words.ts';
 import { EXIT } from '../../exit-code.ts';
 import { explain } from '../../explain.ts';
 import type { KnownCapabilities } from './capability-check.ts';
@@ -85,7 +86,14 @@ function findingOf(check: CheckName, error: unknown): Finding {
   const { text, exitCode } = explain(error);
   const unreachable = exitCode === EXIT.unavailable;
   if (error instanceof Refusal)
-    return { check, ok: false, found: error.message, remedy: error.remedy, isLookedAt: true, unreachable };
+    return {
+      check,
+      ok: false,
+      found: error.message,
+      remedy: remedyInCommands(error.next),
+      isLookedAt: true,
+      unreachable,
+    };
   return {
     check,
     ok: false,
