@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
 import { type Droppers, dropperOf, type InboxSettings, NO_DROPPERS } from '../config/inbox.ts';
 import type { IntakeOptions } from '../intake/check-file.ts';
+import { problemsDocument } from '../intake/problems/document.ts';
 import { writeMarkedUpCopy } from '../intake/problems/marked-up.ts';
-import { problemsDocument } from '../intake/problems/problem-text.ts';
 import { RUN_STATES, type Run } from '../payout.ts';
 import { codeOf, Refusal } from '../refusal.ts';
 import { approvalsNeededFor } from '../runs/decide/approval.ts';
@@ -165,7 +165,7 @@ export function isLateRefusal({ document }: Answer): boolean {
   return lateDocument.safeParse(document).success;
 }
 
-/** In the shape of what `payrun validate --json` prints of a file that could not be read at all. */
+/** In the shape of `problemsDocument`, of a file that could not be read at all. */
 function refusal(name: string, problem: FileProblem): Answer {
   const document = { file: name, rows: 0, valid: 0, totals: [], problems: [problem], problemsTotal: 1 };
   return { kind: 'nack', document };

@@ -15,7 +15,7 @@ const schema = z.object({
   capabilities: z.partialRecord(z.enum(CAPABILITIES), z.object({ holds: z.boolean(), evidence: z.string() })),
 });
 
-/** What `payrun probe` found out about a service, as its file has it. */
+/** What a probe found out about a service, as its file has it. */
 export type CapabilitiesRecord = z.infer<typeof schema>;
 
 /** Where a process was told what it knows of its service. */

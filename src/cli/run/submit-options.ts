@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { stageSizes } from '../../config/stages.ts';
-import { describeProblems } from '../../intake/problems/problem-text.ts';
 import type { StagePlan } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Submitted } from '../../runs/hand-in/submit.ts';
 import { intakeOptions } from './intake-options.ts';
+import { describeProblems } from './problem-text.ts';
 
 /** The options of each command that makes a run of a file. */
 export const submitOptions = {

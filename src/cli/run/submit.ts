@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readConfig } from '../../config/config.ts';
-import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
+import { problemsDocument } from '../../intake/problems/document.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { Run } from '../../payout.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
@@ -15,6 +15,7 @@ import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore } from './next-steps.ts';
+import { describeProblems } from './problem-text.ts';
 import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
 
 const options = {

@@ -60,7 +60,7 @@ async function withSettings<T>(
   try {
     const sandbox = await startSandbox({ folder, switches: { acceptsAnyIdentity: true }, clock, random });
     try {
-      const credential = await sandbox.createCredential('payrun preview', 'test');
+      const credential = await sandbox.createCredential('preview', 'test');
       const { tenantId } = sandbox;
       const audience = `urn:servicexcurrent-test:${tenantId}`;
       return await task({ ...credential, url: sandbox.url('test'), tenantId, environment: 'test', audience });

@@ -121,7 +121,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
 function requireTest({ environment, audience }: ServiceSettings): void {
   if (environment === 'test' && !/-prod(:|$)/i.test(audience)) return;
   throw new Refusal(
-    'payrun probe makes payments, some of them twice, so it never uses prod.',
+    'A probe makes payments, some of them twice, so it never uses prod.',
     'Run it with the settings of the test environment, then give production its capabilities.json by PAYRUN_CAPABILITIES_FILE.',
   );
 }

@@ -11,8 +11,8 @@ export function InboxPage({ inboxes }: { inboxes: readonly ShownInbox[] }) {
   if (inboxes.length === 0) {
     return (
       <p class="empty">
-        Nobody reads an inbox yet. <a href="/schedules">Set a schedule</a> that does, or start{' '}
-        <code>payrun serve --inbox DIR</code>.
+        Nobody reads an inbox yet. <a href="/schedules">Set a schedule</a> that does, or have the web app started with{' '}
+        <code>--inbox DIR</code>.
       </p>
     );
   }

@@ -207,7 +207,7 @@ export async function keepTemplate(deps: UploadDeps, { id }: Upload, { template 
   if (template === null) return;
   const text = await templateText(deps.settings.templates, template);
   if (Array.isArray(parseTemplate(text))) {
-    throw new Problem(422, 'Invalid template.', 'Fix the template: "payrun template check" shows what is wrong.', {
+    throw new Problem(422, 'Invalid template.', 'Choose another one, or have whoever runs payrun correct it.', {
       template: 'This template is invalid.',
     });
   }
