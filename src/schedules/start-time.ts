@@ -15,9 +15,9 @@ const FORMS =
 export function startTimeOf(text: string, { zone, nowMs }: { zone?: string | undefined; nowMs: number }): number {
   const atMs = zone === undefined ? absoluteTime(text) : localTime(text, { zone, nowMs });
   if (atMs <= nowMs)
-    throw refuse(`The start time ${text} has passed.`, 'Give a time to come, or leave --at out to start at once.');
+    throw new Refusal(`The start time ${text} has passed.`, 'Give a time to come, or leave --at out to start at once.');
   if (atMs - nowMs > AHEAD_MS_MAX)
-    throw refuse(`The start time ${text} is more than a year away.`, 'Give an earlier time.');
+    throw new Refusal(`The start time ${text} is more than a year away.`, 'Give an earlier time.');
   return atMs;
 }
 
@@ -28,7 +28,7 @@ function absoluteTime(text: string): number {
   const atMs = Date.parse(text.toUpperCase().replace(' ', 'T'));
   // Date.parse takes 31 February for a day in March.
   if (date !== '' && !Number.isNaN(atMs) && isWall(`${date}T${time}`)) return atMs;
-  throw refuse(`The start time ${JSON.stringify(text)} is no time.`, FORMS);
+  throw new Refusal(`The start time ${JSON.stringify(text)} is no time.`, FORMS);
 }
 
 function isWall(text: string): boolean {
@@ -41,7 +41,7 @@ function localTime(text: string, { zone: name, nowMs }: { zone: string; nowMs: n
   const [, date, time = ''] = /^(?:(\d{4}-\d{2}-\d{2})T)?(\d{2}:\d{2})$/.exec(text) ?? [];
   const today = wallText(zone.wallAt(nowMs)).date;
   if (!isWall(`${date ?? today}T${time}`)) {
-    throw refuse(
+    throw new Refusal(
       `The start time ${JSON.stringify(text)} is no time of day or local date and time, as a time zone asks for.`,
       FORMS,
     );
@@ -57,18 +57,14 @@ function onlyInstant(text: string, zone: ReturnType<typeof openZone>, wallMs: nu
   const [atMs, again] = zone.instantsAt(wallMs);
   const { date } = wallText(wallMs);
   if (atMs === undefined) {
-    throw refuse(
+    throw new Refusal(
       `The start time ${text} does not come on ${date} in ${zone.name}: clocks are put forward past it.`,
       FORMS,
     );
   }
   if (again === undefined) return atMs;
-  throw refuse(
+  throw new Refusal(
     `The start time ${text} comes twice on ${date} in ${zone.name}: ${timeIn(zone, atMs)} and ${timeIn(zone, again)}.`,
     'Say which by an RFC 3339 time with its offset, without --zone.',
   );
-}
-
-function refuse(message: string, remedy: string): Refusal {
-  return new Refusal(message, remedy);
 }

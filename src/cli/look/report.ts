@@ -78,7 +78,7 @@ export const reportCommand = command(
   },
   async ({ run: runId, ...given }) => {
     if (runId === undefined) return await reportRuns(given);
-    if (periodOf(given) !== undefined) throw refuse('A period is instead of a run.', 'Leave out one of them.');
+    if (periodOf(given) !== undefined) throw new Refusal('A period is instead of a run.', 'Leave out one of them.');
     if (given.verifyWithService) return await verifyWithService(runId, given);
     if (given.changesSince !== undefined) return await writeChanges(runId, { ...given, since: given.changesSince });
     const wanted = { ...given, format: formatOf(given) };
@@ -90,17 +90,18 @@ async function reportRuns(given: ReportOptions): Promise<ExitCode> {
   const format = formatOf(given);
   const range = periodOf(given);
   if (range === undefined)
-    throw refuse('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
-  if (typeof range === 'string') throw refuse(range, 'Name one period, by --day, --week, --month, or --from and --to.');
+    throw new Refusal('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
+  if (typeof range === 'string')
+    throw new Refusal(range, 'Name one period, by --day, --week, --month, or --from and --to.');
   if (format === 'pain.002' || format === 'summary-json') {
-    throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
+    throw new Refusal('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
   return await withLedger((app) => reportPeriod(app, range, { ...given, format }));
 }
 
 async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {
   if (format === undefined && original === undefined) return await reportReadBack(runId, { output, json });
-  throw refuse(
+  throw new Refusal(
     '--verify-with-service writes differences, as CSV or, with --json, as JSON.',
     'Leave --format and --original out.',
   );
@@ -136,15 +137,11 @@ function formatOf({ original, output, bom, json, ...given }: ReportOptions): For
   const format = given.format ?? (json ? 'json' : 'csv');
   requireTableFormat({ format, output, bom });
   if (original !== undefined && format !== 'pain.002') {
-    throw refuse('--original is for --format pain.002.', 'Give both of them, or neither.');
+    throw new Refusal('--original is for --format pain.002.', 'Give both of them, or neither.');
   }
   if (!json || format === 'json') return format;
   if (format === 'summary') return 'summary-json';
-  throw refuse(`--json and --format ${format} exclude each other.`, 'Give one of them.');
-}
-
-function refuse(message: string, remedy: string): Refusal {
-  return new Refusal(message, remedy);
+  throw new Refusal(`--json and --format ${format} exclude each other.`, 'Give one of them.');
 }
 
 function tellFaults({ conservation }: ReportSummary): void {

@@ -84,24 +84,11 @@ export function openChecks(): { readonly check: Check; readonly findings: () => 
 
 function findingOf(check: CheckName, error: unknown): Finding {
   const { text, exitCode } = explain(error);
-  const unreachable = exitCode === EXIT.unavailable;
-  if (error instanceof Refusal)
-    return {
-      check,
-      ok: false,
-      found: error.message,
-      remedy: remedyInCommands(error.next),
-      isLookedAt: true,
-      unreachable,
-    };
-  return {
-    check,
-    ok: false,
-    found: text,
-    remedy: 'Fix what is named, then run the check again.',
-    isLookedAt: true,
-    unreachable,
-  };
+  const [found, remedy] =
+    error instanceof Refusal
+      ? [error.message, remedyInCommands(error.next)]
+      : [text, 'Fix what is named, then run the check again.'];
+  return { check, ok: false, found, remedy, isLookedAt: true, unreachable: exitCode === EXIT.unavailable };
 }
 
 function notLookedAt(check: CheckName): Finding {
