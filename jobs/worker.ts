@@ -8,7 +8,7 @@ import { IntentLogFault } from '../src/ledger/intents/intent-log.ts';
 import type { PayDeps } from '../src/pay/deps.ts';
 import { lookUpPayout } from '../src/pay/look-up/look-up.ts';
 import { trackPayout } from '../src/pay/track.ts';
-import { EXIT, Refusal } from '../src/refusal.ts';
+import { Refusal } from '../src/refusal.ts';
 import { purgeRuns } from '../src/runs/after/purge.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { openSealGuard } from '../src/runs/safety/seal-guard.ts';
@@ -140,10 +140,10 @@ const SCHEDULED_ACTS: ScheduledActs = {
 async function purge({ app }: JobDeps, actor: string): Promise<void> {
   const { retentionMs } = app.config;
   if (retentionMs === undefined) {
-    throw new Refusal('No retention period is set.', {
-      exitCode: EXIT.usage,
-      remedy: 'Set PAYRUN_RETENTION for the workers, for example to 400d, or remove the schedule.',
-    });
+    throw new Refusal(
+      'No retention period is set.',
+      'Set PAYRUN_RETENTION for the workers, for example to 400d, or remove the schedule.',
+    );
   }
   await purgeRuns(app, { actor, olderThanMs: retentionMs });
 }

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { Clock } from './clock.ts';
-import { codeOf, EXIT, Refusal } from './refusal.ts';
+import { codeOf, Refusal } from './refusal.ts';
 import type { ObserveCall } from './service/client.ts';
 import { VERSION } from './version.ts';
 
@@ -90,10 +90,10 @@ async function loadPackages() {
     return { api, hooks, otlp, resources, sdk };
   } catch (cause) {
     if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new Refusal('PAYRUN_OTEL needs packages that are not installed.', {
-      exitCode: EXIT.usage,
-      remedy: `npm install ${PACKAGES}, or set PAYRUN_OTEL to off.`,
-      cause,
-    });
+    throw new Refusal(
+      'PAYRUN_OTEL needs packages that are not installed.',
+      `npm install ${PACKAGES}, or set PAYRUN_OTEL to off.`,
+      { cause },
+    );
   }
 }

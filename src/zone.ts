@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from './refusal.ts';
+import { Refusal } from './refusal.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -26,7 +26,7 @@ export interface Zone {
   instantAt(wallMs: number): number;
 }
 
-/** The zone of this name, or a Refusal (exit 2). What it knows of zones is what Node was built with. */
+/** The zone of this name, or a Refusal. What it knows of zones is what Node was built with. */
 export function openZone(name: string): Zone {
   const format = formatIn(name);
   const resolved = format.resolvedOptions().timeZone;
@@ -67,11 +67,11 @@ function formatIn(timeZone: string): Intl.DateTimeFormat {
       second: 'numeric',
     });
   } catch (cause) {
-    throw new Refusal(`There is no time zone ${JSON.stringify(timeZone)}.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Give its name in the IANA time zone database, for example Europe/Berlin, America/New_York or UTC.',
-      cause,
-    });
+    throw new Refusal(
+      `There is no time zone ${JSON.stringify(timeZone)}.`,
+      'Give its name in the IANA time zone database, for example Europe/Berlin, America/New_York or UTC.',
+      { cause },
+    );
   }
 }
 

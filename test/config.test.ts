@@ -247,7 +247,7 @@ describe('a bad value is refused by the name of its setting, and the message say
     '%s=%j',
     (name, value) => {
       const refusal = refusalOf({ [name]: value });
-      expect(refusal.exitCode).toBe(2);
+      expect(refusal.kind).toBe('usage');
       expect(refusal.remedy).toContain('docs/settings.md');
       expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: .{10,}`))]);
     },
@@ -694,7 +694,7 @@ describe('PAYRUN_CA_FILE', () => {
     ['holds a key too', `${first}\n-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`],
   ])('that %s is refused', (_name, content) => {
     const refusal = refusalOf({ ...SERVICE, PAYRUN_CA_FILE: fileWith('bad.pem', content) });
-    expect(refusal.exitCode).toBe(2);
+    expect(refusal.kind).toBe('usage');
     expect(refusal.remedy).toContain('docs/settings.md');
     expect(refusal.message).toMatch(/^A setting is wrong:\n {2}PAYRUN_CA_FILE: must name a file with certificates .*$/);
     expect(refusal.message).not.toContain(SECRET);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { COMMANDS } from '../src/cli/commands.ts';
 import { VERSION } from '../src/version.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -233,6 +234,13 @@ describe('a source file', () => {
     ['fetch', /(?<![\w.])fetch\(/, /^$/],
     ['the terminal', /\bconsole\.|\bprocess\.std(?:out|err)\b/, /^src\/cli\//],
     ['the end of the process', /\bprocess\.exit(?:Code)?\b/, /^src\/cli\//],
+    ['an exit code', /\bEXIT\.|\bexit code\b|\(exit \d/, /^src\/cli\//],
+    // Before there is a user, the command line is the only door.
+    [
+      'a command',
+      new RegExp(`\\bpayrun (?:${Object.keys(COMMANDS).join('|')})\\b`),
+      /^src\/cli\/|^src\/web\/people\/sign-in-page\.tsx$/,
+    ],
   ])('reaches for %s only where that has its place', (_what, pattern, only) => {
     expect(having(pattern, (file) => only.test(file))).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ifThere, syncFolder } from '../files.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { type AuditRecord, readEntry } from './entry.ts';
 
 /** Where a data directory keeps its copies of a ledger's audit log. */
@@ -24,7 +24,7 @@ export async function readCopies(file: string): Promise<AuditRecord[]> {
 /**
  * Appends lines to the copy (mode 600) and syncs file and folders. Each line begins with a line end, so that a torn one
  * before it cannot swallow it; all go in one write, so that processes of one data directory can share the file. Throws a
- * Refusal (exit 2) when they are not known to be on disk.
+ * Refusal when they are not known to be on disk.
  */
 export async function appendCopies(file: string, lines: readonly string[]): Promise<void> {
   const folder = dirname(file);
@@ -34,12 +34,11 @@ export async function appendCopies(file: string, lines: readonly string[]): Prom
     await syncFolder(folder);
     await syncFolder(dirname(folder));
   } catch (cause) {
-    throw new Refusal(`The copy of the audit log in ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`, {
-      exitCode: EXIT.usage,
-      remedy:
-        'The entry is in the audit log in Redis; its copy follows with the next one, once the folder can be written.',
-      cause,
-    });
+    throw new Refusal(
+      `The copy of the audit log in ${folder} cannot be written (${codeOf(cause) ?? 'error'}).`,
+      'The entry is in the audit log in Redis; its copy follows with the next one, once the folder can be written.',
+      { cause },
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
-import { EXIT, type ExitCode } from '../refusal.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { flagOf, parseOptions } from './options.ts';
 
 /** Makes a command: `end` is given its exit code, `at` is called at each crash point. */

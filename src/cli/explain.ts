@@ -1,7 +1,9 @@
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import { BlockListFault } from '../ledger/script.ts';
 import { isRedisLoss } from '../redis/loss.ts';
-import { codeOf, EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
+import { remedyInCommands } from './command-words.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { safeText } from './print.ts';
 
 /** What a person is told of an error that ended a command, and the command's exit code. */
@@ -14,7 +16,7 @@ export interface Explanation {
 export function explain(error: unknown): Explanation {
   const refusal = refusalOf(error);
   if (refusal !== undefined) {
-    return { text: safeText(`${refusal.message}\n${refusal.remedy}`), exitCode: refusal.exitCode };
+    return { text: safeText(`${refusal.message}\n${remedyInCommands(refusal.next)}`), exitCode: EXIT[refusal.kind] };
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
@@ -26,27 +28,28 @@ export function explain(error: unknown): Explanation {
 function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof IntentLogFault) {
-    return new Refusal(`The disk of the data directory failed: ${error.message} (${codeOf(error.cause) ?? 'error'}).`, {
-      exitCode: EXIT.defect,
-      remedy: 'Nothing more was sent. Fix the disk, then start the same command again: it carries on.',
-    });
+    return new Refusal(
+      `The disk of the data directory failed: ${error.message} (${codeOf(error.cause) ?? 'error'}).`,
+      'Nothing more was sent. Fix the disk, then start the same command again: it carries on.',
+      { kind: 'defect' },
+    );
   }
   if (error instanceof BlockListFault) {
-    return new Refusal(`Nothing was changed: ${error.message}.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Look at it with "payrun block". After a halt, two people seal it as it stands with "payrun release".',
-    });
+    return new Refusal(
+      `Nothing was changed: ${error.message}.`,
+      'Look at it with "payrun block". After a halt, two people seal it as it stands with "payrun release".',
+    );
   }
   if (!(error instanceof Error)) return undefined;
   return isRedisLoss(error) ? refuseRedis(error) : systemRefusal(error);
 }
 
 function refuseRedis(error: Error): Refusal {
-  return new Refusal(`Redis stopped answering or cannot work: ${error.message}`, {
-    exitCode: EXIT.unavailable,
-    remedy: 'See "payrun doctor". When Redis is back, start the same command again: it carries on.',
-    cause: error,
-  });
+  return new Refusal(
+    `Redis stopped answering or cannot work: ${error.message}`,
+    'See "payrun doctor". When Redis is back, start the same command again: it carries on.',
+    { kind: 'unavailable', cause: error },
+  );
 }
 
 const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
@@ -66,5 +69,5 @@ const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
 function systemRefusal(error: Error): Refusal | undefined {
   const remedy = 'syscall' in error ? SYSTEM_REMEDIES.get(codeOf(error) ?? '') : undefined;
   if (remedy === undefined) return undefined;
-  return new Refusal(`The system refused: ${error.message}`, { exitCode: EXIT.usage, remedy, cause: error });
+  return new Refusal(`The system refused: ${error.message}`, remedy, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
-import { EXIT, type ExitCode, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { columns } from './columns.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { print } from './print.ts';
 
 const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] = [
@@ -56,10 +57,10 @@ function commandAt(program: Command, words: readonly string[]): Command {
   for (const word of words) {
     const next = command.commands.find((one) => one.name() === word);
     if (next === undefined) {
-      throw new Refusal(`There is no help of ${words.join(' ')}.`, {
-        exitCode: EXIT.usage,
-        remedy: 'See "payrun --help" for the commands; "help settings" and "help exit-codes" are there too.',
-      });
+      throw new Refusal(
+        `There is no help of ${words.join(' ')}.`,
+        'See "payrun --help" for the commands; "help settings" and "help exit-codes" are there too.',
+      );
     }
     command = next;
   }

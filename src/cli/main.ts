@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import type { ExitCode } from '../refusal.ts';
+import type { ExitCode } from './exit-code.ts';
 import { say } from './print.ts';
 import { exitCodeOfUsage, openProgram, wantedCommand } from './program.ts';
 import { keepMemoryFlat } from './run/memory.ts';

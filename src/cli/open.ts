@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from '../clock.ts';
 import { type Config, type LogLevel, readConfig } from '../config/config.ts';
 import { type Log, openLog, withoutRepeats } from '../log.ts';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { placeOf } from '../runs/safety/no-ledger.ts';
 import type { ObserveCall } from '../service/client.ts';
 import { noTracing, openTracing, type Tracing } from '../tracing.ts';
@@ -161,15 +161,14 @@ export function actorOf(name: string | undefined): string {
 /** Refuses a command that needs a service and was given neither one nor `--sandbox`, or both. */
 export function requireService(config: Config, options: { sandbox: boolean }): void {
   if (config.service !== undefined && options.sandbox) {
-    throw new Refusal(`The payments service ${config.service.url} is configured, and --sandbox asks for another one.`, {
-      exitCode: EXIT.usage,
-      remedy:
-        'Leave --sandbox out, or unset the five service settings (see docs/settings.md) to use the simulated service.',
-    });
+    throw new Refusal(
+      `The payments service ${config.service.url} is configured, and --sandbox asks for another one.`,
+      'Leave --sandbox out, or unset the five service settings (see docs/settings.md) to use the simulated service.',
+    );
   }
   if (config.service !== undefined || options.sandbox) return;
-  throw new Refusal('No payments service is configured.', {
-    exitCode: EXIT.usage,
-    remedy: 'Set the five service settings (see docs/settings.md), or give --sandbox to use the simulated service.',
-  });
+  throw new Refusal(
+    'No payments service is configured.',
+    'Set the five service settings (see docs/settings.md), or give --sandbox to use the simulated service.',
+  );
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 export { personName, reasonText } from '../access/words.ts';
 
@@ -13,7 +13,7 @@ export function parseOptions<Schema extends z.ZodType>(schema: Schema, options: 
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => `${flagOf(String(path[0]))} ${message}`);
-  throw new Refusal(problems.join('\n'), { exitCode: EXIT.usage, remedy: 'See --help for what the command takes.' });
+  throw new Refusal(problems.join('\n'), 'See --help for what the command takes.');
 }
 
 /** The option of a name such as `olderThan`. */

@@ -1,8 +1,8 @@
 import { Command, CommanderError, type HelpConfiguration } from 'commander';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
-import { EXIT, type ExitCode } from '../refusal.ts';
 import { VERSION } from '../version.ts';
 import { COMMANDS } from './commands.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { helpCommand } from './help.ts';
 
 const ENV_FILE = '--env-file';

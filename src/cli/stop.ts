@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
+import { EXIT } from './exit-code.ts';
 
 /** Ends at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
 export interface Stop {
@@ -43,8 +44,5 @@ export async function unlessStopped<Result>(work: Promise<Result>, signal: Abort
 }
 
 function refuseInterrupted(): Refusal {
-  return new Refusal('Interrupted; nothing was paid.', {
-    exitCode: EXIT.interrupted,
-    remedy: 'The same command carries on.',
-  });
+  return new Refusal('Interrupted; nothing was paid.', 'The same command carries on.', { kind: 'interrupted' });
 }

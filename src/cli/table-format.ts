@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 interface Wanted {
   readonly format: string;
@@ -9,12 +9,9 @@ interface Wanted {
 /** Refuses (exit 2) a workbook for a terminal, and a byte order mark for another format than CSV. */
 export function requireTableFormat({ format, output, bom }: Wanted): void {
   if (bom && format !== 'csv') {
-    throw new Refusal('--bom is for --format csv.', { exitCode: EXIT.usage, remedy: 'Leave one of them out.' });
+    throw new Refusal('--bom is for --format csv.', 'Leave one of them out.');
   }
   if (format === 'xlsx' && output === undefined && process.stdout.isTTY) {
-    throw new Refusal('A workbook is nothing for a terminal.', {
-      exitCode: EXIT.usage,
-      remedy: 'Name a file with --output.',
-    });
+    throw new Refusal('A workbook is nothing for a terminal.', 'Name a file with --output.');
   }
 }

@@ -106,7 +106,7 @@ const SERVICE_NAMES = [
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings of this process, read from the environment once (settings.md). Throws a Refusal (exit 2) that names every
+ * The settings of this process, read from the environment once (settings.md). Throws a Refusal that names every
  * problem at once.
  */
 export function readConfig(environment: EnvironmentVariables = process.env): Config {
@@ -167,7 +167,7 @@ function readParts(settings: Settings, problems: string[]): ConfigFile {
 
 /**
  * What is read of a file at most, for who needs no other setting: the others may be wrong, or of a service that this user
- * has nothing to do with. Throws a Refusal (exit 2) where these limits cannot be read.
+ * has nothing to do with. Throws a Refusal where these limits cannot be read.
  */
 export function readFileLimits(environment: EnvironmentVariables = process.env): IntakeLimits {
   const problems: string[] = [];

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { readSecretFile } from '../secret-file.ts';
 import type { EnvironmentVariables } from './config.ts';
 
@@ -16,7 +16,7 @@ type Variables = Record<string, string>;
 /**
  * Puts the settings of the file at `path` into the environment of this process, without it those of `payrun.env` in the
  * working folder if that is there. What the environment has already, under the name or as NAME_FILE, stays. Throws a
- * Refusal (exit 2) for a file that cannot be read, that others may read, or with a line that is not NAME=value.
+ * Refusal for a file that cannot be read, that others may read, or with a line that is not NAME=value.
  */
 export function loadEnvFile(path: string | undefined, environment: NodeJS.ProcessEnv): void {
   for (const [name, value] of Object.entries(readEnvFile(path))) {
@@ -51,15 +51,15 @@ function isLine(line: string): boolean {
   );
 }
 
-/** Settings as the text of such a file. Throws a Refusal (exit 2) for a value that cannot stand in one. */
+/** Settings as the text of such a file. Throws a Refusal for a value that cannot stand in one. */
 export function envFileText(settings: Readonly<Record<string, string>>): string {
   const lines = Object.entries(settings).map(([name, value]) => {
     const quote = ["'", '"'].find((one) => !value.includes(one));
     if (quote === undefined || /[\r\n\\]/.test(value)) {
-      throw new Refusal(`The value of ${name} cannot stand in a line of a file of settings.`, {
-        exitCode: EXIT.usage,
-        remedy: `Put it into a file of its own, and name that by ${name}_FILE.`,
-      });
+      throw new Refusal(
+        `The value of ${name} cannot stand in a line of a file of settings.`,
+        `Put it into a file of its own, and name that by ${name}_FILE.`,
+      );
     }
     return `${name}=${quote}${value}${quote}\n`;
   });
@@ -84,8 +84,8 @@ function isOurDefault(): boolean {
 }
 
 function refuseFile(path: string, problem: string): Refusal {
-  return new Refusal(`The file of settings ${path} is not taken: ${problem}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Correct it, or name another with --env-file.',
-  });
+  return new Refusal(
+    `The file of settings ${path} is not taken: ${problem}.`,
+    'Correct it, or name another with --env-file.',
+  );
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -78,14 +78,11 @@ function placeOf(path: readonly PropertyKey[]): string {
     .replace(/^\./, '');
 }
 
-/** All that is wrong with the settings, as one Refusal (exit 2). */
+/** All that is wrong with the settings, as one Refusal. */
 export function refuseSettings(problems: readonly string[]): Refusal {
   return new Refusal(
     `${problems.length === 1 ? 'A setting is' : 'Some settings are'} wrong:\n  ${problems.join('\n  ')}`,
-    {
-      exitCode: EXIT.usage,
-      remedy: 'Correct the settings named above. docs/settings.md lists all settings.',
-    },
+    'Correct the settings named above. docs/settings.md lists all settings.',
   );
 }
 

@@ -220,7 +220,7 @@ export const settingsSchema = z.object({
     .meta(about('Safety', 'none', 'Capabilities to take as given. Only in `test`.')),
   PAYRUN_CAPABILITIES_FILE: filePath
     .optional()
-    .meta(about('Safety', 'none', 'The file that [`payrun probe`](probe.md) wrote about the service.')),
+    .meta(about('Safety', 'none', 'The file that [a probe](probe.md) of the service wrote.')),
   PAYRUN_PAYOUT_CATEGORY: z
     .string()
     .min(1)
@@ -261,7 +261,7 @@ export const settingsSchema = z.object({
       about(
         'Reports and records',
         'never deleted',
-        'Delete the rows and reports of a final run this long after it ended. `payrun purge`, the page of the run or a ' +
+        'Delete the rows and reports of a final run this long after it ended. A purge by hand, the page of the run or a ' +
           '[schedule](schedules.md) does it. Totals and hashes stay.',
       ),
     ),
@@ -298,7 +298,7 @@ export const settingsSchema = z.object({
       aboutSecret(
         'Safety',
         '`signing-key.pem` in the data directory, if there is one',
-        'Ed25519 key that [signs reports](verify.md). Keep it in a file and set `PAYRUN_SIGNING_KEY_FILE`; `payrun key sign-init` makes one.',
+        'Ed25519 key that signs reports; [verify.md](verify.md) shows how to make one. Keep it in a file and set `PAYRUN_SIGNING_KEY_FILE`.',
       ),
     ),
   PAYRUN_SFTP_KEY: text
@@ -315,13 +315,7 @@ export const settingsSchema = z.object({
     .meta(about('Payout files', 'none', 'Fingerprint of the host key of that server. Required with the private key.')),
   PAYRUN_METRICS_PORT: integer(1, 65_535)
     .optional()
-    .meta(
-      about(
-        'Logs and metrics',
-        'none',
-        'Port on `127.0.0.1` where `payrun worker` shows its [metrics](monitoring.md).',
-      ),
-    ),
+    .meta(about('Logs and metrics', 'none', 'Port on `127.0.0.1` where a worker shows its [metrics](monitoring.md).')),
   PAYRUN_OTEL: oneOf(['off', 'on'])
     .default('off')
     .meta(

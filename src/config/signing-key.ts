@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readSecretFile } from '../secret-file.ts';
 
-/** An Ed25519 private key, as `payrun key sign-init` or `openssl genpkey -algorithm ed25519` writes it. */
+/** An Ed25519 private key. */
 export const signingKey = z.string().refine(isEd25519, {
-  error: 'must be an Ed25519 private key in PEM form, as "payrun key sign-init" makes it',
+  error: 'must be an Ed25519 private key in PEM form, as "openssl genpkey -algorithm ed25519" makes it',
 });
 
 function isEd25519(pem: string): boolean {
@@ -17,7 +17,7 @@ function isEd25519(pem: string): boolean {
   }
 }
 
-/** Where `payrun key sign-init` puts the key, and where it is looked for while PAYRUN_SIGNING_KEY is not set. */
+/** Where a key that payrun makes is put, and where it is looked for while PAYRUN_SIGNING_KEY is not set. */
 export function signingKeyFile(dataDir: string): string {
   return join(dataDir, 'signing-key.pem');
 }

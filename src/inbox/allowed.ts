@@ -1,19 +1,19 @@
 import { realpath } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { AllowedInboxes } from '../config/inbox.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { isSftpAddress, parseSftpAddress } from './sftp/address.ts';
 
 /**
- * Throws a Refusal (exit 2) for an inbox that lies nowhere where inboxes may lie, also by way of a link. `allowed` is null
+ * Throws a Refusal for an inbox that lies nowhere where inboxes may lie, also by way of a link. `allowed` is null
  * where no settings say so: every place is allowed.
  */
 export async function requireAllowed(address: string, allowed: AllowedInboxes | null): Promise<void> {
   if (allowed === null || (await isAllowed(address, allowed))) return;
-  throw new Refusal('Inboxes of schedules are not allowed there.', {
-    exitCode: EXIT.usage,
-    remedy: 'Use a folder or a host that "inbox.allowed" of PAYRUN_CONFIG names, or add it there.',
-  });
+  throw new Refusal(
+    'Inboxes of schedules are not allowed there.',
+    'Use a folder or a host that "inbox.allowed" of PAYRUN_CONFIG names, or add it there.',
+  );
 }
 
 async function isAllowed(address: string, { folders, hosts }: AllowedInboxes): Promise<boolean> {

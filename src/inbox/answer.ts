@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { rfc3339 } from '../clock.ts';
 import { type Droppers, dropperOf, type InboxSettings, NO_DROPPERS } from '../config/inbox.ts';
 import type { IntakeOptions } from '../intake/check-file.ts';
+import { problemsDocument } from '../intake/problems/document.ts';
 import { writeMarkedUpCopy } from '../intake/problems/marked-up.ts';
-import { problemsDocument } from '../intake/problems/problem-text.ts';
 import { RUN_STATES, type Run } from '../payout.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { approvalsNeededFor } from '../runs/decide/approval.ts';
 import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../runs/hand-in/submit.ts';
 import type { IdentityBook } from '../runs/identities.ts';
@@ -63,7 +63,7 @@ export interface HandingIn {
 /**
  * Hands in a claimed file. `entry` is what was seen of it twice; undefined when it is not that any more, so it has to be
  * looked at anew. Under a claim's id the same run is found again, however often this is done. Throws what keeps the file
- * from being answered for now: a Refusal (exit 69), a fault.
+ * from being answered for now: a Refusal (unavailable), a fault.
  */
 export async function answerFile(
   deps: AnswerDeps,
@@ -90,7 +90,7 @@ export async function answerFile(
     }
     return answer;
   } catch (error) {
-    if (error instanceof Refusal && error.exitCode === EXIT.fileRefused && (await isWhole(copy))) {
+    if (error instanceof Refusal && error.kind === 'fileRefused' && (await isWhole(copy))) {
       return refusal(entry.name, problemOfRefusal(error, copy.path));
     }
     throw error;
@@ -165,7 +165,7 @@ export function isLateRefusal({ document }: Answer): boolean {
   return lateDocument.safeParse(document).success;
 }
 
-/** In the shape of what `payrun validate --json` prints of a file that could not be read at all. */
+/** In the shape of `problemsDocument`, of a file that could not be read at all. */
 function refusal(name: string, problem: FileProblem): Answer {
   const document = { file: name, rows: 0, valid: 0, totals: [], problems: [problem], problemsTotal: 1 };
   return { kind: 'nack', document };

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { access, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ifThere, syncFolder } from '../files.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { type Entry, INBOX_FOLDERS, type InboxSource, type OpenedFile, type Opening } from './source.ts';
 
 const POLL_MS = 1000;
@@ -181,7 +181,7 @@ async function prepareFolders(path: string): Promise<boolean> {
 }
 
 /**
- * Throws a Refusal (exit 2) for an inbox that is not there, or that is no safe one as it is. It makes nothing: folders that
+ * Throws a Refusal for an inbox that is not there, or that is no safe one as it is. It makes nothing: folders that
  * an inbox lacks are made when it is read.
  */
 export async function examineInbox(path: string): Promise<void> {
@@ -265,5 +265,5 @@ function examineFolder(path: string, stats: BigIntStats): void {
 }
 
 function refusePlace(message: string, remedy: string, cause?: unknown): Refusal {
-  return new Refusal(`${message}.`, { exitCode: EXIT.usage, remedy, cause });
+  return new Refusal(`${message}.`, remedy, { cause });
 }

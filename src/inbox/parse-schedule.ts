@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { InboxSettings } from '../config/inbox.ts';
 import { isAddress } from '../config/inbox.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { readCron } from '../schedules/cron.ts';
 import type { Act, Schedule } from '../schedules/schedule.ts';
 import { openZone } from '../zone.ts';
@@ -9,7 +9,7 @@ import { requireAllowed } from './allowed.ts';
 import { requireFolder } from './open-source.ts';
 
 /**
- * A schedule as somebody asks for it, as it is kept. Throws a Refusal (exit 2) for a cron or a zone that is none, and for
+ * A schedule as somebody asks for it, as it is kept. Throws a Refusal for a cron or a zone that is none, and for
  * what would only fail at its time, when nobody looks on.
  */
 export async function parseSchedule(
@@ -23,10 +23,10 @@ export async function parseSchedule(
     await requireFolder(act.dir);
   }
   if (act.kind !== 'purge' || retentionMs !== undefined) return schedule;
-  throw new Refusal('No retention period is set (PAYRUN_RETENTION).', {
-    exitCode: EXIT.usage,
-    remedy: 'Set it here and for the workers, for example PAYRUN_RETENTION=400d, and set the schedule again.',
-  });
+  throw new Refusal(
+    'No retention period is set (PAYRUN_RETENTION).',
+    'Set it here and for the workers, for example PAYRUN_RETENTION=400d, and set the schedule again.',
+  );
 }
 
 /** Workers have another folder to work in than whoever sets the schedule. */

@@ -1,7 +1,7 @@
 import { isPlainName } from './names.ts';
 import type { Entry } from './source.ts';
 
-/** What is wrong with a file as a whole, in the shape of a problem of `payrun validate`. */
+/** What is wrong with a file as a whole, in the shape of a problem of a row. */
 export interface FileProblem {
   readonly code: string;
   readonly line: null;

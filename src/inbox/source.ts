@@ -38,7 +38,7 @@ export interface InboxSource {
   /** Looks lie so far apart. */
   readonly pollMs: number;
   /**
-   * Makes the folders that are missing; true when the inbox itself was. Throws a Refusal (exit 2) for a place that is no safe
+   * Makes the folders that are missing; true when the inbox itself was. Throws a Refusal for a place that is no safe
    * inbox, and for one whose own place is missing too.
    */
   prepare(): Promise<boolean>;

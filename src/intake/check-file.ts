@@ -63,7 +63,7 @@ export interface IntakeOptions {
 
 /**
  * Reads a payout file once, in memory that does not grow but for a hash of each reference, and tells everything that
- * is wrong with it. Bad content is an outcome; a Refusal (exit 3) is thrown only when the
+ * is wrong with it. Bad content is an outcome; a Refusal (file refused) is thrown only when the
  * file cannot be opened or read. A file in which references repeat is read three times: to compare them, and to count what
  * is left without them.
  * Control totals are those of the options and of `<path>.manifest.json`, where that lies there.

@@ -1,6 +1,6 @@
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 
 /** All rows of a piece are in memory at once: with larger ones the heap grows, and nothing is read faster. */
 const CHUNK_BYTES = 32 * 1024;
@@ -15,7 +15,7 @@ export interface PayoutSource {
 }
 
 /**
- * A regular file by its path. Throws a Refusal (exit 3) for what cannot be opened or is none: a folder, a pipe, a
+ * A regular file by its path. Throws a Refusal (file refused) for what cannot be opened or is none: a folder, a pipe, a
  * device.
  */
 export async function openPayoutSource(path: string): Promise<PayoutSource> {
@@ -52,10 +52,11 @@ async function openRegularFile(path: string): Promise<FileHandle> {
   const stats = await handle.stat();
   if (stats.isFile()) return handle;
   await handle.close();
-  throw new Refusal(`The payout file ${path} is ${stats.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
-    exitCode: EXIT.fileRefused,
-    remedy: 'Name the CSV file itself.',
-  });
+  throw new Refusal(
+    `The payout file ${path} is ${stats.isDirectory() ? 'a folder' : 'not a regular file'}.`,
+    'Name the CSV file itself.',
+    { kind: 'fileRefused' },
+  );
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -68,9 +69,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 function refuseSource(path: string, cause: unknown): Refusal {
   const reason = REASONS.get(codeOf(cause) ?? '') ?? `cannot be read (${codeOf(cause) ?? 'unknown reason'})`;
-  return new Refusal(`The payout file ${path} ${reason}.`, {
-    exitCode: EXIT.fileRefused,
-    remedy: 'Check the path and the rights of the file.',
+  return new Refusal(`The payout file ${path} ${reason}.`, 'Check the path and the rights of the file.', {
+    kind: 'fileRefused',
     cause,
   });
 }

@@ -1,5 +1,5 @@
 import type { PayoutRow, RefusedRow } from '../payout.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import type { CheckedFile } from './check-file.ts';
 import { unchangedChunks } from './csv/unchanged.ts';
 import { openPayoutSource } from './payout-source.ts';
@@ -13,7 +13,7 @@ const KEPT_CELL_CHARACTERS_MAX = 256;
 
 /**
  * The rows of a checked file in file order, 500 at a time: valid ones as payouts, the others as refused rows. Throws a
- * Refusal (exit 3) before the last batch when the bytes are not those that were checked, and at once for a file whose
+ * Refusal (file refused) before the last batch when the bytes are not those that were checked, and at once for a file whose
  * structure was refused.
  */
 export async function* readPayoutFile(
@@ -21,9 +21,8 @@ export async function* readPayoutFile(
   checked: CheckedFile,
 ): AsyncGenerator<readonly (PayoutRow | RefusedRow)[]> {
   if (checked.fileRefused) {
-    throw new Refusal(`The payout file ${checked.name} was refused.`, {
-      exitCode: EXIT.fileRefused,
-      remedy: 'Correct the file and hand it in again.',
+    throw new Refusal(`The payout file ${checked.name} was refused.`, 'Correct the file and hand it in again.', {
+      kind: 'fileRefused',
     });
   }
   yield* previewPayoutFile(path, checked);

@@ -1,7 +1,7 @@
 import { type LedgerKeySource, openLedgerKeys } from '../ledger-key.ts';
 import { formatAmount } from '../money.ts';
 import type { Approval, CostLimit, Payout, PayoutRow, Proposal, Run } from '../payout.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { rowFields } from './payouts/record.ts';
 
 /**
@@ -124,11 +124,10 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
 }
 
 function noKey(): Refusal {
-  return new Refusal('This process has no key of the ledger, so nothing that it says of a payment would be believed.', {
-    exitCode: EXIT.usage,
-    remedy:
-      'Load the settings that payrun runs with: PAYRUN_CLIENT_SECRET_FILE, or PAYRUN_LEDGER_KEY_FILE where it is set.',
-  });
+  return new Refusal(
+    'This process has no key of the ledger, so nothing that it says of a payment would be believed.',
+    'Load the settings that payrun runs with: PAYRUN_CLIENT_SECRET_FILE, or PAYRUN_LEDGER_KEY_FILE where it is set.',
+  );
 }
 
 function worstOf(verdicts: readonly SealVerdict[]): SealVerdict {

@@ -14,7 +14,7 @@ export function mailOf(notification: Notification): { subject: string; text: str
     '',
     ...facts,
     ...(facts.length > 0 ? [''] : []),
-    REMEDY[notification.event](notification.runId ?? 'RUN'),
+    REMEDY[notification.event],
     '',
     `${notification.at} · ${notification.id}`,
   ];
@@ -52,33 +52,29 @@ function headline(notification: Notification): string {
   return words[notification.event];
 }
 
-const look = (runId: string): string => `See "payrun status ${runId}".`;
-
 /** What to do about it. */
-const REMEDY: Readonly<Record<Notification['event'], (runId: string) => string>> = {
-  accepted: look,
-  refused: () =>
-    'Nothing of it is paid. "payrun validate FILE" shows each place and remedy; hand in the corrected file.',
-  'awaiting-approval': (runId) => `Look at it, then "payrun approve ${runId}" or "payrun cancel ${runId}".`,
-  paused: (runId) => `Nothing more of it is sent until "payrun resume ${runId}".`,
-  'cut-off': (runId) =>
-    `It goes on. What must not be late: pause other runs, or raise the rate. See "payrun status ${runId}".`,
-  finished: (runId) => `Its report: "payrun report ${runId}".`,
-  cancelled: (runId) => `Its report: "payrun report ${runId}".`,
-  settled: (runId) => `Its last report: "payrun report ${runId}".`,
-  unknown: (runId) => `They are looked up by themselves; see "payrun list ${runId} --outcome unknown".`,
-  held: (runId) => `People have to decide: "payrun list ${runId} --outcome held".`,
-  returned: (runId) => `They are not paid again by themselves: "payrun list ${runId} --outcome returned".`,
-  failed: (runId) => `They are not paid again by themselves: "payrun list ${runId} --outcome failed".`,
-  'pending-long': (runId) => `Ask the service about them: "payrun list ${runId} --outcome pending".`,
-  'payout.paid': (runId) => `See "payrun list ${runId} --outcome paid".`,
-  'payout.failed': (runId) => `It is not paid again by itself: "payrun list ${runId} --outcome failed".`,
-  'payout.returned': (runId) => `It is not paid again by itself: "payrun list ${runId} --outcome returned".`,
-  'payout.held': (runId) => `People have to decide: "payrun list ${runId} --outcome held".`,
-  halted: () => 'Nothing is sent for any run until two people release it: "payrun release --as NAME".',
-  released: () => 'Runs that are paused stay so: "payrun list" shows them.',
-  'disk-low': () => 'Make room, or move the folder to a larger disk: a full one stops all payments.',
-  test: () => 'Nothing happened and nothing is to be done.',
+const REMEDY: Readonly<Record<Notification['event'], string>> = {
+  accepted: 'Its page shows how far it is.',
+  refused: 'Nothing of it is paid. A check of it shows each place and remedy; hand in the corrected file.',
+  'awaiting-approval': 'Look at it, then approve it or cancel it.',
+  paused: 'Nothing more of it is sent until somebody resumes it.',
+  'cut-off': 'It goes on. What must not be late: pause other runs, or raise the rate.',
+  finished: 'Its report says what became of each row.',
+  cancelled: 'Its report says what became of each row.',
+  settled: 'Its last report says what became of each row.',
+  unknown: 'They are looked up by themselves.',
+  held: 'People have to decide.',
+  returned: 'They are not paid again by themselves.',
+  failed: 'They are not paid again by themselves.',
+  'pending-long': 'Ask the service about them.',
+  'payout.paid': 'Nothing is to be done.',
+  'payout.failed': 'It is not paid again by itself.',
+  'payout.returned': 'It is not paid again by itself.',
+  'payout.held': 'People have to decide.',
+  halted: 'Nothing is sent for any run until two people release it.',
+  released: 'Runs that are paused stay so.',
+  'disk-low': 'Make room, or move the folder to a larger disk: a full one stops all payments.',
+  test: 'Nothing happened and nothing is to be done.',
 };
 
 function runLines({ run, waitingSince, payouts }: Notification): string[] {

@@ -40,7 +40,7 @@ export const notificationSchema = z.object({
   waitingSince: z.string().nullable(),
   refused: z.object({ file: fileSchema, problems: z.array(z.object({ code: z.string(), count: z.int() })) }).nullable(),
   disks: z.array(z.object({ folder: z.string(), freeBytes: z.number(), freeBytesMin: z.number() })).nullable(),
-  /** The audit log's last entry when this was told, `NUMBER:HASH`: for `payrun audit verify --head`. */
+  /** The audit log's last entry when this was told, `NUMBER:HASH`: a later look at the log can be held against it. */
   auditHead: z.string().nullable().default(null),
 });
 export type Notification = z.infer<typeof notificationSchema>;

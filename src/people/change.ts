@@ -8,7 +8,7 @@ import {
   proposalField,
   type StoredProposal,
 } from '../ledger/people/people.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 const TRIES_MAX = 20;
 /** What nobody has confirmed by then was not wanted. */
@@ -84,7 +84,7 @@ interface ByTwo<Answer, Asked> {
 
 /**
  * Proposes a change, or carries it out when another person has proposed the same within a week (docs/security.md). It needs
- * no second person while nobody else is, or was, an admin. Throws a Refusal (exit 2) when the proposal is their own.
+ * no second person while nobody else is, or was, an admin. Throws a Refusal when the proposal is their own.
  */
 export function decideByTwo<Answer, Asked extends Proposed>(
   people: PeopleRecord,
@@ -107,10 +107,10 @@ export function decideByTwo<Answer, Asked extends Proposed>(
     };
   }
   if (isSamePerson(found.by, by.actor)) {
-    throw new Refusal(`${found.by} has proposed this; another person has to confirm it.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Ask another admin to look and to do the same under their own name.',
-    });
+    throw new Refusal(
+      `${found.by} has proposed this; another person has to confirm it.`,
+      'Ask another admin to look and to do the same under their own name.',
+    );
   }
   return done(carryOut(found), target, { proposedBy: found.by });
 }

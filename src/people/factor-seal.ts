@@ -2,12 +2,12 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { foldedName } from '../access/same-person.ts';
 import type { Random } from '../clock.ts';
 import type { LedgerKeySource } from '../ledger-key.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 /** Keeps secrets of authenticator apps from who reads Redis. */
 export interface FactorSeal {
   seal(name: string, secret: string): string;
-  /** Throws a Refusal (exit 69) for what was sealed by a key that is not among these, or for somebody else. */
+  /** Throws a Refusal (unavailable) for what was sealed by a key that is not among these, or for somebody else. */
   open(name: string, sealed: string): string;
 }
 
@@ -63,10 +63,9 @@ function opened(key: Buffer, name: string, bytes: Buffer): string {
 }
 
 function refuseSealed(name: string, cause?: unknown): Refusal {
-  return new Refusal(`The second factor of ${name} cannot be read with the keys of this process.`, {
-    exitCode: EXIT.unavailable,
-    remedy:
-      'Put the former key on a later line of PAYRUN_LEDGER_KEY_FILE, or let two admins take the second factor away.',
-    cause,
-  });
+  return new Refusal(
+    `The second factor of ${name} cannot be read with the keys of this process.`,
+    'Put the former key on a later line of PAYRUN_LEDGER_KEY_FILE, or let two admins take the second factor away.',
+    { kind: 'unavailable', cause },
+  );
 }

@@ -10,7 +10,7 @@ import {
   type StoredKey,
   type StoredProposal,
 } from '../ledger/people/people.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal, type Remedy, withSteps } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
 import { looksLike, requireName } from './names.ts';
 
@@ -66,7 +66,7 @@ interface ProposedKey extends Proposed {
 /**
  * Makes a key for a program, `pr_<id>_<secret>`, which is shown once; by two people once there is another admin, for it
  * hands in payouts as a user does. Whoever proposes it is shown it, and acts by it once another has confirmed. Throws a
- * Refusal (exit 2) for a name that a key has already, or that is none.
+ * Refusal for a name that a key has already, or that is none.
  */
 export async function createKey(
   deps: KeyDeps,
@@ -92,7 +92,7 @@ export async function createKey(
     if (people.keys.length >= KEYS_MAX)
       throw refuse(`There are ${KEYS_MAX} keys already`, 'Revoke those that nobody uses.');
     if (people.users.length === 0)
-      throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
+      throw refuse('There is no admin yet', withSteps`Add one first: ${{ to: 'add-admin' }}.`);
     const carryOut = (proposal: StoredProposal | undefined) => {
       const { id: proposedId, hash } = proposal?.hashes ?? {};
       const isProposed = proposedId !== undefined && hash !== undefined;
@@ -118,13 +118,13 @@ export async function listKeys({ ledger }: Pick<ChangeDeps, 'ledger'>): Promise<
     .toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
 }
 
-/** Ends a key at once, or withdraws the proposal to make it; one person is enough. Throws a Refusal (exit 2) for neither. */
+/** Ends a key at once, or withdraws the proposal to make it; one person is enough. Throws a Refusal for neither. */
 export async function revokeKey(deps: ChangeDeps, { name, ...by }: By & { readonly name: string }): Promise<void> {
   await changePeople(deps, by, (people): Decision<void> => {
     const key = find(people, name);
     const target = `key ${key?.name ?? name}`;
     if (key === undefined && !people.proposals.some((one) => isSamePerson(one.target, target))) {
-      throw refuse(`There is no key ${name}`, '"payrun key list" shows those that there are.');
+      throw refuse(`There is no key ${name}`, withSteps`${{ to: 'see-keys' }} shows those that there are.`);
     }
     const fields = { ...noProposal(target), ...(key === undefined ? {} : noKey(key)) };
     const details: Record<string, string> = key === undefined ? {} : { id: key.id };
@@ -160,6 +160,6 @@ function hashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-function refuse(why: string, remedy: string): Refusal {
-  return new Refusal(`${why}.`, { exitCode: EXIT.usage, remedy });
+function refuse(why: string, remedy: Remedy): Refusal {
+  return new Refusal(`${why}.`, remedy);
 }

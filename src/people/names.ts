@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 const CHARACTERS_MAX = 64;
 /** Histories name payrun's own doings so, and programs that bring a key. */
@@ -39,16 +39,16 @@ const OF_ONE_SCRIPT: readonly RegExp[] = [
 
 /**
  * The name of a user or a key as it is kept. Its letters are of one script, and each of them can be seen, so that few names
- * look like another one; `looksLike` finds the others. Throws a Refusal (exit 2).
+ * look like another one; `looksLike` finds the others. Throws a Refusal.
  */
 export function requireName(text: string, what: 'user' | 'key'): string {
   const name = text.normalize('NFKC').trim();
   const problem = nameProblem(name);
   if (problem === undefined) return name;
-  throw new Refusal(`${JSON.stringify(text)} is no name for a ${what}: ${problem}.`, {
-    exitCode: EXIT.usage,
-    remedy: `Give another one, such as ${what === 'user' ? 'anna or anna.berg' : 'accounting'}.`,
-  });
+  throw new Refusal(
+    `${JSON.stringify(text)} is no name for a ${what}: ${problem}.`,
+    `Give another one, such as ${what === 'user' ? 'anna or anna.berg' : 'accounting'}.`,
+  );
 }
 
 function nameProblem(name: string): string | undefined {

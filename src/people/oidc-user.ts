@@ -36,7 +36,7 @@ type Answer = { readonly kind: 'in'; readonly user: SignedIn } | { readonly kind
  * Lets somebody in whom an identity provider vouches for. At the first sign-in the user of exactly that name, whom admins
  * have invited by a one-time secret that still holds, is bound to the provider and its subject, and the secret is void; from
  * then on only the subject counts. Where the provider gives the roles, it also adds users, and its word needs no second
- * admin; whoever was disabled here stays out. Throws a Refusal (exit 2) for a new name that is none.
+ * admin; whoever was disabled here stays out. Throws a Refusal for a new name that is none.
  */
 export async function signInOidcUser(deps: OidcDeps, vouched: OidcUser): Promise<Answer> {
   const { issuer, ip } = vouched;

@@ -3,7 +3,7 @@ import { foldedName } from '../access/same-person.ts';
 import type { Random } from '../clock.ts';
 import type { StoredUser } from '../ledger/people/people.ts';
 import type { TryLimits } from '../ledger/people/sign-ins.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, type Proposed } from './change.ts';
 import { type FactorSeal, openFactorSeal } from './factor-seal.ts';
 import { changeOwn, type FactorDeps, hashOf, newRecoveryCodes } from './own-factor.ts';
@@ -192,7 +192,7 @@ export async function ownFactor({ ledger }: Pick<FactorDeps, 'ledger'>, name: st
 /** What is proposed, in words; who confirms it means the same. */
 export const REMOVE_FACTOR = 'take the second factor away';
 
-/** Takes a lost second factor away, by two people; the user's sessions end. Throws a Refusal (exit 2). */
+/** Takes a lost second factor away, by two people; the user's sessions end. Throws a Refusal. */
 export async function removeFactor(
   deps: ChangeDeps,
   { name, ...by }: By & { readonly name: string },
@@ -201,7 +201,7 @@ export async function removeFactor(
     const user = requireUser(people, name);
     if (user.factor === null) {
       const remedy = 'There is nothing to take away: the password alone lets them in.';
-      throw new Refusal(`${user.name} has no second factor.`, { exitCode: EXIT.usage, remedy });
+      throw new Refusal(`${user.name} has no second factor.`, remedy);
     }
     return requiresSecondPerson(people, {
       by,

@@ -9,7 +9,7 @@ import {
   type StoredUser,
   userField,
 } from '../ledger/people/people.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal, type Remedy, withSteps } from '../refusal.ts';
 import {
   type By,
   type ChangeDeps,
@@ -69,7 +69,7 @@ interface Asked extends By {
 
 /**
  * Adds a user, with a one-time secret; by two people once there is another admin (`decideByTwo`), of whom the proposer alone
- * is shown the secret. The first user is an admin. Throws a Refusal (exit 2) for a name that somebody has already, in whatever spelling, or that is none.
+ * is shown the secret. The first user is an admin. Throws a Refusal for a name that somebody has already, in whatever spelling, or that is none.
  */
 export async function addUser(
   deps: UserDeps,
@@ -90,7 +90,7 @@ export async function addUser(
         'They are not removed, for histories name them; payrun is not made for so many.',
       );
     if (role !== 'admin' && people.users.length === 0) {
-      throw refuse('There is no admin yet', 'Add one first: payrun user add NAME --role admin --as NAME.');
+      throw refuse('There is no admin yet', withSteps`Add one first: ${{ to: 'add-admin' }}.`);
     }
     return withSecret(people, {
       by,
@@ -114,7 +114,7 @@ export async function addUser(
   });
 }
 
-/** Gives a user another role, by two people; their sessions end. Throws a Refusal (exit 2), also for the last admin's. */
+/** Gives a user another role, by two people; their sessions end. Throws a Refusal, also for the last admin's. */
 export async function changeRole(
   deps: ChangeDeps,
   { name, role, ...by }: Asked & { readonly role: Role },
@@ -141,7 +141,7 @@ export async function changeRole(
   });
 }
 
-/** Lets a disabled user sign in again, by two people. Throws a Refusal (exit 2). */
+/** Lets a disabled user sign in again, by two people. Throws a Refusal. */
 export async function enableUser(deps: ChangeDeps, { name, ...by }: Asked): Promise<Done | Proposed> {
   return await changePeople(deps, by, (people): Decision<Done | Proposed> => {
     const user = requireUser(people, name);
@@ -158,7 +158,7 @@ export async function enableUser(deps: ChangeDeps, { name, ...by }: Asked): Prom
 
 /**
  * Gives a user a new one-time secret in place of the password, by two people, of whom the proposer alone is shown it; their
- * sessions end, and who they were at an identity provider is forgotten. Throws a Refusal (exit 2).
+ * sessions end, and who they were at an identity provider is forgotten. Throws a Refusal.
  */
 export async function resetUser(deps: UserDeps, { name, ...by }: Asked): Promise<WithSecret | Done | ProposedSecret> {
   const made = await makeSecret(deps);
@@ -177,7 +177,7 @@ export async function resetUser(deps: UserDeps, { name, ...by }: Asked): Promise
 
 /**
  * Keeps a user out, at once: their sessions end, and what is proposed for them is void. One person is enough, as for
- * everything that stops; it also withdraws a proposal to add somebody. Throws a Refusal (exit 2) when there is neither.
+ * everything that stops; it also withdraws a proposal to add somebody. Throws a Refusal when there is neither.
  */
 export async function disableUser(deps: ChangeDeps, { name, ...by }: Asked): Promise<void> {
   await changePeople(deps, by, (people): Decision<void> => {
@@ -276,7 +276,7 @@ function find({ users }: PeopleRecord, name: string): StoredUser | undefined {
   return users.find((user) => isSamePerson(user.name, name));
 }
 
-const REMEDY_LIST = '"payrun user list" shows those that there are.';
+const REMEDY_LIST = withSteps`${{ to: 'see-users' }} shows those that there are.`;
 
 export function requireUser(people: PeopleRecord, name: string): StoredUser {
   const user = find(people, name);
@@ -288,6 +288,6 @@ function shown({ name, role, isDisabled, secretUntil, addedBy, addedAt, factor }
   return { name, role, isDisabled, secretUntil, addedBy, addedAt, hasFactor: factor !== null };
 }
 
-function refuse(why: string, remedy: string): Refusal {
-  return new Refusal(`${why}.`, { exitCode: EXIT.usage, remedy });
+function refuse(why: string, remedy: Remedy): Refusal {
+  return new Refusal(`${why}.`, remedy);
 }

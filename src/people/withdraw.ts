@@ -1,6 +1,6 @@
 import { isSamePerson } from '../access/same-person.ts';
 import { noProposal } from '../ledger/people/people.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision } from './change.ts';
 
 /** A proposal as somebody saw it. */
@@ -12,7 +12,7 @@ interface SeenProposal {
 
 /**
  * Takes back what was proposed for a user or a key, and nothing else; one person is enough, as for everything that stops.
- * Throws a Refusal (exit 2) when it does not stand any more: it was confirmed, or something else was proposed since.
+ * Throws a Refusal when it does not stand any more: it was confirmed, or something else was proposed since.
  */
 export async function withdrawProposal(deps: ChangeDeps, { target, what, ...by }: SeenProposal & By): Promise<void> {
   await changePeople(deps, by, ({ proposals }): Decision<void> => {
@@ -26,8 +26,8 @@ export async function withdrawProposal(deps: ChangeDeps, { target, what, ...by }
 }
 
 function refuse(target: string): Refusal {
-  return new Refusal(`This is not proposed for ${target} any more.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Somebody has decided it, or proposed something else: look at the list again.',
-  });
+  return new Refusal(
+    `This is not proposed for ${target} any more.`,
+    'Somebody has decided it, or proposed something else: look at the list again.',
+  );
 }

@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'ioredis';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { slotMaster } from './slot-master.ts';
 
 const REDIS_PORT = 6379;
@@ -33,7 +33,7 @@ export interface Node {
   readonly port: number;
 }
 
-/** Throws a Refusal (exit 2) that does not show a password when the address is wrong. */
+/** Throws a Refusal that does not show a password when the address is wrong. */
 export function readAddress(address: RedisAddress): Endpoint {
   if ('socket' in address) return oneServer({ path: address.socket }, address.socket);
   const { hosts, text } = splitHosts(address.url);
@@ -173,17 +173,16 @@ function decode(text: string): string {
 }
 
 function refuseAddress(problem: string): Refusal {
-  return new Refusal(`REDIS_URL ${problem}`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Write redis://user:password@host:6379/0, rediss:// for TLS, unix:///path/to/socket?db=0, ' +
+  return new Refusal(
+    `REDIS_URL ${problem}`,
+    'Write redis://user:password@host:6379/0, rediss:// for TLS, unix:///path/to/socket?db=0, ' +
       'redis+sentinel://host:26379,host:26379/NAME, or redis+cluster://host:6379,host:6379.',
-  });
+  );
 }
 
 function refusePrefix(prefix: string): Refusal {
-  return new Refusal(`REDIS_URL names a cluster, and PAYRUN_PREFIX is ${prefix === '' ? 'not known' : prefix}`, {
-    exitCode: EXIT.usage,
-    remedy: `In a cluster set PAYRUN_PREFIX to ${CLUSTER_TAG}, or to something that ends with it, so that all keys are on one server.`,
-  });
+  return new Refusal(
+    `REDIS_URL names a cluster, and PAYRUN_PREFIX is ${prefix === '' ? 'not known' : prefix}`,
+    `In a cluster set PAYRUN_PREFIX to ${CLUSTER_TAG}, or to something that ends with it, so that all keys are on one server.`,
+  );
 }

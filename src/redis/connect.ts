@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { isOverNetwork, type RedisAddress, readAddress } from './address.ts';
 
 export type { RedisAddress } from './address.ts';
@@ -68,7 +68,7 @@ const REMEDY_OTHERWISE =
 
 /**
  * A connection that has answered a ping. It reconnects in the background after a loss, whatever its kind. Throws a
- * Refusal: exit 69 when the server cannot be reached within 10 s or lets us not in, exit 2 when the address is wrong;
+ * Refusal: `unavailable` when the server cannot be reached within 10 s or lets us not in, `usage` when the address is wrong;
  * neither shows a password.
  */
 export async function connectRedis(address: RedisAddress, options: ConnectOptions): Promise<Redis> {
@@ -108,7 +108,7 @@ export async function connectRedis(address: RedisAddress, options: ConnectOption
 /**
  * Whether the server gives an answer to who names no user and no password. Only one over the network is asked, another
  * process of this host's loopback included: a password in our own address does not say that the server wants one. Throws
- * a Refusal (exit 69) when it does not answer.
+ * a Refusal (unavailable) when it does not answer.
  */
 export async function letsAnybodyIn(address: RedisAddress): Promise<boolean> {
   if (!isOverNetwork(address)) return false;
@@ -190,9 +190,9 @@ function withoutCommand(error: Error): Error {
 function refuseConnection(shown: string, cause: unknown): Refusal {
   const code = codeOf(cause);
   const text = cause instanceof Error && cause.message !== '' ? cause.message : (code ?? 'no answer');
-  return new Refusal(`Redis at ${shown} cannot be used: ${text}`, {
-    exitCode: EXIT.unavailable,
-    remedy: REMEDIES.find(([sign]) => sign.test(`${code} ${text}`))?.[1] ?? REMEDY_OTHERWISE,
-    cause,
-  });
+  return new Refusal(
+    `Redis at ${shown} cannot be used: ${text}`,
+    REMEDIES.find(([sign]) => sign.test(`${code} ${text}`))?.[1] ?? REMEDY_OTHERWISE,
+    { kind: 'unavailable', cause },
+  );
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 /** What a server must be set to, or a write that it acknowledged may be lost. */
 export const DURABLE_SETTINGS = [
@@ -41,17 +41,17 @@ export async function readDurability(redis: Redis): Promise<DurabilityFinding[]>
 
 /**
  * The findings, none of which may be left unless the operator overrode them (`PAYRUN_REDIS_DURABILITY`). Throws a Refusal
- * (exit 2) that names each setting.
+ * that names each setting.
  */
 export async function requireDurability(redis: Redis, mode: 'required' | 'overridden'): Promise<DurabilityFinding[]> {
   const findings = await readDurability(redis);
   if (findings.length === 0 || mode === 'overridden') return findings;
   const lines = findings.map(({ setting, found, wanted }) => `${setting} is ${found}, must be ${wanted}`);
   const remedies = new Set(findings.map(({ remedy }) => remedy));
-  throw new Refusal(`Redis may lose what it acknowledged:\n  ${lines.join('\n  ')}`, {
-    exitCode: EXIT.usage,
-    remedy: `${[...remedies].join('\n')}\nPAYRUN_REDIS_DURABILITY=overridden accepts the risk, and every report will say so.`,
-  });
+  throw new Refusal(
+    `Redis may lose what it acknowledged:\n  ${lines.join('\n  ')}`,
+    `${[...remedies].join('\n')}\nPAYRUN_REDIS_DURABILITY=overridden accepts the risk, and every report will say so.`,
+  );
 }
 
 async function readReplication(redis: Redis): Promise<DurabilityFinding[]> {

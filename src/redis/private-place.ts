@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 
 /** Systems take at most 104 to 108 bytes with the byte that ends them. */
 const SOCKET_PATH_BYTES_MAX = 100;
@@ -28,7 +28,7 @@ export function hadPrivateRedis(dataDir: string): boolean {
 
 /**
  * The place, its folders made. The socket lies in the system's temporary directory where its path would be too long for
- * one; that folder's name follows from the data directory, so that every process finds it. Throws a Refusal (exit 69) for
+ * one; that folder's name follows from the data directory, so that every process finds it. Throws a Refusal (unavailable) for
  * folders that are not ours alone or cannot be made.
  */
 export function preparePlace(dataDir: string): PrivatePlace {
@@ -47,11 +47,11 @@ export function preparePlace(dataDir: string): PrivatePlace {
     };
   } catch (error) {
     if (error instanceof Refusal || codeOf(error) === undefined) throw error;
-    throw new Refusal(`The private Redis cannot use ${dataDir}: ${codeOf(error)}`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Give a data directory that this user may write to (PAYRUN_DATA_DIR), or set REDIS_URL.',
-      cause: error,
-    });
+    throw new Refusal(
+      `The private Redis cannot use ${dataDir}: ${codeOf(error)}`,
+      'Give a data directory that this user may write to (PAYRUN_DATA_DIR), or set REDIS_URL.',
+      { kind: 'unavailable', cause: error },
+    );
   }
 }
 
@@ -84,8 +84,9 @@ function makeOwn(path: string): void {
   const stat = lstatSync(path);
   const ours = stat.isDirectory() && stat.uid === process.getuid?.();
   if (ours && (stat.mode & OTHERS_MODE) === 0) return;
-  throw new Refusal(`Others can use the folder ${path} of the private Redis`, {
-    exitCode: EXIT.unavailable,
-    remedy: ours ? `Run: chmod 700 ${path}` : 'Remove it, or run as its owner.',
-  });
+  throw new Refusal(
+    `Others can use the folder ${path} of the private Redis`,
+    ours ? `Run: chmod 700 ${path}` : 'Remove it, or run as its owner.',
+    { kind: 'unavailable' },
+  );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import type { Clock } from '../clock.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { infoFields } from './durability.ts';
 import { type PrivatePlace, preparePlace, readPid } from './private-place.ts';
 import { isDiskFull, type Launch, launchServer, refuseFullDisk, refuseStart, refusesData } from './private-server.ts';
@@ -48,7 +48,7 @@ interface Opening {
 
 /**
  * The private Redis of a data directory: the one that is running, or one started under the directory's lock.
- * If it vanishes while it is in use, it is started again. Throws a Refusal (exit 69) with the end of the server's log when
+ * If it vanishes while it is in use, it is started again. Throws a Refusal (unavailable) with the end of the server's log when
  * it neither starts nor answers, and names what fixes damaged data.
  */
 export async function openPrivateRedis(dataDir: string, options: PrivateRedisOptions): Promise<PrivateRedis> {
@@ -149,10 +149,8 @@ function refuseHidden(place: PrivatePlace): Refusal | undefined {
   if (pid === undefined) return undefined;
   return new Refusal(
     `The private Redis of ${place.dataDir} runs as process ${pid}, and its socket ${place.socket} is gone.`,
-    {
-      exitCode: EXIT.unavailable,
-      remedy: `End it, then start the same command again: kill ${pid}. It writes its data before it ends.`,
-    },
+    `End it, then start the same command again: kill ${pid}. It writes its data before it ends.`,
+    { kind: 'unavailable' },
   );
 }
 
@@ -191,11 +189,11 @@ async function knock(opening: Opening): Promise<Seat | 'absent' | 'loading' | 'l
   } catch {
     redis.disconnect();
     if (codeOf(refused) !== 'EACCES') return 'absent';
-    throw new Refusal(`The private Redis at ${opening.place.socket} belongs to another user`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Run as that user, or give a data directory of your own (PAYRUN_DATA_DIR).',
-      cause: refused,
-    });
+    throw new Refusal(
+      `The private Redis at ${opening.place.socket} belongs to another user`,
+      'Run as that user, or give a data directory of your own (PAYRUN_DATA_DIR).',
+      { kind: 'unavailable', cause: refused },
+    );
   }
 }
 

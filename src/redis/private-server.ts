@@ -14,7 +14,7 @@ import {
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { DURABLE_ARGUMENTS } from './durability.ts';
 import type { PrivatePlace } from './private-place.ts';
 import { isRunning } from './private-users.ts';
@@ -74,21 +74,22 @@ export async function launchServer(place: PrivatePlace, server: RedisServer): Pr
 /** Why the server did not start, with the end of its log, and how to fix its data where those are what it refuses. */
 export function refuseStart(place: PrivatePlace, problem: string, damaged?: RedisServer): Refusal {
   const tail = readLogTail(place.logFile);
-  return new Refusal(`The private Redis of ${place.dataDir} ${problem}. The end of ${place.logFile}:\n${tail}`, {
-    exitCode: EXIT.unavailable,
-    remedy:
-      damaged === undefined
-        ? 'Fix what the log names, or set REDIS_URL to another server.'
-        : `Copy ${place.redisDir} to a safe place, then run: ${checkLine(place, damaged)}`,
-  });
+  return new Refusal(
+    `The private Redis of ${place.dataDir} ${problem}. The end of ${place.logFile}:\n${tail}`,
+    damaged === undefined
+      ? 'Fix what the log names, or set REDIS_URL to another server.'
+      : `Copy ${place.redisDir} to a safe place, then run: ${checkLine(place, damaged)}`,
+    { kind: 'unavailable' },
+  );
 }
 
 /** On a full disk its log ends anywhere. */
 export function refuseFullDisk(place: PrivatePlace): Refusal {
-  return new Refusal(`The private Redis of ${place.dataDir} does not start: its disk is full.`, {
-    exitCode: EXIT.unavailable,
-    remedy: `Make room on the disk of ${place.redisDir}.`,
-  });
+  return new Refusal(
+    `The private Redis of ${place.dataDir} does not start: its disk is full.`,
+    `Make room on the disk of ${place.redisDir}.`,
+    { kind: 'unavailable' },
+  );
 }
 
 export function isDiskFull({ redisDir }: PrivatePlace): boolean {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 const run = promisify(execFile);
 const FETCH_SECONDS_MAX = 300;
@@ -63,7 +63,7 @@ const INSTALL_LINES = [
 /**
  * A server for a private Redis: `redis-server` or `valkey-server` on the PATH, else (Debian and Ubuntu) the
  * distribution's packages, fetched without root into the cache folder, which is `payrun/redis` in `$XDG_CACHE_HOME` or
- * `~/.cache` when undefined. Says on `report` what takes its time. Throws a Refusal (exit 69) with the line that installs
+ * `~/.cache` when undefined. Says on `report` what takes its time. Throws a Refusal (unavailable) with the line that installs
  * one.
  */
 export async function findRedisServer(
@@ -137,14 +137,13 @@ async function defaultCacheDir(): Promise<string> {
 async function refuseServer(message: string, cause: unknown): Promise<Refusal> {
   const found = await findOnPath(INSTALL_LINES.map(([manager]) => manager));
   const line = INSTALL_LINES.find(([manager]) => found?.endsWith(`/${manager}`) === true)?.[1];
-  return new Refusal(message, {
-    exitCode: EXIT.unavailable,
-    remedy:
-      line === undefined
-        ? 'Install Redis 7 or later so that redis-server is on the PATH, or set REDIS_URL to a server.'
-        : `Install one with: ${line} (or set REDIS_URL to a server).`,
-    cause,
-  });
+  return new Refusal(
+    message,
+    line === undefined
+      ? 'Install Redis 7 or later so that redis-server is on the PATH, or set REDIS_URL to a server.'
+      : `Install one with: ${line} (or set REDIS_URL to a server).`,
+    { kind: 'unavailable', cause },
+  );
 }
 
 function lastLines(error: unknown): string {

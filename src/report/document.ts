@@ -38,7 +38,7 @@ export interface FactsDocument
   overrides: string[];
   /** Quotes proven dead, and how many of them a last look-up found after all; null before that look-up. */
   deadQuotes: { proven: number; found: number | null };
-  /** The audit log's last entry when the report was made, `NUMBER:HASH`: for `payrun audit verify --head`. */
+  /** The audit log's last entry when the report was made, `NUMBER:HASH`: a later look at the log can be held against it. */
   auditHead: string | null;
   version: string;
   createdAt: string;

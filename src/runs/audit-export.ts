@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { BEFORE_FIRST, headText, readEntry } from '../audit/entry.ts';
 import { writeAtomically } from '../files.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { signatureText } from '../report/signing/signature.ts';
 import { openSigningKey } from '../report/signing/signing-key.ts';
 import { readRun } from './read-run.ts';
@@ -26,7 +26,7 @@ interface AuditExport {
 /**
  * Writes `<run>.audit.log`: the audit log from the run's first entry to its end, a line each as it stands in Redis; and
  * `<run>.audit.sig`, which names its hash and its last entry. Each appears whole under its name or not at all. Throws a
- * Refusal (exit 2) for a run without entries and for a folder that cannot be made, else what the file system says.
+ * Refusal for a run without entries and for a folder that cannot be made, else what the file system says.
  */
 export async function exportAudit(
   { ledger, config }: AuditExportDeps,
@@ -76,17 +76,17 @@ async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
   } catch (cause) {
-    throw new Refusal(`The export cannot be written to ${folder} (${codeOf(cause) ?? 'error'}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Name another folder with --output.',
-      cause,
-    });
+    throw new Refusal(
+      `The export cannot be written to ${folder} (${codeOf(cause) ?? 'error'}).`,
+      'Name another folder with --output.',
+      { cause },
+    );
   }
 }
 
 function refuseNone(runId: string): Refusal {
-  return new Refusal(`The audit log has no entry about run ${runId} that can be read.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Have the log verified first: one that does not hold proves nothing about a run.',
-  });
+  return new Refusal(
+    `The audit log has no entry about run ${runId} that can be read.`,
+    'Have the log verified first: one that does not hold proves nothing about a run.',
+  );
 }

@@ -36,7 +36,7 @@ interface Totals {
 
 /**
  * Who is to get how much, added up from all payouts of a run that are not cancelled or refused, and who of them is in
- * `blocked`. Each row is read and judged: throws a Refusal (exit 2) when the run, its approvals or one of its rows is not as
+ * `blocked`. Each row is read and judged: throws a Refusal when the run, its approvals or one of its rows is not as
  * payrun wrote it, and halts everything.
  */
 export async function beneficiariesOf(

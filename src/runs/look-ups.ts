@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../config/config.ts';
 import type { PayDeps } from '../pay/deps.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal, withSteps } from '../refusal.ts';
 import { readRunningSandbox } from '../sandbox/running.ts';
 
 export interface LookUpsDeps {
@@ -10,7 +10,7 @@ export interface LookUpsDeps {
 
 /**
  * Opens the service for look-ups, once: the one that is configured, else the sandbox that another process, or another part
- * of this one, runs on this data directory; it is opened again when it has another address. Throws a Refusal (exit 69) when
+ * of this one, runs on this data directory; it is opened again when it has another address. Throws a Refusal (unavailable) when
  * nobody runs one.
  */
 export function openLookUps({ config, openPay }: LookUpsDeps): () => Promise<PayDeps> {
@@ -30,8 +30,11 @@ export function openLookUps({ config, openPay }: LookUpsDeps): () => Promise<Pay
 async function runningSandbox(dataDir: string): Promise<ServiceSettings> {
   const running = await readRunningSandbox(dataDir);
   if (running !== undefined) return running;
-  throw new Refusal('The sandbox is not running and cannot be asked.', {
-    exitCode: EXIT.unavailable,
-    remedy: 'Start one: "payrun worker --sandbox", or "payrun serve --with-worker --sandbox".',
-  });
+  throw new Refusal(
+    'The sandbox is not running and cannot be asked.',
+    withSteps`Start one: ${{ to: 'start-sandbox' }}.`,
+    {
+      kind: 'unavailable',
+    },
+  );
 }

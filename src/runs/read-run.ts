@@ -1,13 +1,10 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Run } from '../payout.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal, withSteps } from '../refusal.ts';
 
-/** The run, or a Refusal (exit 2) when there is none with that id. */
+/** The run, or a Refusal when there is none with that id. */
 export async function readRun(deps: { ledger: Pick<Ledger, 'runs'> }, runId: string): Promise<Run> {
   const run = await deps.ledger.runs.read(runId);
   if (run !== undefined) return run;
-  throw new Refusal(`There is no run ${runId}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'See "payrun list" for all runs.',
-  });
+  throw new Refusal(`There is no run ${runId}.`, withSteps`See ${{ to: 'see-runs' }} for all runs.`);
 }

@@ -14,7 +14,7 @@ export interface Reconciliation {
   readonly counts: (runId?: string) => MatchCounts;
 }
 
-/** Matches a statement with the payments of runs. Throws a Refusal (exit 2) for a run that is not there, is being recorded or was purged. */
+/** Matches a statement with the payments of runs. Throws a Refusal for a run that is not there, is being recorded or was purged. */
 export async function reconcileRuns(
   { ledger }: { readonly ledger: Ledger },
   runIds: readonly string[],

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 /** Money as it stands in a journal: minor units as text. */
 export const moneyRecord = z.object({
@@ -33,7 +33,7 @@ export interface Journal<Entry> {
 
 /**
  * Opens (or makes, mode 600) a journal. A line that is no JSON is a write that was torn by a crash and is ignored;
- * JSON that does not fit the schema throws a Refusal (exit 2). A bigint is written as text. With `lost` this process must be
+ * JSON that does not fit the schema throws a Refusal. A bigint is written as text. With `lost` this process must be
  * the only one that writes: records that could not be kept are taken back from the file, then told.
  */
 export async function openJournal<Entry>(
@@ -111,11 +111,11 @@ function entriesOfLine<Entry>(line: string, file: string, schema: z.ZodType<Entr
   }
   const parsed = schema.safeParse(json);
   if (parsed.success) return [parsed.data];
-  throw new Refusal(`${file} has a line that this sandbox did not write`, {
-    exitCode: EXIT.usage,
-    remedy: 'Give the sandbox another folder, or remove this one to start again.',
-    cause: parsed.error,
-  });
+  throw new Refusal(
+    `${file} has a line that this sandbox did not write`,
+    'Give the sandbox another folder, or remove this one to start again.',
+    { cause: parsed.error },
+  );
 }
 
 function endsTorn(fd: number): boolean {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock, Random } from '../clock.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { openSwitches, type SwitchJournal } from './faults/switch-journal.ts';
 import { changeSwitches, SWITCH_DEFAULTS, type Switches, type SwitchSettings } from './faults/switches.ts';
 import { type FlowOptions, openFlow } from './flow.ts';
@@ -42,7 +42,7 @@ export interface Sandbox {
   registerIdentities(environment: Environment, identities: readonly NewIdentity[]): Promise<void>;
   readonly switches: {
     get(): Switches;
-    /** Throws a Refusal (exit 2) for an unknown name or a wrong value; then nothing changes. */
+    /** Throws a Refusal for an unknown name or a wrong value; then nothing changes. */
     set(changes: SwitchSettings): void;
   };
   /** Payments made, in the order in which they were made. */
@@ -180,7 +180,7 @@ function known<Value>(values: ReadonlyMap<Environment, Value>, environment: Envi
 
 /**
  * Takes a folder for one sandbox: a second one would keep a book of its own. The lock is a socket that the kernel frees
- * with its process, however that ends. Returns the release; throws a Refusal (exit 2) while another holds it.
+ * with its process, however that ends. Returns the release; throws a Refusal while another holds it.
  */
 async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const server = createServer((socket) => socket.destroy());
@@ -189,11 +189,11 @@ async function lockFolder(folder: string): Promise<() => Promise<void>> {
     await once(server, 'listening');
   } catch (cause) {
     if (codeOf(cause) !== 'EADDRINUSE') throw cause;
-    throw new Refusal(`Another sandbox uses ${folder}`, {
-      exitCode: EXIT.usage,
-      remedy: 'Stop it, or give this one a folder of its own with --folder.',
-      cause,
-    });
+    throw new Refusal(
+      `Another sandbox uses ${folder}`,
+      'Stop it, or give this one a folder of its own with --folder.',
+      { cause },
+    );
   }
   server.unref();
   return async () => {

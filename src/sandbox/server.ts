@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import type { Delivery } from './answers.ts';
 import { errorAnswer } from './errors.ts';
 import type { HttpRequest } from './flow.ts';
@@ -28,7 +28,7 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** HTTP in and out. Throws a Refusal (exit 69) when the address cannot be had. */
+/** HTTP in and out. Throws a Refusal (unavailable) when the address cannot be had. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, clock } = options;
   const atWork = new Set<Promise<void>>();
@@ -46,9 +46,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new Refusal(`The sandbox cannot listen on ${host}:${port}`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Choose another port or host.',
+    throw new Refusal(`The sandbox cannot listen on ${host}:${port}`, 'Choose another port or host.', {
+      kind: 'unavailable',
       cause,
     });
   }

@@ -2,7 +2,7 @@ import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../clock.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 import { ENVIRONMENTS, type Environment } from './operations.ts';
 
 const SIGNING_KEY_BYTES = 32;
@@ -22,7 +22,7 @@ export interface Tenant {
 
 /**
  * Reads the tenant of a folder; the first caller makes folder (mode 700), tenant id and signing key. Throws a Refusal
- * (exit 2) for a folder that cannot be used.
+ * for a folder that cannot be used.
  */
 export async function openTenant(folder: string, random: Random): Promise<Tenant> {
   const file = join(folder, 'tenant.json');
@@ -32,11 +32,11 @@ export async function openTenant(folder: string, random: Random): Promise<Tenant
     const record = tenantRecord.parse(JSON.parse(text));
     return { tenantId: record.tenantId, signingKey: Buffer.from(record.signingKey, 'base64url') };
   } catch (cause) {
-    throw new Refusal(`${folder} cannot be used as the sandbox's folder`, {
-      exitCode: EXIT.usage,
-      remedy: 'Name a folder with --folder that this user may write to and that has only a sandbox in it.',
-      cause,
-    });
+    throw new Refusal(
+      `${folder} cannot be used as the sandbox's folder`,
+      'Name a folder with --folder that this user may write to and that has only a sandbox in it.',
+      { cause },
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 import cronstrue from 'cronstrue';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import type { Zone } from '../zone.ts';
 import { checkFields } from './cron-fields.ts';
 
@@ -11,18 +11,17 @@ const SHIFT_MS_MAX = 3 * HOUR_MS;
 
 /**
  * Checks a cron as people may give it (five fields, cron-fields.ts) and gives it in capitals with single blanks. Throws a
- * Refusal (exit 2) that names what is wrong, also for one that never comes, such as 31 April.
+ * Refusal that names what is wrong, also for one that never comes, such as 31 April.
  */
 export function readCron(text: string): string {
   const cron = text.trim().toUpperCase().split(/\s+/).join(' ');
   const problem = checkFields(cron) ?? parserProblem(cron);
   if (problem === undefined) return cron;
-  throw new Refusal(`${JSON.stringify(text)} is not a cron expression: ${problem}.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Give minute, hour, day of the month, month and day of the week, for example "30 6 * * 1-5"; each is *, a number, ' +
+  throw new Refusal(
+    `${JSON.stringify(text)} is not a cron expression: ${problem}.`,
+    'Give minute, hour, day of the month, month and day of the week, for example "30 6 * * 1-5"; each is *, a number, ' +
       'a range, a list or a step (*/15). See docs/schedules.md.',
-  });
+  );
 }
 
 function parserProblem(cron: string): string | undefined {

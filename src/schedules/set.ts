@@ -1,6 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { SCHEDULES_MAX } from '../ledger/schedules.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal, withSteps } from '../refusal.ts';
 import { openZone } from '../zone.ts';
 import { nextTimes } from './cron.ts';
 import { actWords, type Schedule, writeSchedule } from './schedule.ts';
@@ -9,7 +9,7 @@ type SetDeps = { readonly ledger: Pick<Ledger, 'schedules' | 'audit'> };
 
 /**
  * Sets a schedule under a name, in the place of the one that has it. The very same again changes nothing. Throws a Refusal
- * (exit 2) when there are too many.
+ * when there are too many.
  */
 export async function setSchedule(
   { ledger }: SetDeps,
@@ -21,10 +21,10 @@ export async function setSchedule(
   if (next === undefined) throw new Error(`the cron ${schedule.cron} plans nothing`);
   const result = await ledger.schedules.set({ name, definition: writeSchedule(schedule), next, setBy: actor });
   if (result === 'full') {
-    throw new Refusal(`There are ${SCHEDULES_MAX} schedules already.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Remove one: "payrun schedule list" shows them, "payrun schedule remove NAME" removes one.',
-    });
+    throw new Refusal(
+      `There are ${SCHEDULES_MAX} schedules already.`,
+      withSteps`Remove one: ${{ to: 'see-schedules' }} shows them, ${{ to: 'remove-schedule' }} removes one.`,
+    );
   }
   const { cron, zone, act, windowMs } = schedule;
   const details = { cron, zone, do: actWords(act), window: `${windowMs} ms` };
@@ -32,16 +32,13 @@ export async function setSchedule(
   return result;
 }
 
-/** Removes a schedule; what it planned is not done any more. Throws a Refusal (exit 2) when there is none of this name. */
+/** Removes a schedule; what it planned is not done any more. Throws a Refusal when there is none of this name. */
 export async function removeSchedule(
   { ledger }: SetDeps,
   { name, actor }: { name: string; actor: string },
 ): Promise<void> {
   if (!(await ledger.schedules.remove(name))) {
-    throw new Refusal(`There is no schedule ${name}.`, {
-      exitCode: EXIT.usage,
-      remedy: 'See "payrun schedule list" for the schedules.',
-    });
+    throw new Refusal(`There is no schedule ${name}.`, withSteps`See ${{ to: 'see-schedules' }} for the schedules.`);
   }
   await ledger.audit.append({ actor, action: 'schedule.removed', target: `schedule ${name}`, details: {} });
 }

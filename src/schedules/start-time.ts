@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 import { openZone, timeIn, wallText } from '../zone.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -9,14 +9,15 @@ const FORMS =
 
 /**
  * The instant that `--at` names, in milliseconds since 1970: an RFC 3339 time with its offset, or a time of day (its next
- * coming) or a local date and time in a zone. Throws a Refusal (exit 2) for anything else, for a time that has passed or is
+ * coming) or a local date and time in a zone. Throws a Refusal for anything else, for a time that has passed or is
  * more than a year away, and for a local time that a change of clocks leaves out or brings twice.
  */
 export function startTimeOf(text: string, { zone, nowMs }: { zone?: string | undefined; nowMs: number }): number {
   const atMs = zone === undefined ? absoluteTime(text) : localTime(text, { zone, nowMs });
   if (atMs <= nowMs)
-    throw refuse(`--at ${text} has passed.`, 'Give a time to come, or leave --at out to start at once.');
-  if (atMs - nowMs > AHEAD_MS_MAX) throw refuse(`--at ${text} is more than a year away.`, 'Give an earlier time.');
+    throw new Refusal(`The start time ${text} has passed.`, 'Give a time to come, or leave --at out to start at once.');
+  if (atMs - nowMs > AHEAD_MS_MAX)
+    throw new Refusal(`The start time ${text} is more than a year away.`, 'Give an earlier time.');
   return atMs;
 }
 
@@ -27,7 +28,7 @@ function absoluteTime(text: string): number {
   const atMs = Date.parse(text.toUpperCase().replace(' ', 'T'));
   // Date.parse takes 31 February for a day in March.
   if (date !== '' && !Number.isNaN(atMs) && isWall(`${date}T${time}`)) return atMs;
-  throw refuse(`--at ${JSON.stringify(text)} is no time.`, FORMS);
+  throw new Refusal(`The start time ${JSON.stringify(text)} is no time.`, FORMS);
 }
 
 function isWall(text: string): boolean {
@@ -40,7 +41,10 @@ function localTime(text: string, { zone: name, nowMs }: { zone: string; nowMs: n
   const [, date, time = ''] = /^(?:(\d{4}-\d{2}-\d{2})T)?(\d{2}:\d{2})$/.exec(text) ?? [];
   const today = wallText(zone.wallAt(nowMs)).date;
   if (!isWall(`${date ?? today}T${time}`)) {
-    throw refuse(`--at ${JSON.stringify(text)} is no time of day or local date and time, as --zone asks for.`, FORMS);
+    throw new Refusal(
+      `The start time ${JSON.stringify(text)} is no time of day or local date and time, as a time zone asks for.`,
+      FORMS,
+    );
   }
   const wallMs = Date.parse(`${date ?? today}T${time}Z`);
   const [atMs, again] = zone.instantsAt(wallMs);
@@ -53,15 +57,14 @@ function onlyInstant(text: string, zone: ReturnType<typeof openZone>, wallMs: nu
   const [atMs, again] = zone.instantsAt(wallMs);
   const { date } = wallText(wallMs);
   if (atMs === undefined) {
-    throw refuse(`--at ${text} does not come on ${date} in ${zone.name}: clocks are put forward past it.`, FORMS);
+    throw new Refusal(
+      `The start time ${text} does not come on ${date} in ${zone.name}: clocks are put forward past it.`,
+      FORMS,
+    );
   }
   if (again === undefined) return atMs;
-  throw refuse(
-    `--at ${text} comes twice on ${date} in ${zone.name}: ${timeIn(zone, atMs)} and ${timeIn(zone, again)}.`,
+  throw new Refusal(
+    `The start time ${text} comes twice on ${date} in ${zone.name}: ${timeIn(zone, atMs)} and ${timeIn(zone, again)}.`,
     'Say which by an RFC 3339 time with its offset, without --zone.',
   );
-}
-
-function refuse(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
 }

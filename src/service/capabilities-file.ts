@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type KnownService, NOT_FOUND_CODE } from '../capabilities.ts';
 import { CAPABILITIES, type Config, type ServiceSettings } from '../config/config.ts';
 import { writeAtomically } from '../files.ts';
-import { codeOf, EXIT, Refusal } from '../refusal.ts';
+import { codeOf, Refusal } from '../refusal.ts';
 
 const schema = z.object({
   host: z.string(),
@@ -15,7 +15,7 @@ const schema = z.object({
   capabilities: z.partialRecord(z.enum(CAPABILITIES), z.object({ holds: z.boolean(), evidence: z.string() })),
 });
 
-/** What `payrun probe` found out about a service, as its file has it. */
+/** What a probe found out about a service, as its file has it. */
 export type CapabilitiesRecord = z.infer<typeof schema>;
 
 /** Where a process was told what it knows of its service. */
@@ -25,7 +25,7 @@ type KnowsService = Pick<Config, 'capabilitiesFile' | 'assume'> & {
 
 /**
  * What is known of the service that a process is set to: all capabilities for the sandbox that payrun starts itself. What was
- * found not to hold is not taken as given. Throws a Refusal (exit 2) for a file that cannot be read, has another form, or
+ * found not to hold is not taken as given. Throws a Refusal for a file that cannot be read, has another form, or
  * speaks of another tenant.
  */
 export async function readKnownService({ service, capabilitiesFile, assume }: KnowsService): Promise<KnownService> {
@@ -67,9 +67,9 @@ async function readJson(path: string): Promise<unknown> {
 }
 
 function refuse(path: string, what: string, cause?: unknown): Refusal {
-  return new Refusal(`PAYRUN_CAPABILITIES_FILE: ${path} ${what}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Give the file that was made for this tenant, or leave the setting out: then nothing is proven dead.',
-    cause,
-  });
+  return new Refusal(
+    `PAYRUN_CAPABILITIES_FILE: ${path} ${what}.`,
+    'Give the file that was made for this tenant, or leave the setting out: then nothing is proven dead.',
+    { cause },
+  );
 }

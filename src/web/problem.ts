@@ -1,5 +1,5 @@
 import { isRedisLoss } from '../redis/loss.ts';
-import { EXIT, Refusal } from '../refusal.ts';
+import { Refusal } from '../refusal.ts';
 
 /** What a request is answered with when it cannot be done, as people and programs may see it (RFC 9457). */
 export class Problem extends Error {
@@ -87,9 +87,9 @@ export function problemDocument({ status, message, remedy }: Problem, requestId:
   return { type: 'about:blank', title: titleOf(status), status, detail: message, remedy, requestId };
 }
 
-function statusOf({ exitCode }: Refusal): number {
-  if (exitCode === EXIT.unavailable) return 503;
-  return exitCode === EXIT.fileRefused ? 422 : 409;
+function statusOf({ kind }: Refusal): number {
+  if (kind === 'unavailable') return 503;
+  return kind === 'fileRefused' ? 422 : 409;
 }
 
 /** The status that fastify gives to what a client did wrong. */

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { withApp } from '../../src/cli/open.ts';
 import { keepMemoryFlat } from '../../src/cli/run/memory.ts';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { peakBytesOf } from './payrun-process.ts';
 

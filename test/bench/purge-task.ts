@@ -1,5 +1,5 @@
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { withLedger } from '../../src/cli/open.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { purgeRuns } from '../../src/runs/after/purge.ts';
 
 /** Purges all that is final, however short a time ago it ended; sends how long that took. */

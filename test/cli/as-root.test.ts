@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { refuseRoot, warnOfRoot } from '../../src/cli/serve/as-root.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { buildProcesses } from '../support/payrun-processes.ts';
 
 const [ROOT_UID, OTHER_UID] = [0, 1000];
@@ -10,7 +11,7 @@ const [ROOT_UID, OTHER_UID] = [0, 1000];
 test('root is refused as a matter of use, and nobody else', () => {
   const refusal = thrownBy(() => refuseRoot({ allowRoot: false }, ROOT_UID));
   expect(refusal).toBeInstanceOf(Refusal);
-  expect(refusal).toMatchObject({ exitCode: EXIT.usage, remedy: expect.stringContaining('--allow-root') });
+  expect(refusal).toMatchObject({ kind: 'usage', remedy: expect.stringContaining('--allow-root') });
   expect(thrownBy(() => refuseRoot({ allowRoot: true }, ROOT_UID))).toBeUndefined();
   expect(thrownBy(() => refuseRoot({ allowRoot: false }, OTHER_UID))).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { SETTING_NAMES } from '../../src/config/config.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { buildPayrun, type Payrun } from './payrun.ts';
 
 let payrun: Payrun;

@@ -1,7 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { EXIT } from '../../src/refusal.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { buildProcesses, type Processes, redisServersBelow } from '../support/payrun-processes.ts';
 import { payoutFile } from './payrun.ts';
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { EXIT } from '../../src/refusal.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { EXIT } from '../../src/refusal.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { readBook } from '../support/paid-once.ts';
 import { buildPayrun, type Payrun, payoutFile } from './payrun.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { EXIT } from '../../src/refusal.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { SWITCH_DEFAULTS, type SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { BENEFICIARY, type Desk, openDesk, QUOTE, type Sent, send } from '../sandbox/desk.ts';
 import { rowsOf } from '../support/paid-once.ts';

@@ -687,7 +687,7 @@ describe('a fault', () => {
       runs: {
         ...app.ledger.runs,
         record: async () => {
-          throw new Refusal('The payout file cannot be read.', { exitCode: 3, remedy: 'none' });
+          throw new Refusal('The payout file cannot be read.', 'none', { kind: 'fileRefused' });
         },
       },
     };
@@ -973,7 +973,7 @@ describe('an inbox', () => {
     const mistyped = openFolder(box.at('absent/payouts'));
     await expect(mistyped.prepare()).rejects.toThrow(/absent\/payouts is not there, and neither is .*absent\.$/);
     await expect(mistyped.prepare()).rejects.toMatchObject({
-      exitCode: 2,
+      kind: 'usage',
       remedy: expect.stringContaining('mkdir -p'),
     });
     expect(existsSync(box.at('absent'))).toBe(false);

@@ -20,7 +20,7 @@ import { parseSftpAddress } from '../../src/inbox/sftp/address.ts';
 import { entryOf, listedEntries } from '../../src/inbox/sftp/entry.ts';
 import type { SftpSettings } from '../../src/inbox/sftp/session.ts';
 import type { InboxSource } from '../../src/inbox/source.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -226,7 +226,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
     await inbox.look();
     await sshd.stop();
     await expect(inbox.look()).rejects.toBeInstanceOf(Error);
-    await expect(source.names('in')).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+    await expect(source.names('in')).rejects.toMatchObject({ kind: 'unavailable' });
     await sshd.start();
     await expect
       .poll(
@@ -244,7 +244,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
   test('is not spoken to when the server shows another key than the one that is known', async () => {
     const stranger = remote({ hostKeys: ['SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'] });
     await expect(stranger.prepare()).rejects.toMatchObject({
-      exitCode: EXIT.usage,
+      kind: 'usage',
       message: expect.stringContaining(sshd.hostKey),
     });
     await stranger.close();
@@ -254,7 +254,7 @@ describe.skipIf(!HAS_SSHD)('an inbox on an OpenSSH server', () => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', box.at('other')]);
     const shutOut = remote({ privateKey: readFileSync(box.at('other'), 'utf8') });
     await expect(shutOut.prepare()).rejects.toMatchObject({
-      exitCode: EXIT.usage,
+      kind: 'usage',
       message: expect.stringContaining('does not let'),
     });
     await shutOut.close();

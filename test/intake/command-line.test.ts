@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { EXIT } from '../../src/refusal.ts';
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { buildPayrun } from '../cli/payrun.ts';
 
 const samples = resolve(import.meta.dirname, '../../samples');

@@ -8,7 +8,6 @@ import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../src
 import { writeMarkedUpCopy } from '../../src/intake/problems/marked-up.ts';
 import { MARK_COLUMNS } from '../../src/intake/template/columns.ts';
 import { parseTemplate, readTemplate } from '../../src/intake/template/file.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { messageXml, paymentXml, transferXml } from './payment-message.ts';
 import { file, HEADER, line, UUID } from './payout-text.ts';
 import { rowXml, workbookOf } from './workbook-file.ts';
@@ -270,11 +269,11 @@ describe('no marked-up copy is written', () => {
     const checked = await checkPayoutFile(path);
     await expect(writeMarkedUpCopy(path, checked, path)).rejects.toMatchObject({
       name: 'Refusal',
-      exitCode: EXIT.usage,
+      kind: 'usage',
     });
     expect(readFileSync(path, 'utf8')).toBe(file(ok));
     await expect(writeMarkedUpCopy(path, checked, join(folder, 'no/where.csv'))).rejects.toMatchObject({
-      exitCode: EXIT.usage,
+      kind: 'usage',
     });
   });
 
@@ -294,7 +293,7 @@ describe('no marked-up copy is written', () => {
     const checked = await checkPayoutFile(path);
     writeFileSync(path, file(line({ reference: 'INV-2' })));
     const target = join(folder, 'changed.csv');
-    await expect(writeMarkedUpCopy(path, checked, target)).rejects.toMatchObject({ exitCode: EXIT.fileRefused });
+    await expect(writeMarkedUpCopy(path, checked, target)).rejects.toMatchObject({ kind: 'fileRefused' });
     expect(existsSync(target)).toBe(false);
   });
 });

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { describeProblems } from '../../src/cli/run/problem-text.ts';
+import { problemsDocument } from '../../src/intake/problems/document.ts';
 import { PROBLEM_KINDS } from '../../src/intake/problems/problem-kinds.ts';
-import { describeProblems, problemsDocument } from '../../src/intake/problems/problem-text.ts';
 import { makeProblemTable } from '../support/make-problem-table.ts';
 import { check, file, line } from './payout-text.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
 import { readPayoutFile } from '../../src/intake/read-file.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { collect, file, line, UUID, UUID_2 } from './payout-text.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payrun-intake-'));
@@ -109,7 +109,7 @@ describe('the second pass', () => {
       for await (const batch of readPayoutFile(path, checked)) lines.push(...batch.map((row) => row.line));
     })();
     await expect(reading).rejects.toMatchObject({
-      exitCode: EXIT.fileRefused,
+      kind: 'fileRefused',
       message: expect.stringContaining('changed'),
     });
     expect(lines).toHaveLength(500);
@@ -132,7 +132,7 @@ describe('a file that cannot be read', () => {
   ])('#92 %s: refused with exit code 3', async (reason, name) => {
     await expect(checkPayoutFile(`${folder}/${name}`)).rejects.toMatchObject({
       name: 'Refusal',
-      exitCode: EXIT.fileRefused,
+      kind: 'fileRefused',
       message: expect.stringContaining(reason),
     });
   });

@@ -26,7 +26,7 @@ async function refusal(name: string, text: string, template?: object): Promise<s
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(Refusal);
-  expect(error).toMatchObject({ exitCode: 3 });
+  expect(error).toMatchObject({ kind: 'fileRefused' });
   return String(error);
 }
 

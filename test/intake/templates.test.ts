@@ -350,7 +350,7 @@ describe('a template is refused', () => {
 
   test('by its file with all that is wrong, or because there is no file', async () => {
     const path = join(import.meta.dirname, 'templates.test.ts');
-    await expect(readTemplate(path)).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
+    await expect(readTemplate(path)).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
     await expect(readTemplate(`${path}.none`)).rejects.toMatchObject({
       name: 'Refusal',
       message: expect.stringContaining('ENOENT'),

@@ -8,7 +8,7 @@ import { bindDataDir, openDataDir } from '../../src/ledger/intents/data-dir.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { HeadClaim } from '../../src/ledger/season/ledger-state.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   claimOf,
@@ -87,7 +87,7 @@ describe('opening a ledger', () => {
     const before = await dumpOf(desk);
     const refusal = await refusalOf(desk.ledger.state.open({ ...claimOf(), ...claim }));
     expect(refusal.message).toMatch(says);
-    expect(refusal.exitCode).toBe(EXIT.usage);
+    expect(refusal.kind).toBe('usage');
     expect(await dumpOf(desk)).toEqual(before);
   });
 
@@ -110,7 +110,7 @@ describe('opening a ledger', () => {
     const { state: head } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
     const refusal = await refusalOf(head.open(claimOf('known')));
     expect(refusal.message).toMatch(/does not hold/);
-    expect(refusal.exitCode).toBe(EXIT.usage);
+    expect(refusal.kind).toBe('usage');
     expect(await server.redis.keys(`${prefix}*`)).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readAddress } from '../../src/redis/address.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 
 const PREFIX = '{payrun-database}';
 
@@ -65,7 +65,7 @@ describe('an address of a cluster', () => {
 
   test.each(['{payrun}', ''])('needs a prefix with the tag of the mark of a ledger database, not "%s"', (prefix) => {
     const refusal = refusalOf('redis+cluster://:secret@one', prefix);
-    expect(refusal).toMatchObject({ exitCode: EXIT.usage, remedy: expect.stringContaining(PREFIX) });
+    expect(refusal).toMatchObject({ kind: 'usage', remedy: expect.stringContaining(PREFIX) });
     expect(refusal.message).toContain('PAYRUN_PREFIX');
   });
 });
@@ -90,8 +90,8 @@ test.each([
   ['redis://:secret@one,two:6379', 'several hosts'],
   ['redis+sentinel://', 'host that is none'],
 ])('%s is refused without its password: it %s', (url, problem) => {
-  const { exitCode, message, remedy } = refusalOf(url);
-  expect(exitCode).toBe(EXIT.usage);
+  const { kind, message, remedy } = refusalOf(url);
+  expect(kind).toBe('usage');
   expect(message).toContain(problem);
   expect(`${message}${remedy}`).not.toContain('secret');
 });

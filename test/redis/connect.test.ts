@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ConnectOptions, connectRedis, type RedisAddress } from '../../src/redis/connect.ts';
 import { requireDurability } from '../../src/redis/durability.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const PASSWORD = 'hunter-2-secret';
@@ -233,14 +233,14 @@ describe('a connection that cannot be made', () => {
     { when: 'the name does not resolve', url: 'redis://redis.invalid', message: /redis:\/\/redis\.invalid:6379\/0/ },
   ])('is refused when $when, naming address and remedy', async ({ url, message }) => {
     const refusal = await refusalOf({ url });
-    expect(refusal.exitCode).toBe(EXIT.unavailable);
+    expect(refusal.kind).toBe('unavailable');
     expect(refusal.message).toMatch(message);
     expect(refusal.remedy).toMatch(/Start that server or correct REDIS_URL/);
   });
 
   test('is refused without a password where one is needed', async () => {
     const refusal = await refusalOf({ socket: guarded.socket });
-    expect(refusal).toMatchObject({ exitCode: EXIT.unavailable, remedy: expect.stringContaining('password') });
+    expect(refusal).toMatchObject({ kind: 'unavailable', remedy: expect.stringContaining('password') });
     expect(refusal.message).toContain(guarded.socket);
   });
 
@@ -249,7 +249,7 @@ describe('a connection that cannot be made', () => {
     async (answer) => {
       const port = await listen((command) => (command === 'auth' ? `-${answer}\r\n` : '-NOAUTH needed\r\n'));
       const refusal = await refusalOf({ url: `redis://payrun:${PASSWORD}@127.0.0.1:${port}` });
-      expect(refusal.exitCode).toBe(EXIT.unavailable);
+      expect(refusal.kind).toBe('unavailable');
       expect(refusal.message).toContain(`redis://127.0.0.1:${port}/0`);
       expect(inspect(refusal, { depth: 20, showHidden: true }) + refusal.remedy).not.toContain(PASSWORD);
     },
@@ -257,13 +257,13 @@ describe('a connection that cannot be made', () => {
 
   test('is refused for a database that the server has not', async () => {
     const refusal = await refusalOf({ url: `${server.url}?db=999` });
-    expect(refusal).toMatchObject({ exitCode: EXIT.unavailable, remedy: expect.stringContaining('database') });
+    expect(refusal).toMatchObject({ kind: 'unavailable', remedy: expect.stringContaining('database') });
   });
 
   test('is refused when the server takes the connection and says nothing', async () => {
     const port = await listen(() => '');
     const refusal = await refusalOf({ url: `redis://127.0.0.1:${port}` }, { commandTimeoutMs: 200 });
-    expect(refusal.exitCode).toBe(EXIT.unavailable);
+    expect(refusal.kind).toBe('unavailable');
     expect(refusal.message).toMatch(/timed out/);
   });
 
@@ -277,6 +277,6 @@ describe('a connection that cannot be made', () => {
     ['unix://', 'no absolute path'],
   ])('is a wrong setting when the address is %s', async (url, problem) => {
     const refusal = await refusalOf({ url });
-    expect(refusal).toMatchObject({ exitCode: EXIT.usage, message: expect.stringContaining(problem) });
+    expect(refusal).toMatchObject({ kind: 'usage', message: expect.stringContaining(problem) });
   });
 });

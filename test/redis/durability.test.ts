@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { DURABLE_SETTINGS, readDurability, requireDurability } from '../../src/redis/durability.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 let server: TestRedis;
@@ -59,7 +58,7 @@ describe('durability', () => {
         await expect(readDurability(server.redis)).resolves.toEqual([finding]);
         await expect(requireDurability(server.redis, 'overridden')).resolves.toEqual([finding]);
         await expect(requireDurability(server.redis, 'required')).rejects.toMatchObject({
-          exitCode: EXIT.usage,
+          kind: 'usage',
           message: expect.stringContaining(`${setting} is ${found}, must be ${wanted}`),
           remedy: expect.stringContaining('PAYRUN_REDIS_DURABILITY'),
         });

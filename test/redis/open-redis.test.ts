@@ -7,7 +7,6 @@ import { readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/log.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
 import { letsAnybodyIn } from '../../src/redis/connect.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { type NetworkRedis, startNetworkRedis } from '../support/network-redis.ts';
 import { freshPrefix, startTestRedis } from '../support/redis.ts';
 
@@ -45,7 +44,7 @@ describe('a Redis over the network', () => {
 
   test('that does not answer is refused, and no password is shown', async () => {
     await expect(letsAnybodyIn({ url: 'redis://:secret@127.0.0.1:1' })).rejects.toMatchObject({
-      exitCode: EXIT.unavailable,
+      kind: 'unavailable',
       message: expect.not.stringContaining('secret'),
     });
   });
@@ -102,7 +101,7 @@ describe('payrun on a Redis over the network that lets anybody in', () => {
 
   test('refuses to pay in prod and says how to close it; who only looks or stops is let through', async () => {
     await expect(warningsOf('prod', { host: half.host })).rejects.toMatchObject({
-      exitCode: EXIT.usage,
+      kind: 'usage',
       message: expect.stringContaining('without a password'),
       remedy: expect.stringMatching(/"default" off.*REDIS_URL_FILE/),
     });

@@ -23,7 +23,7 @@ import { connectRedis } from '../../src/redis/connect.ts';
 import { infoFields, readDurability } from '../../src/redis/durability.ts';
 import { openPrivateRedis, type PrivateRedis } from '../../src/redis/private-redis.ts';
 import { findOnPath, findRedisServer } from '../../src/redis/redis-server.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { onSmallDisk } from '../faults/disk-steps.ts';
 import { missingRoot } from '../faults/needs.ts';
 import { startTestRedis } from '../support/redis.ts';
@@ -278,7 +278,7 @@ describe('the private Redis', () => {
     make(join(dir, 'redis'));
     await expect(open()).rejects.toMatchObject({
       name: 'Refusal',
-      exitCode: EXIT.unavailable,
+      kind: 'unavailable',
       message: expect.stringContaining(join(dir, 'redis')),
     });
   });
@@ -322,7 +322,7 @@ describe('the private Redis', () => {
 
     const refusal: unknown = await open().catch((error: unknown) => error);
     if (!(refusal instanceof Refusal)) throw new Error('it was not refused', { cause: refusal });
-    expect(refusal.exitCode).toBe(EXIT.unavailable);
+    expect(refusal.kind).toBe('unavailable');
     expect(refusal.message).toContain('damaged');
     const [, line = ''] = /then run: (.*)$/.exec(refusal.remedy) ?? [];
     expect(line).toMatch(/(redis|valkey)-check-aof' --fix/);
@@ -334,7 +334,7 @@ describe('the private Redis', () => {
     mkdirSync(join(dir, 'redis'), { mode: 0o700 });
     writeFileSync(join(dir, 'redis', 'appendonlydir'), '');
     await expect(open()).rejects.toMatchObject({
-      exitCode: EXIT.unavailable,
+      kind: 'unavailable',
       message: expect.stringMatching(/does not start.*redis\.log:\n.*appendonlydir/s),
     });
   });
@@ -345,7 +345,7 @@ describe('the private Redis', () => {
     rmSync(socket);
     const hurried = { ...systemClock, monotonic: () => 50 * systemClock.monotonic() };
     await expect(openPrivateRedis(dir, { report: () => {}, clock: hurried })).rejects.toMatchObject({
-      exitCode: EXIT.unavailable,
+      kind: 'unavailable',
       message: expect.stringMatching(new RegExp(`as process ${pid}, and its socket .* is gone`)),
       remedy: expect.stringContaining(`kill ${pid}`),
     });
@@ -360,7 +360,7 @@ describe('the private Redis', () => {
       await expect.poll(() => existsSync(join(dir, 'redis.lock'))).toBe(true);
       const hurried = { ...systemClock, monotonic: () => 50 * systemClock.monotonic() };
       await expect(openPrivateRedis(dir, { report: () => {}, clock: hurried })).rejects.toMatchObject({
-        exitCode: EXIT.unavailable,
+        kind: 'unavailable',
         message: expect.stringContaining('does not answer'),
       });
       await expect.poll(() => serversOf(dir)).toEqual([]);

@@ -15,7 +15,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findOnPath, findRedisServer } from '../../src/redis/redis-server.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { compileRedis, runScript } from './compiled.ts';
 
 const run = promisify(execFile);
@@ -76,7 +75,7 @@ describe('a server for a private Redis', () => {
   test('without a server and without packages the refusal names the line that installs one', async () => {
     onlyOnPath({ apk: '/bin/true' });
     await expect(findRedisServer(join(dir, 'cache'), () => {})).rejects.toMatchObject({
-      exitCode: EXIT.unavailable,
+      kind: 'unavailable',
       remedy: expect.stringContaining('sudo apk add redis'),
     });
   });
@@ -87,7 +86,7 @@ describe('a server for a private Redis', () => {
     for (const tool of ['mkdir', 'rm', 'sed', 'mv']) symlinkSync(`/bin/${tool}`, join(dir, 'bin', tool));
     const cache = join(dir, 'cache');
     await expect(findRedisServer(cache, () => {})).rejects.toMatchObject({
-      exitCode: EXIT.unavailable,
+      kind: 'unavailable',
       message: expect.stringContaining(cache),
       remedy: expect.stringContaining('sudo apt-get install redis-server'),
     });

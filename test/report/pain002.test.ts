@@ -317,9 +317,9 @@ describe('what a pain.002 answers', () => {
   test('is refused when another file is named, when none is there, and for a run that came from none', async () => {
     const other = join(folder, 'other.xml');
     writeFileSync(other, `${xml}\n`);
-    await expect(originalOf(ofMessage.run, other)).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
-    await expect(originalOf(ofMessage.run, join(folder, 'none.xml'))).rejects.toMatchObject({ exitCode: 3 });
-    await expect(originalOf(run({}).run, path)).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
+    await expect(originalOf(ofMessage.run, other)).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
+    await expect(originalOf(ofMessage.run, join(folder, 'none.xml'))).rejects.toMatchObject({ kind: 'fileRefused' });
+    await expect(originalOf(run({}).run, path)).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
   });
 });
 

@@ -1,9 +1,9 @@
+import { EXIT } from '../../src/cli/exit-code.ts';
 import { explain } from '../../src/cli/explain.ts';
 import { withApp } from '../../src/cli/open.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { payUntil } from '../../src/cli/serve/worker.ts';
 import type { CrashPoint } from '../../src/pay/crash-point.ts';
-import { EXIT } from '../../src/refusal.ts';
 import { asTestStarts } from '../support/as-test-starts.ts';
 
 /*

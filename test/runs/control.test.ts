@@ -84,8 +84,8 @@ describe('resuming', () => {
     await pauseRun(deps, runId, BY_ANN);
     await ledger.state.halt('ann', 'doubt');
     const refusal = await refusalOf(resumeRun(deps, runId, BY_ANN));
-    expect(refusal).toMatchObject({ exitCode: 2, message: 'Everything is halted.' });
-    expect(refusal.remedy).toContain('payrun release');
+    expect(refusal).toMatchObject({ kind: 'usage', message: 'Everything is halted.' });
+    expect(refusal.next).toContainEqual({ to: 'release' });
     expect(await readRun(deps, runId)).toMatchObject({ state: 'paused' });
     expect(woken).toEqual([]);
   });
@@ -159,14 +159,14 @@ describe('a finished run', () => {
     await movePayout(ledger, { runId, line: 2 }, 'rejected');
     await ledger.runs.move(runId, { to: 'finished', actor: 'test', reason: 'test' });
     const refusal = await refusalOf(act(deps, runId, BY_ANN));
-    expect(refusal).toMatchObject({ exitCode: 2, message: `Run ${runId} is finished; it cannot be ${word}.` });
-    expect(refusal.remedy).toContain(`payrun status ${runId}`);
+    expect(refusal).toMatchObject({ kind: 'usage', message: `Run ${runId} is finished; it cannot be ${word}.` });
+    expect(refusal.next).toContainEqual({ to: 'see-run', run: runId });
   });
 });
 
 test.each([pauseRun, resumeRun, cancelRun, readRun])('a run that there is not is refused (%o)', async (act) => {
   const refusal = await refusalOf(act(deps, '20260131-absent', BY_ANN));
-  expect(refusal).toMatchObject({ exitCode: 2, message: 'There is no run 20260131-absent.' });
+  expect(refusal).toMatchObject({ kind: 'usage', message: 'There is no run 20260131-absent.' });
 });
 
 describe('cancelling one payout', () => {
@@ -199,7 +199,7 @@ describe('cancelling one payout', () => {
     await movePayout(ledger, { runId, line: 2 }, 'held');
     const refusal = await refusalOf(cancelPayout(deps, await payoutAt(ledger, { runId, line: 2 }), BY_ANN));
     expect(refusal.message).toContain('is held');
-    expect(refusal.remedy).toContain(`payrun drop ${runId} INV-2`);
+    expect(refusal.next).toContainEqual({ to: 'drop', run: runId, reference: 'INV-2' });
     expect(await statesOf(runId)).toEqual({ held: 1 });
   });
 

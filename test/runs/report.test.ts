@@ -248,7 +248,7 @@ describe('there is no report', () => {
     const runId = await beginRun(app.ledger, { lines: [2] });
     const refusal = await writeReport(app, runId, folder).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(Refusal);
-    expect(refusal).toMatchObject({ exitCode: 2, message: `Run ${runId} is still being recorded.` });
+    expect(refusal).toMatchObject({ kind: 'usage', message: `Run ${runId} is still being recorded.` });
     await expect(summariseRun(app, runId)).rejects.toThrow('still being recorded');
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -277,6 +277,6 @@ describe('a report folder', () => {
   test('that cannot be written is refused before anything is paid, with what to do', async () => {
     writeFileSync(join(folder, 'in the way'), '');
     const refused = requireReportFolder(join(folder, 'in the way', 'reports'));
-    await expect(refused).rejects.toMatchObject({ exitCode: 2, remedy: expect.stringContaining('--report-dir') });
+    await expect(refused).rejects.toMatchObject({ kind: 'usage', remedy: expect.stringContaining('--report-dir') });
   });
 });

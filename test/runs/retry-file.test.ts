@@ -304,12 +304,12 @@ describe('a retry file', () => {
   });
 
   test('is refused for a run that is not there', async () => {
-    await expect(findRetryRows(app, 'nowhere')).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
+    await expect(findRetryRows(app, 'nowhere')).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
   });
 
   test('is refused for a run whose rows were removed', async () => {
     const { id } = await submit(fileOf(['ONE', 'TWO']));
     await app.ledger.runs.note(id, { purgedAt: '1767225600000' });
-    await expect(findRetryRows(app, id)).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
+    await expect(findRetryRows(app, id)).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
   });
 });

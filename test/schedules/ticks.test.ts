@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SCHEDULES_MAX, type Schedules, type StoredSchedule } from '../../src/ledger/schedules.ts';
 import { silentLog } from '../../src/log.ts';
-import { EXIT, Refusal } from '../../src/refusal.ts';
+import { Refusal } from '../../src/refusal.ts';
 import { nextTimes } from '../../src/schedules/cron.ts';
 import { type Act, actText, readSchedule, type Schedule, windowText } from '../../src/schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';
@@ -295,7 +295,7 @@ describe('what was recorded as due', () => {
     });
     expect((await read('morning')).fault).toBe('a fault; the log of the worker names it');
     await doTick(deps, tick, async () => {
-      throw new Refusal('There is no folder /srv/in.', { exitCode: EXIT.usage, remedy: 'Make it.' });
+      throw new Refusal('There is no folder /srv/in.', 'Make it.');
     });
     expect((await read('morning')).fault).toBe('There is no folder /srv/in. Make it.');
     expect(await openTimes()).toEqual([tick.planned]);

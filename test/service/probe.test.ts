@@ -258,6 +258,6 @@ describe('a probe', () => {
   ])('refuses %s before anything is sent', async (_what, settings) => {
     const refused = probe(quickOptions(testSettings('http://127.0.0.1:9', settings)));
     await expect(refused).rejects.toThrow(/never uses prod/);
-    await expect(refused).rejects.toMatchObject({ name: 'Refusal', exitCode: 2 });
+    await expect(refused).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
   });
 });

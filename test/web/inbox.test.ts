@@ -130,7 +130,7 @@ describe('the inbox page', () => {
       },
     });
     const { text } = await (await person('anna', 'viewer')).get('/inbox');
-    expect(text).toContain('Read by payrun serve.');
+    expect(text).toContain('Read by this web app.');
     expect(text).toContain('There is a fault; the log names it.');
     expect(text).not.toContain('canary');
   });

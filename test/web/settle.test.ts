@@ -231,7 +231,7 @@ describe('a held payout that may have been sent', () => {
     await anna.get('/to-settle');
     const answer = await anna.post(`/runs/${runId}/payouts/2/decide`, { decision: 'not-paid', reason: 'x' });
     expect(answer.status).toBe(503);
-    expect(answer.text).toContain('payrun worker --sandbox');
+    expect(answer.text).toContain('a worker with --sandbox');
     expect((await payoutAt(app.ledger, { runId, line: 2 })).proposal).toBeNull();
   });
 

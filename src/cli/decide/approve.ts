@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../runs/block.ts';
 import { approveRun } from '../../runs/decide/approve.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName, reasonText, SANDBOX } from '../options.ts';
@@ -91,10 +92,10 @@ export const unblockCommand = ledgerCommand(
   async (app, { id, as }) => {
     const result = await unblockBeneficiary(app, id, as);
     if (result === 'same-person') {
-      throw new Refusal(`${as} has proposed to end the block. Another person has to do the same.`, {
-        exitCode: EXIT.usage,
-        remedy: 'Ask somebody else to run the same command with their own name.',
-      });
+      throw new Refusal(
+        `${as} has proposed to end the block. Another person has to do the same.`,
+        'Ask somebody else to run the same command with their own name.',
+      );
     }
     print(`${id} is ${UNBLOCK_WORDS[result]}.`);
     if (result === 'proposed') say('Still needed: another person, with the same command.');

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import type { App } from '../../app.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import type { Decision, Payout } from '../../payout.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { findPayout } from '../../runs/decide/control.ts';
 import { type Decided, decidePayout } from '../../runs/decide/decide.ts';
 import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../runs/decide/in-bulk.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { proposalShown } from '../../runs/story.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withApp } from '../open.ts';
 import { personName, reasonText } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
@@ -75,10 +76,7 @@ export const resolveCommand = command(
   },
   async ({ paid, notPaid, ...given }) => {
     if ((paid === undefined) !== notPaid) {
-      throw new Refusal('Say either --paid PAYMENT or --not-paid.', {
-        exitCode: EXIT.usage,
-        remedy: '"payrun show" has what is known of the payout.',
-      });
+      throw new Refusal('Say either --paid PAYMENT or --not-paid.', '"payrun show" has what is known of the payout.');
     }
     return await decide(given, notPaid ? 'not-paid' : 'paid', paid);
   },
@@ -113,7 +111,7 @@ async function decide(
 function refuseWhich(decision: Decision): Refusal {
   return new Refusal(
     decision === 'paid' ? 'A payment belongs to one payout.' : 'Say which: a reference, or --reason-code CODE.',
-    { exitCode: EXIT.usage, remedy: 'Name one payout by its reference. "payrun list RUN --outcome held" shows them.' },
+    'Name one payout by its reference. "payrun list RUN --outcome held" shows them.',
   );
 }
 
@@ -137,10 +135,10 @@ function tellAll(
 export async function requirePayout(app: App, runId: string, reference: string): Promise<Payout> {
   const payout = await findPayout(app.ledger, runId, reference);
   if (payout !== undefined) return payout;
-  throw new Refusal(`Run ${runId} has no payout with the reference ${reference}.`, {
-    exitCode: EXIT.usage,
-    remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
-  });
+  throw new Refusal(
+    `Run ${runId} has no payout with the reference ${reference}.`,
+    `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
+  );
 }
 
 function onceOpened(app: App): () => Promise<PayDeps> {

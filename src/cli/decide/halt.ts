@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { haltAll, releaseHalt } from '../../runs/decide/control.ts';
 import { explain } from '../explain.ts';
 import { ledgerCommand } from '../ledger-command.ts';
@@ -60,15 +60,16 @@ async function printHalt(app: App, json: boolean): Promise<void> {
 }
 
 function refuseSamePerson(name: string): Refusal {
-  return new Refusal(`${name} has proposed the release; another person has to confirm it.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Ask somebody else to check, and to run "payrun release --as NAME" with their own name.',
-  });
+  return new Refusal(
+    `${name} has proposed the release; another person has to confirm it.`,
+    'Ask somebody else to check, and to run "payrun release --as NAME" with their own name.',
+  );
 }
 
 function refuseUnknown(): Refusal {
-  return new Refusal('Redis was restarted or went back in time, and payrun does not know yet what was sent.', {
-    exitCode: EXIT.unavailable,
-    remedy: 'Start a worker on each data directory: it compares its intent logs within seconds. Then release it.',
-  });
+  return new Refusal(
+    'Redis was restarted or went back in time, and payrun does not know yet what was sent.',
+    'Start a worker on each data directory: it compares its intent logs within seconds. Then release it.',
+    { kind: 'unavailable' },
+  );
 }

@@ -3,10 +3,10 @@ import type { App } from '../../app.ts';
 import { type AuditRecord, headText, readEntry } from '../../audit/entry.ts';
 import { type AuditVerdict, parseHead, verifyAudit } from '../../audit/verify.ts';
 import { rfc3339 } from '../../clock.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { exportAudit } from '../../runs/audit-export.ts';
 import { columnsLine } from '../columns.ts';
 import { command } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { jsonLines, print, printAll, printJson, safeText, say } from '../print.ts';
 

@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { RunDocument } from '../../report/document.ts';
 import { type ReportRow, reportRow } from '../../report/row.ts';
 import { documentOf } from '../../runs/document.ts';
@@ -31,10 +31,7 @@ export const listCommand = command(
   },
   async ({ run: runId, outcome, json }) => {
     if (runId === undefined && outcome !== undefined) {
-      throw new Refusal('--outcome is for the rows of one run.', {
-        exitCode: EXIT.usage,
-        remedy: `Name the run: payrun list RUN --outcome ${outcome}`,
-      });
+      throw new Refusal('--outcome is for the rows of one run.', `Name the run: payrun list RUN --outcome ${outcome}`);
     }
     return await withLedger(async (app): Promise<undefined> => {
       if (runId === undefined) return await listRuns(app, json);

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import type { App } from '../../app.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES } from '../../payout.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import type { PeriodLine, PeriodReport } from '../../report/period/period.ts';
 import type { PeriodRange } from '../../report/period/period-range.ts';
 import { periodContent, periodFacts } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
 import { columns } from '../columns.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { safeText, say } from '../print.ts';
 import { writeOut } from '../write-out.ts';
 

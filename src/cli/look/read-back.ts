@@ -1,12 +1,12 @@
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
 import { writeAtomically } from '../../files.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { jsonText } from '../../report/json-text.ts';
 import { tableCsv } from '../../report/table-csv.ts';
-
 import { type Difference, readBack } from '../../runs/read-back.ts';
 import { readRun } from '../../runs/read-run.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withApp } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 import { openForLookUp } from '../serve/pay-service.ts';
@@ -84,8 +84,8 @@ async function* jsonOf(
 }
 
 function refusePurged(runId: string): Refusal {
-  return new Refusal(`The rows of run ${runId} were removed; there is nothing to read back.`, {
-    exitCode: EXIT.usage,
-    remedy: `"payrun status ${runId}" has its numbers.`,
-  });
+  return new Refusal(
+    `The rows of run ${runId} were removed; there is nothing to read back.`,
+    `"payrun status ${runId}" has its numbers.`,
+  );
 }

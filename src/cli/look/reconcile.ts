@@ -3,7 +3,6 @@ import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import { readStatement, type Statement } from '../../intake/statement/read-statement.ts';
 import { readStatementTemplate } from '../../intake/statement/template.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { marked } from '../../report/csv.ts';
 import type { Match } from '../../report/statement/match.ts';
 import {
@@ -16,6 +15,7 @@ import {
 import { noteReconciled, reconcileRuns } from '../../runs/reconcile.ts';
 import { columns } from '../columns.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withLedger } from '../open.ts';
 import { personName } from '../options.ts';
 import { safeText, say } from '../print.ts';

@@ -1,8 +1,9 @@
 import { writeAtomically } from '../../files.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
 import { reportChanges } from '../../runs/after/report-changes.ts';
 import { readRun } from '../../runs/read-run.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withLedger } from '../open.ts';
 import { printAll, safeText, say } from '../print.ts';
 
@@ -17,10 +18,7 @@ interface Wanted {
 /** `payrun report RUN --changes-since VERSION`: a row for each cell that changed between two written reports. */
 export async function writeChanges(runId: string, { since, output, format, json }: Wanted): Promise<ExitCode> {
   if (json || (format !== undefined && format !== 'csv')) {
-    throw new Refusal('--changes-since writes CSV.', {
-      exitCode: EXIT.usage,
-      remedy: 'Leave --json and --format out.',
-    });
+    throw new Refusal('--changes-since writes CSV.', 'Leave --json and --format out.');
   }
   return await withLedger(async (app) => {
     const { version, changes } = await reportChanges(app.config.reportDir, await readRun(app, runId), since);

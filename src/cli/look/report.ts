@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { nameOf } from '../../config/config.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { marked, reportCsv } from '../../report/csv.ts';
 import { summaryJson } from '../../report/document.ts';
 import { reportJson } from '../../report/json.ts';
@@ -15,6 +15,7 @@ import { summaryText } from '../../report/summary-text.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource, summariseRun } from '../../runs/after/report.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { withLedger } from '../open.ts';
 import { say } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
@@ -77,7 +78,7 @@ export const reportCommand = command(
   },
   async ({ run: runId, ...given }) => {
     if (runId === undefined) return await reportRuns(given);
-    if (periodOf(given) !== undefined) throw refuse('A period is instead of a run.', 'Leave out one of them.');
+    if (periodOf(given) !== undefined) throw new Refusal('A period is instead of a run.', 'Leave out one of them.');
     if (given.verifyWithService) return await verifyWithService(runId, given);
     if (given.changesSince !== undefined) return await writeChanges(runId, { ...given, since: given.changesSince });
     const wanted = { ...given, format: formatOf(given) };
@@ -89,17 +90,18 @@ async function reportRuns(given: ReportOptions): Promise<ExitCode> {
   const format = formatOf(given);
   const range = periodOf(given);
   if (range === undefined)
-    throw refuse('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
-  if (typeof range === 'string') throw refuse(range, 'Name one period, by --day, --week, --month, or --from and --to.');
+    throw new Refusal('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
+  if (typeof range === 'string')
+    throw new Refusal(range, 'Name one period, by --day, --week, --month, or --from and --to.');
   if (format === 'pain.002' || format === 'summary-json') {
-    throw refuse('A period has no such format.', 'Use csv, xlsx, json or summary.');
+    throw new Refusal('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
   return await withLedger((app) => reportPeriod(app, range, { ...given, format }));
 }
 
 async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {
   if (format === undefined && original === undefined) return await reportReadBack(runId, { output, json });
-  throw refuse(
+  throw new Refusal(
     '--verify-with-service writes differences, as CSV or, with --json, as JSON.',
     'Leave --format and --original out.',
   );
@@ -122,11 +124,10 @@ async function report(app: App, runId: string, { format, output, original, bom }
 /** A report names service, environment and capabilities, which only a process with that service's settings knows. */
 function requireOwnService({ config, serviceName }: App): void {
   if (serviceName === nameOf(config.service)) return;
-  throw new Refusal(`The run was paid through ${serviceName}, and no service is configured here.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Set the five service settings (see docs/settings.md) as they were for the run; nothing is sent to the service.',
-  });
+  throw new Refusal(
+    `The run was paid through ${serviceName}, and no service is configured here.`,
+    'Set the five service settings (see docs/settings.md) as they were for the run; nothing is sent to the service.',
+  );
 }
 
 type Format = (typeof FORMATS)[number] | 'summary-json';
@@ -136,15 +137,11 @@ function formatOf({ original, output, bom, json, ...given }: ReportOptions): For
   const format = given.format ?? (json ? 'json' : 'csv');
   requireTableFormat({ format, output, bom });
   if (original !== undefined && format !== 'pain.002') {
-    throw refuse('--original is for --format pain.002.', 'Give both of them, or neither.');
+    throw new Refusal('--original is for --format pain.002.', 'Give both of them, or neither.');
   }
   if (!json || format === 'json') return format;
   if (format === 'summary') return 'summary-json';
-  throw refuse(`--json and --format ${format} exclude each other.`, 'Give one of them.');
-}
-
-function refuse(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
+  throw new Refusal(`--json and --format ${format} exclude each other.`, 'Give one of them.');
 }
 
 function tellFaults({ conservation }: ReportSummary): void {

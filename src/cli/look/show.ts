@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts';
 import { namedPlaces } from '../../ledger/payouts/place-names.ts';
 import type { Payout, PayoutPlace, RefusedRow } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
@@ -35,10 +35,10 @@ async function readRow(app: App, runId: string, reference: string): Promise<Payo
   const run = await readRun(app, runId);
   const row = await findRow(trueRows(app, run, runs.rows(runId)), reference);
   if (row !== undefined) return row;
-  throw new Refusal(`Run ${runId} has no row with the reference ${reference}.`, {
-    exitCode: EXIT.usage,
-    remedy: `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
-  });
+  throw new Refusal(
+    `Run ${runId} has no row with the reference ${reference}.`,
+    `See "payrun list ${runId}" for its rows. Upper and lower case and blanks count.`,
+  );
 }
 
 /** The payout with this reference, else a row with it that intake refused. */

@@ -3,10 +3,11 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { headText } from '../../audit/entry.ts';
 import { type AuditPart, readAuditPart } from '../../audit/verify-part.ts';
-import { codeOf, EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import { type PublicKey, readPublicKeys } from '../../report/signing/signing-key.ts';
 import { type Verified, verifySigned } from '../../report/signing/verify.ts';
 import { command } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 
 /** `payrun verify`: signed reports on any machine. Reads the files and the public keys: no settings, no Redis, no service. */
@@ -39,10 +40,10 @@ export const verifyCommand = command(
 async function keysIn(file: string): Promise<readonly PublicKey[]> {
   const keys = readPublicKeys(await contentOf(file));
   if (keys.length > 0) return keys;
-  throw new Refusal(`${safeText(file)} holds no Ed25519 public key.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Whoever runs payrun has it from "payrun key sign-show", and the settings page shows it.',
-  });
+  throw new Refusal(
+    `${safeText(file)} holds no Ed25519 public key.`,
+    'Whoever runs payrun has it from "payrun key sign-show", and the settings page shows it.',
+  );
 }
 
 async function contentOf(file: string): Promise<string> {
@@ -91,11 +92,11 @@ function headsMissing(part: AuditPart, signed: Verified['signed']): string[] {
 }
 
 function refuseUnread(path: string, cause: unknown): Refusal {
-  return new Refusal(`${safeText(path)} cannot be read (${codeOf(cause) ?? 'error'}).`, {
-    exitCode: EXIT.usage,
-    remedy: 'Name the folder with the reports, or one of them, and files with public keys.',
-    cause,
-  });
+  return new Refusal(
+    `${safeText(path)} cannot be read (${codeOf(cause) ?? 'error'}).`,
+    'Name the folder with the reports, or one of them, and files with public keys.',
+    { cause },
+  );
 }
 
 function tell({ proven, findings, notes }: Verified, { path, json }: { path: string; json: boolean }): ExitCode {

@@ -1,16 +1,16 @@
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { documentOf } from '../../runs/document.ts';
 import { outageWords, watchOutages } from '../../runs/outages.ts';
 import { rowsTaken } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
-import { exitCodeOf } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { print, printJson, say } from '../print.ts';
 import { progressLine } from '../run/progress.ts';
+import { exitCodeOf } from '../run-end.ts';
 import { tellHalt } from './status.ts';
 
 const LOOK_EVERY_MS = 250;

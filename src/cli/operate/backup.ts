@@ -8,9 +8,10 @@ import { type BackupSource, writeBackup } from '../../ledger/season/backup.ts';
 import type { HeadFacts, Season } from '../../ledger/season/ledger-state.ts';
 import { type RedisFiles, readRedisFiles, saveSnapshot } from '../../ledger/season/snapshot.ts';
 import { connectRedis, type RedisAddress } from '../../redis/connect.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { VERSION } from '../../version.ts';
 import { command } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { print, printJson, say } from '../print.ts';
 import { openAddress } from './redis-address.ts';
 
@@ -67,10 +68,10 @@ function requireLedger({ facts, folder, config }: Desk): void {
     facts.instance === ''
       ? 'this Redis holds no ledger'
       : `the data directory ${config.dataDir} belongs to another ledger than this Redis holds`;
-  throw new Refusal(`There is nothing to back up: ${why}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Set REDIS_URL and PAYRUN_DATA_DIR as payrun is run with; start payrun once if they have just been set up.',
-  });
+  throw new Refusal(
+    `There is nothing to back up: ${why}.`,
+    'Set REDIS_URL and PAYRUN_DATA_DIR as payrun is run with; start payrun once if they have just been set up.',
+  );
 }
 
 async function make(desk: Desk, target: string, json: boolean): Promise<ExitCode> {

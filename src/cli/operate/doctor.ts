@@ -1,7 +1,7 @@
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { ASSUMPTIONS } from '../../service/assumptions.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { print, printJson } from '../print.ts';
 import type { Finding } from './doctor/check.ts';
 import { examine } from './doctor/examine.ts';

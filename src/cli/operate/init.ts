@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { loadSettings, readConfig } from '../../config/config.ts';
 import { ENV_FILE_DEFAULT, envFileText } from '../../config/env-file.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { command } from '../command.ts';
 import { say } from '../print.ts';
 import { diagnose } from './doctor.ts';
@@ -49,10 +49,10 @@ export const initCommand = command(
 
 async function writeEnvFile(path: string): Promise<void> {
   if (existsSync(path)) {
-    throw new Refusal(`${path} is there already; it stays as it is.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Edit it, remove it, or name another file: payrun init FILE.',
-    });
+    throw new Refusal(
+      `${path} is there already; it stays as it is.`,
+      'Edit it, remove it, or name another file: payrun init FILE.',
+    );
   }
   const answers = await askAll();
   readConfig(answers);
@@ -101,8 +101,7 @@ function openDesk(): { ask(question: Question): Promise<string>; close(): void }
 }
 
 function refuseEnd(): Refusal {
-  return new Refusal('The answers ended early; nothing was written.', {
-    exitCode: EXIT.interrupted,
-    remedy: 'Start "payrun init" again.',
+  return new Refusal('The answers ended early; nothing was written.', 'Start "payrun init" again.', {
+    kind: 'interrupted',
   });
 }

@@ -1,6 +1,6 @@
 import { type EndpointDocument, endpointDocuments } from '../../notify/document.ts';
 import { putBack } from '../../notify/put-back.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { actorOf } from '../open.ts';
@@ -78,12 +78,12 @@ function describe(documents: readonly EndpointDocument[]): string {
 }
 
 function refuseChoice(): Refusal {
-  return new Refusal('Name one notification, or give --all.', {
-    exitCode: EXIT.usage,
-    remedy: 'See "payrun notifications" for those that were given up.',
-  });
+  return new Refusal(
+    'Name one notification, or give --all.',
+    'See "payrun notifications" for those that were given up.',
+  );
 }
 
 function refuseUnknown(message: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy: 'See "payrun notifications".' });
+  return new Refusal(message, 'See "payrun notifications".');
 }

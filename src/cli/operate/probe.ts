@@ -6,12 +6,12 @@ import { durationFrom } from '../../duration.ts';
 import { openLog } from '../../log.ts';
 import { currencies, formatAmount, type Money, parseAmount } from '../../money.ts';
 import { AMOUNT_TYPES, SOURCES_OF_CASH } from '../../payout.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { type CapabilitiesRecord, writeCapabilitiesFile } from '../../service/capabilities-file.ts';
 import { type Plan, type ProbeOptions, type ProbeResult, probe } from '../../service/probe/probe.ts';
 import { explainTokenFaults } from '../../service/token-refusal.ts';
 import { VERSION } from '../../version.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { requireService } from '../open.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 

@@ -1,5 +1,5 @@
 import { durationFrom } from '../../duration.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { purgeRuns } from '../../runs/after/purge.ts';
 import { columns } from '../columns.ts';
 import { ledgerCommand } from '../ledger-command.ts';
@@ -27,10 +27,7 @@ export const purgeCommand = ledgerCommand(
   },
   async (app, { olderThan: olderThanMs = app.config.retentionMs, as, json }) => {
     if (olderThanMs === undefined) {
-      throw new Refusal('No retention period is set.', {
-        exitCode: EXIT.usage,
-        remedy: 'Give --older-than, or set PAYRUN_RETENTION, for example 400d.',
-      });
+      throw new Refusal('No retention period is set.', 'Give --older-than, or set PAYRUN_RETENTION, for example 400d.');
     }
     const answers = await purgeRuns(app, { actor: actorOf(as), olderThanMs });
     if (json) printJson(answers);

@@ -4,7 +4,7 @@ import { systemClock, systemRandom } from '../../clock.ts';
 import { readConfig } from '../../config/config.ts';
 import { openLog } from '../../log.ts';
 import { noCrash } from '../../pay/crash-point.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { writeOffDataDir } from '../../runs/safety/write-off.ts';
 import { command } from '../command.ts';
 import { ledgerCommand } from '../ledger-command.ts';
@@ -84,7 +84,7 @@ async function recordAdoption({ as, reason }: { as: string; reason: string }): P
 }
 
 function refuseAdoption(why: string, remedy: string): Refusal {
-  return new Refusal(`No ledger was adopted: ${why}.`, { exitCode: EXIT.usage, remedy });
+  return new Refusal(`No ledger was adopted: ${why}.`, remedy);
 }
 
 function writeOffWords({ result, held }: { result: string; held: number }): string {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readConfig } from '../../config/config.ts';
 import { parseSchedule } from '../../inbox/parse-schedule.ts';
 import type { StoredSchedule } from '../../ledger/schedules.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { cronWords, nextTimes } from '../../schedules/cron.ts';
 import { scheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
 import { actText, actWords, readSchedule, type Schedule, scheduleName, windowText } from '../../schedules/schedule.ts';
@@ -103,10 +103,10 @@ export const scheduleCommand = command('schedule', {
 function requireName(text: string): string {
   const { data, error } = scheduleName.safeParse(text);
   if (data !== undefined) return data;
-  throw new Refusal(`${JSON.stringify(text)} is not a name for a schedule: it ${error.issues[0]?.message ?? ''}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Give another name, such as morning or read-inbox.',
-  });
+  throw new Refusal(
+    `${JSON.stringify(text)} is not a name for a schedule: it ${error.issues[0]?.message ?? ''}.`,
+    'Give another name, such as morning or read-inbox.',
+  );
 }
 
 function listCells(stored: StoredSchedule, open: number): string[] {

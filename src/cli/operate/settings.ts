@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { readConfig, settingSources } from '../../config/config.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type Adopted, adoptSettings, settingsIn } from '../../runs/safety/adopt-settings.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
@@ -87,8 +87,8 @@ async function adopt(app: App, { json, actor }: { json: boolean; actor: string }
 }
 
 function refuseSamePerson(name: string): Refusal {
-  return new Refusal(`${name} has proposed these settings; another person has to adopt them.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Ask somebody else to look at "payrun settings" and to run "payrun settings adopt --as NAME".',
-  });
+  return new Refusal(
+    `${name} has proposed these settings; another person has to adopt them.`,
+    'Ask somebody else to look at "payrun settings" and to run "payrun settings adopt --as NAME".',
+  );
 }

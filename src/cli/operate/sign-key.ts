@@ -2,7 +2,7 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { signingKeyFile } from '../../config/signing-key.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import { makeSigningKey, openSigningKey } from '../../report/signing/signing-key.ts';
 import { command } from '../command.ts';
 import { print, safeText, say } from '../print.ts';
@@ -50,25 +50,24 @@ async function writeNew(path: string, text: string): Promise<void> {
     await file.appendFile(text);
     await file.sync();
   } catch (cause) {
-    throw new Refusal(`The signing key cannot be written to ${safeText(path)} (${codeOf(cause) ?? 'error'}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Make PAYRUN_DATA_DIR a folder that can be written.',
-      cause,
-    });
+    throw new Refusal(
+      `The signing key cannot be written to ${safeText(path)} (${codeOf(cause) ?? 'error'}).`,
+      'Make PAYRUN_DATA_DIR a folder that can be written.',
+      { cause },
+    );
   }
 }
 
 function refuseSecond(): Refusal {
-  return new Refusal('There is a signing key already.', {
-    exitCode: EXIT.usage,
-    remedy:
-      '"payrun key sign-show" prints its public half. To change it, move the private key away first (docs/verify.md).',
-  });
+  return new Refusal(
+    'There is a signing key already.',
+    '"payrun key sign-show" prints its public half. To change it, move the private key away first (docs/verify.md).',
+  );
 }
 
 function refuseNone(): Refusal {
-  return new Refusal('There is no signing key, so reports are not signed.', {
-    exitCode: EXIT.usage,
-    remedy: 'Make one by "payrun key sign-init", or set PAYRUN_SIGNING_KEY_FILE.',
-  });
+  return new Refusal(
+    'There is no signing key, so reports are not signed.',
+    'Make one by "payrun key sign-init", or set PAYRUN_SIGNING_KEY_FILE.',
+  );
 }

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { COLUMNS } from '../../intake/template/columns.ts';
 import { parseTemplate, readTemplateText, type TemplateProblem } from '../../intake/template/file.ts';
 import { nameOf, type Template } from '../../intake/template/template.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
 import { print, printJson, safeText } from '../print.ts';
 import { samplesFolder } from '../run/named-template.ts';
 
@@ -84,10 +85,10 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (cause) {
-    throw new Refusal(`The folder ${folder} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Name a folder with templates.',
-      cause,
-    });
+    throw new Refusal(
+      `The folder ${folder} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`,
+      'Name a folder with templates.',
+      { cause },
+    );
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { IntakeOptions } from '../../intake/check-file.ts';
 import type { ControlTotals } from '../../intake/control-totals.ts';
 import { controlTotalsOf, totalText, writtenTotal } from '../../intake/written-totals.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { GivenOptions } from '../command.ts';
 import { namedTemplate } from './named-template.ts';
 
@@ -49,8 +49,8 @@ function expectedOf({ expectRows, expectTotal }: IntakeGiven): ControlTotals | u
 }
 
 function refuseTotal(message: string): Refusal {
-  return new Refusal(message, {
-    exitCode: EXIT.usage,
-    remedy: 'Write one total for each currency, such as --expect-total USD=1234.56 --expect-total EUR=99.00.',
-  });
+  return new Refusal(
+    message,
+    'Write one total for each currency, such as --expect-total USD=1234.56 --expect-total EUR=99.00.',
+  );
 }

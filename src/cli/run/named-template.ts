@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readTemplate } from '../../intake/template/file.ts';
 import type { Template } from '../../intake/template/template.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 
 const NAME = /^[a-z0-9-]+$/;
 
@@ -12,10 +12,10 @@ export async function namedTemplate(given: string): Promise<Template> {
   if (!NAME.test(given) || existsSync(given)) return await readTemplate(given);
   const shipped = join(await samplesFolder(), `${given}.json`);
   if (existsSync(shipped)) return await readTemplate(shipped);
-  throw new Refusal(`There is no template ${given}.`, {
-    exitCode: EXIT.usage,
-    remedy: `Name a file, or one that comes with payrun: ${(await shippedNames()).join(', ')}.`,
-  });
+  throw new Refusal(
+    `There is no template ${given}.`,
+    `Name a file, or one that comes with payrun: ${(await shippedNames()).join(', ')}.`,
+  );
 }
 
 async function shippedNames(): Promise<string[]> {
@@ -34,8 +34,5 @@ export async function samplesFolder(): Promise<string> {
     )
       return folder;
   }
-  throw new Refusal('The samples that come with payrun are not there.', {
-    exitCode: EXIT.usage,
-    remedy: 'Name the folder that holds your templates.',
-  });
+  throw new Refusal('The samples that come with payrun are not there.', 'Name the folder that holds your templates.');
 }

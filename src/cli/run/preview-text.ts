@@ -1,10 +1,10 @@
 import { durationText } from '../../duration.ts';
-import { describeProblems } from '../../intake/problems/problem-text.ts';
 import { formatAmount, type Money } from '../../money.ts';
 import type { Preview } from '../../runs/preview/preview.ts';
 import type { CorridorPreview } from '../../runs/preview/sums.ts';
 import { columns } from '../columns.ts';
 import { fileTotals } from './file-totals.ts';
+import { describeProblems } from './problem-text.ts';
 
 const LISTED_MAX = 20;
 

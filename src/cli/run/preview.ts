@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { systemClock, systemRandom } from '../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../config/config.ts';
 import { openLog } from '../../log.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type Foreseen, foresee } from '../../runs/hand-in/foresee.ts';
 import { foreseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { type Preview, type PreviewOptions, previewFile, QUOTES_MAX } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
 import { command } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { requireService, withLedger } from '../open.ts';
 import { print, printJson } from '../print.ts';
 import { onStop } from '../stop.ts';
@@ -86,7 +87,7 @@ async function lookAhead(path: string, { checked }: Preview, { dataDir }: Config
     const foreseen = await withLedger((app) => foresee({ ...app, identities: undefined }, { path, checked }));
     return { foreseen, why: null };
   } catch (error) {
-    if (!(error instanceof Refusal) || error.exitCode === EXIT.interrupted) throw error;
+    if (!(error instanceof Refusal) || error.kind === 'interrupted') throw error;
     return { foreseen: null, why: error.message };
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock, Random } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import { noNotifications } from '../../config/notify.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { REHEARSALS, type RehearsalName } from '../../sandbox/faults/rehearsals.ts';
 import { openSwitches } from '../../sandbox/faults/switch-journal.ts';
 import { textsOfSwitches } from '../../sandbox/faults/switch-text.ts';
@@ -24,10 +24,10 @@ export interface RehearsalChoice {
  */
 export function rehearsalSettings(config: Config, { name, seed }: RehearsalChoice): Config {
   if (config.service !== undefined) {
-    throw new Refusal(`A rehearsal pays nobody, but the payments service ${config.service.url} is configured.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Unset the five service settings (see docs/settings.md) to rehearse with the simulated service.',
-    });
+    throw new Refusal(
+      `A rehearsal pays nobody, but the payments service ${config.service.url} is configured.`,
+      'Unset the five service settings (see docs/settings.md) to rehearse with the simulated service.',
+    );
   }
   const dataDir = join(config.dataDir, 'rehearsals', `${name}-${seed}`);
   const requestTimeoutMs = Math.min(config.requestTimeoutMs, REQUEST_TIMEOUT_MS_MAX);

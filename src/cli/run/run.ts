@@ -5,11 +5,11 @@ import { startWorker } from '../../../jobs/worker.ts';
 import type { App } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import { duration } from '../../duration.ts';
-import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
+import { problemsDocument } from '../../intake/problems/document.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import type { Run } from '../../payout.ts';
-import { EXIT, type ExitCode, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { summaryText } from '../../report/summary-text.ts';
 import { finishRun, lookUpDeadQuotes } from '../../runs/after/finish.ts';
 import { requireReportFolder, writeReport } from '../../runs/after/report.ts';
@@ -21,17 +21,19 @@ import { rowsSent } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { command, type GivenOptions } from '../command.ts';
-import { exitCodeOf } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { personName } from '../options.ts';
 import { print, printJson, safeText, say, stderr } from '../print.ts';
+import { exitCodeOf } from '../run-end.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
 import { STOP_MS, unlessStopped } from '../stop.ts';
 import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore, nextSteps } from './next-steps.ts';
+import { describeProblems } from './problem-text.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
@@ -79,7 +81,7 @@ export const runCommand = command(
 
 async function runFile(file: string | undefined, given: RunOptions, at: AtCrashPoint): Promise<ExitCode> {
   if (file === undefined) {
-    throw new Refusal('No payout file is named.', { exitCode: EXIT.usage, remedy: 'payrun run FILE' });
+    throw new Refusal('No payout file is named.', 'payrun run FILE');
   }
   warnOfRoot();
   const rehearsal = rehearsalOf(given);
@@ -169,7 +171,7 @@ async function openEarly(app: App<JobQueues>, { maxCostDrift }: RunOptions): Pro
 function rehearsalOf({ rehearse, seed: chosen }: RunOptions): RehearsalChoice | undefined {
   if (rehearse !== undefined) return { name: rehearse, seed: chosen ?? 1 };
   if (chosen === undefined) return undefined;
-  throw new Refusal('--seed is for rehearsals.', { exitCode: EXIT.usage, remedy: 'Name a mix with --rehearse.' });
+  throw new Refusal('--seed is for rehearsals.', 'Name a mix with --rehearse.');
 }
 
 async function tellHalt({ ledger }: App): Promise<void> {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { stageSizes } from '../../config/stages.ts';
-import { describeProblems } from '../../intake/problems/problem-text.ts';
 import type { StagePlan } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { Submitted } from '../../runs/hand-in/submit.ts';
 import { intakeOptions } from './intake-options.ts';
+import { describeProblems } from './problem-text.ts';
 
 /** The options of each command that makes a run of a file. */
 export const submitOptions = {
@@ -28,10 +28,7 @@ export const submitOptions = {
 export function stagePlanOf({ stage, goOnIfPaid }: StageOptions): StagePlan | undefined {
   if (stage !== undefined) return { sizes: stage, goesOnIfPaid: goOnIfPaid };
   if (!goOnIfPaid) return undefined;
-  throw new Refusal('--go-on-if-paid is for --stage.', {
-    exitCode: EXIT.usage,
-    remedy: 'Name the stages, such as --stage 10,rest.',
-  });
+  throw new Refusal('--go-on-if-paid is for --stage.', 'Name the stages, such as --stage 10,rest.');
 }
 
 interface StageOptions {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { readConfig } from '../../config/config.ts';
-import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
+import { problemsDocument } from '../../intake/problems/document.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { Run } from '../../payout.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
 import { costPreviewOf, requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
 import { NEW_LEDGER, personName } from '../options.ts';
@@ -15,6 +15,7 @@ import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore } from './next-steps.ts';
+import { describeProblems } from './problem-text.ts';
 import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
 
 const options = {

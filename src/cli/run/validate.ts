@@ -5,16 +5,17 @@ import { systemClock } from '../../clock.ts';
 import { readFileLimits } from '../../config/config.ts';
 import { writeAtomically } from '../../files.ts';
 import { type CheckedFile, checkPayoutFile } from '../../intake/check-file.ts';
+import { problemsDocument } from '../../intake/problems/document.ts';
 import { writeMarkedUpCopy } from '../../intake/problems/marked-up.ts';
-import { describeProblems, problemsDocument } from '../../intake/problems/problem-text.ts';
-import { EXIT } from '../../refusal.ts';
 import { problemsCsv } from '../../report/problems-csv.ts';
 import { problemsXlsx } from '../../report/xlsx/problems-xlsx.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 import { fileTotals } from './file-totals.ts';
 import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
+import { describeProblems } from './problem-text.ts';
 
 const path = z.string().min(1, 'must name a file').optional();
 

@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { say } from '../print.ts';
 
 const OWN_USER = 'Start it as a user of its own that owns the data directory';
@@ -9,10 +9,10 @@ const OWN_USER = 'Start it as a user of its own that owns the data directory';
  */
 export function refuseRoot({ allowRoot }: { readonly allowRoot: boolean }, uid = process.getuid?.()): void {
   if (uid !== 0 || allowRoot) return;
-  throw new Refusal('payrun would run as root, and it does not need the rights of root.', {
-    exitCode: EXIT.usage,
-    remedy: `${OWN_USER}; or add --allow-root, where root has no more rights than others, as in some containers.`,
-  });
+  throw new Refusal(
+    'payrun would run as root, and it does not need the rights of root.',
+    `${OWN_USER}; or add --allow-root, where root has no more rights than others, as in some containers.`,
+  );
 }
 
 /** Says so where somebody pays a file as root, at their own terminal. */

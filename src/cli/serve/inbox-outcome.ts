@@ -1,11 +1,11 @@
 import type { App } from '../../app.ts';
 import { type Answer, isLateRefusal } from '../../inbox/answer.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { EXIT, type ExitCode } from '../../refusal.ts';
 import { summariseRun } from '../../runs/after/report.ts';
 import { readRun } from '../../runs/read-run.ts';
-import { exitCodeOf } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { print, printJson } from '../print.ts';
+import { exitCodeOf } from '../run-end.ts';
 
 /** The worst first. */
 const BY_WEIGHT: readonly ExitCode[] = [

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { type Clock, type Random, systemClock, systemRandom } from '../../clock.ts';
 import { envFileText } from '../../config/env-file.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { openSwitches } from '../../sandbox/faults/switch-journal.ts';
 import { listSwitches, switchesOfText } from '../../sandbox/faults/switch-text.ts';
 import { IDENTITY_TYPES, openIdentities } from '../../sandbox/identities.ts';
@@ -110,10 +110,10 @@ const revokeCommand = command(
         return;
       }
     }
-    throw new Refusal('The folder has no credential with this client id', {
-      exitCode: EXIT.usage,
-      remedy: `Compare the client id, and name the sandbox's folder with --folder (now ${path}).`,
-    });
+    throw new Refusal(
+      'The folder has no credential with this client id',
+      `Compare the client id, and name the sandbox's folder with --folder (now ${path}).`,
+    );
   },
 );
 

@@ -5,11 +5,12 @@ import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
 import { openPasswords } from '../../people/password.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import { requireReportFolder } from '../../runs/after/report.ts';
 import { addressOf, hostsOf, type Listening, requireSafeAddress } from '../../web/limits/hosts.ts';
 import { openWeb } from '../../web/server.ts';
 import { command, type GivenOptions } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
 import { requireService, withApp } from '../open.ts';
 import { NEW_LEDGER } from '../options.ts';
 import { say } from '../print.ts';
@@ -112,10 +113,10 @@ async function listen(web: Awaited<ReturnType<typeof openWeb>>, { host, port }: 
   } catch (error) {
     const code = codeOf(error);
     if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL' && code !== 'ENOTFOUND') throw error;
-    throw new Refusal(`payrun cannot listen on ${host} port ${port} (${code}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Give another --port or --host, or stop what listens there.',
-      cause: error,
-    });
+    throw new Refusal(
+      `payrun cannot listen on ${host} port ${port} (${code}).`,
+      'Give another --port or --host, or stop what listens there.',
+      { cause: error },
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { withoutTrailing } from '../../trailing.ts';
 
 const PORT = 22;
@@ -16,16 +16,15 @@ export function isSftpAddress(text: string): boolean {
   return /^sftp:\/\//i.test(text);
 }
 
-/** Reads `sftp://user@host[:port]/path`. Throws a Refusal (exit 2) for anything else, without repeating a password in it. */
+/** Reads `sftp://user@host[:port]/path`. Throws a Refusal for anything else, without repeating a password in it. */
 export function parseSftpAddress(text: string): SftpAddress {
   const parsed = URL.canParse(text) ? new URL(text) : undefined;
   const parts = parsed === undefined ? undefined : partsOf(parsed);
   if (parts !== undefined) return parts;
-  throw new Refusal('The address of the inbox does not have the form sftp://user@host/path.', {
-    exitCode: EXIT.usage,
-    remedy:
-      'Give user, host and an absolute path, for example sftp://payrun@files.example.com/payouts, and no password: payrun signs in with a key (PAYRUN_SFTP_KEY_FILE).',
-  });
+  throw new Refusal(
+    'The address of the inbox does not have the form sftp://user@host/path.',
+    'Give user, host and an absolute path, for example sftp://payrun@files.example.com/payouts, and no password: payrun signs in with a key (PAYRUN_SFTP_KEY_FILE).',
+  );
 }
 
 function partsOf({

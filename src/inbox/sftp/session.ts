@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type SftpClient from 'ssh2-sftp-client';
 import type { Clock } from '../../clock.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import { withoutTrailing } from '../../trailing.ts';
 import type { SftpAddress } from './address.ts';
 
@@ -118,35 +118,34 @@ async function loadClient(): Promise<typeof SftpClient> {
     return (await import('ssh2-sftp-client')).default;
   } catch (cause) {
     if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new Refusal('An inbox on an SFTP server needs the package ssh2-sftp-client, which is not installed.', {
-      exitCode: EXIT.usage,
-      remedy: 'npm install ssh2-sftp-client',
-      cause,
-    });
+    throw new Refusal(
+      'An inbox on an SFTP server needs the package ssh2-sftp-client, which is not installed.',
+      'npm install ssh2-sftp-client',
+      { cause },
+    );
   }
 }
 
 function refuseStranger({ host, port }: SftpAddress, shown: string, cause: unknown): Refusal {
-  return new Refusal(`The SFTP server ${host}:${port} shows the key ${shown}, which is none of PAYRUN_SFTP_HOST_KEY.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Ask whoever runs the server for its fingerprint. If it differs, somebody is between you and the server: stop.',
-    cause,
-  });
+  return new Refusal(
+    `The SFTP server ${host}:${port} shows the key ${shown}, which is none of PAYRUN_SFTP_HOST_KEY.`,
+    'Ask whoever runs the server for its fingerprint. If it differs, somebody is between you and the server: stop.',
+    { cause },
+  );
 }
 
 function refuseConnection({ host, port, user }: SftpAddress, cause: unknown): Refusal {
   const reason = cause instanceof Error ? cause.message : 'unknown reason';
   if (/authentication|privateKey|passphrase/i.test(reason)) {
-    return new Refusal(`The SFTP server ${host}:${port} does not let ${user} in: ${reason}`, {
-      exitCode: EXIT.usage,
-      remedy: 'Check the user in the address, and that the server knows the key of PAYRUN_SFTP_KEY_FILE.',
-      cause,
-    });
+    return new Refusal(
+      `The SFTP server ${host}:${port} does not let ${user} in: ${reason}`,
+      'Check the user in the address, and that the server knows the key of PAYRUN_SFTP_KEY_FILE.',
+      { cause },
+    );
   }
-  return new Refusal(`The SFTP server ${host}:${port} cannot be reached: ${reason}`, {
-    exitCode: EXIT.unavailable,
-    remedy: 'Check the address and the network; files that were not answered stay where they are.',
-    cause,
-  });
+  return new Refusal(
+    `The SFTP server ${host}:${port} cannot be reached: ${reason}`,
+    'Check the address and the network; files that were not answered stay where they are.',
+    { kind: 'unavailable', cause },
+  );
 }

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type Entry, INBOX_FOLDERS, type InboxSource } from '../source.ts';
 import type { SftpAddress } from './address.ts';
 import { type Attributes, kindOf, type Listed, listedEntries, STATUS, statusOf, WORLD_WRITES } from './entry.ts';
@@ -136,7 +136,7 @@ async function prepareFolders(session: SftpSession, at: (below: string) => strin
 }
 
 function refusePlace(message: string, remedy: string): Refusal {
-  return new Refusal(`${message}.`, { exitCode: EXIT.usage, remedy });
+  return new Refusal(`${message}.`, remedy);
 }
 
 /** The answer, or undefined when it is one of these statuses. */

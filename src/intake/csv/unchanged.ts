@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { CheckedFile } from '../check-file.ts';
 import type { PayoutSource } from '../payout-source.ts';
 
-/** The bytes of a checked file once more. Throws a Refusal (exit 3) at their end when they are not those that were checked. */
+/** The bytes of a checked file once more. Throws a Refusal (file refused) at their end when they are not those that were checked. */
 export async function* unchangedChunks(source: PayoutSource, checked: CheckedFile): AsyncGenerator<Buffer> {
   const sha256 = createHash('sha256');
   for await (const chunk of source.chunks()) {
@@ -11,8 +11,9 @@ export async function* unchangedChunks(source: PayoutSource, checked: CheckedFil
     yield chunk;
   }
   if (sha256.digest('hex') === checked.sha256) return;
-  throw new Refusal(`The payout file ${checked.name} changed while it was read.`, {
-    exitCode: EXIT.fileRefused,
-    remedy: 'Hand it in again when nothing writes to it any more.',
-  });
+  throw new Refusal(
+    `The payout file ${checked.name} changed while it was read.`,
+    'Hand it in again when nothing writes to it any more.',
+    { kind: 'fileRefused' },
+  );
 }

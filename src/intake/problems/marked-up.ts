@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import type { CheckedFile } from '../check-file.ts';
 import { csvLine } from '../csv/csv-line.ts';
 import type { Header } from '../csv/header.ts';
@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK = '\uFEFF';
  *
  * Gives false, and writes nothing, for what no row can show: damaged structure, totals that do not fit, a last line that
  * may be cut off. In a copy such a file would look sound. Throws a Refusal for a target that is there already or cannot be
- * written (exit 2), and for a file that changed since it was checked (exit 3).
+ * written, and for a file that changed since it was checked (file refused).
  */
 export async function writeMarkedUpCopy(path: string, checked: CheckedFile, target: string): Promise<boolean> {
   if (!checked.isMarkable) return false;
@@ -104,9 +104,9 @@ function marksOf(problems: readonly Problem[]): [codes: string, remedies: string
 function refuseTarget(target: string, cause: unknown): Refusal {
   const reason =
     codeOf(cause) === 'EEXIST' ? 'is there already' : `cannot be written (${codeOf(cause) ?? 'reason unknown'})`;
-  return new Refusal(`The marked-up copy ${target} ${reason}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Name a file that does not exist yet, in a folder that this user may write to.',
-    cause,
-  });
+  return new Refusal(
+    `The marked-up copy ${target} ${reason}.`,
+    'Name a file that does not exist yet, in a folder that this user may write to.',
+    { cause },
+  );
 }

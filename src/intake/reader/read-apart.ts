@@ -1,4 +1,4 @@
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { Reading } from '../formats.ts';
 import type { IntakeLimits } from '../limits.ts';
 import { escapeUnseen } from '../problems/shown-value.ts';
@@ -12,10 +12,13 @@ export class ReaderDied extends Refusal {
   readonly found: string;
 
   constructor(found: string) {
-    super(`The payout file could not be read: ${found}.`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Try again. Save a file that takes too much anew, or as CSV UTF-8, or split it.',
-    });
+    super(
+      `The payout file could not be read: ${found}.`,
+      'Try again. Save a file that takes too much anew, or as CSV UTF-8, or split it.',
+      {
+        kind: 'unavailable',
+      },
+    );
     this.found = found;
   }
 }

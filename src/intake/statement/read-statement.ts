@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, extname } from 'node:path';
 import { type Money, moneyOfDecimal } from '../../money.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { IntakeLimits } from '../limits.ts';
 import { openPayoutSource, type PayoutSource } from '../payout-source.ts';
 import { problemOf } from '../problems/problems.ts';
@@ -36,7 +36,7 @@ const TEXT_CHARACTERS_MAX = 1024;
 
 /**
  * The movements of a statement: a message (camt.053, camt.054) under a name in .xml, read by a process of its own, or CSV.
- * All of them are in memory. Throws a Refusal (exit 3) that names the place for what cannot be understood: nothing of a
+ * All of them are in memory. Throws a Refusal (file refused) that names the place for what cannot be understood: nothing of a
  * statement is passed over.
  */
 export async function readStatement(
@@ -112,10 +112,11 @@ class StatementFault extends Error {
 }
 
 function refuse({ name }: PayoutSource, found: string): Refusal {
-  return new Refusal(`The statement ${escapeUnseen(name)} cannot be used: ${escapeUnseen(found)}.`, {
-    exitCode: EXIT.fileRefused,
-    remedy: 'Fetch it again, or name the template that says how it looks (docs/reconcile.md).',
-  });
+  return new Refusal(
+    `The statement ${escapeUnseen(name)} cannot be used: ${escapeUnseen(found)}.`,
+    'Fetch it again, or name the template that says how it looks (docs/reconcile.md).',
+    { kind: 'fileRefused' },
+  );
 }
 
 const NOT_PROVIDED = 'NOTPROVIDED';

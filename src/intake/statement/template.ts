@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import { readTemplateText } from '../template/file.ts';
 import { DECIMAL_MARKS, DELIMITERS, THOUSANDS_MARKS } from '../template/template.ts';
@@ -35,7 +35,7 @@ const schema = z.strictObject({
 });
 export type StatementTemplate = z.infer<typeof schema>;
 
-/** The template of statements in a file, or the plain one. Throws a Refusal (exit 2) with all that is wrong with it. */
+/** The template of statements in a file, or the plain one. Throws a Refusal with all that is wrong with it. */
 export async function readStatementTemplate(path: string | undefined): Promise<StatementTemplate> {
   return path === undefined ? PLAIN_STATEMENT : parseStatementTemplate(await readTemplateText(path), path);
 }
@@ -43,7 +43,7 @@ export async function readStatementTemplate(path: string | undefined): Promise<S
 /** How a CSV statement looks that has our own names of columns. */
 export const PLAIN_STATEMENT: StatementTemplate = schema.parse({});
 
-/** A template's text. Throws a Refusal (exit 2) with all that is wrong with it. */
+/** A template's text. Throws a Refusal with all that is wrong with it. */
 export function parseStatementTemplate(text: string, which: string): StatementTemplate {
   const json = parseStrictJson(text);
   if (json.fault !== undefined) throw refuse(which, [json.fault]);
@@ -56,8 +56,8 @@ export function parseStatementTemplate(text: string, which: string): StatementTe
 }
 
 function refuse(which: string, problems: readonly string[]): Refusal {
-  return new Refusal([`The template ${which} is invalid:`, ...problems].join('\n  '), {
-    exitCode: EXIT.usage,
-    remedy: 'Correct it: docs/reconcile.md lists what it may say.',
-  });
+  return new Refusal(
+    [`The template ${which} is invalid:`, ...problems].join('\n  '),
+    'Correct it: docs/reconcile.md lists what it may say.',
+  );
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { type Money, moneyOfDecimal } from '../../money.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal, withSteps } from '../../refusal.ts';
 import { type CreditorMap, foldCreditorKey } from '../pain001/creditors.ts';
 import { escapeUnseen } from '../problems/shown-value.ts';
 import { cellFault } from '../row/cells.ts';
@@ -16,17 +16,17 @@ const TEMPLATE_BYTES_READ_MAX = 4 * TEMPLATE_CHARACTERS_MAX;
 /** What is wrong with a template, as a sentence that begins with where it is. */
 export type TemplateProblem = string;
 
-/** The template of a file. Throws a Refusal (exit 2) with all that is wrong with it. */
+/** The template of a file. Throws a Refusal with all that is wrong with it. */
 export async function readTemplate(path: string): Promise<Template> {
   const parsed = parseTemplate(await readTemplateText(path));
   if (!Array.isArray(parsed)) return parsed;
-  throw new Refusal([`Invalid template ${path}:`, ...parsed].join('\n  '), {
-    exitCode: EXIT.usage,
-    remedy: 'Correct it, and try it with "payrun template check".',
-  });
+  throw new Refusal(
+    [`Invalid template ${path}:`, ...parsed].join('\n  '),
+    withSteps`Correct it, and try it with ${{ to: 'check-template' }}.`,
+  );
 }
 
-/** The text of a template's file; of one that is too large no more than shows that. Throws a Refusal (exit 2) when it cannot be read. */
+/** The text of a template's file; of one that is too large no more than shows that. Throws a Refusal when it cannot be read. */
 export async function readTemplateText(path: string): Promise<string> {
   try {
     let text = '';
@@ -35,11 +35,11 @@ export async function readTemplateText(path: string): Promise<string> {
     }
     return text;
   } catch (cause) {
-    throw new Refusal(`The template ${path} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Check the path and the rights of the file.',
-      cause,
-    });
+    throw new Refusal(
+      `The template ${path} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`,
+      'Check the path and the rights of the file.',
+      { cause },
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../../clock.ts';
 import { ifThere, syncFolder } from '../../files.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 
 /** What a data directory knows of itself: its own id, and the instance of the ledger that it belongs to. */
 export interface DataDir {
@@ -63,18 +63,18 @@ export async function openDataDir(
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     const cause = await trueFault(path, error);
-    throw new Refusal(`The data directory ${path} cannot be made (${faultWords(cause)}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Set PAYRUN_DATA_DIR to a directory that this user may write.',
-      cause,
-    });
+    throw new Refusal(
+      `The data directory ${path} cannot be made (${faultWords(cause)}).`,
+      'Set PAYRUN_DATA_DIR to a directory that this user may write.',
+      { cause },
+    );
   }
   const volatile = VOLATILE_FILE_SYSTEMS.get((await statfs(path)).type);
   if (options.requirePersistentDisk && volatile !== undefined) {
-    throw new Refusal(`The data directory ${path} is on ${volatile}, which loses its content in a power cut.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Set PAYRUN_DATA_DIR to a directory on a disk.',
-    });
+    throw new Refusal(
+      `The data directory ${path} is on ${volatile}, which loses its content in a power cut.`,
+      'Set PAYRUN_DATA_DIR to a directory on a disk.',
+    );
   }
   const known = await readIdentity(path);
   const fresh = { path, id: options.random.uuid(), instance: '', isBound: false, formerId: null };
@@ -116,13 +116,13 @@ export async function bindDataDir(dataDir: DataDir, instance: string): Promise<D
   };
 }
 
-/** Throws a Refusal (exit 2) for a directory that never belonged to a ledger: there is nothing to adopt for it. */
+/** Throws a Refusal for a directory that never belonged to a ledger: there is nothing to adopt for it. */
 export function requireFormerLedger({ path, instance }: DataDir): void {
   if (instance !== '') return;
-  throw new Refusal(`The data directory ${path} never belonged to a ledger.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Set PAYRUN_DATA_DIR to the one whose Redis was lost; there is nothing to adopt here.',
-  });
+  throw new Refusal(
+    `The data directory ${path} never belonged to a ledger.`,
+    'Set PAYRUN_DATA_DIR to the one whose Redis was lost; there is nothing to adopt here.',
+  );
 }
 
 const CHANGES_MAX = 1000;

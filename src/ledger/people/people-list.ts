@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { type Seals, type SealVerdict, UNKNOWN_KEY } from '../seals.ts';
 
@@ -23,7 +23,7 @@ export interface PeopleSealing {
 
 /** The list is sealed as a whole, with its version: a former record of somebody, or one that is missing, is noticed. */
 export interface SealedPeopleList {
-  /** As Redis has it now. Throws a Refusal (exit 69) where its seal is not true; a false one halts everything. */
+  /** As Redis has it now. Throws a Refusal (unavailable) where its seal is not true; a false one halts everything. */
   read(): Promise<PeopleList>;
   /** The same; as long as nobody changed it, what was read before. */
   recent(): Promise<PeopleList>;
@@ -84,14 +84,15 @@ function versionOf(text: string | null | undefined): number {
 
 function refuse(verdict: Exclude<SealVerdict, 'true'>): Refusal {
   if (verdict === 'unknown-key') {
-    return new Refusal(`Nobody can be let in: of the users and keys of programs, ${UNKNOWN_KEY}.`, {
-      exitCode: EXIT.unavailable,
-      remedy: 'Tell whoever runs payrun. Nothing was changed.',
-    });
+    return new Refusal(
+      `Nobody can be let in: of the users and keys of programs, ${UNKNOWN_KEY}.`,
+      'Tell whoever runs payrun. Nothing was changed.',
+      { kind: 'unavailable' },
+    );
   }
-  return new Refusal(`Nobody is let in, for ${PEOPLE_CHANGED}.`, {
-    exitCode: EXIT.unavailable,
-    remedy:
-      'Everything is halted. Compare "payrun user list" and "payrun key list" with what you know; when two people release the halt, the lists hold as they stand.',
-  });
+  return new Refusal(
+    `Nobody is let in, for ${PEOPLE_CHANGED}.`,
+    withSteps`Everything is halted. Compare ${{ to: 'see-users' }} and ${{ to: 'see-keys' }} with what you know; when two people release the halt, the lists hold as they stand.`,
+    { kind: 'unavailable' },
+  );
 }

@@ -102,7 +102,7 @@ export interface PeopleChange {
 
 /** Users, keys of programs, sessions and tries to sign in. It stores them, and decides nothing about them. */
 export interface People {
-  /** All of them. Throws a Refusal (exit 69) where something else than payrun changed them, as do all but `stored`. */
+  /** All of them. Throws a Refusal (unavailable) where something else than payrun changed them, as do all but `stored`. */
   read(): Promise<PeopleRecord>;
   /** The same as it stands, for people to look at. */
   stored(): Promise<PeopleRecord>;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, copyFile, mkdir, open, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { syncFolder } from '../../files.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import type { RedisFiles } from './snapshot.ts';
 
 const READ_BYTES = 1024 * 1024;
@@ -30,7 +30,7 @@ export interface BackupMade {
  * Writes a backup into a folder that is not there yet; it has its name only once all of it is on disk. Redis comes first
  * and the intent logs after it: so each arming that the copy of Redis lacks and that was made before the logs were copied
  * is in the logs, and is unknown after a restore. The other way round it would be in neither. `SHA256SUMS` is what
- * `sha256sum -c` reads. Throws a Refusal (exit 2) for a folder that cannot be used.
+ * `sha256sum -c` reads. Throws a Refusal for a folder that cannot be used.
  */
 export async function writeBackup(source: BackupSource, target: string): Promise<BackupMade> {
   requireElsewhere(source, target);
@@ -71,12 +71,11 @@ async function makeTarget(target: string, partial: string): Promise<void> {
 }
 
 function refuseTarget(target: string, why: string, cause?: unknown): Refusal {
-  return new Refusal(`No backup can be written to ${target}: ${why}.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Name a folder that does not exist yet, on another disk; remove what an interrupted backup left (.partial).',
-    cause,
-  });
+  return new Refusal(
+    `No backup can be written to ${target}: ${why}.`,
+    'Name a folder that does not exist yet, on another disk; remove what an interrupted backup left (.partial).',
+    { cause },
+  );
 }
 
 interface FileSum {

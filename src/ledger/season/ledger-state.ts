@@ -77,7 +77,7 @@ export interface HeadClaim {
 }
 
 export interface LedgerState {
-  /** Opens the ledger or makes it; throws a Refusal (exit 2) when it is not the one that this process may use. */
+  /** Opens the ledger or makes it; throws a Refusal when it is not the one that this process may use. */
   open(claim: HeadClaim): Promise<string>;
   read(): Promise<HeadFacts>;
   /** Accepts this process's safety settings for the ledger. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { runScript, script, textsOf, wordOf } from '../script.ts';
@@ -94,12 +94,12 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
 
 function refuseAdoption(why: 'other' | 'occupied'): Refusal {
   return why === 'other'
-    ? new Refusal('The proposal is for another ledger, or for other settings.', {
-        exitCode: EXIT.usage,
-        remedy: 'Both people must run it with the same settings, and with data directories of the same ledger.',
-      })
-    : new Refusal('No ledger was adopted: this Redis has another ledger, or a part of one.', {
-        exitCode: EXIT.usage,
-        remedy: 'Use an empty Redis or another PAYRUN_PREFIX. What is here is not the ledger of this data directory.',
-      });
+    ? new Refusal(
+        'The proposal is for another ledger, or for other settings.',
+        'Both people must run it with the same settings, and with data directories of the same ledger.',
+      )
+    : new Refusal(
+        'No ledger was adopted: this Redis has another ledger, or a part of one.',
+        'Use an empty Redis or another PAYRUN_PREFIX. What is here is not the ledger of this data directory.',
+      );
 }

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what is not in blocks. */
 export const SCHEMA_VERSION = 4;
@@ -15,7 +15,7 @@ export async function requireOurs(redis: Redis, head: string): Promise<void> {
   const isFree = type === 'none';
   // The mark is looked for last: another process may make the first ledger meanwhile, and the mark comes with it.
   if (isFree && ((await redis.dbsize()) === 0 || (await redis.exists(DATABASE_MARK)) === 1)) return;
-  throw usageRefusal(
+  throw new Refusal(
     isFree ? "This Redis database holds data that is not payrun's." : `The key ${head} in this Redis is not payrun's.`,
     'Give payrun a database of its own, for example redis://host:6379/1; nothing was written.',
   );
@@ -25,38 +25,34 @@ export async function requireOurs(redis: Redis, head: string): Promise<void> {
 export function refuseHead(result: string, about: { found: string; service: string; safety: string }): Refusal {
   switch (result) {
     case 'gone':
-      return usageRefusal(
+      return new Refusal(
         'The data directory belongs to a ledger that this Redis does not hold.',
-        'Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: "payrun adopt-ledger".',
+        withSteps`Point REDIS_URL to the Redis that holds it, or restore that Redis; nothing was written. If it is gone for good: ${{ to: 'adopt-ledger' }}.`,
       );
     case 'other-instance':
-      return usageRefusal(
+      return new Refusal(
         'The data directory belongs to another ledger than the one in this Redis.',
         'Use the data directory and the Redis that belong together; nothing was written.',
       );
     case 'newer':
-      return usageRefusal(
+      return new Refusal(
         `The ledger was written by a newer payrun (layout ${about.found}, this one knows ${SCHEMA_VERSION}).`,
         'Use the newer payrun.',
       );
     case 'older':
-      return usageRefusal(
+      return new Refusal(
         `The ledger was written by an older payrun (layout ${about.found}; this one needs ${SCHEMA_VERSION_MIN} at least).`,
         'Let the payrun that made it finish its runs, and give this one a prefix of its own (PAYRUN_PREFIX) or an empty Redis; nothing was written.',
       );
     case 'other-service':
-      return usageRefusal(
+      return new Refusal(
         `The ledger belongs to another service: ${about.found}. This process is set to ${about.service}.`,
         'Use another PAYRUN_DATA_DIR and Redis for another service; ledgers are never shared between services.',
       );
     default:
-      return usageRefusal(
+      return new Refusal(
         `The ledger was opened with other safety settings.\n  ledger:       ${about.found}\n  this process: ${about.safety}`,
-        'Start every process with the same settings, or change the ledger\'s with "payrun settings adopt" while no worker runs.',
+        withSteps`Start every process with the same settings, or change the ledger's with ${{ to: 'adopt-settings' }} while no worker runs.`,
       );
   }
-}
-
-function usageRefusal(message: string, remedy: string): Refusal {
-  return new Refusal(message, { exitCode: EXIT.usage, remedy });
 }

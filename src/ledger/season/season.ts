@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { isIntent, type LogLine } from '../intents/intent-line.ts';
 import { intentFiles, readIntentFile } from '../intents/intent-log.ts';
 import { notePeers, type PeersDeps } from '../intents/peers.ts';
@@ -138,10 +138,11 @@ async function compareLogs(
 }
 
 function refuseDamaged(file: string): Refusal {
-  return new Refusal(`The intent log ${file} is damaged.`, {
-    exitCode: EXIT.defect,
-    remedy: 'Nothing is sent while it is damaged. Restore the file from a copy, or settle its payouts by hand.',
-  });
+  return new Refusal(
+    `The intent log ${file} is damaged.`,
+    'Nothing is sent while it is damaged. Restore the file from a copy, or settle its payouts by hand.',
+    { kind: 'defect' },
+  );
 }
 
 function lineArgument(line: LogLine): Record<string, unknown> {

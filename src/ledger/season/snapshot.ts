@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Clock } from '../../clock.ts';
 import { infoFields } from '../../redis/durability.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 
 const SAVE_MS_MAX = 60 * 60_000;
 const POLL_MS = 100;
@@ -18,7 +18,7 @@ export interface RedisFiles {
   readonly manifest: { readonly path: string; readonly text: string } | undefined;
 }
 
-/** Throws a Refusal (exit 2) for a server that does not tell. */
+/** Throws a Refusal for a server that does not tell. */
 export async function readRedisFiles(redis: Redis): Promise<RedisFiles> {
   const setting = async (name: string): Promise<string | undefined> => {
     const reply: unknown = await redis.config('GET', name);
@@ -33,17 +33,17 @@ export async function readRedisFiles(redis: Redis): Promise<RedisFiles> {
     const manifest = { path: join(logFolder, `${log}.manifest`), text: `file ${base} seq 1 type b\n` };
     return { snapshot: path, base: join(logFolder, base), manifest };
   } catch (cause) {
-    throw new Refusal(`Redis does not show where its files are: ${cause instanceof Error ? cause.message : ''}`, {
-      exitCode: EXIT.usage,
-      remedy: 'Allow the user of REDIS_URL the command CONFIG GET (ACL: +config|get), or copy Redis on its own host.',
-      cause,
-    });
+    throw new Refusal(
+      `Redis does not show where its files are: ${cause instanceof Error ? cause.message : ''}`,
+      'Allow the user of REDIS_URL the command CONFIG GET (ACL: +config|get), or copy Redis on its own host.',
+      { cause },
+    );
   }
 }
 
 /**
  * Lets the server write a snapshot: all that it holds at one moment, as one file. False when that file is not to be seen
- * here, because the server is on another host. Throws a Refusal (exit 69) when the server fails to write it.
+ * here, because the server is on another host. Throws a Refusal (unavailable) when the server fails to write it.
  */
 export async function saveSnapshot(redis: Redis, { snapshot }: RedisFiles, clock: Clock): Promise<boolean> {
   const before = await fileMark(snapshot);
@@ -87,8 +87,9 @@ async function fileMark(path: string): Promise<string | undefined> {
 }
 
 function refuseSave(why: string): Refusal {
-  return new Refusal(`Redis did not save its data: ${why}.`, {
-    exitCode: EXIT.unavailable,
-    remedy: 'Check its log, and whether its disk has room for a second copy of all its data. Then try again.',
-  });
+  return new Refusal(
+    `Redis did not save its data: ${why}.`,
+    'Check its log, and whether its disk has room for a second copy of all its data. Then try again.',
+    { kind: 'unavailable' },
+  );
 }

@@ -3,7 +3,7 @@ import { type Format, formatOf } from '../../intake/formats.ts';
 import { type MessageVersion, versionOf } from '../../intake/pain001/versions.ts';
 import { openPayoutSource, type PayoutSource } from '../../intake/payout-source.ts';
 import type { Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type MessageIds, type OriginalIds, readMessageIds } from './message-ids.ts';
 
 /** What a status report answers. */
@@ -30,8 +30,8 @@ const NAMES: Readonly<Record<Format, string>> = {
 
 /**
  * What the run was made of. A payment message's own ids are not kept, so that they are read from the message itself, where
- * it is named; a payout file has none, and its run's id stands for them. Throws a Refusal (exit 2) for a message that is
- * not the run's, (exit 3) for one that cannot be read.
+ * it is named; a payout file has none, and its run's id stands for them. Throws a Refusal for a message that is
+ * not the run's, (file refused) for one that cannot be read.
  */
 export async function originalOf(run: Run, path: string | undefined): Promise<Original> {
   const format = formatOf(run.fileName);
@@ -82,8 +82,5 @@ async function digestOf(source: PayoutSource): Promise<string> {
 }
 
 function refuseOriginal(message: string): Refusal {
-  return new Refusal(message, {
-    exitCode: EXIT.usage,
-    remedy: 'Name the payment message itself with --original, unchanged, or leave the option out.',
-  });
+  return new Refusal(message, 'Name the payment message itself with --original, unchanged, or leave the option out.');
 }

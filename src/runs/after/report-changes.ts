@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type Change, changesBetween } from '../../report/changes.ts';
 import { openReportCopy } from './report-copy.ts';
 
 /**
  * What turned a version of a run's report into its newest one, from the files in a folder, each checked by the SHA-256 that
- * the ledger noted. Throws a Refusal (exit 2) for a version that was never written, is not there, or was altered.
+ * the ledger noted. Throws a Refusal for a version that was never written, is not there, or was altered.
  */
 export async function reportChanges(
   folder: string,
@@ -28,10 +28,10 @@ async function openVersion(folder: string, run: Pick<Run, 'id' | 'reportHashes'>
     elsewhere: 'is not there',
     altered: 'is not the one that was written',
   };
-  throw new Refusal(`The report ${run.id}.v${version}.json ${why[copy.kind]} (${folder}).`, {
-    exitCode: EXIT.usage,
-    remedy: 'Name a version that was written, on the host that wrote it.',
-  });
+  throw new Refusal(
+    `The report ${run.id}.v${version}.json ${why[copy.kind]} (${folder}).`,
+    'Name a version that was written, on the host that wrote it.',
+  );
 }
 
 /** The interface is made when it is read: lines that come before are lost. */

@@ -8,7 +8,7 @@ import { reportHashField } from '../../ledger/runs/run-record.ts';
 import { formatAmount } from '../../money.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { OUTCOMES, type Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { type WrittenFiles, writeReportFiles, writeSignatureFile } from '../../report/files.ts';
 import type { OnRecord } from '../../report/signing/file-hashes.ts';
 import { reportStatement, signatureText } from '../../report/signing/signature.ts';
@@ -46,14 +46,14 @@ export interface WrittenReport {
   readonly paths: readonly string[];
 }
 
-/** A run whose rows can be reported. Throws a Refusal (exit 2) for one that is not there, is being recorded or was purged. */
+/** A run whose rows can be reported. Throws a Refusal for one that is not there, is being recorded or was purged. */
 export async function reportableRun(deps: Pick<ReportDeps, 'ledger'>, runId: string): Promise<Run> {
   const run = await readRun(deps, runId);
   if (run.state === 'recording') {
-    throw new Refusal(`Run ${runId} is still being recorded.`, {
-      exitCode: EXIT.usage,
-      remedy: 'If its recording was interrupted, submit the same file again: payrun carries it on.',
-    });
+    throw new Refusal(
+      `Run ${runId} is still being recorded.`,
+      'If its recording was interrupted, submit the same file again: payrun carries it on.',
+    );
   }
   if (run.purgedAt !== null) throw refusePurged(run, run.purgedAt);
   return run;
@@ -90,16 +90,11 @@ export async function reportSource(deps: ReportDeps, runId: string, onRecord?: O
 
 function refusePurged({ id, reportHashes }: Run, purgedAt: number): Refusal {
   const last = reportHashes.at(-1);
+  const genuine =
+    last && ` A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`;
   return new Refusal(
     `The rows of run ${id} were removed on ${rfc3339(purgedAt)}, because they are kept for a limited time.`,
-    {
-      exitCode: EXIT.usage,
-      remedy:
-        `"payrun status ${id}" has its numbers. ` +
-        (last === undefined
-          ? ''
-          : `A copy of its last report is genuine if the SHA-256 of v${last.version}.csv is ${last.csv}.`),
-    },
+    withSteps`${{ to: 'see-run', run: id }} has its numbers.${genuine ?? ''}`,
   );
 }
 
@@ -189,17 +184,17 @@ async function signReport(
   await writeSignatureFile(target, signatureText(statement, openSigningKey(config.signingKey)));
 }
 
-/** Makes the report folder, or throws a Refusal (exit 2) when no report could be written to it: before anything is paid. */
+/** Makes the report folder, or throws a Refusal when no report could be written to it: before anything is paid. */
 export async function requireReportFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK);
   } catch (error) {
     const cause = await trueFault(folder, error);
-    throw new Refusal(`The report folder ${folder} cannot be written (${faultWords(cause)}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
-      cause,
-    });
+    throw new Refusal(
+      `The report folder ${folder} cannot be written (${faultWords(cause)}).`,
+      'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
+      { cause },
+    );
   }
 }

@@ -6,7 +6,7 @@ import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../../intake/template/co
 import type { Ledger } from '../../ledger/ledger.ts';
 import { formatAmount } from '../../money.ts';
 import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { Cell } from '../../report/xlsx/cell.ts';
 import { workbookBytes } from '../../report/xlsx/workbook.ts';
 import { readRun } from '../read-run.ts';
@@ -39,7 +39,7 @@ export interface RetryFile {
 /**
  * Finds the rows whose references are free again: rejected and confirmed, failed, returned, cancelled. They stand
  * in the columns of the run's own file, with its names, its delimiter and its decimal mark, whatever its format was, and after
- * them in those that its rows need besides. What becomes free while the file is written stands in it too. Throws a Refusal (exit 2) for a run that is not there or whose rows were removed.
+ * them in those that its rows need besides. What becomes free while the file is written stands in it too. Throws a Refusal for a run that is not there or whose rows were removed.
  */
 export async function findRetryRows(deps: RetryDeps, runId: string): Promise<RetryFile> {
   const run = await readRun(deps, runId);
@@ -76,10 +76,7 @@ function withColumns(layout: Layout, needed: Iterable<Column>): Layout {
 function refusePurged(runId: string, purgedAt: number): Refusal {
   return new Refusal(
     `The rows of run ${runId} were removed on ${rfc3339(purgedAt)}, because they are kept for a limited time.`,
-    {
-      exitCode: EXIT.usage,
-      remedy: 'Copies of its reports, if there are any, show which rows were not paid.',
-    },
+    'Copies of its reports, if there are any, show which rows were not paid.',
   );
 }
 

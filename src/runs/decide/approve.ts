@@ -4,7 +4,7 @@ import { APPROVAL_HOLDS_MS, type ApprovalRules } from '../../config/approval.ts'
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { SealVerdict } from '../../ledger/seals.ts';
 import type { Approval, Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { handedInAs } from '../hand-in/handed-in.ts';
 import { type StartRules, waitingFor } from '../hand-in/start.ts';
 import { readRun } from '../read-run.ts';
@@ -57,7 +57,7 @@ const TRIES_MAX = 5;
 
 /**
  * Lets another person than the one who handed the file in approve the run as it is: this file, these rows, totals and limits
- * (docs/security.md). With the last approval that is needed it is paid, at its time. Throws a Refusal (exit 2) for a run that
+ * (docs/security.md). With the last approval that is needed it is paid, at its time. Throws a Refusal for a run that
  * waits for nobody, for the person who handed it in, for one who has approved it, and when the file is not the one meant.
  * A run that was approved and not let go, because something ended in between, goes on when any of them approves it again.
  */
@@ -168,8 +168,8 @@ async function writeAudit(
 }
 
 function refuse({ id }: Pick<Run, 'id'>, why: string): Refusal {
-  return new Refusal(`Run ${id} cannot be approved like this: ${why}.`, {
-    exitCode: EXIT.usage,
-    remedy: `"payrun status ${id}" shows its file, totals and approvals.`,
-  });
+  return new Refusal(
+    `Run ${id} cannot be approved like this: ${why}.`,
+    withSteps`${{ to: 'see-run', run: id }} shows its file, totals and approvals.`,
+  );
 }

@@ -5,7 +5,7 @@ import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { readRun } from '../read-run.ts';
 import { cancelReady } from './cancel-ready.ts';
 
@@ -59,10 +59,7 @@ async function moveRun(
   }
   const { result, state } = await deps.ledger.runs.move(runId, move);
   if (result === 'halted') {
-    throw new Refusal('Everything is halted.', {
-      exitCode: EXIT.usage,
-      remedy: 'Two people release the halt first: "payrun release --as NAME", then the same by another NAME.',
-    });
+    throw new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
   }
   if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
   await deps.ledger.audit.append({
@@ -77,13 +74,12 @@ async function moveRun(
 const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as const;
 
 function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusal {
-  return new Refusal(`Run ${runId} is ${from}; it cannot be ${WORDS[to]}.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      from === 'recording'
-        ? 'Some of its rows are not recorded: hand the same file in again ("payrun list" shows its SHA-256).'
-        : `See "payrun status ${runId}".`,
-  });
+  return new Refusal(
+    `Run ${runId} is ${from}; it cannot be ${WORDS[to]}.`,
+    from === 'recording'
+      ? withSteps`Some of its rows are not recorded: hand the same file in again (${{ to: 'see-runs' }} shows its SHA-256).`
+      : withSteps`See ${{ to: 'see-run', run: runId }}.`,
+  );
 }
 
 /** Cancels one payout of a run that waits; a held one is dropped by two people (architecture.md). */
@@ -99,10 +95,11 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
     return;
   }
   if (result === 'season') {
-    throw new Refusal('Redis was restarted, and not every host has compared what it sent.', {
-      exitCode: EXIT.unavailable,
-      remedy: 'Cancel it once the workers run.',
-    });
+    throw new Refusal(
+      'Redis was restarted, and not every host has compared what it sent.',
+      'Cancel it once the workers run.',
+      { kind: 'unavailable' },
+    );
   }
   throw refuseCancel(payout, state);
 }
@@ -112,14 +109,13 @@ export function isCancellable({ state }: Payout): boolean {
   return state === 'ready';
 }
 
-function refuseCancel({ runId, row }: Payout, state: string): Refusal {
-  return new Refusal(`The payout of ${row.reference} is ${state}; one person can only cancel one that is waiting.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      state === 'held'
-        ? `If it was never sent, "payrun drop ${runId} ${row.reference}" gives it up; another person confirms.`
-        : `See "payrun show ${runId} ${row.reference}"; if it has just changed, try again.`,
-  });
+function refuseCancel({ runId: run, row: { reference } }: Payout, state: string): Refusal {
+  return new Refusal(
+    `The payout of ${reference} is ${state}; one person can only cancel one that is waiting.`,
+    state === 'held'
+      ? withSteps`If it was never sent, ${{ to: 'drop', run, reference }} gives it up; another person confirms.`
+      : withSteps`See ${{ to: 'see-payout', run, reference }}; if it has just changed, try again.`,
+  );
 }
 
 /** Stops everything. Gives the fault that kept the halt out of the audit log, if there was one: it never fails for that. */

@@ -8,7 +8,7 @@ import type { Seals } from '../../ledger/seals.ts';
 import { LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, NO_REASON, noteAnswer, paymentValues, placeOf } from '../../pay/facts.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { decidableFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
@@ -195,15 +195,15 @@ function actOf(payout: Payout, { action, by, reason, paymentId }: Asked & { acti
 }
 
 function refuse(payout: Payout, why: string): Refusal {
-  return new Refusal(`The payout of ${payout.row.reference} cannot be settled like this: ${why}.`, {
-    exitCode: EXIT.usage,
-    remedy: `See "payrun show ${payout.runId} ${payout.row.reference}" for everything that is known of it.`,
-  });
+  return new Refusal(
+    `The payout of ${payout.row.reference} cannot be settled like this: ${why}.`,
+    withSteps`See ${{ to: 'see-payout', run: payout.runId, reference: payout.row.reference }} for everything that is known of it.`,
+  );
 }
 
 function refuseSamePerson(payout: Payout, name: string): Refusal {
-  return new Refusal(`${name} has proposed this for the payout of ${payout.row.reference}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Another person has to check and to run the same command with their own name.',
-  });
+  return new Refusal(
+    `${name} has proposed this for the payout of ${payout.row.reference}.`,
+    withSteps`Another person has to check and to ${{ to: 'do-the-same' }} with their own name.`,
+  );
 }

@@ -18,9 +18,9 @@ export function whyNotDecided(payout: Payout, decision: Decision): string | unde
   if (payout.state !== 'held') return `it is ${payout.state}, not held`;
   const wasSent = payout.quoteId !== null;
   const isInDoubt = payout.reasonCode === 'E_DIR_LOST';
-  if (decision === 'not-paid') return wasSent || isInDoubt ? undefined : 'it was never sent: "payrun drop" gives it up';
+  if (decision === 'not-paid') return wasSent || isInDoubt ? undefined : 'it was never sent: allow it or drop it';
   if (decision === 'drop' && isInDoubt) return MAY_BE_PAID_ELSEWHERE;
-  return wasSent ? 'a payment request for it may have been sent: "payrun resolve" settles it' : undefined;
+  return wasSent ? 'a payment request for it may have been sent: settle whether it was paid' : undefined;
 }
 
 function whyNotPaid({ quoteId, state }: Payout): string | undefined {

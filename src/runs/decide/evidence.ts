@@ -5,7 +5,7 @@ import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { NO_OTHER, type OtherOfReference, otherOfReference } from './same-reference.ts';
@@ -43,7 +43,7 @@ export interface Findings {
 
 /**
  * Asks the service about a payout that people want to settle: the payment that they name, else each quote of it that may
- * have been sent, those that were proven dead included. What is found is written down at once. Throws a Refusal (exit 69)
+ * have been sent, those that were proven dead included. What is found is written down at once. Throws a Refusal (unavailable)
  * when the service says nothing.
  */
 export async function lookUpForPeople(
@@ -204,8 +204,10 @@ async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['servic
 }
 
 function refuseSilence(payout: Payout, reason: string): Refusal {
-  return new Refusal(`The service could not be asked about the payout of ${payout.row.reference}: ${reason}.`, {
-    exitCode: EXIT.unavailable,
-    remedy: 'Nothing was decided. Try again when the service answers.',
-  });
+  const silence = reason.startsWith('HTTP_') ? `it answered with status ${reason.slice('HTTP_'.length)}` : reason;
+  return new Refusal(
+    `The service could not be asked about the payout of ${payout.row.reference}: ${silence}.`,
+    'Nothing was decided. Try again when the service answers.',
+    { kind: 'unavailable' },
+  );
 }

@@ -26,7 +26,7 @@ interface Batch {
   readonly maxCostDriftBp: bigint | undefined;
 }
 
-/** Records a batch of rows as they are judged. Throws a Refusal (exit 69) where Redis restarted meanwhile. */
+/** Records a batch of rows as they are judged. Throws a Refusal (unavailable) where Redis restarted meanwhile. */
 export async function recordRows(deps: RecordDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
   const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
   const limits = await costLimits(deps, judged, maxCostDriftBp);

@@ -9,7 +9,7 @@ import { planFields, stageFields } from '../../ledger/runs/run-record.ts';
 import type { Notifier } from '../../notify/notifier.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { PAYOUT_STATES, type Run, type RunStart, type StagePlan } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { readRun } from '../read-run.ts';
@@ -116,7 +116,7 @@ async function byOnRecord(deps: SubmitDeps, id: string, submission: Submission):
 
 /**
  * What intake finds out about the file, and what the service's list of identities says of its rows. Records nothing. Throws
- * a Refusal (exit 3) when the file cannot be read.
+ * a Refusal (file refused) when the file cannot be read.
  */
 export async function checkSubmission(
   { identities, config }: Pick<SubmitDeps, 'identities' | 'config'>,
@@ -218,17 +218,14 @@ async function claimRun(
   throw new Error('no free run id was found');
 }
 
-/** Throws a Refusal (exit 69) while data directories have yet to compare their intent logs with this Redis. */
+/** Throws a Refusal (unavailable) while data directories have yet to compare their intent logs with this Redis. */
 export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Promise<void> {
   const missing = await deps.ensureSeason();
   if (missing.length === 0) return;
   throw new Refusal(
     `Nothing may be sent yet. Data directories have to say what they sent, or to take note of this one: ${missing.join(', ')}.`,
-    {
-      exitCode: EXIT.unavailable,
-      remedy:
-        'Start payrun once with each of these data directories, or let two people give up one that does not come back: "payrun write-off".',
-    },
+    withSteps`Start payrun once with each of these data directories, or let two people give up one that does not come back: ${{ to: 'write-off' }}.`,
+    { kind: 'unavailable' },
   );
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { type Cost, costOf } from '../../pay/quote/cost.ts';
 import { readQuoteAnswer } from '../../pay/quote/quote-answer.ts';
 import type { PayoutRow } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type BodyDefaults, quoteBody } from '../../service/bodies.ts';
 import type { Service } from '../../service/client.ts';
 
@@ -17,7 +17,7 @@ export interface CostPreviewDeps {
 
 /**
  * What a row costs by a quote that is never armed; null where the service gives none that could be: then the payout comes to
- * nothing when its turn comes, or a person decides. Throws a Refusal (exit 69) when the service does not say in a few tries.
+ * nothing when its turn comes, or a person decides. Throws a Refusal (unavailable) when the service does not say in a few tries.
  */
 export async function previewCost({ service, defaults, clock }: CostPreviewDeps, row: PayoutRow): Promise<Cost | null> {
   let reason = '';
@@ -29,8 +29,9 @@ export async function previewCost({ service, defaults, clock }: CostPreviewDeps,
     if (reading.kind === 'pause') break;
     if (tries < TRIES_MAX) await clock.sleep(AGAIN_MS * tries);
   }
-  throw new Refusal(`The cost of line ${row.line} is not known: ${reason}.`, {
-    exitCode: EXIT.unavailable,
-    remedy: 'Nothing was paid. Submit the same file again when the service answers: payrun carries it on.',
-  });
+  throw new Refusal(
+    `The cost of line ${row.line} is not known: ${reason}.`,
+    'Nothing was paid. Submit the same file again when the service answers: payrun carries it on.',
+    { kind: 'unavailable' },
+  );
 }

@@ -1,4 +1,4 @@
-import { problemsDocument } from '../../intake/problems/problem-text.ts';
+import { problemsDocument } from '../../intake/problems/document.ts';
 import { formatAmount, type Money } from '../../money.ts';
 import type { AmountText } from '../../report/row.ts';
 import { costText } from './cost-basis.ts';

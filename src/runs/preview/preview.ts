@@ -1,6 +1,6 @@
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import { previewPayoutFile } from '../../intake/read-file.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { Service } from '../../service/client.ts';
 import { type CorridorRows, inTurn, openCorridors, type SampleSize } from './corridor.ts';
 import type { CostBasis } from './cost-basis.ts';
@@ -65,7 +65,7 @@ export interface Preview {
  * Previews a payout file from live quotes that are never armed: nothing is recorded, nothing can be paid. Works for a file
  * with problems as far as it can: its valid rows are previewed, also where the file is refused as a whole, but none of a
  * file that a limit kept from being read to its end. Throws a
- * Refusal (exit 3) for a file that cannot be read or changes meanwhile, (exit 2) for `all` of too many rows, and
+ * Refusal (file refused) for a file that cannot be read or changes meanwhile, for `all` of too many rows, and
  * TokenRefused or TokenUnavailable.
  */
 export async function previewFile(deps: PreviewDeps, path: string, options: PreviewOptions): Promise<Preview> {
@@ -102,10 +102,10 @@ async function readCorridors(path: string, checked: CheckedFile, sample: SampleS
 
 function sampleOf({ valid }: CheckedFile, wanted: SampleSize | undefined): SampleSize {
   if (wanted === 'all' && valid > QUOTES_MAX) {
-    throw new Refusal(`A preview asks for at most ${QUOTES_MAX} quotes, and the file has ${valid} valid rows.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Leave --sample out, or name the number of rows to quote of each corridor: --sample 100.',
-    });
+    throw new Refusal(
+      `A preview asks for at most ${QUOTES_MAX} quotes, and the file has ${valid} valid rows.`,
+      'Leave --sample out, or name the number of rows to quote of each corridor: --sample 100.',
+    );
   }
   return wanted ?? (valid <= EVERY_ROW_MAX ? 'all' : SAMPLE_ROWS);
 }

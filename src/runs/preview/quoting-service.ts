@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Clock, Random } from '../../clock.ts';
 import type { Config, ServiceSettings } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
+import { withSteps } from '../../refusal.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { Brake } from '../../service/brake.ts';
 import { openService, type Service } from '../../service/client.ts';
@@ -19,8 +20,8 @@ export interface QuotingServiceDeps {
 
 /**
  * Runs a task with the configured service, or with a sandbox in a folder that is gone afterwards. Its client shares nothing
- * with those that pay: its token and its pauses end with it. Throws a Refusal for credentials that the service refuses (exit
- * 2) and for one that cannot be reached (exit 69).
+ * with those that pay: its token and its pauses end with it. Throws a Refusal for credentials that the service refuses
+ * and for one that cannot be reached (unavailable).
  */
 export async function withQuotingService<T>(
   deps: QuotingServiceDeps,
@@ -41,7 +42,7 @@ export async function withQuotingService<T>(
     });
     try {
       return await explainTokenFaults(() => task(service), {
-        remedy: 'Check PAYRUN_SERVICE_URL and the network with "payrun doctor". Nothing was paid.',
+        remedy: withSteps`Check PAYRUN_SERVICE_URL and the network with ${{ to: 'see-doctor' }}. Nothing was paid.`,
       });
     } finally {
       // Not waited for: a quote that has not come by now is of no use to anybody.
@@ -59,7 +60,7 @@ async function withSettings<T>(
   try {
     const sandbox = await startSandbox({ folder, switches: { acceptsAnyIdentity: true }, clock, random });
     try {
-      const credential = await sandbox.createCredential('payrun preview', 'test');
+      const credential = await sandbox.createCredential('preview', 'test');
       const { tenantId } = sandbox;
       const audience = `urn:servicexcurrent-test:${tenantId}`;
       return await task({ ...credential, url: sandbox.url('test'), tenantId, environment: 'test', audience });

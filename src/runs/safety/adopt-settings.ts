@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 
 /** What came of adopting settings; `there`: the ledger had them. */
 export type Adopted = 'there' | 'proposed' | 'adopted' | 'same-person';
@@ -38,7 +38,7 @@ function controlsIn(safety: string): string {
 
 /**
  * Makes this process's safety settings those of the ledger; a change of limits or approval only when a second person asks
- * for it too. Throws a Refusal (exit 2) while a worker lives, which would go on with the settings that it was started with.
+ * for it too. Throws a Refusal while a worker lives, which would go on with the settings that it was started with.
  */
 export async function adoptSettings({ ledger, safety, jobs }: AdoptDeps, actor: string): Promise<Adopted> {
   const { safety: before } = await ledger.state.read();
@@ -55,8 +55,8 @@ export async function adoptSettings({ ledger, safety, jobs }: AdoptDeps, actor: 
 
 function refuseWhileWorking(workers: readonly LivingWorker[]): Refusal {
   const named = workers.map(({ host, pid }) => `process ${pid} on ${host}`).join(', ');
-  return new Refusal(`The settings cannot be changed while a worker runs: ${named}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Stop it with SIGTERM, wait until it has ended, and try again. A killed worker counts for 30 s more.',
-  });
+  return new Refusal(
+    `The settings cannot be changed while a worker runs: ${named}.`,
+    'Stop it with SIGTERM, wait until it has ended, and try again. A killed worker counts for 30 s more.',
+  );
 }

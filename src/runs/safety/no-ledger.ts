@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { LedgerState } from '../../ledger/season/ledger-state.ts';
 import { readAddress } from '../../redis/address.ts';
 import { hadPrivateRedis } from '../../redis/private-place.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 
 type Place = Pick<Config, 'redisUrl' | 'prefix' | 'dataDir'>;
 
@@ -21,7 +21,7 @@ export interface Wanted {
 }
 
 /**
- * Throws a Refusal (exit 2) where Redis holds no ledger and none is to be made, and for a data directory whose ledger is in
+ * Throws a Refusal where Redis holds no ledger and none is to be made, and for a data directory whose ledger is in
  * its private Redis while REDIS_URL names another one.
  */
 export async function requireLedger(head: Pick<LedgerState, 'read'>, wanted: Wanted): Promise<void> {
@@ -29,19 +29,17 @@ export async function requireLedger(head: Pick<LedgerState, 'read'>, wanted: Wan
   if ((await head.read()).instance !== '') return;
   if (folder.instance === '' && !makes) throw refuseNoLedger(wanted);
   if (folder.instance !== '' && config.redisUrl !== undefined && hadPrivateRedis(config.dataDir)) {
-    throw new Refusal(`The ledger of ${config.dataDir} is in its private Redis, and REDIS_URL names another Redis.`, {
-      exitCode: EXIT.usage,
-      remedy:
-        'To start a ledger there, set PAYRUN_DATA_DIR to another folder. To use the ledger of this one, unset REDIS_URL.',
-    });
+    throw new Refusal(
+      `The ledger of ${config.dataDir} is in its private Redis, and REDIS_URL names another Redis.`,
+      'To start a ledger there, set PAYRUN_DATA_DIR to another folder. To use the ledger of this one, unset REDIS_URL.',
+    );
   }
 }
 
 /** For a command that finds no ledger where its settings lead; `purpose` is what it is for, as a verb. */
 export function refuseNoLedger({ config, purpose = 'look at' }: { config: Place; purpose?: string }): Refusal {
-  return new Refusal(`There is no ledger in ${placeOf(config)}: nothing to ${purpose}.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Load the settings that payrun runs with. For the first start: "payrun run" makes a ledger, and so does "payrun worker" or "payrun serve" with --new-ledger, or with --sandbox.',
-  });
+  return new Refusal(
+    `There is no ledger in ${placeOf(config)}: nothing to ${purpose}.`,
+    withSteps`Load the settings that payrun runs with. For the first start: ${{ to: 'make-ledger' }}.`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Payout, RefusedRow, Run } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { haltAll } from '../decide/control.ts';
 import { factsFinding, rowsFinding, type SealFinding } from './seals.ts';
 
@@ -15,17 +15,16 @@ interface SealDeps {
 
 type Rows = readonly (Payout | RefusedRow)[];
 
-/** Halts everything for a false seal, and throws a Refusal (exit 2) for any finding. */
+/** Halts everything for a false seal, and throws a Refusal for any finding. */
 export async function refuseFinding(deps: SealDeps, finding: SealFinding | undefined): Promise<void> {
   if (finding === undefined) return;
   if (finding.verdict === 'false') await haltAll(deps, { actor: 'payrun', reason: finding.reason });
-  throw new Refusal(`It is not shown, because ${finding.reason}.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      finding.verdict === 'false'
-        ? 'Everything is halted. Find out who can write to Redis; cancel the run, and hand its file in again.'
-        : 'Ask whoever runs payrun; nothing was changed.',
-  });
+  throw new Refusal(
+    `It is not shown, because ${finding.reason}.`,
+    finding.verdict === 'false'
+      ? 'Everything is halted. Find out who can write to Redis; cancel the run, and hand its file in again.'
+      : 'Ask whoever runs payrun; nothing was changed.',
+  );
 }
 
 /** Refuses to show the facts and approvals of a run that can be approved, unless they are as payrun wrote them. */

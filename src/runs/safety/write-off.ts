@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutState } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 
 /**
  * States of payouts that the lost directory may have armed without this Redis knowing of it: what stands ready or quoted
@@ -68,10 +68,10 @@ const WHY_NOT = {
 } as const;
 
 function refuse(why: string): Refusal {
-  return new Refusal(`The data directory cannot be written off: ${why}.`, {
-    exitCode: EXIT.usage,
-    remedy: 'Two people can write off a directory that stops payments. "payrun doctor" names those.',
-  });
+  return new Refusal(
+    `The data directory cannot be written off: ${why}.`,
+    withSteps`Two people can write off a directory that stops payments. ${{ to: 'see-doctor' }} names those.`,
+  );
 }
 
 /** Until nothing is in doubt any more: a look-up elsewhere may make a payout ready meanwhile. */

@@ -1,7 +1,7 @@
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { FREE_STATES, placeOfId } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { compareRows, listedRow } from './row-list.ts';
 import {
   type FoundRows,
@@ -33,10 +33,10 @@ export async function inLargeRun(
   const reference = search.reference === '' ? search.text : search.reference;
   if (reference === '') {
     const rows = LISTED_ROWS_MAX.toLocaleString('en');
-    throw new Refusal(`A run of more than ${rows} rows is neither sorted nor filtered by amount or currency.`, {
-      exitCode: EXIT.usage,
-      remedy: 'Name an outcome or a whole reference, or take its report.',
-    });
+    throw new Refusal(
+      `A run of more than ${rows} rows is neither sorted nor filtered by amount or currency.`,
+      'Name an outcome or a whole reference, or take its report.',
+    );
   }
   const isInSearch = filterOf({ ...search, reference, text: '' });
   const isWanted = (row: Row): boolean => isInSearch(listedRow(row)) && hasOutcome(row, search.outcome);

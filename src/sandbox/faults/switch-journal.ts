@@ -16,7 +16,7 @@ const changeRecord = z.object({
 /** The switches of a sandbox's folder. What another process changes counts at once. */
 export interface SwitchJournal {
   get(): Switches;
-  /** For this process alone, and kept when all others go back to their defaults. Throws a Refusal (exit 2) for an unknown name or a wrong value; then nothing changes. */
+  /** For this process alone, and kept when all others go back to their defaults. Throws a Refusal for an unknown name or a wrong value; then nothing changes. */
   set(changes: SwitchSettings): void;
   /** For good, and for a sandbox that runs on the folder. Throws as `set` does. */
   write(change: { set: readonly string[]; fromDefaults: boolean }): Promise<void>;

@@ -49,7 +49,7 @@ export function textsOfSwitches({ answerDelayMs = {}, ...others }: SwitchSetting
 }
 
 /**
- * Switches after texts like `quoteLifeMs=5000` and `answerDelayMs.payments=200`. Throws a Refusal (exit 2) for an unknown
+ * Switches after texts like `quoteLifeMs=5000` and `answerDelayMs.payments=200`. Throws a Refusal for an unknown
  * name or a wrong value.
  */
 export function switchesOfText(assignments: readonly string[], current: Switches = SWITCH_DEFAULTS): Switches {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { descriptionsOf, FAILURE_CODES, PAYMENT_REQUIRED_CODES } from '../errors.ts';
 import { FAULT_MEANINGS, type FaultName } from './table.ts';
 
@@ -138,7 +138,7 @@ export const SWITCH_FIELDS: Readonly<Record<string, z.ZodType>> = schema.shape;
 
 export const SWITCH_DEFAULTS: Switches = schema.parse({});
 
-/** The switches after a change. Throws a Refusal (exit 2) that names every unknown name and wrong value. */
+/** The switches after a change. Throws a Refusal that names every unknown name and wrong value. */
 export function changeSwitches(current: Switches, changes: SwitchSettings): Switches {
   const answerDelayMs = { ...current.answerDelayMs, ...changes.answerDelayMs };
   const parsed = schema.safeParse({ ...current, ...changes, answerDelayMs });
@@ -146,10 +146,10 @@ export function changeSwitches(current: Switches, changes: SwitchSettings): Swit
   throw refuseSwitches(descriptionsOf(parsed.error));
 }
 
-/** A Refusal (exit 2) that names what is wrong with some switches. */
+/** A Refusal that names what is wrong with some switches. */
 export function refuseSwitches(problems: readonly string[]): Refusal {
-  return new Refusal(`A switch of the sandbox is wrong:\n  ${problems.join('\n  ')}`, {
-    exitCode: EXIT.usage,
-    remedy: '"payrun sandbox switches" lists them all.',
-  });
+  return new Refusal(
+    `A switch of the sandbox is wrong:\n  ${problems.join('\n  ')}`,
+    withSteps`${{ to: 'see-switches' }} lists them all.`,
+  );
 }

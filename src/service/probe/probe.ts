@@ -2,7 +2,7 @@ import type { Clock, Random } from '../../clock.ts';
 import type { Config, ServiceSettings } from '../../config/config.ts';
 import { type Log, silentLog } from '../../log.ts';
 import type { PayoutRow } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import type { Brake } from '../brake.ts';
 import { openService, type Service } from '../client.ts';
 import { type IdentityReply, parseIdentities } from '../replies.ts';
@@ -57,7 +57,7 @@ export interface ProbeResult {
 
 /**
  * Asks the service's test environment the questions P1 to P12 over HTTP, with payments of amount 1. Throws a
- * Refusal (exit 2) for `prod` and where there is no beneficiary; TokenRefused and TokenUnavailable at the start.
+ * Refusal for `prod` and where there is no beneficiary; TokenRefused and TokenUnavailable at the start.
  */
 export async function probe(options: ProbeOptions): Promise<ProbeResult> {
   requireTest(options.settings);
@@ -120,11 +120,10 @@ export async function probe(options: ProbeOptions): Promise<ProbeResult> {
 /** Refuses every address but that of a test environment: the questions are asked by paying. */
 function requireTest({ environment, audience }: ServiceSettings): void {
   if (environment === 'test' && !/-prod(:|$)/i.test(audience)) return;
-  throw new Refusal('payrun probe makes payments, some of them twice, so it never uses prod.', {
-    exitCode: EXIT.usage,
-    remedy:
-      'Run it with the settings of the test environment, then give production its capabilities.json by PAYRUN_CAPABILITIES_FILE.',
-  });
+  throw new Refusal(
+    'A probe makes payments, some of them twice, so it never uses prod.',
+    'Run it with the settings of the test environment, then give production its capabilities.json by PAYRUN_CAPABILITIES_FILE.',
+  );
 }
 
 async function chooseBeneficiaries(
@@ -136,10 +135,10 @@ async function chooseBeneficiaries(
   const ids = listed.map(({ identityId }) => identityId).filter((id) => id !== failingBeneficiary);
   const beneficiary = row.beneficiaryIdentityId ?? ids[0];
   if (beneficiary === undefined) {
-    throw new Refusal(`The service lists no beneficiary (${describeAnswer(answer)}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Register one in the test environment, or name one with --beneficiary ID.',
-    });
+    throw new Refusal(
+      `The service lists no beneficiary (${describeAnswer(answer)}).`,
+      'Register one in the test environment, or name one with --beneficiary ID.',
+    );
   }
   return { beneficiary, other: otherBeneficiary ?? ids.find((id) => id !== beneficiary) ?? null };
 }

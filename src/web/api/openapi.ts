@@ -23,7 +23,7 @@ const REFUSALS = {
 };
 const LICENSE = { name: 'Apache 2.0', identifier: 'Apache-2.0' };
 const SECURITY = {
-  key: { type: 'http' as const, scheme: 'bearer', description: 'A key that payrun made: "payrun key create"' },
+  key: { type: 'http' as const, scheme: 'bearer', description: 'A key that an admin had payrun make' },
 };
 const FILE = { type: 'string', contentMediaType: 'application/octet-stream' };
 

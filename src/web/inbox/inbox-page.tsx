@@ -1,5 +1,4 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { wordsForPages } from '../page-words.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -12,8 +11,8 @@ export function InboxPage({ inboxes }: { inboxes: readonly ShownInbox[] }) {
   if (inboxes.length === 0) {
     return (
       <p class="empty">
-        Nobody reads an inbox yet. <a href="/schedules">Set a schedule</a> that does, or start{' '}
-        <code>payrun serve --inbox DIR</code>.
+        Nobody reads an inbox yet. <a href="/schedules">Set a schedule</a> that does, or have the web app started with{' '}
+        <code>--inbox DIR</code>.
       </p>
     );
   }
@@ -38,7 +37,7 @@ function OneInbox({ inbox: { address, readBy, folder, trouble } }: { inbox: Show
       <p>Read by {readBy.join(', ')}.</p>
       {trouble === null ? null : (
         <p class="problem" role="alert">
-          Since <Time at={trouble.since} />: {escapeUnseen(wordsForPages(trouble.text))}
+          Since <Time at={trouble.since} />: {escapeUnseen(trouble.text)}
         </p>
       )}
       {typeof folder === 'string' ? <p class="hint">{folder}</p> : <Folder address={address} folder={folder} />}

@@ -29,7 +29,7 @@ export async function readInboxes(deps: WebDeps): Promise<ShownInbox[]> {
 
 /** Who reads which inbox. */
 async function readReaders({ app, inboxes = [] }: WebDeps): Promise<Map<string, string[]>> {
-  const readers = new Map<string, string[]>(inboxes.map(({ address }) => [address, ['payrun serve']]));
+  const readers = new Map<string, string[]>(inboxes.map(({ address }) => [address, ['this web app']]));
   for (const stored of (await app.ledger.schedules.read()).schedules) {
     const dir = inboxOf(stored);
     if (dir === undefined) continue;

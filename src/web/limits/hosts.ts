@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { WebSettings } from '../../config/web.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 
 /** Where the web app listens. */
 export interface Listening {
@@ -11,16 +11,15 @@ export interface Listening {
 const LOOPBACK = /^(localhost|127(\.[0-9]{1,3}){3}|::1)$/;
 
 /**
- * Throws a Refusal (exit 2) for an address that other machines reach in plain HTTP, unless a proxy of ours stands before it
+ * Throws a Refusal for an address that other machines reach in plain HTTP, unless a proxy of ours stands before it
  * (docs/security.md).
  */
 export function requireSafeAddress({ host }: Pick<Listening, 'host'>, { tls, proxies }: WebSettings): void {
   if (LOOPBACK.test(host) || tls !== null || proxies.length > 0) return;
-  throw new Refusal(`Other machines would reach ${host} without encryption.`, {
-    exitCode: EXIT.usage,
-    remedy:
-      'Listen on 127.0.0.1, or name a certificate ("web.tls") or the proxy that encrypts ("web.proxies") in the file of PAYRUN_CONFIG.',
-  });
+  throw new Refusal(
+    `Other machines would reach ${host} without encryption.`,
+    'Listen on 127.0.0.1, or name a certificate ("web.tls") or the proxy that encrypts ("web.proxies") in the file of PAYRUN_CONFIG.',
+  );
 }
 
 /** What browsers may name as the host: this machine's own names, the address, and what the settings add. */

@@ -20,7 +20,7 @@ const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
 const testForm = z.strictObject({ endpoint: z.string().max(100) });
 const retryForm = z.strictObject({ id: z.string().max(100).optional() });
 
-/** Who is notified, and what could not be delivered; admins have it tried again, as `payrun notifications` does. */
+/** Who is notified, and what could not be delivered; admins have it tried again. */
 export function addNotificationPages(web: Web, deps: WebDeps): void {
   web.get(PAGE, { config: { act: 'read' }, schema: shown }, async (request, reply) => {
     const body = NotificationsPage({

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { Metrics } from '../../metrics.ts';
-import { codeOf, EXIT, Refusal } from '../../refusal.ts';
+import { codeOf, Refusal } from '../../refusal.ts';
 import { FIGURES_EVERY_MS, type FiguresDeps, openFigures } from './figures.ts';
 import { openLook } from './look.ts';
 
@@ -19,7 +19,7 @@ export interface MetricsListener {
 
 /**
  * Tells the figures of a process without a web app to this machine alone, at `/metrics`. Port 0 takes any that is free.
- * Throws a Refusal (exit 2) where it cannot listen.
+ * Throws a Refusal where it cannot listen.
  */
 export async function listenForMetrics(
   deps: FiguresDeps & { readonly metrics: Metrics },
@@ -35,11 +35,11 @@ export async function listenForMetrics(
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Refusal(`The metrics of this worker cannot be served on port ${port} (${codeOf(error) ?? 'error'}).`, {
-      exitCode: EXIT.usage,
-      remedy: 'Give each worker of this machine a PAYRUN_METRICS_PORT of its own, or leave it out.',
-      cause: error,
-    });
+    throw new Refusal(
+      `The metrics of this worker cannot be served on port ${port} (${codeOf(error) ?? 'error'}).`,
+      'Give each worker of this machine a PAYRUN_METRICS_PORT of its own, or leave it out.',
+      { cause: error },
+    );
   }
   const address = server.address();
   return {

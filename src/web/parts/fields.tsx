@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { wordsForPages } from '../page-words.ts';
 import { OwnRefusalContext } from './refused-context.ts';
 
 interface Named {
@@ -44,7 +43,7 @@ export function Wrong({ id, words }: NoteProps) {
   if (words === undefined) return null;
   return (
     <small id={`problem-${id}`} class="field-problem">
-      {escapeUnseen(wordsForPages(words))}
+      {escapeUnseen(words)}
     </small>
   );
 }

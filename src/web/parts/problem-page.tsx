@@ -1,4 +1,3 @@
-import { wordsForPages } from '../page-words.ts';
 import type { Problem } from '../problem.ts';
 
 /** What a page says above a problem; programs get the names of the statuses. */
@@ -29,8 +28,8 @@ interface ProblemProps {
 export function ProblemPage({ problem, requestId, from }: ProblemProps) {
   return (
     <section class="problem" role="alert">
-      <p>{wordsForPages(problem.message)}</p>
-      <p>{wordsForPages(problem.remedy)}</p>
+      <p>{problem.message}</p>
+      <p>{problem.remedy}</p>
       <p>
         <small>Request {requestId}</small>
       </p>

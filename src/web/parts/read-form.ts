@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { Problem } from '../problem.ts';
 
 /** Fields by the names that forms send, and what stands beside them on the pages. */
@@ -75,7 +75,7 @@ export async function asFieldError<T>(field: string, act: () => T | Promise<T>):
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof Refusal) || error.exitCode === EXIT.unavailable) throw error;
+    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
     throw new Problem(422, error.message, error.remedy, { [field]: error.message });
   }
 }

@@ -1,5 +1,4 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { wordsForPages } from '../page-words.ts';
 import type { RefusedForm } from '../web.ts';
 
 /** Why a form was refused, above the page on which it stands; the keyboard is here unless a field is wrong. */
@@ -8,8 +7,8 @@ export function RefusalPart({ refused: { problem, requestId } }: { refused: Refu
   const focus = Object.keys(fields).length === 0 ? { tabIndex: -1, autofocus: true } : {};
   return (
     <section class="problem refusal" role="alert" {...focus}>
-      <p>{escapeUnseen(wordsForPages(message))}</p>
-      <p>{escapeUnseen(wordsForPages(remedy))}</p>
+      <p>{escapeUnseen(message)}</p>
+      <p>{escapeUnseen(remedy)}</p>
       {status < 500 ? null : (
         <p>
           <small>Request {requestId}</small>

@@ -31,7 +31,7 @@ const makeForm = named.extend({
   days: days.optional(),
 });
 
-/** Keys of programs: admins see and change them by the same functions as `payrun key`. */
+/** Keys of programs: admins see and change them. */
 export function addKeyPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const config = { act: 'users' } as const;

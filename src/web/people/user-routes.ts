@@ -36,7 +36,7 @@ const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
 const named = z.strictObject({ name: personName });
 const withRole = named.extend({ role: z.enum(ROLES, `must be one of ${ROLES.join(', ')}`) });
 
-/** Who may sign in: admins see and change it by the same functions as `payrun user`. */
+/** Who may sign in: admins see and change it. */
 export function addUserPages(web: Web, deps: WebDeps): void {
   addUserList(web, deps);
   const config = { act: 'users', page: LIST } as const;

@@ -79,7 +79,7 @@ const purgeForm = z.strictObject({
   olderThan: z.string().trim().min(1, 'must be given, such as 400d').pipe(durationFrom('1d', '36500d')),
 });
 
-/** What removes the rows of a run that ended long ago, after a question: as `payrun purge` does. */
+/** What removes the rows of a run that ended long ago, after a question. */
 function addPurgeRoutes(web: Web, deps: WebDeps): void {
   const { app } = deps;
 

@@ -37,7 +37,7 @@ const actForm = setForm.pick({ act: true, dir: true }).transform(({ act: kind, d
 /** To check what a schedule does apart from when it does it. */
 const ANY_TIME = { cron: '0 0 * * *', zone: 'UTC', windowMs: 1 };
 
-/** What payrun does by the clock: who may read sees it, and who may set schedules does so as `payrun schedule`. */
+/** What payrun does by the clock: who may read sees it, and who may set schedules does so. */
 export function addSchedulePages(web: Web, deps: WebDeps): void {
   const { app, queues } = deps;
 

@@ -3,7 +3,6 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout, Proposal } from '../../payout.ts';
 import { type Choice, choicesOf, indicationsOf } from '../../runs/decide/choices.ts';
 import { isCancellable } from '../../runs/decide/control.ts';
-import { wordsForPages } from '../page-words.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Time, WithTimes } from '../parts/time.tsx';
@@ -129,7 +128,7 @@ function Choices({ choices }: { choices: readonly Choice[] }) {
           {whyNot === null ? null : (
             <small class="hint">
               {' '}
-              not now: <WithTimes text={wordsForPages(whyNot)} />
+              not now: <WithTimes text={whyNot} />
             </small>
           )}
         </p>

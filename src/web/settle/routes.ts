@@ -4,7 +4,7 @@ import { reasonText } from '../../access/words.ts';
 import { rfc3339 } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import { DECISIONS, type Payout } from '../../payout.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
 import { indicationsOf } from '../../runs/decide/choices.ts';
 import { cancelPayout } from '../../runs/decide/control.ts';
@@ -116,7 +116,7 @@ function nameOf(who: Person | null): string {
 
 /** What came in the way of a decision, with what to do about it for somebody who stands before a page. */
 function refuseDecision(error: unknown, { proposal }: Payout, by: string): never {
-  if (!(error instanceof Refusal) || error.exitCode === EXIT.unavailable) throw error;
+  if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
   const isOwn = proposal !== null && isSamePerson(proposal.by, by);
   const { status, message } = problemOf(error);
   const remedy = 'All that is known of it stands below.';

@@ -66,7 +66,7 @@ const schema = z.object({
 export type UploadCost = z.infer<typeof schema>;
 
 /**
- * Asks for quotes that are never armed, as `payrun preview` does, and keeps what they say beside the upload. Throws a
+ * Asks for quotes that are never armed and keeps what they say beside the upload. Throws a
  * Refusal when the service cannot be asked. Of one that was interrupted nothing is kept.
  */
 export async function costUpload(

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts';
 import type { WebSettings } from '../../config/web.ts';
-import { EXIT, Refusal } from '../../refusal.ts';
+import { Refusal } from '../../refusal.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
@@ -20,7 +20,7 @@ export interface HandInDeps extends App {
  * Makes a run of an upload that was reviewed. That it was handed in is kept first: if this process ends meanwhile, the next
  * one carries it on (`resumeUploads`), under the same key, so that it is one run however often it is tried. Gives the upload
  * with its run, or `checked` with what is wrong now. Throws a Problem (409) for one that cannot be handed in, and what keeps
- * it from being recorded for now: a Refusal (exit 69), a fault. `skipInvalid`: its valid rows go although others are refused.
+ * it from being recorded for now: a Refusal (unavailable), a fault. `skipInvalid`: its valid rows go although others are refused.
  */
 export async function handInUpload(deps: HandInDeps, { id }: Pick<Upload, 'id'>, skipInvalid = false): Promise<Upload> {
   // Read anew: another click may have brought it further.
@@ -48,7 +48,7 @@ async function submitUpload(deps: HandInDeps, upload: Upload, sha256: string): P
     // Two clicks record side by side, and who comes second may find the file gone.
     const now = await readUpload(deps, upload.id);
     if (now?.state === 'recorded') return now;
-    if (!(error instanceof Refusal) || error.exitCode === EXIT.unavailable) throw error;
+    if (!(error instanceof Refusal) || error.kind === 'unavailable') throw error;
     await saveUpload(deps, { ...upload, state: 'checked', trouble: `${error.message} ${error.remedy}` });
     throw error;
   }

@@ -1,6 +1,5 @@
 import type { ListedName } from '../../access/listed-name.ts';
 import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
-import { wordsForPages } from '../page-words.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
@@ -36,7 +35,7 @@ export function ReviewPage({ upload, review, foreseen, names, cost, costing, app
     <>
       {upload.trouble === null ? null : (
         <p class="problem" role="alert">
-          {wordsForPages(upload.trouble)}
+          {upload.trouble}
         </p>
       )}
       <Verdict upload={upload} review={review} foreseen={foreseen} />

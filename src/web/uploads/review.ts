@@ -14,6 +14,7 @@ import { type ForeseeDeps, foresee } from '../../runs/hand-in/foresee.ts';
 import { type ForeseenDocument, foreseenDocument, foreseenSchema } from '../../runs/hand-in/foreseen-document.ts';
 import { requireCostPreview, startOf } from '../../runs/hand-in/submission-options.ts';
 import { checkSubmission, isRefused, type SubmitDeps } from '../../runs/hand-in/submit.ts';
+import { openZone } from '../../zone.ts';
 import { Problem } from '../problem.ts';
 import { templateText } from './templates.ts';
 import {
@@ -178,18 +179,18 @@ export function requireSense(deps: ReviewDeps, options: UploadOptions): void {
 
 /** When its run is to start; undefined: at once. Throws a Problem (422) for a time that cannot be. */
 export function startOfUpload({ clock }: Pick<UploadDeps, 'clock'>, { at, zone }: UploadOptions) {
+  if (at === null) return undefined;
+  if (zone !== null) inField('zone', () => openZone(zone));
+  return inField('at', () => startOf({ at, zone: zone ?? undefined }, clock));
+}
+
+function inField<T>(field: string, act: () => T): T {
   try {
-    return at === null ? undefined : startOf({ at, zone: zone ?? undefined }, clock);
+    return act();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const words = error.message.replace(/^--at /, 'The start time ').replace('--zone', 'a time zone');
-    const field = error.message.startsWith('--at ') ? 'at' : 'zone';
-    throw new Problem(
-      422,
-      words,
-      'Give a day and time to come, and its time zone, such as Europe/Berlin; or let it start at once.',
-      { [field]: words },
-    );
+    const remedy = 'Give a day and time to come, and its time zone, such as Europe/Berlin; or let it start at once.';
+    throw new Problem(422, error.message, remedy, { [field]: error.message });
   }
 }
 
@@ -207,7 +208,7 @@ export async function keepTemplate(deps: UploadDeps, { id }: Upload, { template 
   if (template === null) return;
   const text = await templateText(deps.settings.templates, template);
   if (Array.isArray(parseTemplate(text))) {
-    throw new Problem(422, 'Invalid template.', 'Fix the template: "payrun template check" shows what is wrong.', {
+    throw new Problem(422, 'Invalid template.', 'Choose another one, or have whoever runs payrun correct it.', {
       template: 'This template is invalid.',
     });
   }

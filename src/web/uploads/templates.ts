@@ -12,7 +12,7 @@ export interface TemplateChoice {
   readonly description: string;
 }
 
-/** The valid templates of the folder; `payrun template list` shows the others too. */
+/** The valid templates of the folder. */
 export async function listTemplates(folder: string | null): Promise<TemplateChoice[]> {
   const choices = await Promise.all(
     (await namesIn(folder)).map(async (file) => {

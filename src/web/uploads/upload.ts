@@ -33,10 +33,10 @@ export const uploadOptions = z.strictObject({
   expectRows: z.int().min(0).max(999_999_999).nullable(),
   /** Decimals; one for each currency. */
   expectTotals: z.array(z.strictObject({ currency: z.string().length(3), amount: z.string().max(30) })).max(200),
-  /** As `payrun submit --at` and `--zone` take them. */
+  /** As `startOf` takes them. */
   at: z.string().max(40).nullable(),
   zone: z.string().max(64).nullable(),
-  /** As `payrun submit --stage` takes them. */
+  /** As `stagesOf` takes them. */
   stage: z.string().max(200).nullable().default(null),
   goOnIfPaid: z.boolean().default(false),
   /** Basis points. */

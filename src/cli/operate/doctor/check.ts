@@ -1,6 +1,8 @@
 import type { Config } from '../../../config/config.ts';
 import type { DataDir } from '../../../ledger/intents/data-dir.ts';
-import { EXIT, Refusal } from '../../../refusal.ts';
+import { Refusal } from '../../../refusal.ts';
+import { remedyInCommands } from '../../command-words.ts';
+import { EXIT } from '../../exit-code.ts';
 import { explain } from '../../explain.ts';
 import type { KnownCapabilities } from './capability-check.ts';
 
@@ -82,17 +84,11 @@ export function openChecks(): { readonly check: Check; readonly findings: () => 
 
 function findingOf(check: CheckName, error: unknown): Finding {
   const { text, exitCode } = explain(error);
-  const unreachable = exitCode === EXIT.unavailable;
-  if (error instanceof Refusal)
-    return { check, ok: false, found: error.message, remedy: error.remedy, isLookedAt: true, unreachable };
-  return {
-    check,
-    ok: false,
-    found: text,
-    remedy: 'Fix what is named, then run the check again.',
-    isLookedAt: true,
-    unreachable,
-  };
+  const [found, remedy] =
+    error instanceof Refusal
+      ? [error.message, remedyInCommands(error.next)]
+      : [text, 'Fix what is named, then run the check again.'];
+  return { check, ok: false, found, remedy, isLookedAt: true, unreachable: exitCode === EXIT.unavailable };
 }
 
 function notLookedAt(check: CheckName): Finding {

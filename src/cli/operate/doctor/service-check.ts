@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { systemClock, systemRandom } from '../../../clock.ts';
 import type { Config, ServiceSettings } from '../../../config/config.ts';
 import { type Log, silentLog } from '../../../log.ts';
-import { EXIT, Refusal } from '../../../refusal.ts';
+import { Refusal } from '../../../refusal.ts';
 import type { Answer } from '../../../service/answer.ts';
 import { openService, type Service } from '../../../service/client.ts';
 import { TokenRefused, TokenUnavailable } from '../../../service/token.ts';
@@ -62,13 +62,13 @@ async function askToken(service: Service, setback: Promise<never>): Promise<stri
   } catch (error) {
     if (error instanceof TokenRefused) return error.message;
     if (!(error instanceof TokenUnavailable)) throw error;
-    throw new Refusal(`The payments service cannot be reached: ${error.message}`, {
-      exitCode: EXIT.unavailable,
-      remedy: error.certificate
+    throw new Refusal(
+      `The payments service cannot be reached: ${error.message}`,
+      error.certificate
         ? 'Trust its certificate (PAYRUN_CA_FILE names a file with it in PEM form), or correct PAYRUN_SERVICE_URL.'
         : 'Check PAYRUN_SERVICE_URL, the network, and whether the service is up.',
-      cause: error,
-    });
+      { kind: 'unavailable', cause: error },
+    );
   }
 }
 

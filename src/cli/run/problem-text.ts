@@ -1,21 +1,8 @@
-import { formatAmount } from '../../money.ts';
-import type { CheckedFile } from '../check-file.ts';
-import type { Problem } from './problems.ts';
-import { escapeUnseen } from './shown-value.ts';
+import type { CheckedFile } from '../../intake/check-file.ts';
+import type { Problem } from '../../intake/problems/problems.ts';
+import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 
 const PLACES_SHOWN_MAX = 5;
-
-/** What `validate --json`, and a refused `run` or `submit`, print. */
-export function problemsDocument(checked: CheckedFile): object {
-  return {
-    file: checked.name,
-    rows: checked.rows,
-    valid: checked.valid,
-    totals: checked.totals.map((total) => ({ currency: total.currency, file: formatAmount(total) })),
-    problems: checked.problems,
-    problemsTotal: checked.problemsTotal,
-  };
-}
 
 /**
  * For a terminal: all problems that are kept (at most 1,000), with line, column, code, value, message and remedy, then the
