@@ -231,7 +231,7 @@ faultRow({
     await stopped(await startNewer(rig, newerBuild(rig)));
     await isTooOld(rig);
     // For the judge, whose commands are older too.
-    await rig.redis.client.hset('{payrun}:head', 'schema', '1');
+    await rig.redis.client.hset('{payrun}:head', 'schema', SCHEMA_VERSION);
   },
 });
 
@@ -250,7 +250,7 @@ faultRow({
     await isTooOld(rig);
     await allPaid(rig);
     await stopped(newer);
-    await rig.redis.client.hset('{payrun}:head', 'schema', '1');
+    await rig.redis.client.hset('{payrun}:head', 'schema', SCHEMA_VERSION);
   },
 });
 
@@ -262,6 +262,8 @@ faultRow({
   // Neither the rig's Redis nor its service is used: the file is paid through the sandbox that payrun starts itself.
   outcomes: 'any',
   async body(rig) {
+    // For the judge, whose commands want a ledger there.
+    await stopped(await rig.startWorker('one'));
     writeFileSync(join(rig.folder, 'payouts.csv'), rig.file);
     const place = { cwd: rig.folder };
     const both = [1, 2].map(() => rig.processes.start(['run', 'payouts.csv'], place));
