@@ -7,6 +7,7 @@ import { readEntry } from '../../src/audit/entry.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
+import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun, pauseRun } from '../../src/runs/decide/control.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { DATA_DIR, freshRows, movePayout, newLedger, payingRun, readPayout } from '../ledger/test-ledger.ts';
@@ -96,6 +97,16 @@ test('an act has one entry in the log, although a copy in which it waited was pu
 function killed(): Ledger {
   return { ...ledger, audit: { ...ledger.audit, append: () => Promise.reject(new Error('killed')) } };
 }
+
+test('a block, killed before its audit entry, is not forgotten by a restore', async () => {
+  const { beneficiaryIdentityId } = (await readPayout(ledger, { runId, line: 2 })).row;
+  const putBack = await copied(server.redis);
+  await expect(blockBeneficiary({ ledger: killed() }, beneficiaryIdentityId, ANNA)).rejects.toThrow('killed');
+  await ledger.audit.copyOthers();
+  await putBack();
+  await comesBack();
+  expect([(await ledger.state.read()).halt, (await ledger.approvals.blocked()).length]).not.toEqual([null, 0]);
+});
 
 test.each([
   ['cancel', cancelRun, 'cancelled'],
