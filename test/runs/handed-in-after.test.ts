@@ -88,6 +88,18 @@ describe('the stages of a file that Redis forgot', () => {
   );
 });
 
+test('the bound on its cost with which a file was handed in is kept by whoever hands it in again', async () => {
+  const putBack = await copied();
+  const { run } = await submit(payoutFile(ROWS), { maxCostDriftBp: 50n });
+  const place = { runId: run.id, line: 2 };
+  expect((await app.ledger.payouts.read(place)).payout?.costLimit).toMatchObject({ driftBp: 50n });
+  await putBack();
+  await comesBack();
+  const again = await submit(payoutFile(ROWS), { actor: 'bob' });
+  expect(again.run.id).toBe(run.id);
+  expect((await app.ledger.payouts.read(place)).payout?.costLimit).toMatchObject({ driftBp: 50n });
+});
+
 describe('rows whose recording was cut short, and whose bytes are gone', () => {
   test.each([
     ['all of them sound', []],
