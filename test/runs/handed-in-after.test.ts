@@ -118,4 +118,15 @@ describe('rows whose recording was cut short, and whose bytes are gone', () => {
     expect(taken).toMatchObject({ isNew: true, run: { state: 'paying' } });
     expect([(await app.ledger.runs.read(begun))?.state, taken.run.counts.ready]).toEqual(['cancelled', ROWS.length]);
   });
+
+  test('are taken over although the clock stepped back by an hour since', async () => {
+    const text = payoutFile(ROWS);
+    const [head = '', ...lines] = text.trimEnd().split('\n');
+    await expect(submit(text, {}, { ...app, at: crashAtC16 })).rejects.toThrow('killed');
+    const [begun = ''] = await app.ledger.runs.list();
+    // It was recorded minutes ago, by a clock that was an hour ahead.
+    await app.ledger.runs.note(begun, { recordedAt: String(Date.now() + 3_600_000 - 300_000) });
+    const taken = await submit([head, ...lines.toReversed(), ''].join('\n')).catch(String);
+    expect(taken).toMatchObject({ isNew: true });
+  });
 });

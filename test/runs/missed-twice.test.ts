@@ -9,6 +9,7 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun, pauseRun } from '../../src/runs/decide/control.ts';
+import { decideInBulk } from '../../src/runs/decide/in-bulk.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { DATA_DIR, freshRows, movePayout, newLedger, payingRun, readPayout } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -120,4 +121,23 @@ test.each([
   await comesBack();
   // Nothing of it was noticed: no halt, and the run goes on.
   expect([(await ledger.state.read()).halt, (await ledger.runs.read(runId))?.state]).not.toEqual([null, 'paying']);
+});
+
+test('what two people dropped after the copy is not let go together with others, unseen', async () => {
+  const place = { runId, line: 2 };
+  const values = { reasonCode: 'E_DUP_LIKELY', reason: 'payout R9-2 has the same beneficiary, amount and currency' };
+  await movePayout(ledger, place, { to: 'held', values });
+  const deps = { ledger, wake, openPay: () => Promise.reject(new Error('nothing is looked up')) };
+  const scope = { runId, reasonCode: 'E_DUP_LIKELY' };
+  const decide = async (decision: 'drop' | 'allow', by: string) =>
+    await decideInBulk(deps, scope, { decision, by, reason: 'looked at' });
+
+  const putBack = await copied(server.redis);
+  for (const by of ['anna', 'bob']) await decide('drop', by);
+  expect(await readPayout(ledger, place)).toMatchObject({ state: 'cancelled' });
+  await putBack();
+  await comesBack();
+  // Two others settle what is held, by its reason, and know nothing of the drop.
+  for (const by of ['carl', 'dora']) await decide('allow', by);
+  expect(await readPayout(ledger, place)).toMatchObject({ state: 'held' });
 });

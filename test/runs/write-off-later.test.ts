@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
@@ -17,6 +18,7 @@ import {
   movePayout,
   newLedger,
   PATIENCE,
+  REMEMBER_MS,
   payingRun,
   readPayout,
   recordRows,
@@ -107,6 +109,25 @@ describe('a reference that comes free only after the write-off', () => {
     await recordRows(desk.ledger, retried, rows);
     expect(await statesOf(retried)).toEqual(['held']);
   });
+});
+
+test('a row that would be held for the lost host is foreseen to be held', async () => {
+  await joinTogether(['dir-a', 'dir-b'].map(host));
+  const rows = freshRows(1);
+  const runId = await payingRun(desk.ledger, rows);
+  await movePayout(desk.ledger, { runId, line: 2 }, { to: 'rejected' });
+  await restartWithout('dir-b');
+  for (const actor of ['anna', 'bob']) await writeOff(actor);
+  const ahead = rows.map((row) => ({
+    referenceHash: hashReference(row.reference),
+    beneficiaryIdentityId: row.beneficiaryIdentityId,
+  }));
+  const foreseen = await desk.ledger.foresight.against(ahead, REMEMBER_MS);
+  const retried = await claimRun(desk.ledger, rows);
+  await recordRows(desk.ledger, retried, rows);
+  const becomes = await statesOf(retried);
+  expect(becomes).toEqual(['held']);
+  expect(foreseen).not.toEqual([{ holder: null, twin: null, isBlocked: false }]);
 });
 
 describe('a directory that an open season forgot', () => {
