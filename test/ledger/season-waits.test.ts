@@ -90,3 +90,17 @@ test('twice the arm deadline passes after each closing of the season, before its
     slept: [2 * DEADLINE_MS, 2 * DEADLINE_MS],
   });
 });
+
+test('a comparison of logs that were read before the first season of an adopted ledger opens no later closing', async () => {
+  // As it is right after an adoption.
+  await desk.redis.hset(desk.keys.head, 'season', '');
+  await desk.redis.hset(desk.keys.dirs, 'dir-a', '');
+  const { server: now, name } = await desk.ledger.state.season();
+  // This process has read its logs, and is held up. Another one of the directory compares, opens the season, and arms.
+  const part = { dataDirId: 'dir-a', server: now, season: name, last: true, json: '[]', peers: [] };
+  expect((await desk.ledger.state.compare(part)).result).toBe('open');
+  await armPayout(desk.ledger, { runId, line: 2 });
+  // Redis goes back to before that, under its own name, and somebody notices.
+  await close();
+  expect((await desk.ledger.state.compare(part)).result).toBe('changed');
+});

@@ -173,3 +173,20 @@ describe('a directory that an open season forgot', () => {
     await expect(armPayout(desk.in('dir-a'), { runId, line: 2 })).rejects.toThrow('season');
   });
 });
+
+test('a directory that came back is not written off by one person alone, by what two agreed on before', async () => {
+  await joinTogether(['dir-a', 'dir-b'].map(host));
+  await server.restart();
+  await expect.poll(() => arming.ping().catch(() => 'lost'), PATIENCE).toBe('PONG');
+  await writeOff('anna');
+  // dir-a has yet to compare.
+  expect(await writeOff('bob')).toMatchObject({ result: 'agreed' });
+  // Both come back, and all goes on for weeks.
+  expect(await joinSeason(host('dir-a'))).toEqual(['dir-b']);
+  expect(await joinSeason(host('dir-b'))).toEqual([]);
+  // An arming counter closes the season of the same server.
+  await desk.redis.hset(desk.keys.head, 'armings', -1);
+  expect((await desk.ledger.state.season()).open).toBe(false);
+  expect(await joinSeason(host('dir-a'))).toEqual(['dir-b']);
+  expect(await writeOff('carl')).toMatchObject({ result: 'proposed' });
+});
