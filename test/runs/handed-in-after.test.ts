@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { openLedger } from '../../src/ledger/ledger.ts';
+import { silentLog } from '../../src/log.ts';
+import { resumeRun } from '../../src/runs/decide/control.ts';
+import { type Submission, type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
+import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
+import { payoutFile } from '../cli/payrun.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openTestApp } from './opened-app.ts';
+
+let server: TestRedis;
+let app: App & { readonly dir: string };
+let folder: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+beforeEach(async () => {
+  app = await openTestApp(server.url);
+  folder = mkdtempSync(join(tmpdir(), 'payrun-after-'));
+});
+afterEach(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function submit(text: string, given: Partial<Submission> = {}, deps: App = app) {
+  const path = join(folder, 'file.csv');
+  writeFileSync(path, text);
+  const submitted: Submitted = await submitRun(deps, { path, actor: 'mia', skipInvalid: false, ...given });
+  if (submitted.kind === 'refused') throw new Error('the file was refused');
+  return submitted;
+}
+
+async function copied(): Promise<() => Promise<void>> {
+  const { redis } = server;
+  const { prefix } = app.config;
+  const keys = await redis.keys(`${prefix}:*`);
+  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
+  return async () => {
+    await redis.del(await redis.keys(`${prefix}:*`));
+    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
+  };
+}
+
+function crashAtC16(point: string): void {
+  if (point === 'C16') throw new Error('killed');
+}
+
+/** The copy is put back, and everything is as after a restart of the worker of this data directory. */
+async function comesBack(): Promise<void> {
+  const { server: now } = await app.ledger.state.season();
+  await redoMissedDecisions({ ledger: app.ledger, clock: app.clock, log: silentLog }, now);
+}
+
+const ROWS = Array.from({ length: 4 }, (_, index) => [`S-${index}`, `${index + 1}0.00`] as const);
+
+describe('the stages of a file that Redis forgot', () => {
+  test.each([['nobody'], ['another directory']])(
+    'are on the audit log for whoever hands it in again, where %s appended before',
+    async (who) => {
+      const putBack = await copied();
+      const { run } = await submit(payoutFile(ROWS), { stages: { sizes: '1,rest', goesOnIfPaid: false } });
+      expect(run.stages).not.toBeNull();
+      await putBack();
+      if (who === 'another directory') {
+        // On a host for commands somebody looks, signs in, or blocks somebody, before a worker has compared.
+        const at = { prefix: app.config.prefix, dataDirId: 'dir-c' };
+        const other = openLedger({ redis: server.redis, arming: server.redis }, at);
+        await other.audit.append({ actor: 'bob', action: 'report.downloaded', target: 'ledger', details: {} });
+      }
+      await comesBack();
+      const again = await submit(payoutFile(ROWS), { actor: 'bob' });
+      expect(again.run).toMatchObject({ id: run.id, state: 'paused' });
+      await app.ledger.state.release('anna');
+      await app.ledger.state.release('bob');
+      await resumeRun(app, run.id, { actor: 'bob', reason: 'goes on' });
+      const { stages, createdBy } = again.run;
+      expect({ createdBy, to: stages?.ends[0]?.line }).toEqual({ createdBy: 'mia', to: 2 });
+    },
+  );
+});
+
+test('the bound on its cost with which a file was handed in is kept by whoever hands it in again', async () => {
+  const putBack = await copied();
+  const { run } = await submit(payoutFile(ROWS), { maxCostDriftBp: 50n });
+  const place = { runId: run.id, line: 2 };
+  expect((await app.ledger.payouts.read(place)).payout?.costLimit).toMatchObject({ driftBp: 50n });
+  await putBack();
+  await comesBack();
+  const again = await submit(payoutFile(ROWS), { actor: 'bob' });
+  expect(again.run.id).toBe(run.id);
+  expect((await app.ledger.payouts.read(place)).payout?.costLimit).toMatchObject({ driftBp: 50n });
+});
+
+describe('rows whose recording was cut short, and whose bytes are gone', () => {
+  test.each([
+    ['all of them sound', []],
+    ['one of them refused', [['S-9', '-1.00'] as const]],
+  ])('are taken over by the same rows in another order, %s', async (_, refused) => {
+    const rows = [...ROWS, ...refused];
+    const text = payoutFile(rows);
+    const [head = '', ...lines] = text.trimEnd().split('\n');
+    const reordered = [head, ...lines.toReversed(), ''].join('\n');
+    await expect(
+      submit(text, { skipInvalid: true }, { ...app, at: crashAtC16 }),
+    ).rejects.toThrow('killed');
+    const [begun = ''] = await app.ledger.runs.list();
+    await app.ledger.runs.note(begun, { recordedAt: String(Date.now() - 61_000) });
+    const taken = await submit(reordered, { skipInvalid: true });
+    expect(taken).toMatchObject({ isNew: true, run: { state: 'paying' } });
+    expect([(await app.ledger.runs.read(begun))?.state, taken.run.counts.ready]).toEqual(['cancelled', ROWS.length]);
+  });
+
+  test('are taken over although the clock stepped back by an hour since', async () => {
+    const text = payoutFile(ROWS);
+    const [head = '', ...lines] = text.trimEnd().split('\n');
+    await expect(submit(text, {}, { ...app, at: crashAtC16 })).rejects.toThrow('killed');
+    const [begun = ''] = await app.ledger.runs.list();
+    // It was recorded minutes ago, by a clock that was an hour ahead.
+    await app.ledger.runs.note(begun, { recordedAt: String(Date.now() + 3_600_000 - 300_000) });
+    const taken = await submit([head, ...lines.toReversed(), ''].join('\n')).catch(String);
+    expect(taken).toMatchObject({ isNew: true });
+  });
+});

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readEntry } from '../../src/audit/entry.ts';
+import { systemClock } from '../../src/clock.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { silentLog } from '../../src/log.ts';
+import { blockBeneficiary } from '../../src/runs/block.ts';
+import { cancelPayout, cancelRun, pauseRun } from '../../src/runs/decide/control.ts';
+import { decideInBulk } from '../../src/runs/decide/in-bulk.ts';
+import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
+import { DATA_DIR, freshRows, movePayout, newLedger, payingRun, readPayout } from '../ledger/test-ledger.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+const ANNA = { actor: 'anna', reason: 'wrong month' };
+const wake = async (): Promise<void> => {};
+
+let server: TestRedis;
+let dataDir: string;
+let ledger: Ledger;
+let prefix: string;
+let runId: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  const { redis } = server;
+  dataDir = mkdtempSync(join(tmpdir(), 'payrun-missed-'));
+  ({ prefix } = await newLedger({ redis, arming: redis }));
+  ledger = openLedger({ redis, arming: redis }, { prefix, dataDirId: DATA_DIR, dataDir });
+  runId = await payingRun(ledger, freshRows(2));
+  await ledger.audit.append({ actor: 'anna', action: 'run.submitted', target: runId, details: {} });
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+async function copied(redis: Redis): Promise<() => Promise<void>> {
+  const keys = await redis.keys(`${prefix}:*`);
+  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
+  return async () => {
+    await redis.del(await redis.keys(`${prefix}:*`));
+    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
+  };
+}
+
+/** As after a restart: what people decided is compared, then the worker sweeps. */
+async function comesBack(): Promise<void> {
+  await redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, (await ledger.state.season()).server);
+  await ledger.audit.copyOthers();
+}
+
+async function actions(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const text of ledger.audit.lines()) found.push(readEntry(text)?.action ?? text);
+  return found;
+}
+
+test('a cancel is done again after a second restore of a copy in which an earlier "allow" waited for its entry', async () => {
+  const place = { runId, line: 2 };
+  await movePayout(ledger, place, { to: 'held', values: { reasonCode: 'E_LIMIT', reason: 'too much' } });
+  // Two people allow it; the command is killed before its entry, and Redis is copied before a sweep.
+  const act = ledger.audit.waiting({
+    actor: 'bob',
+    action: 'payout.allow-confirmed',
+    target: `${runId}-2`,
+    details: { reason: 'checked' },
+  });
+  expect(await movePayout(ledger, place, { to: 'ready', act })).toMatchObject({ result: 'moved' });
+  const putBack = await copied(server.redis);
+  // Later somebody cancels that payout.
+  await cancelPayout({ ledger, wake }, await readPayout(ledger, place), ANNA);
+  expect((await actions()).slice(-2)).toEqual(['payout.allow-confirmed', 'payout.cancelled']);
+
+  await putBack();
+  await comesBack();
+  expect(await readPayout(ledger, place)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });
+
+  await putBack();
+  await comesBack();
+  expect(await readPayout(ledger, place)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });
+});
+
+test('an act has one entry in the log, although a copy in which it waited was put back', async () => {
+  const payout = await readPayout(ledger, { runId, line: 2 });
+  const act = ledger.audit.waiting({ actor: 'anna', action: 'payout.cancelled', target: `${runId}-2`, details: {} });
+  await movePayout(ledger, payout, { to: 'cancelled', act });
+  const putBack = await copied(server.redis);
+  await ledger.audit.copyOthers();
+  await putBack();
+  await comesBack();
+  expect((await actions()).filter((action) => action === 'payout.cancelled')).toHaveLength(1);
+});
+
+/** The command is killed right after what it did to the run. */
+function killed(): Ledger {
+  return { ...ledger, audit: { ...ledger.audit, append: () => Promise.reject(new Error('killed')) } };
+}
+
+test('a block, killed before its audit entry, is not forgotten by a restore', async () => {
+  const { beneficiaryIdentityId } = (await readPayout(ledger, { runId, line: 2 })).row;
+  const putBack = await copied(server.redis);
+  await expect(blockBeneficiary({ ledger: killed() }, beneficiaryIdentityId, ANNA)).rejects.toThrow('killed');
+  await ledger.audit.copyOthers();
+  await putBack();
+  await comesBack();
+  expect([(await ledger.state.read()).halt, (await ledger.approvals.blocked()).length]).not.toEqual([null, 0]);
+});
+
+test.each([
+  ['cancel', cancelRun, 'cancelled'],
+  ['pause', pauseRun, 'paused'],
+] as const)('%s of a run, killed before its audit entry, is not forgotten by a restore', async (_, stop, state) => {
+  const putBack = await copied(server.redis);
+  await expect(stop({ ledger: killed(), wake }, runId, ANNA)).rejects.toThrow('killed');
+  expect(await ledger.runs.read(runId)).toMatchObject({ state });
+  await ledger.audit.copyOthers();
+  await putBack();
+  await comesBack();
+  // Nothing of it was noticed: no halt, and the run goes on.
+  expect([(await ledger.state.read()).halt, (await ledger.runs.read(runId))?.state]).not.toEqual([null, 'paying']);
+});
+
+test('what two people dropped after the copy is not let go together with others, unseen', async () => {
+  const place = { runId, line: 2 };
+  const values = { reasonCode: 'E_DUP_LIKELY', reason: 'payout R9-2 has the same beneficiary, amount and currency' };
+  await movePayout(ledger, place, { to: 'held', values });
+  const deps = { ledger, wake, openPay: () => Promise.reject(new Error('nothing is looked up')) };
+  const scope = { runId, reasonCode: 'E_DUP_LIKELY' };
+  const decide = async (decision: 'drop' | 'allow', by: string) =>
+    await decideInBulk(deps, scope, { decision, by, reason: 'looked at' });
+
+  const putBack = await copied(server.redis);
+  for (const by of ['anna', 'bob']) await decide('drop', by);
+  expect(await readPayout(ledger, place)).toMatchObject({ state: 'cancelled' });
+  await putBack();
+  await comesBack();
+  // Two others settle what is held, by its reason, and know nothing of the drop.
+  for (const by of ['carl', 'dora']) await decide('allow', by);
+  expect(await readPayout(ledger, place)).toMatchObject({ state: 'held' });
+});
