@@ -8,23 +8,10 @@ export const AMOUNT_TYPES = ['SOURCE_AMOUNT', 'DESTINATION_AMOUNT'] as const;
 export type AmountType = (typeof AMOUNT_TYPES)[number];
 
 /** Values of `sourceOfCash` (interface page, section 2.5). */
+// biome-ignore format: eight a line
 export const SOURCES_OF_CASH = [
-  'ALMY',
-  'CASH',
-  'COMP',
-  'EMIN',
-  'GIFT',
-  'INHE',
-  'INLQ',
-  'PACA',
-  'REDM',
-  'REPY',
-  'REST',
-  'SALE',
-  'SEAQ',
-  'SELF',
-  'SVGS',
-  'WINS',
+  'ALMY', 'CASH', 'COMP', 'EMIN', 'GIFT', 'INHE', 'INLQ', 'PACA',
+  'REDM', 'REPY', 'REST', 'SALE', 'SEAQ', 'SELF', 'SVGS', 'WINS',
 ] as const;
 export type SourceOfCash = (typeof SOURCES_OF_CASH)[number];
 
@@ -210,6 +197,8 @@ export interface Payout extends RowNames {
   readonly seen2xx: boolean;
   /** A rejected payout whose last look-up, after its quote's end and grace, found nothing. */
   readonly rejectionConfirmed: boolean;
+  /** People gave it up, and Redis forgot that. */
+  readonly givenUp: boolean;
   /** Null: at any cost that the service quotes. */
   readonly costLimit: CostLimit | null;
   /** Quote requests that failed in a row. */

@@ -7,6 +7,8 @@ import {
   entryText,
   readEntry,
   readWaiting,
+  tellsOf,
+  type WaitingAct,
   writeEntry,
   writeWaiting,
 } from './entry.ts';
@@ -39,6 +41,8 @@ export interface AuditStore {
   look(): Promise<AuditLook>;
   /** True when the line stands right after `head`, where the log ended for its writer; what `waiting` says waits no more. */
   push(line: string, head: AuditHead, waiting?: string): Promise<boolean>;
+  /** Of acts that wait, takes this one away. */
+  dropWaiting(waiting: string): Promise<void>;
   /** The line of this number of entry. */
   lineAt(number: number): Promise<string | undefined>;
   /** Of these hashes of lost entries, those whose loss was not noted in this Redis. */
@@ -60,8 +64,8 @@ export interface AuditLog {
   readonly keys: MacKeys | undefined;
   /** Records what was done; gives the entry's number and hash. See `openAuditLog` for what it throws. */
   append(act: AuditAct): Promise<AuditHead>;
-  /** The act as it is written to Redis together with what it tells of, so that nobody can do it unseen. */
-  waiting(act: AuditAct): string;
+  /** The act as it is written to Redis together with what it tells of, so that nobody can do it unseen. Throws like `append`. */
+  waiting(act: AuditAct): Promise<string>;
   /** Records the acts that wait, whoever wrote them. */
   appendWaiting(): Promise<void>;
   head(): Promise<AuditHead>;
@@ -130,7 +134,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     const copied = await copies.read().catch(() => []);
     let written: AuditRecord | undefined;
     for (let lost = 0; lost < LOST_RACES_MAX; ) {
-      const look = await store.look();
+      const look = await lookAtNew(store, { copied, auditKeys });
       const next = nextRecord(look, { copied, act, dataDirId, auditKeys });
       const isIn = next !== undefined && (await pushNext(store, look, next));
       if (next !== undefined && !isIn) lost++;
@@ -151,7 +155,10 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
       if (head === undefined) throw new Error('an act left no entry');
       return { number: head.number, hash: head.hash };
     },
-    waiting: (act) => writeWaiting(cutTexts(act), auditKeys),
+    async waiting(act) {
+      const { number: from } = (await store.look()).head;
+      return writeWaiting(cutTexts(act), { from, keys: auditKeys });
+    },
     async appendWaiting() {
       await write(undefined);
     },
@@ -174,6 +181,27 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     head: async () => (await store.look()).head,
     lines: (from = 1) => store.lines(from),
   };
+}
+
+/** The log's end, once no act waits of which an entry tells: Redis went back to where it waited, or somebody wrote it there again. */
+async function lookAtNew(
+  store: AuditStore,
+  { copied, auditKeys }: { copied: readonly AuditRecord[]; auditKeys: MacKeys | undefined },
+): Promise<AuditLook> {
+  for (;;) {
+    const look = await store.look();
+    if (look.waiting === '' || !(await isTold(store, copied, readWaiting(look.waiting, auditKeys)))) return look;
+    await store.dropWaiting(look.waiting);
+  }
+}
+
+async function isTold(store: AuditStore, copied: readonly AuditRecord[], waited: WaitingAct): Promise<boolean> {
+  if (copied.some((record) => tellsOf(record, waited))) return true;
+  for await (const line of store.lines(waited.from + 1)) {
+    const record = readEntry(line);
+    if (record !== undefined && tellsOf(record, waited)) return true;
+  }
+  return false;
 }
 
 async function pushNext(store: AuditStore, look: AuditLook, { kind, record }: NextRecord): Promise<boolean> {

@@ -50,6 +50,8 @@ const actSchema = z.strictObject({
   details: z.record(z.string(), z.string()),
 });
 
+const waitingSchema = actSchema.extend({ from: z.int().nonnegative() });
+
 const schema = actSchema.extend({
   number: z.int().positive(),
   at: z.int(),
@@ -70,8 +72,15 @@ export function writeEntry(entry: AuditEntry & Pick<AuditRecord, 'code'>): strin
 
 /** An entry's canonical text: what its hash and its code are of. */
 export function entryText({ number, at, actor, action, target, details, dataDir, previous }: AuditEntry): string {
-  const sorted = Object.fromEntries(Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-  return JSON.stringify({ number, at, actor, action, target, details: sorted, dataDir, previous });
+  return JSON.stringify({ number, at, actor, action, target, details: sortedDetails(details), dataDir, previous });
+}
+
+function sortedDetails(details: AuditAct['details']): AuditAct['details'] {
+  return Object.fromEntries(Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function detailsText({ details }: Pick<AuditAct, 'details'>): string {
+  return JSON.stringify(sortedDetails(details));
 }
 
 /** A line of the log; undefined when it is not what its hash says, or not the one text that its entry has. */
@@ -84,18 +93,36 @@ export function readEntry(line: string): AuditRecord | undefined {
 }
 
 /** In the place of an act that waits and cannot be read. */
-const UNREADABLE: AuditAct = { actor: 'payrun', action: 'audit.unreadable', target: 'ledger', details: {} };
+const UNREADABLE = { actor: 'payrun', action: 'audit.unreadable', target: 'ledger', details: {}, from: 0 };
 
-/** An act as it waits in Redis for its place in the log: its code, or as many blanks where its writer has no key, and its JSON. */
-export function writeWaiting({ actor, action, target, details }: AuditAct, keys: MacKeys | undefined): string {
-  const text = JSON.stringify({ actor, action, target, details });
+/** An act that waited for its place in the log. */
+export interface WaitingAct {
+  readonly act: AuditAct;
+  /** How many entries the log had before it: only a later one can tell of it. */
+  readonly from: number;
+  /** Whether its code proves that whoever wrote it has the ledger's key. */
+  readonly isSigned: boolean;
+}
+
+/** An act as it waits in Redis: its code, or as many blanks where its writer has no key, and its JSON. */
+export function writeWaiting(
+  { actor, action, target, details }: AuditAct,
+  { from, keys }: { from: number; keys: MacKeys | undefined },
+): string {
+  const text = JSON.stringify({ actor, action, target, details, from });
   return `${(keys?.sign(text) ?? '').padEnd(CODE_CHARACTERS)}${text}`;
 }
 
-/** An act that waited. `isSigned`: its code proves that whoever wrote it has the ledger's key. */
-export function readWaiting(waiting: string, keys: MacKeys | undefined): { act: AuditAct; isSigned: boolean } {
+export function readWaiting(waiting: string, keys: MacKeys | undefined): WaitingAct {
   const [code, text] = [waiting.slice(0, CODE_CHARACTERS).trim(), waiting.slice(CODE_CHARACTERS)];
-  return { act: actSchema.safeParse(jsonOf(text)).data ?? UNREADABLE, isSigned: keys?.check(text, code) === 'holds' };
+  const { from, ...act } = waitingSchema.safeParse(jsonOf(text)).data ?? UNREADABLE;
+  return { act, from, isSigned: keys?.check(text, code) === 'holds' };
+}
+
+/** Whether an entry tells of an act that waited. */
+export function tellsOf(record: AuditRecord, { act, from }: Pick<WaitingAct, 'act' | 'from'>): boolean {
+  const isIt = record.number > from && record.action === act.action && record.target === act.target;
+  return isIt && record.actor === act.actor && detailsText(record) === detailsText(act);
 }
 
 function jsonOf(text: string): unknown {

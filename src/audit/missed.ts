@@ -39,6 +39,8 @@ export interface MissedDecisions {
   readonly all: readonly AuditRecord[];
   /** Hand-ins: their files are known, though their rows are not. */
   readonly submitted: readonly AuditRecord[];
+  /** Settlements as paid, which name a quote and its payment. */
+  readonly paid: readonly AuditRecord[];
   /** The last act on a run, payout, beneficiary, user or key, where that was one that stops. */
   readonly stops: readonly (AuditRecord & { readonly action: Stopping })[];
 }
@@ -71,7 +73,10 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
     ({ action }) => action === 'run.submitted' || action === 'run.attached',
   );
-  return { text: describe(all), all, submitted, stops };
+  const paid = all.filter(
+    ({ action, details }) => action === 'payout.paid-confirmed' && details['quote'] !== undefined,
+  );
+  return { text: describe(all), all, submitted, paid, stops };
 }
 
 function isStopping(record: AuditRecord): record is AuditRecord & { readonly action: Stopping } {

@@ -32,6 +32,9 @@ export function openAuditStore(redis: Redis, keys: LedgerKeys): AuditStore {
     async push(line, { number, hash }, waiting = '') {
       return integerOf(await runScript(redis, append, { prefix, args: [number, hash, line, waiting] })) === 1;
     },
+    async dropWaiting(waiting) {
+      await redis.lrem(keys.auditWaiting, 1, waiting);
+    },
     lineAt: async (number) => (await redis.lindex(keys.audit, number - 1)) ?? undefined,
     async notNoted(hashes) {
       const fresh: string[] = [];

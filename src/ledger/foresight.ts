@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type LedgerKeys, spentKey } from './keys.ts';
-import { holderAgainst, openClaimFacts, twinAgainst } from './payouts/duplicates.ts';
+import { freedAtLoss, holderAgainst, openClaimFacts, twinAgainst } from './payouts/duplicates.ts';
 import { runScript, script, textsOf } from './script.ts';
 import { KNOWN_RUN } from './scripts/runs.ts';
 
@@ -16,6 +16,8 @@ export interface RowAhead {
 export interface AgainstRow {
   /** The payout that has its reference. */
   readonly holder: string | null;
+  /** The payout that gave its reference free, and that a host that is lost may have paid again. */
+  readonly freed: string | null;
   /** A payout of the same beneficiary, amount and currency. */
   readonly twin: string | null;
   readonly isBlocked: boolean;
@@ -50,6 +52,7 @@ export function openForesight(redis: Redis, keys: LedgerKeys): Foresight {
         const rules = { own: '', at, rememberMs };
         return {
           holder: holderAgainst(holders, rules) ?? null,
+          freed: freedAtLoss(holders, '') ?? null,
           twin: twinAgainst(twin, rows[index]?.likeness?.withinMs ?? 0, rules) ?? null,
           isBlocked,
         };

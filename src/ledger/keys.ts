@@ -82,6 +82,7 @@ export interface LedgerKeys {
   readonly tracked: string;
   readonly ticks: string;
   readonly audit: string;
+  readonly auditWaiting: string;
   readonly missed: string;
   readonly putBack: string;
   readonly weak: string;
@@ -128,6 +129,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     tracked: `${prefix}:tracked`,
     ticks: `${prefix}:ticks`,
     audit: `${prefix}:audit`,
+    auditWaiting: `${prefix}:audit-waiting`,
     missed: `${prefix}:missed`,
     putBack: `${prefix}:put-back`,
     weak: `${prefix}:weak`,

@@ -11,8 +11,10 @@ export async function blockBeneficiary(
   identityId: string,
   { actor, reason }: { actor: string; reason: string },
 ): Promise<void> {
-  await ledger.approvals.block(identityId, actor, reason);
-  await ledger.audit.append({ actor, action: 'beneficiary.blocked', target: identityId, details: { reason } });
+  const entry = { actor, action: 'beneficiary.blocked', target: identityId, details: { reason } };
+  const act = await ledger.audit.waiting(entry);
+  if (await ledger.approvals.block(identityId, { by: actor, reason, act })) await ledger.audit.appendWaiting();
+  else await ledger.audit.append(entry);
 }
 
 /** Ends a block: one person proposes it, another one does the same. */

@@ -139,7 +139,8 @@ test('an entry of a process that has no key is told', async () => {
 test('an act that waited is signed by whoever appends it only if its writer had the key', async () => {
   const { audit } = ledger;
   const key = `${prefix}:audit-waiting`;
-  const [signed, unsigned] = [audit.waiting(actOf('fred')), openWith(undefined).audit.waiting(actOf('gina'))];
+  const signed = await audit.waiting(actOf('fred'));
+  const unsigned = await openWith(undefined).audit.waiting(actOf('gina'));
   const changed = signed.replace('fred', 'mole');
   await server.redis.rpush(key, signed, unsigned, changed, 'not an act');
   await audit.appendWaiting();

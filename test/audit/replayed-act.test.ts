@@ -22,7 +22,7 @@ test('nobody gets an entry signed by writing an act to Redis that waited there b
   const claim = { knownInstance: '', newInstance: prefix, service: 'sandbox', safety: 'test', requireMatch: true };
   await ledger.state.open(claim);
   const key = `${prefix}:audit-waiting`;
-  await redis.rpush(key, ledger.audit.waiting(actOf('fred')));
+  await redis.rpush(key, await ledger.audit.waiting(actOf('fred')));
   // Whoever reads Redis, its append-only file or a replica sees it.
   const [seen = ''] = await redis.lrange(key, 0, -1);
   await ledger.audit.appendWaiting();

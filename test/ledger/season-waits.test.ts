@@ -8,7 +8,15 @@ import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armOn, hostOf } from './recovery-desk.ts';
-import { armPayout, connectArming, freshRows, newLedger, payingRun, readPayout, type TestLedger } from './test-ledger.ts';
+import {
+  armPayout,
+  connectArming,
+  freshRows,
+  newLedger,
+  payingRun,
+  readPayout,
+  type TestLedger,
+} from './test-ledger.ts';
 
 const DEADLINE_MS = 10_000;
 
@@ -93,7 +101,7 @@ test('twice the arm deadline passes after each closing of the season, before its
 
 test('a comparison of logs that were read before the first season of an adopted ledger opens no later closing', async () => {
   // As it is right after an adoption.
-  await desk.redis.hset(desk.keys.head, 'season', '');
+  await desk.redis.hset(desk.keys.head, 'season', 'adopted');
   await desk.redis.hset(desk.keys.dirs, 'dir-a', '');
   const { server: now, name } = await desk.ledger.state.season();
   // This process has read its logs, and is held up. Another one of the directory compares, opens the season, and arms.

@@ -71,7 +71,7 @@ describe('somebody who writes to Redis', () => {
 
   test('does not get past a block by taking it out of Redis for a moment', async () => {
     const rig = await openRig(redis, [{ beneficiaryIdentityId: BENEFICIARY }]);
-    await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+    await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
     const deps = await rig.process();
     expect(await deps.blockList.refresh()).toBe('true');
     await rig.redis.hdel(`${rig.prefix}:blocked`, BENEFICIARY);
@@ -84,9 +84,9 @@ describe('somebody who writes to Redis', () => {
     const rig = await openRig(redis, [{ beneficiaryIdentityId: BENEFICIARY }]);
     const other = BENEFICIARY.replaceAll('6', '7');
     const keys = [`${rig.prefix}:blocked`, `${rig.prefix}:blocked-seal`] as const;
-    await rig.ledger.approvals.block(other, 'anna', 'fraud');
+    await rig.ledger.approvals.block(other, { by: 'anna', reason: 'fraud' });
     const former = [await rig.redis.hgetall(keys[0]), (await rig.redis.get(keys[1])) ?? ''] as const;
-    await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+    await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
     const deps = await rig.process();
     expect(await deps.blockList.refresh()).toBe('true');
     await rig.redis.del(keys[0]);
@@ -102,7 +102,7 @@ test('a block that people made since a worker looked holds the payout', async ()
   const rig = await openRig(redis, [{ beneficiaryIdentityId: BENEFICIARY }]);
   const deps = await rig.process();
   expect(await deps.blockList.refresh()).toBe('true');
-  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
   expect(await rig.pay(deps)).toBe('done');
   expect(await rig.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BLOCKED' });
   expect(rig.service.payments()).toEqual([]);
@@ -110,7 +110,7 @@ test('a block that people made since a worker looked holds the payout', async ()
 
 test('a block list that was taken away and sealed anew by people is believed by a worker that saw the former one', async () => {
   const rig = await openRig(redis);
-  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
   const deps = await rig.process();
   expect(await deps.blockList.refresh()).toBe('true');
   await rig.redis.del(`${rig.prefix}:blocked-seal`);
@@ -122,7 +122,7 @@ test('a block list that was taken away and sealed anew by people is believed by 
 /** The block list was changed, everything is halted for some reason, and one person proposes to release it. */
 async function openHalted(reason: string): Promise<PayRig> {
   const rig = await openRig(redis);
-  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
   await rig.redis.hdel(`${rig.prefix}:blocked`, BENEFICIARY);
   await haltAll(rig, { actor: 'payrun', reason });
   expect(await releaseHalt(rig, 'anna')).toBe('proposed');
@@ -156,7 +156,7 @@ describe('a release by two people', () => {
 
 test('a block list that Redis went back to is believed by workers that saw a later one, once people released it', async () => {
   const rig = await openRig(redis);
-  await rig.ledger.approvals.block(BENEFICIARY, 'anna', 'fraud');
+  await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
   const seal = (await rig.redis.get(`${rig.prefix}:blocked-seal`)) ?? '';
   const entry = await rig.redis.hgetall(`${rig.prefix}:blocked`);
   await rig.ledger.approvals.unblock(BENEFICIARY, 'bob');

@@ -28,6 +28,7 @@ export function payoutOf(changes: Partial<Payout> = {}): Payout {
     notFoundAt: null,
     seen2xx: false,
     rejectionConfirmed: false,
+    givenUp: false,
     costLimit: null,
     quoteFailures: 0,
     lookUps: 0,

@@ -60,6 +60,7 @@ export function payout(line: number, change: Partial<Payout> = {}, amount: Money
     notFoundAt: null,
     seen2xx: false,
     rejectionConfirmed: false,
+    givenUp: false,
     costLimit: null,
     quoteFailures: 0,
     lookUps: 0,

@@ -109,9 +109,7 @@ describe('rows whose recording was cut short, and whose bytes are gone', () => {
     const text = payoutFile(rows);
     const [head = '', ...lines] = text.trimEnd().split('\n');
     const reordered = [head, ...lines.toReversed(), ''].join('\n');
-    await expect(
-      submit(text, { skipInvalid: true }, { ...app, at: crashAtC16 }),
-    ).rejects.toThrow('killed');
+    await expect(submit(text, { skipInvalid: true }, { ...app, at: crashAtC16 })).rejects.toThrow('killed');
     const [begun = ''] = await app.ledger.runs.list();
     await app.ledger.runs.note(begun, { recordedAt: String(Date.now() - 61_000) });
     const taken = await submit(reordered, { skipInvalid: true });

@@ -62,7 +62,7 @@ test('a cancel is done again after a second restore of a copy in which an earlie
   const place = { runId, line: 2 };
   await movePayout(ledger, place, { to: 'held', values: { reasonCode: 'E_LIMIT', reason: 'too much' } });
   // Two people allow it; the command is killed before its entry, and Redis is copied before a sweep.
-  const act = ledger.audit.waiting({
+  const act = await ledger.audit.waiting({
     actor: 'bob',
     action: 'payout.allow-confirmed',
     target: `${runId}-2`,
@@ -85,7 +85,12 @@ test('a cancel is done again after a second restore of a copy in which an earlie
 
 test('an act has one entry in the log, although a copy in which it waited was put back', async () => {
   const payout = await readPayout(ledger, { runId, line: 2 });
-  const act = ledger.audit.waiting({ actor: 'anna', action: 'payout.cancelled', target: `${runId}-2`, details: {} });
+  const act = await ledger.audit.waiting({
+    actor: 'anna',
+    action: 'payout.cancelled',
+    target: `${runId}-2`,
+    details: {},
+  });
   await movePayout(ledger, payout, { to: 'cancelled', act });
   const putBack = await copied(server.redis);
   await ledger.audit.copyOthers();
@@ -94,9 +99,11 @@ test('an act has one entry in the log, although a copy in which it waited was pu
   expect((await actions()).filter((action) => action === 'payout.cancelled')).toHaveLength(1);
 });
 
+const end = (): Promise<never> => Promise.reject(new Error('killed'));
+
 /** The command is killed right after what it did to the run. */
 function killed(): Ledger {
-  return { ...ledger, audit: { ...ledger.audit, append: () => Promise.reject(new Error('killed')) } };
+  return { ...ledger, audit: { ...ledger.audit, append: end, appendWaiting: end } };
 }
 
 test('a block, killed before its audit entry, is not forgotten by a restore', async () => {

@@ -18,8 +18,8 @@ import {
   movePayout,
   newLedger,
   PATIENCE,
-  REMEMBER_MS,
   payingRun,
+  REMEMBER_MS,
   readPayout,
   recordRows,
   type TestLedger,
@@ -130,27 +130,27 @@ test('a row that would be held for the lost host is foreseen to be held', async 
   expect(foreseen).not.toEqual([{ holder: null, twin: null, isBlocked: false }]);
 });
 
-describe('a directory that an open season forgot', () => {
-  /** A copy from before the first worker; dir-b pays a row after it; a hand-in from elsewhere opens the season of the copy. */
-  async function forgottenByOpenSeason(): Promise<string> {
-    const rows = freshRows(1);
-    const runId = await payingRun(desk.ledger, rows);
-    await desk.redis.del(desk.keys.dirs, `${desk.prefix}:peers`);
-    const putBack = await copied();
-    await joinTogether(['dir-a', 'dir-b'].map(host));
-    await armOn(host('dir-b'), runId, [2]);
-    await putBack();
-    await server.restart();
-    await expect.poll(() => arming.ping().catch(() => 'lost'), PATIENCE).toBe('PONG');
-    // Somebody hands in a file on a host without a worker.
-    const season = { state: desk.ledger.state, dataDir: join(folder, 'dir-c'), dataDirId: 'dir-c', armDeadlineMs: 20 };
-    const others = { arms: false, compareDecisions: async () => {}, clock: systemClock, log: silentLog };
-    expect(await ensureSeason({ ...season, ...others })).toEqual([]);
-    expect(await readPayout(desk.ledger, { runId, line: 2 })).toMatchObject({ state: 'ready' });
-    expect((await desk.ledger.state.season()).open).toBe(true);
-    return runId;
-  }
+/** A copy from before the first worker; dir-b pays a row after it; a hand-in from elsewhere opens the season of the copy. */
+async function forgottenByOpenSeason(): Promise<string> {
+  const rows = freshRows(1);
+  const runId = await payingRun(desk.ledger, rows);
+  await desk.redis.del(desk.keys.dirs, `${desk.prefix}:peers`);
+  const putBack = await copied();
+  await joinTogether(['dir-a', 'dir-b'].map(host));
+  await armOn(host('dir-b'), runId, [2]);
+  await putBack();
+  await server.restart();
+  await expect.poll(() => arming.ping().catch(() => 'lost'), PATIENCE).toBe('PONG');
+  // Somebody hands in a file on a host without a worker.
+  const season = { state: desk.ledger.state, dataDir: join(folder, 'dir-c'), dataDirId: 'dir-c', armDeadlineMs: 20 };
+  const others = { arms: false, compareDecisions: async () => {}, clock: systemClock, log: silentLog };
+  expect(await ensureSeason({ ...season, ...others })).toEqual([]);
+  expect(await readPayout(desk.ledger, { runId, line: 2 })).toMatchObject({ state: 'ready' });
+  expect((await desk.ledger.state.season()).open).toBe(true);
+  return runId;
+}
 
+describe('a directory that an open season forgot', () => {
   test('and that is written off leaves in doubt what it may have sent', async () => {
     const runId = await forgottenByOpenSeason();
     expect(await joinSeason(host('dir-a'))).toEqual(['dir-b']);
@@ -168,7 +168,7 @@ describe('a directory that an open season forgot', () => {
   test('is waited for, although it has just started too and is about to compare', async () => {
     const runId = await forgottenByOpenSeason();
     // Both workers are started at once: dir-b has entered, and waits out the arm deadlines (or dies there).
-    expect(await desk.in('dir-b').state.enterDir('dir-b')).toBe(true);
+    expect(await desk.in('dir-b').state.enterDir('dir-b', true)).toBe(true);
     expect(await joinSeason(host('dir-a'))).toEqual(['dir-b']);
     await expect(armPayout(desk.in('dir-a'), { runId, line: 2 })).rejects.toThrow('season');
   });

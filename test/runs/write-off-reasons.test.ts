@@ -54,15 +54,18 @@ async function writtenOff(before: () => Promise<void>): Promise<void> {
   }
 }
 
+const openPay = () => Promise.reject(new Error('nothing is looked up'));
+
 /** All that two people are told before they allow a payout. */
 async function toldBeforeAllow(runId: string): Promise<string> {
   const payout = await readPayout(desk.ledger, { runId, line: 2 });
-  const openPay = () => Promise.reject(new Error('nothing is looked up'));
   const { words, caveats } = await lookUpForPeople({ ledger: desk.ledger, openPay }, payout, {
     decision: 'allow',
     paymentId: '',
   });
-  return [payout.reasonCode, payout.reason, ...payout.history.map(({ reason }) => reason), ...words, ...caveats].join('; ');
+  return [payout.reasonCode, payout.reason, ...payout.history.map(({ reason }) => reason), ...words, ...caveats].join(
+    '; ',
+  );
 }
 
 test('who allows a payout after a restore and a write-off is told that somebody had cancelled it after the copy', async () => {
@@ -75,7 +78,10 @@ test('who allows a payout after a restore and a write-off is told that somebody 
   const keys = await server.redis.keys(`${desk.prefix}:*`);
   const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await server.redis.dumpBuffer(key) })));
   await movePayout(ledger, place, { to: 'ready' });
-  await cancelPayout({ ledger, wake: async () => {} }, await readPayout(ledger, place), { actor: 'anna', reason: 'fraud' });
+  await cancelPayout({ ledger, wake: async () => {} }, await readPayout(ledger, place), {
+    actor: 'anna',
+    reason: 'fraud',
+  });
   await server.redis.del(await server.redis.keys(`${desk.prefix}:*`));
   for (const { key, dump } of dumps) await server.redis.restore(key, 0, dump);
 

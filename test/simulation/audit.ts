@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../src/audit/audit-log.ts';
-import type { AuditAct, AuditRecord } from '../../src/audit/entry.ts';
+import { type AuditAct, type AuditRecord, tellsOf, type WaitingAct } from '../../src/audit/entry.ts';
 import { byTime } from '../../src/audit/missed.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FakeDisk } from './disk.ts';
@@ -30,14 +30,21 @@ export function openAudit(
 
   async function write(act: AuditAct | undefined): Promise<AuditRecord | undefined> {
     const { record, ours, server } = await ask('audit', (store, now) => {
-      const acts = [...store.auditWaiting, ...(act === undefined ? [] : [act])];
+      const waiting = store.auditWaiting.map((text) => JSON.parse(text) as WaitingAct);
       store.auditWaiting = [];
-      const [last] = acts
-        .map((one, index) => {
-          const at = { at: now, dataDir: dataDirId, hash: `entry ${world.steps()}-${index}` };
-          return appendEntry(store, { ...one, ...at }, [...disk.audit.values()]);
-        })
-        .slice(-1);
+      const acts = act === undefined ? waiting : [...waiting, { act, from: Number.POSITIVE_INFINITY }];
+      const copies = [...disk.audit.values()];
+      let last: AuditRecord | undefined;
+      for (const [index, waited] of acts.entries()) {
+        putBackLost(store, copies);
+        if ([...store.audit, ...copies].some((known) => tellsOf(known, waited))) continue;
+        last = appendEntry(store, {
+          ...waited.act,
+          at: now,
+          dataDir: dataDirId,
+          hash: `entry ${world.steps()}-${index}`,
+        });
+      }
       return { record: last, ours: store.audit.filter(({ dataDir }) => dataDir === dataDirId), server: store.server };
     });
     if (record !== undefined) await copy(ours, server);
@@ -46,7 +53,7 @@ export function openAudit(
 
   return {
     append: async (act) => (await write(act)) as AuditRecord,
-    waiting: (act) => JSON.stringify(act),
+    waiting: async (act) => JSON.stringify({ act, from: redis.store().audit.length }),
     async appendWaiting() {
       await write(undefined);
     },
@@ -79,19 +86,20 @@ export function openAudit(
   };
 }
 
-/** What Redis lost and this directory's copies continue comes before the act. */
-function appendEntry(
-  store: Store,
-  act: AuditAct & Pick<AuditRecord, 'at' | 'dataDir' | 'hash'>,
-  copies: readonly AuditRecord[],
-): AuditRecord {
+/** What Redis lost and this directory's copies continue. */
+function putBackLost(store: Store, copies: readonly AuditRecord[]): void {
   for (;;) {
     const previous = store.audit.at(-1)?.hash ?? '';
     const number = store.audit.length + 1;
     const lost = copies.findLast((one) => one.number === number && one.previous === previous);
-    const record = lost ?? { ...act, number, previous };
-    store.audit = [...store.audit, record];
-    if (lost === undefined) return record;
+    if (lost === undefined) return;
+    store.audit = [...store.audit, lost];
     store.putBack.add(lost.hash);
   }
+}
+
+function appendEntry(store: Store, act: AuditAct & Pick<AuditRecord, 'at' | 'dataDir' | 'hash'>): AuditRecord {
+  const record = { ...act, number: store.audit.length + 1, previous: store.audit.at(-1)?.hash ?? '' };
+  store.audit = [...store.audit, record];
+  return record;
 }

@@ -1,4 +1,3 @@
-import type { AuditAct } from '../../src/audit/entry.ts';
 import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { armRefusal } from '../../src/ledger/payouts/arm-payouts.ts';
 import { decideArming } from '../../src/ledger/payouts/decide-arming.ts';
@@ -50,6 +49,7 @@ function stopOf(
 
 /** This Redis has forgotten armings that a process knows of: every directory compares anew. */
 export function closeSeason(store: Store, now: number): void {
+  if (store.season !== store.server) return;
   store.season = `closed ${now}`;
   for (const dir of store.dirs.keys()) store.dirs.set(dir, '-');
 }
@@ -201,7 +201,7 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     return undefined;
   },
   act({ store }, act) {
-    store.auditWaiting = [...store.auditWaiting, JSON.parse(act) as AuditAct];
+    store.auditWaiting = [...store.auditWaiting, act];
     return undefined;
   },
   // These say that nothing was changed between reading and writing, and here nothing is.

@@ -21,9 +21,10 @@ export function readSeason(store: Store, now: number, sawCounter = 0): Season {
   };
 }
 
-export function enterDir(store: Store, dataDirId: string): boolean {
+export function enterDir(store: Store, dataDirId: string, hasLogs: boolean): boolean {
   if (store.writtenOff.has(dataDirId)) return false;
-  if (!store.dirs.has(dataDirId)) store.dirs.set(dataDirId, '');
+  const isForgotten = hasLogs && store.season === store.server;
+  if (!store.dirs.has(dataDirId)) store.dirs.set(dataDirId, isForgotten ? '-' : '');
   return true;
 }
 
@@ -113,6 +114,7 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
     const strangers = strangersOf(store, part.dataDirId);
     if (strangers.length > 0) return { result: 'unnoted', restored, strangers };
     store.dirs.set(part.dataDirId, store.server);
+    store.writeOffs.delete(part.dataDirId);
   }
   const isMissing = [...store.dirs.values()].some((server) => server !== store.server);
   if (!isMissing) {

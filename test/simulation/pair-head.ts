@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Season } from '../../src/ledger/season/ledger-state.ts';
 import { RUN_STATES } from '../../src/payout.ts';
@@ -100,7 +99,11 @@ export async function changeSeason(pair: Pair): Promise<void> {
     store.dirs.set(dir, 'another server');
     await real.redis.hset(real.keys.dirs, dir, 'another server');
   } else {
-    ask(pair, `enter ${dir}`, { mine: enterDir(store, dir), theirs: real.ledger.state.enterDir(dir) });
+    const hasLogs = dice.chance(0.5);
+    ask(pair, `enter ${dir}`, {
+      mine: enterDir(store, dir, hasLogs),
+      theirs: real.ledger.state.enterDir(dir, hasLogs),
+    });
   }
   for (let acts = dice.between(0, 9); acts > 0; acts--) await giveUp(pair, dice.chance(0.8) ? dir : dice.pick(DIRS));
   ask(pair, 'season', { mine: unnamed(readSeason(store, now())), theirs: real.ledger.state.season().then(unnamed) });
@@ -121,13 +124,8 @@ async function giveUp(pair: Pair, dir: string): Promise<void> {
   const mine = writeOff(store, { dir, actor });
   ask(pair, `write off ${dir} by ${actor}`, { mine, theirs });
   await theirs;
-  if (mine.result === 'begun') {
-    const forgotten = recovery.forgetDirs();
-    ask(pair, 'forget directories', { mine: forgetDirs(store, now()), theirs: forgotten });
-    await forgotten;
-    // What is settled after it has a later time in both.
-    await delay(2);
-  }
+  if (mine.result === 'begun')
+    ask(pair, 'forget directories', { mine: forgetDirs(store), theirs: recovery.forgetDirs() });
   const run = {
     id: dice.pick(['run-1', `run-${dice.hex(4)}`]),
     fileSha256: `sha-${dice.hex(4)}`,

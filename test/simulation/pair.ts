@@ -70,7 +70,7 @@ export async function teachScripts(server: TestRedis): Promise<void> {
   await recovery.writeOff('none', 'anna');
   await recovery.forgetDirs();
   await recovery.restoreRun({ id: 'none', fileSha256: '', contentHash: '' });
-  await approvals.block('nobody', 'anna', '');
+  await approvals.block('nobody', { by: 'anna', reason: '' });
 }
 
 export async function openPair(server: TestRedis, seed: number): Promise<Pair> {

@@ -58,11 +58,13 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
     recovery: openRecovery(line),
     approvals: {
       async sealBlockList() {},
-      block: (id: string) =>
+      block: (id: string, { act }: { act: string }) =>
         line.ask('block', (store) => {
+          store.auditWaiting = [...store.auditWaiting, act];
           store.blocked.add(id);
           setting.checks.stopped(`beneficiary.blocked ${id}`, store.server);
           setting.world.count('beneficiaries blocked');
+          return true;
         }),
     },
     people: { read: async () => ({ users: [] }) },
@@ -160,8 +162,9 @@ function openHead({ setting, ask }: Line): Partial<LedgerState> {
   const { world, checks } = setting;
   return {
     read: () => ask('head', ({ halt, releaseBy }) => ({ halt, releaseBy }) as HeadFacts),
-    halt: (actor, reason) =>
+    halt: (actor, reason, act) =>
       ask('halt', (store) => {
+        if (act !== undefined) store.auditWaiting = [...store.auditWaiting, act];
         world.say(() => `  halt: ${reason}`);
         haltAll(store, { actor, reason });
         checks.stopped('ledger.halted ledger', store.server);
@@ -188,7 +191,7 @@ function openSeasonHead({ setting, ask, change }: Line, payouts: Payouts): Seaso
       const saw = payouts.highestCounter();
       return ask('season', (store, now) => readSeason(store, now, saw));
     },
-    enterDir: (id) => ask('enter', (store) => enterDir(store, id)),
+    enterDir: (id, hasLogs) => ask('enter', (store) => enterDir(store, id, hasLogs)),
     notePeers: (id, peers) => ask('note peers', (store) => notePeers(store, id, peers)),
     compare: (part) =>
       change('compare', (store, now) => {
@@ -240,6 +243,7 @@ function openRuns({ setting, ask, change }: Line) {
         const happened = answer.result === 'moved' ? RUN_MOVES[move.to] : undefined;
         if (happened !== undefined) setting.world.count(happened);
         const { result, state } = answer;
+        if (result === 'moved' && move.act !== undefined) store.auditWaiting = [...store.auditWaiting, move.act];
         if (result === 'moved' && state === 'paying') checks.lifted(`run.paused ${runId}`);
         if (result === 'moved' || result === 'there') checks.stopped(`run.${state} ${runId}`, store.server);
         return answer;

@@ -22,11 +22,11 @@ export function writeOff(
   if (by === actor && agreed === '') return answer('same-person');
   store.writeOffs.set(dir, { server, by: by === '' ? actor : by, agreed: by === '' || agreed !== '' ? agreed : actor });
   if (by === '') return answer('proposed');
-  if (isOpen) {
+  if (isOpen && compared !== '-') {
     forgetDir(store, dir);
     return answer('retired');
   }
-  const missing = [...dirs].filter(([id, of]) => of !== server && proposalOf(store, id).agreed === '');
+  const missing = [...dirs].filter(([id, of]) => isMissing(store, of) && proposalOf(store, id).agreed === '');
   if (missing.length > 0)
     return answer(
       'agreed',
@@ -43,16 +43,21 @@ export function writeOff(
 }
 
 /** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */
-export function forgetDirs(store: Store, now: number): string[] {
-  const { server, dirs } = store;
+export function forgetDirs(store: Store): string[] {
+  const { server, dirs, runs } = store;
   for (const [dir, of] of dirs) {
     if (of === server || proposalOf(store, dir).agreed === '') continue;
     forgetDir(store, dir);
-    store.lostAt = now;
+    for (const run of runs.values()) run.fields['atLoss'] = '1';
   }
-  const missing = [...dirs].filter(([, of]) => of !== server).map(([dir]) => dir);
+  const missing = [...dirs].filter(([, of]) => isMissing(store, of)).map(([dir]) => dir);
   if (missing.length === 0 && dirs.size > 0) store.season = server;
   return missing;
+}
+
+/** In an open season a directory without a comparison has armed nothing yet, unless the season forgot it. */
+function isMissing({ season, server }: Store, compared: string): boolean {
+  return compared !== server && !(season === server && compared === '');
 }
 
 function forgetDir(store: Store, dir: string): void {

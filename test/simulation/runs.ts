@@ -88,13 +88,14 @@ function claimFacts(
       wasGivenUp: fields[`gaveUp:${line}`] !== undefined,
     };
   });
-  return { at: now, isOpen: true, lostAt: store.lostAt, run, rows: facts };
+  return { at: now, isOpen: true, run, rows: facts };
 }
 
 function earlierOf({ entries, runs }: Store, id: string): Earlier {
   const run = runs.get(placeOfId(id).runId);
   const finishedAt = run?.finishedAt ?? undefined;
-  return { id, record: entries.get(id)?.record, createdAt: run?.createdAt, finishedAt };
+  const wasThereAtLoss = run?.fields['atLoss'] !== undefined || run?.fields['doubted'] !== undefined;
+  return { id, record: entries.get(id)?.record, createdAt: run?.createdAt, finishedAt, wasThereAtLoss };
 }
 
 /** The run of a file and its content; of a stub the content may not be known. */
@@ -117,6 +118,8 @@ export interface RunMove {
   readonly actor: string;
   readonly reason: string;
   readonly from?: RunState;
+  /** For the audit log. */
+  readonly act?: string;
 }
 
 export function moveRun(store: Store, runId: string, { move, now }: { move: RunMove; now: number }): RunMoveAnswer {

@@ -10,7 +10,7 @@ const NOTED_AGAIN_MS = 400;
 /** What is asked of the ledger's head. */
 export interface SeasonHead {
   season(): Promise<Season>;
-  enterDir(dataDirId: string): Promise<boolean>;
+  enterDir(dataDirId: string, hasLogs: boolean): Promise<boolean>;
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   compare(part: Omit<Comparison, 'sawCounter'>): Promise<Compared>;
 }
@@ -38,7 +38,7 @@ export interface SeasonParts {
 export async function ensureSeason(parts: SeasonParts): Promise<readonly string[]> {
   const { head, dataDirId, clock } = parts;
   await parts.redo(await head.season());
-  if (parts.arms && !(await head.enterDir(dataDirId))) return [dataDirId];
+  if (parts.arms && !(await head.enterDir(dataDirId, parts.lines().length > 0))) return [dataDirId];
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -48,9 +48,10 @@ export async function ensureSeason(parts: SeasonParts): Promise<readonly string[
     const joins = hasLogs || season.dataDirIds.includes(dataDirId);
     if (!joins && season.missing.length > 0) return season.missing;
     await parts.redo(season);
-    if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
+    const closing = `${season.server} ${season.name}`;
+    if ((!season.open || hasLogs) && !waitedFor.has(closing)) {
       await clock.sleep(parts.waitMs);
-      waitedFor.add(season.server);
+      waitedFor.add(closing);
     }
     const peers = joins ? await notePeers(parts, season) : [];
     const compared = await compare(parts, { season, joins, peers });

@@ -1,4 +1,4 @@
-import type { AuditAct, AuditRecord } from '../../src/audit/entry.ts';
+import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { RowState, StoredPayout } from '../../src/ledger/payouts/stored.ts';
 import { PAYOUT_STATES, type PayoutPlace, type RunState } from '../../src/payout.ts';
 
@@ -103,8 +103,6 @@ export interface Store {
   refusedMoves: number;
   restored: number;
   disproved: string[];
-  /** When a data directory was written off last; 0: never. */
-  lostAt: number;
   waitUntil: number;
   /** The server's time at the last look at it. */
   clockSeen: number;
@@ -123,7 +121,7 @@ export interface Store {
   readonly writtenOff: Set<string>;
   audit: readonly AuditRecord[];
   /** What people did, and no entry tells of yet. */
-  auditWaiting: readonly AuditAct[];
+  auditWaiting: readonly string[];
   /** Entries of the audit log, by their hashes: lost and put back, and those of which it was said that they are missing. */
   readonly putBack: Set<string>;
   readonly missed: Set<string>;
@@ -150,7 +148,6 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     refusedMoves: 0,
     restored: 0,
     disproved: [],
-    lostAt: 0,
     waitUntil: 0,
     clockSeen: 0,
     dirs: new Map(),

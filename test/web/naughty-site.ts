@@ -17,7 +17,10 @@ export async function fillNaughty(app: App, admin: Visitor, texts: readonly stri
   for (const [at, text] of texts.entries()) {
     const act = { actor: text, action: text, target: text, details: { reason: text, [text]: text } };
     await app.ledger.audit.append(act);
-    await app.ledger.approvals.block(`0f0c7a52-6b1d-4c8e-9a34-${String(at).padStart(12, '0')}`, text, text);
+    await app.ledger.approvals.block(`0f0c7a52-6b1d-4c8e-9a34-${String(at).padStart(12, '0')}`, {
+      by: text,
+      reason: text,
+    });
     await app.ledger.runs.move(run, { to: at % 2 === 0 ? 'paused' : 'paying', actor: text, reason: text });
     await addNaughtyPeople(app, at, text);
     await giveUp(app, { id: `n-${at}`, endpoint: text, reason: text });

@@ -474,7 +474,7 @@ describe('an approval', () => {
     const small = idOf(40);
     const rows = Array.from({ length: 40 }, (_, index) => `R${index + 1},${idOf(index + 1)},${50 - index}.00,USD,MXN`);
     const { app, run, person } = await openApprovalRig('mia', { rows });
-    await app.ledger.approvals.block(small, 'root', 'a fraud');
+    await app.ledger.approvals.block(small, { by: 'root', reason: 'a fraud' });
     const values = { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' };
     await app.ledger.payouts.move({ runId: run.id, line: 3, to: 'held', actor: 'test', reason: 'held', values });
     const carl = await person('carl', 'checker');

@@ -24,6 +24,8 @@ export interface Earlier {
   /** Of its run, in milliseconds since 1970. */
   readonly createdAt: number | undefined;
   readonly finishedAt: number | undefined;
+  /** Whether its run was there when a data directory was written off: that host may have paid the reference again. */
+  readonly wasThereAtLoss: boolean;
 }
 
 /** What the ledger knows of a row. */
@@ -45,8 +47,6 @@ export interface RowFacts {
 export interface ClaimFacts {
   readonly at: number;
   readonly isOpen: boolean;
-  /** When a data directory was written off last, whose host may have paid meanwhile; 0: never. */
-  readonly lostAt: number;
   readonly run: {
     readonly state: string;
     readonly doubted: string;
@@ -72,15 +72,16 @@ export function openClaimFacts(
     const runIds = [...new Set(places.map(({ runId }) => runId))];
     const [{ records }, ...times] = await Promise.all([
       readRecords(places),
-      ...runIds.map((runId) => redis.hmget(keys.run(runId), 'createdAt', 'finishedAt')),
+      ...runIds.map((runId) => redis.hmget(keys.run(runId), 'createdAt', 'finishedAt', 'atLoss', 'doubted')),
     ]);
-    const timesOf = new Map(runIds.map((runId, index) => [runId, times[index]?.map(timeOf) ?? []]));
+    const timesOf = new Map(runIds.map((runId, index) => [runId, times[index] ?? []]));
     return new Map(
       [...ids].map((id, index) => {
         const record = records[index];
-        const [createdAt, finishedAt] = timesOf.get(places[index]?.runId ?? '') ?? [];
+        const [createdAt = null, finishedAt = null, atLoss, doubted] = timesOf.get(places[index]?.runId ?? '') ?? [];
         if (record instanceof Error) throw record;
-        return [id, { id, record, createdAt, finishedAt }];
+        const wasThereAtLoss = atLoss === '1' || doubted === '1';
+        return [id, { id, record, createdAt: timeOf(createdAt), finishedAt: timeOf(finishedAt), wasThereAtLoss }];
       }),
     );
   }
@@ -94,7 +95,7 @@ export function openClaimFacts(
       beneficiaryIdentityId ?? '',
     ]);
     const reply = listOf(await runScript(redis, claims, { prefix, args: [runId, ...args] }));
-    const [at, isOpen, state, doubted, purged, recorded, all, lost, found] = reply;
+    const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
       new Set(texts.flatMap(([, claimants, , same, before]) => [...idsIn(claimants), same || before]).filter(isId)),
@@ -102,7 +103,6 @@ export function openClaimFacts(
     return {
       at: integerOf(at),
       isOpen: integerOf(isOpen) === 1,
-      lostAt: lost === '' ? 0 : integerOf(lost),
       run: {
         state: textOf(state),
         doubted: textOf(doubted),
@@ -170,11 +170,9 @@ export function holderAgainst(
   })?.id;
 }
 
-/** The payout that gave a reference free before `lostAt`: the host that is lost may have paid that again. */
-export function freedBefore(holders: readonly Earlier[], own: string, lostAt: number): string | undefined {
-  return holders.find(({ id, record }) => {
-    return id !== own && cameToNothing(record) && (timeOf(record?.values.get('st') ?? null) ?? 0) <= lostAt;
-  })?.id;
+/** The payout that gave a reference free, and that was there when a data directory was written off. */
+export function freedAtLoss(holders: readonly Earlier[], own: string): string | undefined {
+  return holders.find(({ id, record, wasThereAtLoss }) => id !== own && wasThereAtLoss && cameToNothing(record))?.id;
 }
 
 /** The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing. */

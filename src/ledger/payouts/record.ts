@@ -156,6 +156,7 @@ function readPayout(
     notFoundAt: integer(fields, 'nf'),
     seen2xx: fields.has('z2'),
     rejectionConfirmed: fields.has('ok'),
+    givenUp: fields.has('gu'),
     costLimit: readCostLimit(fields.get('cx')),
     quoteFailures: count(fields, 'qf'),
     lookUps: count(fields, 'lu'),

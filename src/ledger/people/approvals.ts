@@ -52,7 +52,7 @@ export type Unblocked = 'proposed' | 'unblocked' | 'same-person' | 'not-blocked'
 export interface Approvals {
   approve(runId: string, entry: ApprovalEntry): Promise<ApprovalAnswer>;
   /** The first reason for a block stands. Throws a BlockListFault when the list is not as payrun wrote it. */
-  block(identityId: string, by: string, reason: string): Promise<void>;
+  block(identityId: string, block: { by: string; reason: string; act?: string }): Promise<boolean>;
   /** The first person proposes it, another one carries it out. Throws like `block`. */
   unblock(identityId: string, by: string): Promise<Unblocked>;
   blocked(): Promise<Blocked[]>;
@@ -107,7 +107,7 @@ interface BlockList {
   readonly verdict: SealVerdict;
 }
 
-type BlockChange<Answer> = { readonly answer: Answer; readonly entry?: BlockEntry | null };
+type BlockChange<Answer> = { readonly answer: Answer; readonly entry?: BlockEntry | null; readonly act?: string };
 
 /** The list is sealed as a whole: an entry that somebody takes out of Redis is missed. */
 function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Approvals, 'approve'> {
@@ -124,15 +124,17 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
   }
 
   /** Whether the list was still the one that was read. */
-  async function write({ entries, kept, version }: BlockList, identityId: string, entry: string): Promise<boolean> {
+  async function write(
+    { entries, kept, version }: BlockList,
+    identityId: string,
+    { entry, act = '' }: { entry: string; act?: string },
+  ): Promise<boolean> {
     const next = new Map(entries);
     if (entry === '') next.delete(identityId);
     else next.set(identityId, entry);
     const seal = `${version + 1} ${seals.blockList(version + 1, next)}`;
-    return (
-      (await runScript(redis, changeScript, { prefix: keys.prefix, args: [kept, seal, identityId, entry] })) ===
-      'written'
-    );
+    const args = [kept, seal, identityId, entry, act];
+    return (await runScript(redis, changeScript, { prefix: keys.prefix, args })) === 'written';
   }
 
   async function change<Answer>(
@@ -142,20 +144,20 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const list = await read();
       if (list.verdict !== 'true') throw new BlockListFault('the block list is not as payrun wrote it');
-      const { answer, entry } = decide(readEntry(list.entries.get(identityId)), await redisTime(redis));
+      const { answer, entry, act = '' } = decide(readEntry(list.entries.get(identityId)), await redisTime(redis));
       if (entry === undefined) return answer;
-      if (await write(list, identityId, entry === null ? '' : JSON.stringify(entry))) return answer;
+      if (await write(list, identityId, { entry: entry === null ? '' : JSON.stringify(entry), act })) return answer;
     }
     throw new LedgerFault('others change the block list all the time');
   }
 
   return {
-    async block(identityId, by, reason) {
-      await change(identityId, (before, at) => {
-        if (before === undefined) return { answer: undefined, entry: { by, at, reason } };
+    async block(identityId, { by, reason, act = '' }) {
+      return await change<boolean>(identityId, (before, at) => {
+        if (before === undefined) return { answer: true, entry: { by, at, reason }, act };
         // Nothing changes but that nobody proposes to end it any more.
         const { unblockBy, ...kept } = before;
-        return unblockBy === undefined ? { answer: undefined } : { answer: undefined, entry: kept };
+        return unblockBy === undefined ? { answer: false } : { answer: true, entry: kept, act };
       });
     },
     async unblock(identityId, by) {
@@ -180,7 +182,7 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
         const [first] = list.entries;
         // Above any version that a worker has seen, also where Redis went back or the seal was taken away.
         const version = Math.max(list.version, await redisTime(redis));
-        if (await write({ ...list, version }, first?.[0] ?? '-', first?.[1] ?? '')) return;
+        if (await write({ ...list, version }, first?.[0] ?? '-', { entry: first?.[1] ?? '' })) return;
       }
     },
   };

@@ -8,7 +8,7 @@ import {
   type ClaimFacts,
   type DuplicateRules,
   type Earlier,
-  freedBefore,
+  freedAtLoss,
   holderAgainst,
   openClaimFacts,
   type RowFacts,
@@ -95,7 +95,7 @@ export function decideRecording(
   return rows.flatMap((row, index): Change[] => {
     const known = facts.rows[index];
     if (known === undefined) throw new LedgerFault('a row was not read');
-    const rules = { own: payoutId({ runId, line: row.line }), at: facts.at, lostAt: facts.lostAt, rememberMs };
+    const rules = { own: payoutId({ runId, line: row.line }), at: facts.at, rememberMs };
     const judging = { known, claimed, rules, isDoubted: facts.run.doubted !== '' };
     const { record: there } = known;
     if (there !== undefined) return fillIn(runId, row, { ...judging, there });
@@ -120,7 +120,7 @@ function recordedAsJudged(runId: string, row: RowRecord, judging: Judging & { re
   const verdict = judgeRow(row, judging);
   const change = recorded(runId, row, { known, ...verdict });
   const record = decode(committed(encode(change.after, change.step), rules.at));
-  const now = { id: rules.own, record, createdAt: rules.at, finishedAt: undefined };
+  const now = { id: rules.own, record, createdAt: rules.at, finishedAt: undefined, wasThereAtLoss: false };
   if (verdict.claimsReference) claimed.references.set(row.referenceHash ?? '', now);
   if (verdict.claimsTwin) claimed.twins.set(row.duplicateKey?.hash ?? '', now);
   return change;
@@ -144,7 +144,7 @@ function lacksRow({ state, values }: StoredPayout): boolean {
 interface Judging {
   readonly known: RowFacts;
   readonly claimed: Claimed;
-  readonly rules: DuplicateRules & { readonly lostAt: number };
+  readonly rules: DuplicateRules;
 }
 
 /** The like payout before a row; without one the row takes that place itself. */
@@ -192,9 +192,9 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
   };
   if (known.wasGivenUp) return held('E_GIVEN_UP', 'it was given up, and Redis forgot that');
   if (isDoubted) return held('E_DIR_LOST', 'a data directory that may have sent it was written off');
-  const freed = rules.lostAt === 0 ? undefined : freedBefore(known.holders, rules.own, rules.lostAt);
+  const freed = freedAtLoss(known.holders, rules.own);
   if (freed !== undefined) {
-    const reason = `payout ${freed} had its reference before a data directory was written off that may have paid it again`;
+    const reason = `payout ${freed} had its reference, and a data directory was written off that may have paid it again`;
     return held('E_DIR_LOST', reason);
   }
   if (earlier !== undefined) return held('E_DUP_HISTORY', `its reference belongs to payout ${earlier}`, { rfh: hash });

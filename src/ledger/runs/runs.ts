@@ -64,7 +64,7 @@ export interface Runs extends Rows {
   /** `from`: the state that the run must have; `waiting` is that of a paused one with a time to start at. */
   move(
     runId: string,
-    move: { to: RunState; actor: string; reason: string; from?: RunState | 'waiting' },
+    move: { to: RunState; actor: string; reason: string; from?: RunState | 'waiting'; act?: string },
   ): Promise<RunMoveAnswer>;
   read(runId: string): Promise<Run | undefined>;
   /** Ids, the newest first. */
@@ -106,9 +106,9 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
     },
     record: openRecording(redis, keys),
-    async move(runId, { to, actor, reason, from }) {
+    async move(runId, { to, actor, reason, from, act }) {
       const [word, state = ''] = textsOf(
-        await runScript(redis, scripts.move, { prefix, args: [runId, to, actor, reason, from ?? ''] }),
+        await runScript(redis, scripts.move, { prefix, args: [runId, to, actor, reason, from ?? '', act ?? ''] }),
       );
       const result = RUN_MOVE_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the run script gave an unknown answer');

@@ -34,7 +34,7 @@ return { 'approved', #kept, f[1] }
  * Changes one entry of the block list, and its seal.
  *
  * KEYS[1] prefix; ARGV[1] the seal that the caller saw, as it is kept, or ''; ARGV[2] the new one; ARGV[3] identity id;
- * ARGV[4] its entry, or '' for none
+ * ARGV[4] its entry, or '' for none; ARGV[5] what waits for its place in the audit log then, or ''
  * Returns 'changed' where others changed the list since, else 'written'.
  */
 export const CHANGE_BLOCK_LIST = `${LUA_KEYS}
@@ -45,5 +45,6 @@ else
   redis.call('HSET', BLOCKED, ARGV[3], ARGV[4])
 end
 redis.call('SET', BLOCKED_SEAL, ARGV[2])
+if ARGV[5] ~= '' then redis.call('RPUSH', AUDIT_WAITING, ARGV[5]) end
 return 'written'
 `;

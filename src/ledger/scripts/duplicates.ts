@@ -8,7 +8,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * ARGV[1] run id, or ''; ARGV[2...] of each row: its line, hash of the folded reference, hash of what a likely duplicate has in
  *         common with it, ms within which it is one, beneficiary; each may be ''
  * Returns [time, 1 in an open season | 0, state of the run, whether it is doubted, purged, recorded to its last line, and has all of its
- *         rows ('1' or ''), when a data directory was written off last or '', rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
+ *         rows ('1' or ''), rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
  *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row that was given up]; '' for none.
  */
 export const READ_CLAIMS = `${LUA_PRELUDE}
@@ -45,6 +45,5 @@ for i = 2, #ARGV, 5 do
 end
 local f = run ~= '' and redis.call('HMGET', runKey(run), 'state', 'doubted', 'purgedAt', 'lastLine') or {}
 local isOpen = redis.call('HGET', HEAD, 'season') == serverNow()
-return { text(at), isOpen and 1 or 0, f[1] or '', flag(f[2]), flag(f[3]), flag(f[4]), flag(run ~= '' and hasAllRows(run)),
-  redis.call('HGET', HEAD, 'lostAt') or '', rows }
+return { text(at), isOpen and 1 or 0, f[1] or '', flag(f[2]), flag(f[3]), flag(f[4]), flag(run ~= '' and hasAllRows(run)), rows }
 `;

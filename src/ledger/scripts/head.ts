@@ -51,6 +51,7 @@ const HALT_CHARACTERS_MAX = 4000;
 export const HALT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy')
 if ARGV[1] == 'halt' then
+  if ARGV[4] ~= '' then redis.call('RPUSH', AUDIT_WAITING, ARGV[4]) end
   local isSaid = head[1] and string.find(head[1], ARGV[3], 1, true)
   -- What payrun itself finds again and again voids nobody's release.
   local isPerson = ARGV[2] ~= 'payrun' and string.sub(ARGV[2], 1, 8) ~= 'process '

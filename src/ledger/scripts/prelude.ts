@@ -41,14 +41,6 @@ local function hasAllRows(run)
   return recorded == tonumber(redis.call('HGET', runKey(run), 'rows') or '-1')
 end
 
--- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew.
-local function closeSeason()
-  -- Each closing has a name of its own: whoever read logs for an earlier one reads them anew.
-  local t = redis.call('TIME')
-  redis.call('HSET', HEAD, 'season', 'closed ' .. t[1] .. ' ' .. t[2])
-  for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
-end
-
 -- The run of a file's SHA-256 and content hash; of a stub the content may not be known. Another sheet of the same file is
 -- another content.
 local function runOf(file, content)
@@ -100,6 +92,16 @@ local function serverNow()
   local replication = redis.call('INFO', 'replication')
   return string.match(server, 'run_id:(%w+)') .. ' ' .. string.match(replication, 'master_replid:(%w+)'),
     tonumber(string.match(replication, 'connected_slaves:(%d+)') or '0')
+end
+
+-- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew.
+local function closeSeason()
+  -- Nothing was armed since it was closed.
+  if redis.call('HGET', HEAD, 'season') ~= serverNow() then return end
+  -- Each closing has a name of its own: whoever read logs for an earlier one reads them anew.
+  local t = redis.call('TIME')
+  redis.call('HSET', HEAD, 'season', 'closed ' .. t[1] .. ' ' .. t[2])
+  for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
 end
 `;
 

@@ -39,7 +39,7 @@ for i = 8, #ARGV do redis.call('HSET', key, 'dir:' .. ARGV[i], '') end
 if not by then return { 'proposed', ARGV[1] } end
 if by ~= ARGV[2] then return { 'seen', by } end
 redis.call('HSET', HEAD, 'instance', ARGV[4], 'adopted', ARGV[3], 'adoptedBy', by, 'adoptionUnnoted', ARGV[1],
-  'schema', ARGV[5], 'service', ARGV[6], 'safety', ARGV[7], 'season', '', 'createdAt', text(now()),
+  'schema', ARGV[5], 'service', ARGV[6], 'safety', ARGV[7], 'season', 'adopted', 'createdAt', text(now()),
   'halt', 'the ledger was adopted after its Redis was lost')
 for _, field in ipairs(redis.call('HKEYS', key)) do
   local dir = string.match(field, '^dir:(.*)$')
@@ -75,6 +75,9 @@ local server = serverNow()
 local function propose(dir, by, agreed)
   redis.call('HSET', HEAD, 'writeOff:' .. dir, server .. '\\31' .. by .. '\\31' .. agreed)
 end
+-- In an open season a directory without a comparison has armed nothing yet, unless the season forgot it.
+local isOpen = redis.call('HGET', HEAD, 'season') == server
+local function isMissing(compared) return compared ~= server and not (isOpen and compared == '') end
 local function forget(dir)
   redis.call('HDEL', DIRS, dir)
   redis.call('HDEL', PEERS, dir)
@@ -91,11 +94,10 @@ end
  * ARGV[1] data directory; ARGV[2] actor; ARGV[3] who has proposed it, as the caller saw, or ''
  * Returns [word, who has proposed it, directories that are missing still...], with the word 'proposed'; 'seen' when somebody
  * else than ARGV[3] has proposed it; 'agreed' when others are missing that two people have not agreed on; 'begun' when the
- * payouts in doubt are to be held now; 'retired' in an open season, in which nothing of it is in doubt: nobody waits any more
- * for it to note others; or 'unknown', 'compared'.
+ * payouts in doubt are to be held now; 'retired' in an open season that did not forget it, in which nothing of it is in doubt: nobody
+ * waits any more for it to note others; or 'unknown', 'compared'.
  */
 export const WRITE_OFF = `${LUA_PRELUDE}${LUA_WRITE_OFF}
-local isOpen = redis.call('HGET', HEAD, 'season') == server
 local compared = redis.call('HGET', DIRS, ARGV[1])
 if not compared then return { 'unknown', '' } end
 if compared == server and not isOpen then return { 'compared', '' } end
@@ -108,7 +110,8 @@ if agreed == '' then
   if by ~= ARGV[3] then return { 'seen', by } end
   propose(ARGV[1], by, ARGV[2])
 end
-if isOpen then
+-- One that an open season had forgotten may have sent what nobody else knows of.
+if isOpen and compared ~= '-' then
   forget(ARGV[1])
   return { 'retired', by }
 end
@@ -116,7 +119,7 @@ local missing = {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
   local _, isAgreed = proposalOf(dirs[i], server)
-  if dirs[i + 1] ~= server and isAgreed == '' then missing[#missing + 1] = dirs[i] end
+  if isMissing(dirs[i + 1]) and isAgreed == '' then missing[#missing + 1] = dirs[i] end
 end
 if #missing > 0 then return { 'agreed', by, unpack(missing) } end
 redis.call('HSETNX', HEAD, 'halt', 'the data directory ' .. ARGV[1] .. ' was written off')
@@ -138,17 +141,21 @@ return { 'begun', by }
  * Returns directories that are still missing.
  */
 export const FORGET_DIRS = `${LUA_PRELUDE}${LUA_WRITE_OFF}
-local missing, left = {}, 0
+local missing, left, hasLost = {}, 0, false
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
   local _, agreed = proposalOf(dirs[i], server)
   if dirs[i + 1] ~= server and agreed ~= '' then
     forget(dirs[i])
-    redis.call('HSET', HEAD, 'lostAt', text(now()))
+    hasLost = true
   else
     left = left + 1
-    if dirs[i + 1] ~= server then missing[#missing + 1] = dirs[i] end
+    if isMissing(dirs[i + 1]) then missing[#missing + 1] = dirs[i] end
   end
+end
+-- The host that is lost may have paid again what they gave, or give, free.
+if hasLost then
+  for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do redis.call('HSET', runKey(run), 'atLoss', '1') end
 end
 if #missing == 0 and left > 0 then redis.call('HSET', HEAD, 'season', server) end
 return missing

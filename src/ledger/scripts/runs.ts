@@ -14,7 +14,8 @@ local function isFree(run)
   local state = redis.call('HGET', runKey(run), 'state')
   if (state ~= 'finished' and state ~= 'cancelled') or not (hasAllRows(run) or isPartial(run)) then return false end
   for _, open in ipairs({ 'ready', 'armed', 'quoted', 'unknown', 'held', 'accepted', 'completed', 'refused' }) do
-    if tonumber(redis.call('HGET', runKey(run), 'n:' .. open) or '0') > 0 then return false end
+    local counts = open ~= 'refused' or not isPartial(run)
+    if counts and tonumber(redis.call('HGET', runKey(run), 'n:' .. open) or '0') > 0 then return false end
   end
   return true
 end
@@ -109,7 +110,7 @@ return 1
  *
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
- * paused until its time, or ''
+ * paused until its time, or ''; ARGV[6] what waits for its place in the audit log then, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go. So does one of
@@ -172,6 +173,7 @@ if to == 'finished' or to == 'cancelled' then
 end
 redis.call('SADD', LIVE, run)
 redis.call('XADD', eventsKey(run), '*', 'event', to, 'actor', actor, 'reason', reason)
+if ARGV[6] ~= '' then redis.call('RPUSH', AUDIT_WAITING, ARGV[6]) end
 return { 'moved', to }
 `;
 

@@ -296,6 +296,8 @@ if ARGV[1] ~= '' then
   local strangers = strangersOf(ARGV[1], server)
   if #strangers > 0 then return { 'unnoted', restored, unpack(strangers) } end
   redis.call('HSET', DIRS, ARGV[1], server)
+  -- It is back: what people agreed on does not hold.
+  redis.call('HDEL', HEAD, 'writeOff:' .. ARGV[1])
 end
 for _, compared in ipairs(redis.call('HVALS', DIRS)) do
   if compared ~= server then return { 'compared', restored } end
@@ -316,7 +318,7 @@ if isWrittenOff(ARGV[1]) then return 'written-off' end
 local key = leaseKey(ARGV[1])
 local holder = redis.call('GET', key)
 if holder and holder ~= ARGV[2] then
-  -- It was taken before the clock of Redis stepped back.
+  -- After the clock of Redis stepped back it would live longer.
   if redis.call('PTTL', key) > tonumber(ARGV[3]) then redis.call('PEXPIRE', key, ARGV[3]) end
   return 'elsewhere'
 end
@@ -325,14 +327,15 @@ return 'taken'
 `;
 
 /**
- * Enters a data directory that wants to arm. From then on no season opens without it.
+ * Enters a data directory that wants to arm. From then on no season opens without it. If it has logs and the open season does not know
+ * it, that season forgot it: nobody joins before it has compared.
  *
- * KEYS[1] prefix; ARGV[1] data directory
+ * KEYS[1] prefix; ARGV[1] data directory; ARGV[2] '1' where it has intent logs
  * Returns 1, or 0 where it was written off.
  */
 export const ENTER_DIR = `${LUA_PRELUDE}${LUA_WRITTEN_OFF}
 if isWrittenOff(ARGV[1]) then return 0 end
-redis.call('HSETNX', DIRS, ARGV[1], '')
+redis.call('HSETNX', DIRS, ARGV[1], ARGV[2] == '1' and redis.call('HGET', HEAD, 'season') == serverNow() and '-' or '')
 return 1
 `;
 

@@ -86,8 +86,11 @@ export interface LedgerState {
   adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
-  /** Enters a data directory that may arm; from then on no season opens without it. False where it was written off. */
-  enterDir(dataDirId: string): Promise<boolean>;
+  /**
+   * Enters a data directory that may arm; from then on no season opens without it. False where it was written off. `hasLogs`: it may
+   * have armed before.
+   */
+  enterDir(dataDirId: string, hasLogs?: boolean): Promise<boolean>;
   /** `season`: its name before the logs were read; left out where none are. */
   compare(part: {
     dataDirId: string;
@@ -100,7 +103,7 @@ export interface LedgerState {
   }): Promise<{ result: string; restored: number; strangers: readonly string[] }>;
   /** Says which other directories a directory has noted on its disk: they may arm only then. */
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
-  halt(actor: string, reason: string): Promise<void>;
+  halt(actor: string, reason: string, act?: string): Promise<void>;
   release(actor: string): Promise<ReleaseResult>;
   /** Notes that the service lacks a capability; false when that was known. */
   disprove(capability: string, evidence: string): Promise<boolean>;
@@ -188,8 +191,8 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
       return word === 'adopted' || word === 'same-person' ? word : 'proposed';
     },
     ...seasonActs(run, armings),
-    async halt(actor, reason) {
-      await run('halt', 'halt', actor, reason);
+    async halt(actor, reason, act = '') {
+      await run('halt', 'halt', actor, reason, act);
     },
     async release(actor) {
       const [word] = await bySecondPerson(actor, async (seen) => textsOf(await run('halt', 'release', actor, seen)));
@@ -227,8 +230,8 @@ function seasonActs(
       sawServer(season.server);
       return season;
     },
-    async enterDir(dataDirId) {
-      return integerOf(await run('enter', dataDirId)) === 1;
+    async enterDir(dataDirId, hasLogs = false) {
+      return integerOf(await run('enter', dataDirId, hasLogs ? '1' : '')) === 1;
     },
     async notePeers(dataDirId, peers) {
       await run('notePeers', dataDirId, JSON.stringify(peers));

@@ -30,7 +30,8 @@ export interface SeasonDeps extends PeersDeps {
  * for a damaged log.
  */
 export async function ensureSeason(deps: SeasonDeps, signal?: AbortSignal): Promise<readonly string[]> {
-  if (deps.arms && !(await deps.state.enterDir(deps.dataDirId))) return [deps.dataDirId];
+  const hasLogs = (await intentFiles(deps.dataDir)).length > 0;
+  if (deps.arms && !(await deps.state.enterDir(deps.dataDirId, hasLogs))) return [deps.dataDirId];
   const waitedFor = new Set<string>();
   let strangers: readonly string[] = [deps.dataDirId];
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -62,9 +63,11 @@ async function compareOnce(
   const joins = hasLogs || season.dataDirIds.includes(deps.dataDirId);
   if (!joins && season.missing.length > 0) return { kind: 'missing', dirs: tellMissing(deps, season.missing) };
   // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
-  if ((!season.open || hasLogs) && !waitedFor.has(season.server)) {
+  // It waits after each closing: until then somebody may have armed.
+  const closing = `${season.server} ${season.name}`;
+  if ((!season.open || hasLogs) && !waitedFor.has(closing)) {
     if (!(await waitOutDeadlines(deps, signal))) return { kind: 'missing', dirs: [deps.dataDirId] };
-    waitedFor.add(season.server);
+    waitedFor.add(closing);
   }
   return await compareAndOpen(deps, { season, joins });
 }

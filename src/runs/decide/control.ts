@@ -10,10 +10,9 @@ import { readRun } from '../read-run.ts';
 import { cancelReady } from './cancel-ready.ts';
 
 /*
- * What people do to a payout waits in Redis for its place in the audit log from the move on; whoever appends next gives it one.
- * What they do to a run stands on the log after it took effect, and again when it is done again: whoever repeats a command
- * that a crash ended writes the entry that is missing. In between, the run's own history tells who did it, for that is written by
- * the move itself. A command whose entry cannot be written fails; only a halt does not.
+ * What people do to a payout, a run or a beneficiary, and a halt, waits in Redis for its place in the audit log from the very moment
+ * that it takes effect; whoever appends next gives it one. Who repeats what is done already makes an entry of its own. A command
+ * whose entry cannot be written fails; only a halt does not.
  */
 
 export interface ControlDeps {
@@ -57,17 +56,16 @@ async function moveRun(
   if (move.to === 'paying' && before.state !== 'paused' && before.state !== 'paying') {
     throw refuseMove(runId, before.state, move.to);
   }
-  const { result, state } = await deps.ledger.runs.move(runId, move);
+  const { runs, audit } = deps.ledger;
+  const { actor, reason } = move;
+  const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
+  const { result, state } = await runs.move(runId, { ...move, act: await audit.waiting(entry) });
   if (result === 'halted') {
     throw new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
   }
   if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
-  await deps.ledger.audit.append({
-    actor: move.actor,
-    action: `run.${WORDS[move.to]}`,
-    target: runId,
-    details: { reason: move.reason },
-  });
+  if (result === 'moved') await audit.appendWaiting();
+  else await audit.append(entry);
   return await readRun(deps, runId);
 }
 
@@ -88,7 +86,8 @@ export async function cancelPayout(deps: ControlDeps, payout: Payout, control: C
   const { runId, line, version } = payout;
   const { actor, reason } = control;
   const { payouts, audit } = deps.ledger;
-  const act = audit.waiting({ actor, action: 'payout.cancelled', target: payoutId(payout), details: { reason } });
+  const entry = { actor, action: 'payout.cancelled', target: payoutId(payout), details: { reason } };
+  const act = await audit.waiting(entry);
   const { result, state } = await payouts.move({ runId, line, to: 'cancelled', version, actor, reason, act });
   if (result === 'moved') {
     await audit.appendWaiting();
@@ -120,9 +119,11 @@ function refuseCancel({ runId: run, row: { reference } }: Payout, state: string)
 
 /** Stops everything. Gives the fault that kept the halt out of the audit log, if there was one: it never fails for that. */
 export async function haltAll({ ledger }: Pick<ControlDeps, 'ledger'>, { actor, reason }: Control): Promise<unknown> {
-  await ledger.state.halt(actor, reason);
   const entry = { actor, action: 'ledger.halted', target: 'ledger', details: { reason } };
-  return await ledger.audit.append(entry).then(
+  const act = await ledger.audit.waiting(entry).catch(() => undefined);
+  await ledger.state.halt(actor, reason, act);
+  const written = act === undefined ? ledger.audit.append(entry) : ledger.audit.appendWaiting();
+  return await written.then(
     () => undefined,
     (fault: unknown) => fault,
   );

@@ -173,7 +173,7 @@ async function moveOrRefuse(
   move: Omit<PayoutMove, 'runId' | 'line' | 'version' | 'act'> & { act: AuditAct },
 ): Promise<void> {
   const { version } = payout;
-  const act = ledger.audit.waiting(move.act);
+  const act = await ledger.audit.waiting(move.act);
   const { result, state } = await ledger.payouts.move({ ...placeOf(payout), version, ...move, act });
   if (result === 'moved') {
     await ledger.audit.appendWaiting();

@@ -66,7 +66,8 @@ export async function lookUpForPeople(
           caveats: [],
         };
   const sentElsewhere = payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : [];
-  return { ...findings, caveats: [...findings.caveats, ...sentElsewhere, ...other.words], other };
+  const givenUp = asked.decision === 'allow' && payout.givenUp ? [GIVEN_UP] : [];
+  return { ...findings, caveats: [...findings.caveats, ...sentElsewhere, ...givenUp, ...other.words], other };
 }
 
 const OWN_ID = 'payment-id-is-quote-id';
@@ -76,6 +77,8 @@ const SAID_YES =
   'the service said yes to its payment request, at least in part: it may have been paid, although a look-up does not find it';
 const OTHER_CREDENTIALS =
   'the service was asked under other credentials than it was sent with, which may not be allowed to see its payment';
+const GIVEN_UP =
+  'people had given it up (cancelled or dropped it), and Redis forgot that: the audit log says who and why';
 const SENT_ELSEWHERE =
   'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
 

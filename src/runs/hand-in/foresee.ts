@@ -36,7 +36,7 @@ export type NamedRow = Pick<PayoutRow, 'line' | 'reference' | 'beneficiaryIdenti
 
 /** Rows that would not be paid for one reason. */
 export interface StoppedRows {
-  readonly code: 'E_DUP_HISTORY' | 'E_DUP_LIKELY' | 'E_BLOCKED' | 'E_LIMIT';
+  readonly code: 'E_DIR_LOST' | 'E_DUP_HISTORY' | 'E_DUP_LIKELY' | 'E_BLOCKED' | 'E_LIMIT';
   readonly becomes: 'held' | 'rejected';
   /** For people. */
   readonly reason: string;
@@ -128,6 +128,7 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
 
   function whyStopped(row: PayoutRow, against: AgainstRow): Stop | undefined {
     const twin = twinInFile(row, against);
+    if (against.freed !== null) return { ...HELD.E_DIR_LOST, other: against.freed };
     if (against.holder !== null) return { ...HELD.E_DUP_HISTORY, other: against.holder };
     if (twin !== null) return { ...HELD.E_DUP_LIKELY, other: twin };
     if (against.isBlocked) return { ...HELD.E_BLOCKED, other: null };
@@ -170,11 +171,16 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
   };
 }
 
-const NOTHING_AGAINST: AgainstRow = { holder: null, twin: null, isBlocked: false };
+const NOTHING_AGAINST: AgainstRow = { holder: null, freed: null, twin: null, isBlocked: false };
 
 type Stop = Pick<StoppedRows, 'code' | 'becomes' | 'reason'> & { readonly other: string | null };
 
 const HELD = {
+  E_DIR_LOST: {
+    code: 'E_DIR_LOST',
+    becomes: 'held',
+    reason: 'a data directory was written off that may have paid the reference',
+  },
   E_DUP_HISTORY: { code: 'E_DUP_HISTORY', becomes: 'held', reason: 'the reference was used before' },
   E_DUP_LIKELY: {
     code: 'E_DUP_LIKELY',

@@ -20,7 +20,7 @@ export const foreseenSchema = z.object({
   knownRun: z.object({ runId: z.string(), state: z.enum(RUN_STATES), createdAt: z.string() }).nullable(),
   stopped: z.array(
     z.object({
-      code: z.enum(['E_DUP_HISTORY', 'E_DUP_LIKELY', 'E_BLOCKED', 'E_LIMIT']),
+      code: z.enum(['E_DIR_LOST', 'E_DUP_HISTORY', 'E_DUP_LIKELY', 'E_BLOCKED', 'E_LIMIT']),
       becomes: z.enum(['held', 'rejected']),
       reason: z.string(),
       rows: count,

@@ -7,7 +7,7 @@ import { approvalsNeeded } from '../decide/approval.ts';
 import type { HandedIn } from './handed-in.ts';
 
 /** What the audit log tells of how a run was handed in. */
-export type OnRecord = HandedIn & Pick<Run, 'stagePlan'>;
+export type OnRecord = HandedIn & Pick<Run, 'stagePlan'> & { readonly maxCostDriftBp: bigint | undefined };
 
 /** What is told of a plan there. */
 export function planDetails(plan: Run['stagePlan'] | undefined): Record<string, string> {
@@ -17,21 +17,28 @@ export function planDetails(plan: Run['stagePlan'] | undefined): Record<string, 
 
 /**
  * Who handed a run in, by the entry of the audit log that tells of it: the run's own fields lie in Redis until they are
- * sealed, and could be changed there. An entry without a true code counts for nothing, where this process has the key.
+ * sealed, and could be changed there. A Redis that went back may have lost it: this directory's copies have it too. An entry without
+ * a true code counts for nothing, where this process has the key.
  * Undefined when there is none.
  */
 export async function handedInOnRecord(
-  { audit }: { readonly audit: Pick<Ledger['audit'], 'lines' | 'keys'> },
+  { audit }: { readonly audit: Pick<Ledger['audit'], 'lines' | 'copies' | 'keys'> },
   runId: Run['id'],
 ): Promise<OnRecord | undefined> {
+  const isIt = (entry: AuditRecord | undefined): entry is AuditRecord =>
+    entry?.action === 'run.submitted' && entry.target === runId && isCoded(audit, entry);
   for await (const line of audit.lines()) {
     const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
-    if (entry?.action !== 'run.submitted' || entry.target !== runId || !isCoded(audit, entry)) continue;
-    const { droppedBy, stages, goesOnIfPaid } = entry.details;
-    const plan = stages === undefined ? null : { sizes: stages, goesOnIfPaid: goesOnIfPaid === 'yes' };
-    return { createdBy: entry.actor, dropper: droppedBy ?? null, stagePlan: plan };
+    if (isIt(entry)) return onRecord(entry);
   }
-  return undefined;
+  const copied = (await audit.copies()).find(isIt);
+  return copied && onRecord(copied);
+}
+
+function onRecord({ actor: createdBy, details }: AuditRecord): OnRecord {
+  const { droppedBy: dropper = null, stages, goesOnIfPaid, maxCostDriftBp: bound } = details;
+  const stagePlan = stages === undefined ? null : { sizes: stages, goesOnIfPaid: goesOnIfPaid === 'yes' };
+  return { createdBy, dropper, stagePlan, maxCostDriftBp: bound === undefined ? undefined : BigInt(bound) };
 }
 
 function isCoded({ keys }: Pick<Ledger['audit'], 'keys'>, entry: AuditRecord): boolean {

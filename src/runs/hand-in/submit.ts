@@ -96,16 +96,17 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
 function entryOf(
   { id, isNew }: Pick<Claimed, 'id' | 'isNew'>,
   { sha256: fileSha256, contentHash, rows }: CheckedFile,
-  { actor, dropper, stages }: Submission,
+  { actor, dropper, stages, maxCostDriftBp }: Submission,
 ): AuditAct {
   const dropped: Record<string, string> = dropper === undefined ? {} : { droppedBy: dropper };
   const details = { fileSha256, contentHash, rows: String(rows), ...dropped };
   if (!isNew) return { actor, action: 'run.attached', target: id, details };
-  return { actor, action: 'run.submitted', target: id, details: { ...details, ...planDetails(stages) } };
+  const bound: Record<string, string> = maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(maxCostDriftBp) };
+  return { actor, action: 'run.submitted', target: id, details: { ...details, ...bound, ...planDetails(stages) } };
 }
 
-function byOf({ actor, dropper, stages }: Submission): OnRecord {
-  return { createdBy: actor, dropper: dropper ?? null, stagePlan: stages ?? null };
+function byOf({ actor, dropper, stages, maxCostDriftBp }: Submission): OnRecord {
+  return { createdBy: actor, dropper: dropper ?? null, stagePlan: stages ?? null, maxCostDriftBp };
 }
 
 /** By whom, and in which stages, a run was handed in that somebody had begun before. */
@@ -166,7 +167,8 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   if (run.isInDoubt) return claimed;
   if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   await requireSeason(deps);
-  if (run.recordedAt !== null && deps.clock.now() - run.recordedAt < RECORDING_QUIET_MS)
+  // A time that is far ahead is of a clock that stepped back since.
+  if (run.recordedAt !== null && Math.abs(deps.clock.now() - run.recordedAt) < RECORDING_QUIET_MS)
     throw refuseBusy(run, RECORDING_QUIET_MS);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
@@ -275,7 +277,7 @@ async function recordRun(
         currencies.add(row.sourceCurrency).add(row.destinationCurrency);
       }
       if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
-      const recording = recordRows(deps, runId, { batch, maxCostDriftBp: file.submission.maxCostDriftBp });
+      const recording = recordRows(deps, runId, { batch, maxCostDriftBp: file.by.maxCostDriftBp });
       // It is awaited later, and may fail while the next batch is read.
       recording.catch(() => {});
       inFlight.push(recording);

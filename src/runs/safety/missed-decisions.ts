@@ -28,11 +28,11 @@ export async function redoMissedDecisions(deps: MissedDeps, server: string): Pro
   const { audit } = deps.ledger;
   const missing = await audit.missing();
   const missed = missedDecisions(missing);
-  if (missed !== undefined) await stopAndRedo(deps, missed);
+  if (missed !== undefined) await stopAndRedo(deps, missed, server);
   await audit.noteMissing([...missing.former, ...missing.ours], server);
 }
 
-async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<void> {
+async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: string): Promise<void> {
   const { ledger, log } = deps;
   log.error('Redis went back in time: what people decided is missing', { reason: missed.text });
   for (const { number, action, target } of missed.all) {
@@ -45,6 +45,7 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<v
     const { fileSha256 = '', contentHash = '' } = details;
     await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });
   }
+  await restorePaid(ledger, missed, server);
   for (const runId of await ledger.runs.live()) {
     const control = { actor: ACTOR, reason: 'Redis went back in time' };
     if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
@@ -52,6 +53,13 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions): Promise<v
   for (const { action, target, details } of missed.stops) {
     await doAgain(deps, { action, target, control: { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` } });
   }
+}
+
+/** What people settled as paid is as if the service had said yes: its quote is never proven dead. */
+async function restorePaid({ state }: Ledger, { paid }: MissedDecisions, server: string): Promise<void> {
+  const answers = paid.map(({ details }) => ({ y: details['quote'], p: details['payment'] ?? '' }));
+  if (answers.length === 0) return;
+  await state.compare({ dataDirId: '', server, last: false, json: JSON.stringify(answers), peers: [] });
 }
 
 const MAY_BE_SENT: readonly PayoutState[] = ['ready', 'armed', 'quoted', 'unknown', 'held'];

@@ -116,6 +116,9 @@ async function doubtHeld(ledger: Ledger, note: PayoutMove): ReturnType<Ledger['p
   const isDone = payout === undefined || payout.reasonCode === 'E_DIR_LOST' || payout.quoteId !== null;
   if (isDone) return { result: 'there', version: 0, state: 'held', badOutcomes: 0 };
   // It may have been armed until now.
-  const values = { ...note.values, armedAt: now, proposal: null };
+  const { reason: before, reasonCode: code } = payout;
+  const why = note.values?.reason ?? '';
+  const reason = before === null && code === null ? why : `${why}; it was held before: ${before ?? code}`;
+  const values = { ...note.values, reason, armedAt: now, proposal: null };
   return await ledger.payouts.move({ ...note, values, version: payout.version, dueMs: 'as-it-is' });
 }
