@@ -227,7 +227,7 @@ function noting(seen: string[], pattern: RegExp, when: When): When {
   };
 }
 
-const ARMED_QUOTE = /(?<="v":\d+,"h":"\w+","q":")[^"]+/g;
+const ARMED_QUOTE = /(?<=\r\nquote\r\n\$\d+\r\n)[^\r]+/g;
 const QUOTES = new Map<Rig, string[]>();
 
 faultRow({

@@ -5,8 +5,8 @@ import { expect } from 'vitest';
 import type { RedisProcess } from './redis-process.ts';
 import type { Rig } from './rig.ts';
 
-/** An arming on its way to Redis (src/ledger/payouts/payouts.ts). */
-export const ARMING = /"v":\d+,"h":"/;
+/** A commit of armings on its way to Redis (src/ledger/scripts/commit.ts). */
+export const ARMING = /\r\narm\r\n/;
 /** Of payments that keep the workers busy: some twenty a second, four at a time. */
 export const SLOWLY = {
   switches: { answerDelayMs: { payments: 200 } },
