@@ -509,7 +509,7 @@ describe('what is typed into a form', () => {
 
 test('what failed half way is not said to be not done', async () => {
   const { app, ada } = await openSite();
-  vi.spyOn(app.ledger.audit, 'append').mockRejectedValueOnce(new Error('the disk is full'));
+  vi.spyOn(app.ledger.audit, 'appendWaiting').mockRejectedValueOnce(new Error('the disk is full'));
   await ada.get('/block-list');
   const id = '3f0c7a52-6b1d-4c8e-9a34-5d2e8b7f1c60';
   const { status, text } = await ada.post('/block-list', { id, reason: 'account taken over' });
