@@ -10,7 +10,17 @@ import { openAudit } from './audit.ts';
 import { armPayout, deferPayout, holderOfQuote, movePayout } from './commit.ts';
 import type { FakeDisk } from './disk.ts';
 import type { Happening } from './happenings.ts';
-import { compareLines, disprove, enterDir, haltAll, holdAll, notePeers, readSeason, releaseHalt } from './head.ts';
+import {
+  type ComparedAnswer,
+  compareLines,
+  disprove,
+  enterDir,
+  haltAll,
+  holdAll,
+  notePeers,
+  readSeason,
+  releaseHalt,
+} from './head.ts';
 import { payoutOf, readPayout } from './read-payout.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { claimantsOf, holderBeside } from './references.ts';
@@ -180,6 +190,12 @@ function openHead({ setting, ask }: Line): Partial<LedgerState> {
         return result;
       }),
     disprove: (capability) => ask('disprove', (store) => disprove(store, capability)),
+    compare: ({ server, json }) =>
+      ask('compare what was paid', (store, now) => {
+        const answers = JSON.parse(json) as ComparedAnswer[];
+        const part = { dataDirId: '', server, season: '', last: false, lines: [], answers, peers: [], sawCounter: 0 };
+        return compareLines(store, part, now);
+      }),
     hold: (ms) => ask('hold', (store, now) => holdAll(store, Math.max(1, Math.ceil(ms)), now)),
   };
 }
