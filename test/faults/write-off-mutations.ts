@@ -119,16 +119,8 @@ export const WRITE_OFF_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'who allows a payout is shown that it was given up',
-    edits: replaced('src/runs/decide/evidence.ts', 'payout.givenUp ? [GIVEN_UP] : []', '[] as string[]'),
+    edits: replaced('src/runs/decide/evidence.ts', 'payout.givenUp ? [GIVEN_UP]', 'payout.line < 0 ? [GIVEN_UP]'),
     caughtBy: named(TWICE_TESTS, 'what two people dropped after the copy is not let go together with others, unseen'),
-  },
-  {
-    guard: 'a settlement as paid is a yes after a restore',
-    edits: replaced('src/runs/safety/missed-decisions.ts', '  await restorePaid(ledger, missed, server);\n', ''),
-    caughtBy: named(
-      'test/restore/yes-of-an-office.test.ts',
-      'a payment that people named from a host without a worker keeps its quote from being proven dead after a restore',
-    ),
   },
   {
     guard: 'a payout is looked up again at the time that its look-up says',
