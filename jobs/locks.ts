@@ -1,13 +1,13 @@
 import { JOB_NAMES } from './catalog.ts';
 import type { JobQueues } from './open.ts';
 
-/** A job of a worker that died is given to another one after this, and at most STALLED_EVERY_MS more. */
+/** After a worker died, another one gets its job within LOCK_MS and STALLED_EVERY_MS. */
 export const LOCK_MS = 8000;
 export const STALLED_EVERY_MS = 4000;
 
 /**
- * Makes the locks of jobs as long as they are given, after the clock of Redis stepped back: it ends them, so that those of a dead
- * worker would keep its jobs for as long as the step. What lives renews its own.
+ * Gives the locks of all jobs their usual length, after the clock of Redis stepped back: by that clock, a dead worker's locks would
+ * keep its jobs for as long as the step. A living worker renews its own.
  */
 export async function shortenLocks({ redis, prefix }: Pick<JobQueues, 'redis' | 'prefix'>): Promise<void> {
   for (const name of JOB_NAMES) {

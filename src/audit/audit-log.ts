@@ -7,7 +7,7 @@ import {
   entryText,
   readEntry,
   readWaiting,
-  tellsOf,
+  recordsAct,
   type WaitingAct,
   writeEntry,
   writeWaiting,
@@ -39,9 +39,9 @@ export interface AuditLook {
 export interface AuditStore {
   /** Throws a LedgerFault when Redis holds no ledger. */
   look(): Promise<AuditLook>;
-  /** True when the line stands right after `head`, where the log ended for its writer; what `waiting` says waits no more. */
+  /** True when the line stands right after `head`, where the log ended for its writer. The act `waiting` then waits no more. */
   push(line: string, head: AuditHead, waiting?: string): Promise<boolean>;
-  /** Of acts that wait, takes this one away. */
+  /** Takes an act off the list of those that wait. */
   dropWaiting(waiting: string): Promise<void>;
   /** The line of this number of entry. */
   lineAt(number: number): Promise<string | undefined>;
@@ -64,7 +64,7 @@ export interface AuditLog {
   readonly keys: MacKeys | undefined;
   /** Records what was done; gives the entry's number and hash. See `openAuditLog` for what it throws. */
   append(act: AuditAct): Promise<AuditHead>;
-  /** The act as it is written to Redis together with what it tells of, so that nobody can do it unseen. Throws like `append`. */
+  /** The act as text, for the script that carries it out: it waits in Redis until an entry records it. Throws like `append`. */
   waiting(act: AuditAct): Promise<string>;
   /** Records the acts that wait, whoever wrote them. */
   appendWaiting(): Promise<void>;
@@ -119,8 +119,8 @@ async function linesAfter(store: AuditStore, from: number, dataDirId: string): P
  * of all processes: whoever finds another end of the log than he saw looks again. Its copy in the data directory follows.
  * A process that ends in between leaves an entry without a copy, and the next append from that directory makes up for it.
  * The reverse, a copy without its entry, means that Redis went back in time: the next append puts back what its own copies
- * continue without a gap, and `verify` names what is left. What people decide of a payout waits in Redis from the decision on, and
- * whoever appends next gives it its place.
+ * continue without a gap, and `verify` names what is left. What people do waits in Redis from the moment that it takes effect, and
+ * whoever appends next records it.
  *
  * `append` throws what ioredis throws, a LedgerFault where there is no ledger, and a Refusal when the copy cannot be written.
  */
@@ -147,6 +147,10 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     throw new Error(`the audit log was appended to by others ${LOST_RACES_MAX} times while an entry was made`);
   }
 
+  async function appendWaiting(): Promise<void> {
+    if ((await store.look()).waiting !== '') await write(undefined);
+  }
+
   return {
     dataDirId,
     keys: auditKeys,
@@ -156,12 +160,10 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
       return { number: head.number, hash: head.hash };
     },
     async waiting(act) {
-      const { number: from } = (await store.look()).head;
-      return writeWaiting(cutTexts(act), { from, keys: auditKeys });
+      const { at, head } = await store.look();
+      return writeWaiting(cutTexts(act), { at, from: head.number, keys: auditKeys });
     },
-    async appendWaiting() {
-      await write(undefined);
-    },
+    appendWaiting,
     copies: () => copies.read(),
     async missing() {
       const { formerInstance } = await store.look();
@@ -175,7 +177,7 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     },
     noteMissing: (records, server) => store.noteLost(hashesOf(records), server),
     async copyOthers() {
-      await write(undefined);
+      await appendWaiting();
       await copies.addOthers();
     },
     head: async () => (await store.look()).head,
@@ -183,23 +185,26 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
   };
 }
 
-/** The log's end, once no act waits of which an entry tells: Redis went back to where it waited, or somebody wrote it there again. */
+/**
+ * The log's end. An act that waits although an entry records it is taken off the list: Redis went back to where it waited, or
+ * somebody wrote it there again.
+ */
 async function lookAtNew(
   store: AuditStore,
   { copied, auditKeys }: { copied: readonly AuditRecord[]; auditKeys: MacKeys | undefined },
 ): Promise<AuditLook> {
   for (;;) {
     const look = await store.look();
-    if (look.waiting === '' || !(await isTold(store, copied, readWaiting(look.waiting, auditKeys)))) return look;
+    if (look.waiting === '' || !(await isRecorded(store, copied, readWaiting(look.waiting, auditKeys)))) return look;
     await store.dropWaiting(look.waiting);
   }
 }
 
-async function isTold(store: AuditStore, copied: readonly AuditRecord[], waited: WaitingAct): Promise<boolean> {
-  if (copied.some((record) => tellsOf(record, waited))) return true;
+async function isRecorded(store: AuditStore, copied: readonly AuditRecord[], waited: WaitingAct): Promise<boolean> {
+  if (copied.some((record) => recordsAct(record, waited))) return true;
   for await (const line of store.lines(waited.from + 1)) {
     const record = readEntry(line);
-    if (record !== undefined && tellsOf(record, waited)) return true;
+    if (record !== undefined && recordsAct(record, waited)) return true;
   }
   return false;
 }
@@ -286,8 +291,8 @@ function nextRecord(
   if (waiting === '' && act === undefined) return undefined;
   const lost = copied.findLast(({ number, previous }) => number === head.number + 1 && previous === head.hash);
   if (lost !== undefined) return { kind: 'lost', record: lost };
-  const made = (of: AuditAct, isProven = true): AuditRecord => {
-    const entry = { ...of, number: head.number + 1, at, dataDir: dataDirId, previous: head.hash };
+  const made = (of: AuditAct & { readonly at?: number }, isProven = true): AuditRecord => {
+    const entry = { at, ...of, number: head.number + 1, dataDir: dataDirId, previous: head.hash };
     const code = isProven && auditKeys !== undefined ? { code: auditKeys.sign(entryText(entry)) } : {};
     return { ...entry, ...code, hash: writeEntry(entry).slice(0, head.hash.length) };
   };
@@ -297,8 +302,8 @@ function nextRecord(
   }
   if (waiting === '') return act && { kind: 'act', record: made(act) };
   // Nobody gets a code for an act by writing it to Redis.
-  const { act: waited, isSigned } = readWaiting(waiting, auditKeys);
-  return { kind: 'waiting', record: made(waited, isSigned) };
+  const waited = readWaiting(waiting, auditKeys);
+  return { kind: 'waiting', record: made({ ...waited.act, at: waited.at }, waited.isSigned) };
 }
 
 /** An act is recorded whatever it says: a text that is too long is cut. */

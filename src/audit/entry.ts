@@ -41,6 +41,7 @@ export const BEFORE_FIRST: AuditHead = { number: 0, hash: '0'.repeat(64) };
 
 const LINE = /^([0-9a-f]{64}) ([^\n]+?)(?: ([0-9a-f]{8}\.[0-9a-f]{64}))?$/;
 
+/** A key's id, a point and 64 digits. */
 const CODE_CHARACTERS = 73;
 
 const actSchema = z.strictObject({
@@ -50,7 +51,7 @@ const actSchema = z.strictObject({
   details: z.record(z.string(), z.string()),
 });
 
-const waitingSchema = actSchema.extend({ from: z.int().nonnegative() });
+const waitingSchema = actSchema.extend({ at: z.int(), from: z.int().nonnegative() });
 
 const schema = actSchema.extend({
   number: z.int().positive(),
@@ -72,15 +73,8 @@ export function writeEntry(entry: AuditEntry & Pick<AuditRecord, 'code'>): strin
 
 /** An entry's canonical text: what its hash and its code are of. */
 export function entryText({ number, at, actor, action, target, details, dataDir, previous }: AuditEntry): string {
-  return JSON.stringify({ number, at, actor, action, target, details: sortedDetails(details), dataDir, previous });
-}
-
-function sortedDetails(details: AuditAct['details']): AuditAct['details'] {
-  return Object.fromEntries(Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function detailsText({ details }: Pick<AuditAct, 'details'>): string {
-  return JSON.stringify(sortedDetails(details));
+  const sorted = Object.fromEntries(Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return JSON.stringify({ number, at, actor, action, target, details: sorted, dataDir, previous });
 }
 
 /** A line of the log; undefined when it is not what its hash says, or not the one text that its entry has. */
@@ -93,12 +87,14 @@ export function readEntry(line: string): AuditRecord | undefined {
 }
 
 /** In the place of an act that waits and cannot be read. */
-const UNREADABLE = { actor: 'payrun', action: 'audit.unreadable', target: 'ledger', details: {}, from: 0 };
+const UNREADABLE = { actor: 'payrun', action: 'audit.unreadable', target: 'ledger', details: {}, at: 0, from: 0 };
 
 /** An act that waited for its place in the log. */
 export interface WaitingAct {
   readonly act: AuditAct;
-  /** How many entries the log had before it: only a later one can tell of it. */
+  /** When people did it; the entry has that time too, by which it is known again. */
+  readonly at: number;
+  /** How many entries the log had before it: only a later one can record it. */
   readonly from: number;
   /** Whether its code proves that whoever wrote it has the ledger's key. */
   readonly isSigned: boolean;
@@ -107,22 +103,21 @@ export interface WaitingAct {
 /** An act as it waits in Redis: its code, or as many blanks where its writer has no key, and its JSON. */
 export function writeWaiting(
   { actor, action, target, details }: AuditAct,
-  { from, keys }: { from: number; keys: MacKeys | undefined },
+  { at, from, keys }: { at: number; from: number; keys: MacKeys | undefined },
 ): string {
-  const text = JSON.stringify({ actor, action, target, details, from });
+  const text = JSON.stringify({ actor, action, target, details, at, from });
   return `${(keys?.sign(text) ?? '').padEnd(CODE_CHARACTERS)}${text}`;
 }
 
 export function readWaiting(waiting: string, keys: MacKeys | undefined): WaitingAct {
   const [code, text] = [waiting.slice(0, CODE_CHARACTERS).trim(), waiting.slice(CODE_CHARACTERS)];
-  const { from, ...act } = waitingSchema.safeParse(jsonOf(text)).data ?? UNREADABLE;
-  return { act, from, isSigned: keys?.check(text, code) === 'holds' };
+  const { at, from, ...act } = waitingSchema.safeParse(jsonOf(text)).data ?? UNREADABLE;
+  return { act, at, from, isSigned: keys?.check(text, code) === 'holds' };
 }
 
-/** Whether an entry tells of an act that waited. */
-export function tellsOf(record: AuditRecord, { act, from }: Pick<WaitingAct, 'act' | 'from'>): boolean {
-  const isIt = record.number > from && record.action === act.action && record.target === act.target;
-  return isIt && record.actor === act.actor && detailsText(record) === detailsText(act);
+/** Whether an entry records an act that waited. */
+export function recordsAct(record: AuditRecord, { act, at, from }: Omit<WaitingAct, 'isSigned'>): boolean {
+  return record.number > from && entryText(record) === entryText({ ...record, ...act, at });
 }
 
 function jsonOf(text: string): unknown {

@@ -32,7 +32,7 @@ import { foldedName } from '../access/same-person.ts';
  *   ticks                 zset     `name` `planned time` of what a schedule has to do, by the time to look again
  *   inboxes               hash     inbox -> SHA-256 of the settings under which it was watched last
  *   audit                 list     what people did, an entry of the chain in each place (src/audit/entry.ts)
- *   audit-waiting         list     what people did and no entry of the log tells yet, each with its code (src/audit/entry.ts)
+ *   audit-waiting         list     what people did and no entry of the log records yet, each with its code (src/audit/entry.ts)
  *   put-back              set      number and hash of entries of the audit log that were lost and are put back
  *   weak                  list     times in which Redis was less durable than it has to be: to, from, settings
  *   outages               string   what processes see to be away now: service, disk; lives for seconds

@@ -21,6 +21,8 @@ interface FoundPayment {
   readonly exchange: string;
   /** False for a payment that people named and that nothing ties to our request: it says nothing of the service. */
   readonly isOurs?: boolean;
+  /** For the audit log, where people named it. */
+  readonly act?: string;
 }
 
 /** Writes down that a payout's payment exists: to the intent log, then to the ledger (`storePayment`). */
@@ -38,7 +40,7 @@ export async function acceptPayment(
  * of a quote that the payout has left behind is a breach (assertion A3). The intent log has it already.
  */
 export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPayment): Promise<'written' | 'changed'> {
-  const { quoteId, payment, exchange, isOurs = true } = found;
+  const { quoteId, payment, exchange, isOurs = true, act } = found;
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   for (let tries = 1; ; tries++) {
     const answer = await moveWatched(deps, {
@@ -47,6 +49,7 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
       quoteId,
       // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
       ...(isOurs ? {} : { version: payout.version }),
+      ...(act === undefined ? {} : { act }),
       dueMs: FIRST_TRACK_MS,
       actor: deps.owner,
       reason: payment.paymentState ?? '',

@@ -98,7 +98,7 @@ export const WRITE_OFF_MUTATIONS: readonly Mutation[] = [
     guard: 'an act has one entry',
     edits: replaced(
       'src/audit/audit-log.ts',
-      `!(await isTold(store, copied, readWaiting(look.waiting, auditKeys)))`,
+      `!(await isRecorded(store, copied, readWaiting(look.waiting, auditKeys)))`,
       'true',
     ),
     caughtBy: [
@@ -108,6 +108,22 @@ export const WRITE_OFF_MUTATIONS: readonly Mutation[] = [
         'nobody gets an entry signed by writing an act to Redis that waited there before',
       ),
     ],
+  },
+  {
+    guard: 'an act is known again by its time',
+    edits: replaced('src/audit/entry.ts', 'entryText({ ...record, ...act, at })', 'entryText({ ...record, ...act })'),
+    caughtBy: named(
+      TWICE_TESTS,
+      'a decision that is made again after a restore has an entry of its own, although the lost one says the same',
+    ),
+  },
+  {
+    guard: 'a season that is closed for fewer armings is closed again',
+    edits: replaced('src/ledger/scripts/prelude.ts', `tonumber(f[2] or '0') >= tonumber(seen)`, 'true'),
+    caughtBy: named(
+      'test/ledger/season-waits.test.ts',
+      'a comparison of logs that were read in a closed season does not open it where Redis goes back to that very closing',
+    ),
   },
   {
     guard: 'an act is signed only if its writer had the key',

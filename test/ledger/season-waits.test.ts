@@ -11,6 +11,7 @@ import { armOn, hostOf } from './recovery-desk.ts';
 import {
   armPayout,
   connectArming,
+  copyLedger,
   freshRows,
   newLedger,
   payingRun,
@@ -62,14 +63,9 @@ test('twice the arm deadline passes after each closing of the season, before its
     const { server: now, name } = await desk.ledger.state.season();
     const part = { dataDirId: 'dir-a', server: now, season: name, last: true, json: '[]', peers: [] };
     expect((await desk.ledger.state.compare(part)).result).toBe('open');
-    const rows = `${desk.prefix}:run:${runId}*`;
-    const dumps = await Promise.all(
-      (await desk.redis.keys(`${desk.prefix}:*`)).map(async (key) => ({ key, dump: await desk.redis.dumpBuffer(key) })),
-    );
-    expect(rows).toContain(runId);
+    const putBack = await copyLedger(desk.redis, desk.prefix);
     await armPayout(desk.ledger, { runId, line: 2 });
-    await desk.redis.del(await desk.redis.keys(`${desk.prefix}:*`));
-    for (const { key, dump } of dumps) await desk.redis.restore(key, 0, dump);
+    await putBack();
     await close();
     onWait = async () => {};
   };
@@ -110,5 +106,20 @@ test('a comparison of logs that were read before the first season of an adopted 
   await armPayout(desk.ledger, { runId, line: 2 });
   // Redis goes back to before that, under its own name, and somebody notices.
   await close();
+  expect((await desk.ledger.state.compare(part)).result).toBe('changed');
+});
+
+test('a comparison of logs that were read in a closed season does not open it where Redis goes back to that very closing', async () => {
+  const name = await close();
+  const putBack = await copyLedger(desk.redis, desk.prefix);
+  const { server: now } = await desk.ledger.state.season();
+  // This process has read its logs, and is held up. Another one of the directory compares, opens the season, and arms.
+  const part = { dataDirId: 'dir-a', server: now, season: name, last: true, json: '[]', peers: [] };
+  expect((await desk.ledger.state.compare(part)).result).toBe('open');
+  await armPayout(desk.ledger, { runId, line: 2 });
+  await putBack();
+  // Whoever knows of that arming looks, again and again.
+  const { name: next } = await desk.ledger.state.season();
+  expect((await desk.ledger.state.season()).name).toBe(next);
   expect((await desk.ledger.state.compare(part)).result).toBe('changed');
 });

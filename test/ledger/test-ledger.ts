@@ -43,6 +43,16 @@ export async function connectArming(server: TestRedis, commandTimeoutMs = 10_000
   return await connectRedis({ socket: server.socket }, { name: 'test', kind: 'arming', commandTimeoutMs });
 }
 
+/** Copies everything that Redis holds of a ledger; gives what puts it back. */
+export async function copyLedger(redis: Redis, prefix: string): Promise<() => Promise<void>> {
+  const keys = await redis.keys(`${prefix}:*`);
+  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
+  return async () => {
+    await redis.del(await redis.keys(`${prefix}:*`));
+    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
+  };
+}
+
 /** A new ledger, open and in its season, on connections that are there. */
 export async function newLedger(connections: { redis: Redis; arming: Redis }): Promise<TestLedger> {
   const prefix = freshPrefix();

@@ -181,6 +181,19 @@ export async function untilLongUnknown(site: Site, runId: string, rows: number):
   await vi.waitUntil(isLongAgo, WAIT);
 }
 
+/** People let a run go on once nothing of it is unknown, until nothing of it waits. The service hides what is younger all the while. */
+export async function settledWhileHidden(site: Site, runId: string, paidAt: number): Promise<void> {
+  const none = (outcome: string): Promise<boolean> =>
+    vi.waitUntil(async () => {
+      await site.hideSince(paidAt);
+      return (await site.outcomesOf(runId))[outcome] === 0;
+    }, WAIT);
+  await none('unknown');
+  await site.release();
+  await site.resume(runId);
+  await none('waiting');
+}
+
 export function stopped(worker: Started): Promise<Ended> {
   worker.kill('SIGTERM');
   return worker.ended;

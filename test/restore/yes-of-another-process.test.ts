@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { openSite, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, settledWhileHidden, stopped, TEST_MS_MAX } from './site.ts';
 
 let processes: Processes;
 beforeAll(() => {
@@ -52,16 +52,7 @@ test.each(['one', 'two'])(
         WAIT,
       );
     if (armer === 'two') workers.push(await site.worker('two'));
-    await vi.waitUntil(async () => {
-      await site.hideSince(paidAt);
-      return (await site.outcomesOf(runId))['unknown'] === 0;
-    }, WAIT);
-    await site.release();
-    await site.resume(runId);
-    await vi.waitUntil(async () => {
-      await site.hideSince(paidAt);
-      return (await site.outcomesOf(runId))['waiting'] === 0;
-    }, WAIT);
+    await settledWhileHidden(site, runId, paidAt);
     for (const worker of workers) await stopped(worker);
     expect(site.paidTwice()).toEqual([]);
   },

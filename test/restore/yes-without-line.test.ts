@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { openSite, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, settledWhileHidden, stopped, TEST_MS_MAX } from './site.ts';
 
 let processes: Processes;
 beforeAll(() => {
@@ -50,16 +50,7 @@ test.each(['a look-up after a refusal', 'people who settle'])(
     // For some minutes the service shows no payment that is younger than the copy.
     await site.hideSince(paidAt);
     const second = await site.worker('one');
-    await vi.waitUntil(async () => {
-      await site.hideSince(paidAt);
-      return (await site.outcomesOf(runId))['unknown'] === 0;
-    }, WAIT);
-    await site.release();
-    await site.resume(runId);
-    await vi.waitUntil(async () => {
-      await site.hideSince(paidAt);
-      return (await site.outcomesOf(runId))['waiting'] === 0;
-    }, WAIT);
+    await settledWhileHidden(site, runId, paidAt);
     await stopped(second);
     expect(site.paidTwice()).toEqual([]);
   },

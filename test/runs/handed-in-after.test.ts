@@ -9,6 +9,7 @@ import { resumeRun } from '../../src/runs/decide/control.ts';
 import { type Submission, type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { payoutFile } from '../cli/payrun.ts';
+import { copyLedger } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
@@ -39,17 +40,6 @@ async function submit(text: string, given: Partial<Submission> = {}, deps: App =
   return submitted;
 }
 
-async function copied(): Promise<() => Promise<void>> {
-  const { redis } = server;
-  const { prefix } = app.config;
-  const keys = await redis.keys(`${prefix}:*`);
-  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
-  return async () => {
-    await redis.del(await redis.keys(`${prefix}:*`));
-    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
-  };
-}
-
 function crashAtC16(point: string): void {
   if (point === 'C16') throw new Error('killed');
 }
@@ -66,7 +56,7 @@ describe('the stages of a file that Redis forgot', () => {
   test.each([['nobody'], ['another directory']])(
     'are on the audit log for whoever hands it in again, where %s appended before',
     async (who) => {
-      const putBack = await copied();
+      const putBack = await copyLedger(server.redis, app.config.prefix);
       const { run } = await submit(payoutFile(ROWS), { stages: { sizes: '1,rest', goesOnIfPaid: false } });
       expect(run.stages).not.toBeNull();
       await putBack();
@@ -89,7 +79,7 @@ describe('the stages of a file that Redis forgot', () => {
 });
 
 test('the bound on its cost with which a file was handed in is kept by whoever hands it in again', async () => {
-  const putBack = await copied();
+  const putBack = await copyLedger(server.redis, app.config.prefix);
   const { run } = await submit(payoutFile(ROWS), { maxCostDriftBp: 50n });
   const place = { runId: run.id, line: 2 };
   expect((await app.ledger.payouts.read(place)).payout?.costLimit).toMatchObject({ driftBp: 50n });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
@@ -18,6 +17,7 @@ import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import {
   armPayout,
   claimRun,
+  copyLedger,
   DATA_DIR,
   freshRows,
   newLedger,
@@ -51,19 +51,9 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-/** Everything that Redis holds of the ledger; gives what puts it back. */
-async function copied(redis: Redis): Promise<() => Promise<void>> {
-  const keys = await redis.keys(`${prefix}:*`);
-  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
-  return async () => {
-    await redis.del(await redis.keys(`${prefix}:*`));
-    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
-  };
-}
-
 /** What people do is forgotten by Redis, and not by the data directory. */
 async function forgotten(act: () => Promise<unknown>): Promise<void> {
-  const putBack = await copied(server.redis);
+  const putBack = await copyLedger(server.redis, prefix);
   await act();
   await putBack();
 }

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -11,7 +10,15 @@ import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun, pauseRun } from '../../src/runs/decide/control.ts';
 import { decideInBulk } from '../../src/runs/decide/in-bulk.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
-import { DATA_DIR, freshRows, movePayout, newLedger, payingRun, readPayout } from '../ledger/test-ledger.ts';
+import {
+  copyLedger,
+  DATA_DIR,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  readPayout,
+} from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const ANNA = { actor: 'anna', reason: 'wrong month' };
@@ -37,15 +44,6 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-async function copied(redis: Redis): Promise<() => Promise<void>> {
-  const keys = await redis.keys(`${prefix}:*`);
-  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
-  return async () => {
-    await redis.del(await redis.keys(`${prefix}:*`));
-    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
-  };
-}
-
 /** As after a restart: what people decided is compared, then the worker sweeps. */
 async function comesBack(): Promise<void> {
   await redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, (await ledger.state.season()).server);
@@ -69,7 +67,7 @@ test('a cancel is done again after a second restore of a copy in which an earlie
     details: { reason: 'checked' },
   });
   expect(await movePayout(ledger, place, { to: 'ready', act })).toMatchObject({ result: 'moved' });
-  const putBack = await copied(server.redis);
+  const putBack = await copyLedger(server.redis, prefix);
   // Later somebody cancels that payout.
   await cancelPayout({ ledger, wake }, await readPayout(ledger, place), ANNA);
   expect((await actions()).slice(-2)).toEqual(['payout.allow-confirmed', 'payout.cancelled']);
@@ -92,10 +90,24 @@ test('an act has one entry in the log, although a copy in which it waited was pu
     details: {},
   });
   await movePayout(ledger, payout, { to: 'cancelled', act });
-  const putBack = await copied(server.redis);
+  const putBack = await copyLedger(server.redis, prefix);
   await ledger.audit.copyOthers();
   await putBack();
   await comesBack();
+  expect((await actions()).filter((action) => action === 'payout.cancelled')).toHaveLength(1);
+});
+
+test('a decision that is made again after a restore has an entry of its own, although the lost one says the same', async () => {
+  const cancel = async () => await cancelPayout({ ledger, wake }, await readPayout(ledger, { runId, line: 2 }), ANNA);
+  const putBack = await copyLedger(server.redis, prefix);
+  for (const reason of ['one', 'two']) await pauseRun({ ledger, wake }, runId, { actor: 'anna', reason });
+  await cancel();
+  await putBack();
+  // Another host goes on from there, so that the lost entry cannot be put back.
+  const at = { prefix, dataDirId: 'dir-z' };
+  const other = openLedger({ redis: server.redis, arming: server.redis }, at);
+  await other.audit.append({ actor: 'ben', action: 'run.resumed', target: runId, details: { reason: '' } });
+  await cancel();
   expect((await actions()).filter((action) => action === 'payout.cancelled')).toHaveLength(1);
 });
 
@@ -108,7 +120,7 @@ function killed(): Ledger {
 
 test('a block, killed before its audit entry, is not forgotten by a restore', async () => {
   const { beneficiaryIdentityId } = (await readPayout(ledger, { runId, line: 2 })).row;
-  const putBack = await copied(server.redis);
+  const putBack = await copyLedger(server.redis, prefix);
   await expect(blockBeneficiary({ ledger: killed() }, beneficiaryIdentityId, ANNA)).rejects.toThrow('killed');
   await ledger.audit.copyOthers();
   await putBack();
@@ -120,7 +132,7 @@ test.each([
   ['cancel', cancelRun, 'cancelled'],
   ['pause', pauseRun, 'paused'],
 ] as const)('%s of a run, killed before its audit entry, is not forgotten by a restore', async (_, stop, state) => {
-  const putBack = await copied(server.redis);
+  const putBack = await copyLedger(server.redis, prefix);
   await expect(stop({ ledger: killed(), wake }, runId, ANNA)).rejects.toThrow('killed');
   expect(await ledger.runs.read(runId)).toMatchObject({ state });
   await ledger.audit.copyOthers();
@@ -139,7 +151,7 @@ test('what two people dropped after the copy is not let go together with others,
   const decide = async (decision: 'drop' | 'allow', by: string) =>
     await decideInBulk(deps, scope, { decision, by, reason: 'looked at' });
 
-  const putBack = await copied(server.redis);
+  const putBack = await copyLedger(server.redis, prefix);
   for (const by of ['anna', 'bob']) await decide('drop', by);
   expect(await readPayout(ledger, place)).toMatchObject({ state: 'cancelled' });
   await putBack();

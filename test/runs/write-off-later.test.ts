@@ -14,6 +14,7 @@ import {
   armPayout,
   claimRun,
   connectArming,
+  copyLedger,
   freshRows,
   movePayout,
   newLedger,
@@ -57,17 +58,6 @@ async function restartWithout(lost: 'dir-b'): Promise<void> {
 
 async function statesOf(runId: string): Promise<string[]> {
   return (await allRows(desk.ledger, runId)).map((row) => ('row' in row ? row.state : 'refused'));
-}
-
-/** Everything that Redis holds of the ledger; gives what puts it back. */
-async function copied(): Promise<() => Promise<void>> {
-  const { redis, prefix } = desk;
-  const keys = await redis.keys(`${prefix}:*`);
-  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await redis.dumpBuffer(key) })));
-  return async () => {
-    await redis.del(await redis.keys(`${prefix}:*`));
-    await Promise.all(dumps.map(({ key, dump }) => redis.restore(key, 0, dump)));
-  };
 }
 
 describe('a reference that comes free only after the write-off', () => {
@@ -135,7 +125,7 @@ async function forgottenByOpenSeason(): Promise<string> {
   const rows = freshRows(1);
   const runId = await payingRun(desk.ledger, rows);
   await desk.redis.del(desk.keys.dirs, `${desk.prefix}:peers`);
-  const putBack = await copied();
+  const putBack = await copyLedger(desk.redis, desk.prefix);
   await joinTogether(['dir-a', 'dir-b'].map(host));
   await armOn(host('dir-b'), runId, [2]);
   await putBack();

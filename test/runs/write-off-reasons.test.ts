@@ -13,6 +13,7 @@ import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
 import {
   connectArming,
+  copyLedger,
   freshRows,
   movePayout,
   newLedger,
@@ -75,15 +76,13 @@ test('who allows a payout after a restore and a write-off is told that somebody 
   await movePayout(desk.ledger, place, { to: 'held', values: { reasonCode: 'E_LIMIT', reason: 'beyond the limit' } });
   const dataDir = join(folder, 'dir-a');
   const ledger = openLedger({ redis: server.redis, arming }, { prefix: desk.prefix, dataDirId: 'dir-a', dataDir });
-  const keys = await server.redis.keys(`${desk.prefix}:*`);
-  const dumps = await Promise.all(keys.map(async (key) => ({ key, dump: await server.redis.dumpBuffer(key) })));
+  const putBack = await copyLedger(server.redis, desk.prefix);
   await movePayout(ledger, place, { to: 'ready' });
   await cancelPayout({ ledger, wake: async () => {} }, await readPayout(ledger, place), {
     actor: 'anna',
     reason: 'fraud',
   });
-  await server.redis.del(await server.redis.keys(`${desk.prefix}:*`));
-  for (const { key, dump } of dumps) await server.redis.restore(key, 0, dump);
+  await putBack();
 
   await writtenOff(async () => {
     const { server: now } = await ledger.state.season();

@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../src/audit/audit-log.ts';
-import { type AuditAct, type AuditRecord, tellsOf, type WaitingAct } from '../../src/audit/entry.ts';
+import { type AuditAct, type AuditRecord, recordsAct, type WaitingAct } from '../../src/audit/entry.ts';
 import { byTime } from '../../src/audit/missed.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FakeDisk } from './disk.ts';
@@ -32,15 +32,15 @@ export function openAudit(
     const { record, ours, server } = await ask('audit', (store, now) => {
       const waiting = store.auditWaiting.map((text) => JSON.parse(text) as WaitingAct);
       store.auditWaiting = [];
-      const acts = act === undefined ? waiting : [...waiting, { act, from: Number.POSITIVE_INFINITY }];
+      const acts = act === undefined ? waiting : [...waiting, { act, at: now, from: Number.POSITIVE_INFINITY }];
       const copies = [...disk.audit.values()];
       let last: AuditRecord | undefined;
       for (const [index, waited] of acts.entries()) {
         putBackLost(store, copies);
-        if ([...store.audit, ...copies].some((known) => tellsOf(known, waited))) continue;
+        if ([...store.audit, ...copies].some((known) => recordsAct(known, waited))) continue;
         last = appendEntry(store, {
           ...waited.act,
-          at: now,
+          at: waited.at,
           dataDir: dataDirId,
           hash: `entry ${world.steps()}-${index}`,
         });
@@ -53,7 +53,7 @@ export function openAudit(
 
   return {
     append: async (act) => (await write(act)) as AuditRecord,
-    waiting: async (act) => JSON.stringify({ act, from: redis.store().audit.length }),
+    waiting: async (act) => JSON.stringify({ act, at: redis.now(), from: redis.store().audit.length }),
     async appendWaiting() {
       await write(undefined);
     },

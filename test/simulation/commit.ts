@@ -27,7 +27,7 @@ export interface ArmingAt {
 }
 
 export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter, now }: ArmingAt): ArmAnswer {
-  if (store.armings < sawCounter) closeSeason(store, now);
+  if (store.armings < sawCounter) closeSeason(store, { seen: sawCounter, now });
   const stop = stopOf(store, arming.runId, { dataDirId, now });
   if (stop !== undefined) return { armed: false, refusal: stop };
   const record = store.entries.get(payoutId(arming))?.record;
@@ -48,8 +48,9 @@ function stopOf(
 }
 
 /** This Redis has forgotten armings that a process knows of: every directory compares anew. */
-export function closeSeason(store: Store, now: number): void {
-  if (store.season !== store.server) return;
+export function closeSeason(store: Store, { seen, now }: { seen: number; now: number }): void {
+  if (store.season !== store.server && store.closedFor >= seen) return;
+  store.closedFor = seen;
   store.season = `closed ${now}`;
   for (const dir of store.dirs.keys()) store.dirs.set(dir, '-');
 }

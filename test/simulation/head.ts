@@ -8,7 +8,7 @@ import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, U
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
 export function readSeason(store: Store, now: number, sawCounter = 0): Season {
-  if (store.armings < sawCounter) closeSeason(store, now);
+  if (store.armings < sawCounter) closeSeason(store, { seen: sawCounter, now });
   const missing: string[] = [];
   for (const [dir, server] of store.dirs) if (server !== store.server) missing.push(dir);
   return {

@@ -97,6 +97,8 @@ export interface Store {
   /** The server's own word on which server it is. */
   server: string;
   season: string;
+  /** The arming counter for which it was closed last. */
+  closedFor: number;
   halt: string | null;
   releaseBy: string | null;
   armings: number;
@@ -142,6 +144,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
   return {
     server,
     season: server,
+    closedFor: 0,
     halt: null,
     releaseBy: null,
     armings: 0,

@@ -34,7 +34,7 @@ return { 'approved', #kept, f[1] }
  * Changes one entry of the block list, and its seal.
  *
  * KEYS[1] prefix; ARGV[1] the seal that the caller saw, as it is kept, or ''; ARGV[2] the new one; ARGV[3] identity id;
- * ARGV[4] its entry, or '' for none; ARGV[5] what waits for its place in the audit log then, or ''
+ * ARGV[4] its entry, or '' for none; ARGV[5] the act that waits for its audit entry then, or ''
  * Returns 'changed' where others changed the list since, else 'written'.
  */
 export const CHANGE_BLOCK_LIST = `${LUA_KEYS}

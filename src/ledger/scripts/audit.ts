@@ -4,8 +4,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  * The end of the audit log, Redis's time, and which ledger it is.
  *
  * KEYS[1] prefix
- * Returns [number of entries, last line or '', time, instance or '', service or '', the lost ledger that it was adopted for or '', the act that waits for
- * longest or ''].
+ * Returns [number of entries, last line or '', time, instance or '', service or '', the lost ledger that it was adopted for or '',
+ * the act that waits for longest or ''].
  */
 export const LOOK_AUDIT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'instance', 'service', 'adopted')
@@ -18,8 +18,8 @@ return { redis.call('LLEN', AUDIT), redis.call('LINDEX', AUDIT, -1) or '', text(
  * reply was lost, appends nothing and answers as the first one did.
  *
  * KEYS[1] prefix
- * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line; ARGV[4] the act that waited and
- *   that the line is about, or ''
+ * ARGV[1] number of entries and ARGV[2] hash of the last one as the writer saw them; ARGV[3] line; ARGV[4] the act that waited
+ *   and that the line records, or ''
  * Returns 1 when the line is in the log in its place, else 0.
  */
 export const APPEND_AUDIT = `${LUA_PRELUDE}

@@ -43,7 +43,7 @@ local stop, isElsewhere = nil, false
 if mode == 'arm' then
   local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'armings')
   if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
-    closeSeason()
+    closeSeason(ARGV[4])
     head[1] = ''
   end
   -- Of two primaries after a failover, arming may still lead to the old one.

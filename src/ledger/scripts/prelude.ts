@@ -94,13 +94,15 @@ local function serverNow()
     tonumber(string.match(replication, 'connected_slaves:(%d+)') or '0')
 end
 
--- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew.
-local function closeSeason()
-  -- Nothing was armed since it was closed.
-  if redis.call('HGET', HEAD, 'season') ~= serverNow() then return end
+-- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew. seen: the
+-- arming counter that shows it.
+local function closeSeason(seen)
+  -- It is closed for that already; one that went back to an earlier closing does not know the counter.
+  local f = redis.call('HMGET', HEAD, 'season', 'closedFor')
+  if f[1] ~= serverNow() and tonumber(f[2] or '0') >= tonumber(seen) then return end
   -- Each closing has a name of its own: whoever read logs for an earlier one reads them anew.
   local t = redis.call('TIME')
-  redis.call('HSET', HEAD, 'season', 'closed ' .. t[1] .. ' ' .. t[2])
+  redis.call('HSET', HEAD, 'season', 'closed ' .. t[1] .. ' ' .. t[2], 'closedFor', seen)
   for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
 end
 `;

@@ -110,7 +110,7 @@ return 1
  *
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
- * paused until its time, or ''; ARGV[6] what waits for its place in the audit log then, or ''
+ * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go. So does one of

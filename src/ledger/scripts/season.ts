@@ -62,7 +62,7 @@ end
  */
 export const READ_SEASON = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
-if tonumber(redis.call('HGET', HEAD, 'armings') or '0') < tonumber(ARGV[1]) then closeSeason() end
+if tonumber(redis.call('HGET', HEAD, 'armings') or '0') < tonumber(ARGV[1]) then closeSeason(ARGV[1]) end
 local missing, all = {}, {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do

@@ -10,9 +10,9 @@ import { readRun } from '../read-run.ts';
 import { cancelReady } from './cancel-ready.ts';
 
 /*
- * What people do to a payout, a run or a beneficiary, and a halt, waits in Redis for its place in the audit log from the very moment
- * that it takes effect; whoever appends next gives it one. Who repeats what is done already makes an entry of its own. A command
- * whose entry cannot be written fails; only a halt does not.
+ * What people do to a payout, a run or a beneficiary, and a halt, waits in Redis for its audit entry from the moment that it takes
+ * effect; whoever appends next writes that entry. Repeating an act makes another entry. A command whose entry cannot be written
+ * fails; only a halt does not.
  */
 
 export interface ControlDeps {

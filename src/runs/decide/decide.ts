@@ -161,9 +161,10 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
     payment: found.payment,
     exchange: found.exchange,
     isOurs: found.payment.internalId !== null && isSameReference(found.payment.internalId, payout.row.reference),
+    act: await deps.ledger.audit.waiting(act),
   });
   if (accepted === 'changed') throw refuse(payout, 'it has just changed');
-  await deps.ledger.audit.append(act);
+  await deps.ledger.audit.appendWaiting();
 }
 
 /** Moves the very payout that the people saw, and puts that on the audit log, or says that it changed meanwhile. */

@@ -109,10 +109,14 @@ function byOf({ actor, dropper, stages, maxCostDriftBp }: Submission): OnRecord 
   return { createdBy: actor, dropper: dropper ?? null, stagePlan: stages ?? null, maxCostDriftBp };
 }
 
-/** By whom, and in which stages, a run was handed in that somebody had begun before. */
+/** By whom, and with what, a run was handed in that somebody had begun before. */
 async function byOnRecord(deps: SubmitDeps, id: string, submission: Submission): Promise<OnRecord> {
   const by = (await handedInOnRecord(deps.ledger, id)) ?? byOf({ ...submission, stages: undefined });
-  return { ...by, stagePlan: by.stagePlan ?? (await readRun(deps, id)).stagePlan };
+  return {
+    ...by,
+    stagePlan: by.stagePlan ?? (await readRun(deps, id)).stagePlan,
+    maxCostDriftBp: by.maxCostDriftBp ?? submission.maxCostDriftBp,
+  };
 }
 
 /**

@@ -18,10 +18,10 @@ const LARGEST_MAX = 10;
 
 /** What each reason comes to in words, and what is said where nothing stands against the rows. */
 const CHECKS = [
-  ['E_DUP_HISTORY', 'No reference was used before'],
-  ['E_DUP_LIKELY', 'No payout is like another one'],
-  ['E_BLOCKED', 'No beneficiary is blocked'],
-  ['E_LIMIT', 'Within all limits'],
+  [['E_DUP_HISTORY', 'E_DIR_LOST'], 'No reference was used before'],
+  [['E_DUP_LIKELY'], 'No payout is like another one'],
+  [['E_BLOCKED'], 'No beneficiary is blocked'],
+  [['E_LIMIT'], 'Within all limits'],
 ] as const;
 
 /** Rows that would be held or rejected although nothing is wrong with them, and what else the run would meet. */
@@ -32,11 +32,13 @@ export function ForeseenPart({ id, foreseen }: { id: string; foreseen: ForeseenD
       <h2 id="foreseen">What will happen to the valid rows</h2>
       {stopped.length === 0 ? null : <StoppedTable id={id} stopped={stopped} />}
       <div class="checks">
-        {CHECKS.filter(([code]) => !stopped.some((one) => one.code === code)).map(([code, words]) => (
-          <p key={code} class="tie tone-good">
-            <Icon name="circle-check" /> {words}
-          </p>
-        ))}
+        {CHECKS.filter(([codes]) => !stopped.some((one) => codes.some((code) => code === one.code))).map(
+          ([, words]) => (
+            <p key={words} class="tie tone-good">
+              <Icon name="circle-check" /> {words}
+            </p>
+          ),
+        )}
         {waiting === null ? (
           <p class="tie tone-good">
             <Icon name="circle-check" /> It can start as soon as it is handed in and approved
