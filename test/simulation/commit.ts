@@ -27,7 +27,7 @@ export interface ArmingAt {
 }
 
 export function armPayout(store: Store, arming: Arming, { dataDirId, sawCounter, now }: ArmingAt): ArmAnswer {
-  if (store.armings < sawCounter) closeSeason(store, { seen: sawCounter, now });
+  noteCounter(store, sawCounter, now);
   const stop = stopOf(store, arming.runId, { dataDirId, now });
   if (stop !== undefined) return { armed: false, refusal: stop };
   const record = store.entries.get(payoutId(arming))?.record;
@@ -47,8 +47,9 @@ function stopOf(
   return runs.get(runId)?.state === 'paying' ? undefined : 'run';
 }
 
-/** This Redis has forgotten armings that a process knows of: every directory compares anew. */
-export function closeSeason(store: Store, { seen, now }: { seen: number; now: number }): void {
+/** A Redis that has forgotten armings that a process knows of: every directory compares anew. */
+export function noteCounter(store: Store, seen: number, now: number): void {
+  if (store.armings >= seen) return;
   if (store.season !== store.server && store.closedFor >= seen) return;
   store.closedFor = seen;
   store.season = `closed ${now}`;

@@ -1,6 +1,6 @@
 import { CLAIMANTS_MAX } from '../../src/ledger/scripts/season.ts';
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
-import { closeSeason, enter, setDue } from './commit.ts';
+import { enter, noteCounter, setDue } from './commit.ts';
 import { claimantsOf, isFree } from './references.ts';
 import { runOfContent } from './runs.ts';
 import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, UNSENT } from './store.ts';
@@ -8,7 +8,7 @@ import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, U
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
 export function readSeason(store: Store, now: number, sawCounter = 0): Season {
-  if (store.armings < sawCounter) closeSeason(store, { seen: sawCounter, now });
+  noteCounter(store, sawCounter, now);
   const missing: string[] = [];
   for (const [dir, server] of store.dirs) if (server !== store.server) missing.push(dir);
   return {
@@ -100,6 +100,7 @@ function strangersOf(store: Store, own: string): string[] {
 export function compareLines(store: Store, part: Comparison, now: number): Compared {
   if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
   if (store.writtenOff.has(part.dataDirId)) return { result: 'written-off', restored: 0, strangers: [] };
+  noteCounter(store, part.sawCounter, now);
   if (store.season !== store.server && part.season !== '' && store.season !== part.season)
     return { result: 'changed', restored: 0, strangers: [] };
   const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;

@@ -41,11 +41,8 @@ end
 -- Why nothing can be armed, or recorded, here and now.
 local stop, isElsewhere = nil, false
 if mode == 'arm' then
-  local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'armings')
-  if tonumber(head[4] or '0') < tonumber(ARGV[4]) then
-    closeSeason(ARGV[4])
-    head[1] = ''
-  end
+  noteCounter(ARGV[4])
+  local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema')
   -- Of two primaries after a failover, arming may still lead to the old one.
   isElsewhere = ARGV[5] ~= '' and ARGV[5] ~= server
   -- Another host uses a copy of this data directory.

@@ -94,11 +94,12 @@ local function serverNow()
     tonumber(string.match(replication, 'connected_slaves:(%d+)') or '0')
 end
 
--- Closes the season of a Redis that went back in time without anybody having told it: each directory compares anew. seen: the
--- arming counter that shows it.
-local function closeSeason(seen)
+-- seen: the highest arming counter that a process ever saw. A Redis that knows of fewer armings went back in time, and nobody told
+-- it: its season is closed, and each directory compares anew.
+local function noteCounter(seen)
+  local f = redis.call('HMGET', HEAD, 'season', 'closedFor', 'armings')
+  if tonumber(f[3] or '0') >= tonumber(seen) then return end
   -- It is closed for that already; one that went back to an earlier closing does not know the counter.
-  local f = redis.call('HMGET', HEAD, 'season', 'closedFor')
   if f[1] ~= serverNow() and tonumber(f[2] or '0') >= tonumber(seen) then return end
   -- Each closing has a name of its own: whoever read logs for an earlier one reads them anew.
   local t = redis.call('TIME')

@@ -62,7 +62,7 @@ end
  */
 export const READ_SEASON = `${LUA_PRELUDE}${LUA_PEERS}
 local server = serverNow()
-if tonumber(redis.call('HGET', HEAD, 'armings') or '0') < tonumber(ARGV[1]) then closeSeason(ARGV[1]) end
+noteCounter(ARGV[1])
 local missing, all = {}, {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
@@ -83,9 +83,8 @@ return { season == server and 1 or 0, server, missing, all, isWaiting and strang
  *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', m what it
  *         counted as for the limits, { d day, b beneficiary, s `CURRENCY MINOR,…` }, or nil, h hash of the reference, q quote, x expiry or '', k attempt,
  *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
- *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has
- *         noted on its disk; ARGV[6] the highest arming counter that the caller ever saw;
- *         ARGV[7] the season as the caller saw it before it read its logs, or ''
+ *         quote, p payment or '' }; ARGV[5] JSON array of the directories that this one has noted on its disk; ARGV[6] the highest
+ *         arming counter that the caller ever saw; ARGV[7] the season as the caller saw it before it read its logs, or ''
  * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted
  *         this one...].
  *
@@ -100,6 +99,7 @@ export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_RECORDS}${LUA_PEERS}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 if isWrittenOff(ARGV[1]) then return { 'written-off', 0 } end
+noteCounter(ARGV[6])
 local season = redis.call('HGET', HEAD, 'season') or ''
 -- What was armed before this closing may be missing in logs that were read before it.
 if season ~= server and ARGV[7] ~= '' and season ~= ARGV[7] then return { 'changed', 0 } end
