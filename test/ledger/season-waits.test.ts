@@ -110,7 +110,7 @@ test('a comparison of logs that were read before the first season of an adopted 
 });
 
 test.each([
-  ['in a closed season, and somebody looks before it comes', close, async () => void (await looked())],
+  ['in a closed season, and somebody looks before it comes', close, (): Promise<void> => looked()],
   ['in a closed season', close, async () => {}],
   ['in an open season', async (): Promise<string> => (await desk.ledger.state.season()).name, async () => {}],
 ] as const)(
