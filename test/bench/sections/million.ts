@@ -19,7 +19,7 @@ import { startSimulatedService } from '../simulated-service.ts';
 const NAME = 'million';
 const LOOK_MS = 500;
 const MB = 1e6;
-const RSS_MB_MAX = 200;
+const RSS_MB_MAX = 180;
 const TAIL_BYTES = 64 * 1024;
 const FAULTS_SHOWN = 5;
 
