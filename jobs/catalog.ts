@@ -18,7 +18,7 @@ export interface JobKind<Payload extends z.ZodType = z.ZodType> {
 
 /**
  * Every job there is. A job is only a wake-up call: losing one, or running one twice, costs nothing but time. `atATime`
- * of `pay` is bounded further by PAYRUN_CONCURRENCY payouts.
+ * of `pay` is bounded further by PAYRUN_CONCURRENCY.
  */
 export const CATALOG = {
   /** Fills a run's window with slices. */

@@ -31,6 +31,11 @@ const RETRY_MS = 1000;
 const LOOK_UPS_AT_A_TIME = 64;
 const TRACKED_AT_A_TIME = 64;
 
+/** More than requests: while the arming of one payout is synced, or its record is written, others have its place at the service. */
+function payoutsAtATime({ concurrency }: { readonly concurrency: number }): number {
+  return concurrency + Math.ceil(concurrency / 2);
+}
+
 export interface PayWorker {
   /**
    * Begins nothing new, lets what is in flight end for at most `withinMs`, and leaves the rest safe: what was sent
@@ -51,7 +56,7 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
     app,
     pay: payDeps,
     isSealed: openSealGuard({ ...app, pay: payDeps }),
-    payGate: openGate(app.config.concurrency),
+    payGate: openGate(payoutsAtATime(app.config)),
     lookGate: openGate(LOOK_UPS_AT_A_TIME),
     trackGate: openGate(TRACKED_AT_A_TIME),
     stopping: stopping.signal,

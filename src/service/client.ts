@@ -12,6 +12,7 @@ import { type ClockDifference, openClockDifference } from './clock-difference.ts
 import { openConnector, openPool } from './connection.ts';
 import { type Exchange, type ExchangeLimits, exchange } from './exchange.ts';
 import { openOutage } from './outage.ts';
+import { openPlaces } from './places.ts';
 import { openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
 
@@ -27,7 +28,7 @@ export interface ServiceOptions {
   readonly tokenMarginMs: number;
   readonly brake: Brake;
   readonly requestTimeoutMs: number;
-  /** Payment requests in flight at most; the caller keeps to it, so that none waits in here. */
+  /** Quotes and payments under way at a time. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -113,6 +114,7 @@ export function openService(options: ServiceOptions): Service {
   setMaxListeners(0, closing.signal);
   const outage = openOutage({ clock, random, log: options.log, signal: closing.signal });
   const wire = openWire(options);
+  const places = openPlaces(concurrency, clock);
   // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
   const connect = openConnector(settings);
   const payments = openPool(settings.url, concurrency, connect);
@@ -149,7 +151,17 @@ export function openService(options: ServiceOptions): Service {
     const token = await tokens.fresh();
     if (brake.remainingMs() > 0) await untilRateLimitEnds();
     const send = () => wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
-    return noteUnauthorized(token, await outage.through(send));
+    const isQuote = call.operation === 'quote';
+    return noteUnauthorized(token, await outage.through(isQuote ? () => places.quote(send) : send));
+  }
+
+  async function pay(body: string, sending: PaymentSending): Promise<Answer> {
+    const token = tokens.current();
+    if (token === undefined) return notSent('no token');
+    const call: Call = { operation: 'payment', method: 'POST', path: '/v2/payments', body, token };
+    const answer = await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs });
+    outage.saw(answer);
+    return noteUnauthorized(token, answer);
   }
 
   function noteUnauthorized(token: string, answer: Answer): Answer {
@@ -166,14 +178,7 @@ export function openService(options: ServiceOptions): Service {
     isAway: () => outage.isAway(),
     clockDifferenceMs: () => wire.clockDifference.ms(),
     quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
-    async createPayment(body, sending) {
-      const token = tokens.current();
-      if (token === undefined) return notSent('no token');
-      const call: Call = { operation: 'payment', method: 'POST', path: '/v2/payments', body, token };
-      const answer = await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs });
-      outage.saw(answer);
-      return noteUnauthorized(token, answer);
-    },
+    createPayment: (body, sending) => places.payment(() => pay(body, sending), sending.sendBefore),
     readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
     listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),
     testToken: () => ask(readCall('token test', '/v2/oauth/token/test')),
