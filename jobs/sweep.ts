@@ -1,4 +1,4 @@
-import type { DuePayout } from '../src/ledger/slices.ts';
+import type { DuePayout } from '../src/ledger/due-payouts.ts';
 import { endStage } from '../src/runs/after/stage.ts';
 import { startRun } from '../src/runs/hand-in/start.ts';
 import { warnOfCutOffs } from './cut-offs.ts';
