@@ -201,7 +201,7 @@ interface Wire {
 function openWire({ settings, userAgent, brake, clock, log, observe, answering, saw }: ServiceOptions): Wire {
   const base = withoutTrailing(new URL(settings.url).pathname, '/');
   const inFlight = new Set<Promise<Answer>>();
-  const clockDifference = openClockDifference();
+  const clockDifference = openClockDifference(clock);
   const headersOf = openHeaders(userAgent);
   let closed = false;
 

@@ -1,4 +1,8 @@
+import type { Clock } from '../clock.ts';
+
 const ANSWERS_REMEMBERED = 64;
+/** So that a clock that was set right counts as right soon, however few answers come. */
+const REMEMBERED_MS = 60_000;
 /** An HTTP `Date` has whole seconds. */
 const DATE_STEP_MS = 1000;
 
@@ -10,14 +14,17 @@ export interface ClockDifference {
   ms(): number;
 }
 
-export function openClockDifference(): ClockDifference {
-  const seen: number[] = [];
+export function openClockDifference(clock: Pick<Clock, 'monotonic'>): ClockDifference {
+  const seen: { readonly ms: number; readonly at: number }[] = [];
   return {
     saw(date, at) {
-      seen.push(differenceOf(date, at));
+      seen.push({ ms: differenceOf(date, at), at: clock.monotonic() });
       if (seen.length > ANSWERS_REMEMBERED) seen.shift();
     },
-    ms: () => Math.max(0, ...seen),
+    ms() {
+      const from = clock.monotonic() - REMEMBERED_MS;
+      return seen.reduce((most, { ms, at }) => (at < from ? most : Math.max(most, ms)), 0);
+    },
   };
 }
 

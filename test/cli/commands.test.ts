@@ -361,6 +361,13 @@ describe('doctor', () => {
       payrun.run(['doctor', '--json'], service),
       payrun.run(['doctor', '--json'], { ...service, PAYRUN_CLIENT_SECRET: 'wrong' }),
     ]);
+    sandbox.switches.set({ dateSkewMs: 3 * 60 * 60 * 1000 });
+    const ahead = await payrun.run(['doctor', '--json'], service);
+    expect(parsed(doctorSchema, ahead.stdout).find(({ check }) => check === 'service')).toMatchObject({
+      status: 'warning',
+      found: expect.stringMatching(/its clock differs from this host's by [34] h$/),
+      remedy: expect.stringContaining('Set the clocks.'),
+    });
     // Nobody has asked yet what the service keeps to: in test that is a warning.
     expect(notOk(fine)).toEqual([]);
     const found = parsed(doctorSchema, fine.stdout).find(({ check }) => check === 'capabilities');

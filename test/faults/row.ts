@@ -22,6 +22,8 @@ export interface FaultRow extends RigOptions {
   readonly missing?: string | undefined;
   /** What the report must say at the end; all rows `paid` unless told, `any` where several ends are right. */
   readonly outcomes?: Readonly<Record<string, number>> | 'any';
+  /** The fault stays, so that doubts may too: only that nothing is paid twice, lost or untold is judged. */
+  readonly staysInDoubt?: true;
   /** For the body of one try; 2 minutes unless told. */
   readonly tryMsMax?: number;
   /**
@@ -63,7 +65,7 @@ async function tryOnce(row: FaultRow): Promise<Judged> {
   const rig = await openRig(row, seeded(seed));
   try {
     await within(tryMsMax(row), row.body(rig));
-    const settledMs = await settle(rig);
+    const settledMs = row.staysInDoubt === true ? 0 : await settle(rig);
     await row.after?.(rig);
     const judged = await judge(rig, { settledMs, outcomes: row.outcomes });
     if (judged.faults.length > 0) await tellAll(rig, seed);

@@ -36,7 +36,7 @@ export function openClient(parts: ClientParts): Service {
   const { world, plan, service, actor, clock, brake, credentials } = parts;
   const { dice } = world;
   const outage = openOutage({ clock, random: parts.random, log: silentLog, signal: NEVER });
-  const clockDifference = openClockDifference();
+  const clockDifference = openClockDifference(clock);
   let held: number | undefined;
   const fault = (name: Parameters<Plan['faults']['has']>[0], share: number): boolean =>
     !parts.isCalm() && plan.faults.has(name) && dice.chance(share);

@@ -115,7 +115,7 @@ function damaged(text: string): LedgerFault {
 }
 
 /** Stands in a text for the arming counter that the commit gives, and for its time; JSON has neither byte. */
-const COUNTER = '\u0001';
+const COUNTER = '\u0001\u0001';
 const NOW = '\u0002';
 
 const TIME_TOKEN = new RegExp(`${NOW}(-?[0-9]+)${NOW}`, 'g');

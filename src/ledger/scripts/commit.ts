@@ -18,7 +18,7 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  *   gives the same numbers again), the new text, both state letters, currency and amount in
  *   minor units (or ''), ms until it wants something ('' for nothing), the number of its operations, and these: a name of OPS with
  *   its arguments. Checks stand before claims, and those before all else.
- *   In the text, \2<ms>\2 stands for the present time less ms, and \1 for the arming counter.
+ *   In the text, \2<ms>\2 stands for the present time less ms, and \1\1 for the arming counter.
  * Returns [time, replicas, 1 where ARGV[5] names another server | 0, answers]: of each item ['written', the arming counter or the bad
  *   ones among the run's last outcomes], or [why not, …]: 'again' when another record stands there.
  *
@@ -221,12 +221,24 @@ local function countState(item, letter, sign)
   if item.amount ~= '' then add(rk, 'm:' .. item.currency .. ':' .. OUTCOME[STATE[letter]], sign .. item.amount) end
 end
 
-local function written(item, new)
-  if string.find(new, '\\2', 1, true) then
-    new = string.gsub(new, '\\2(%-?%d+)\\2', function(ms) return text(math.max(0, at - tonumber(ms))) end)
+-- Each pair of bytes and what stands between them becomes what tell makes of that. A plain find is many times faster than a pattern
+-- on a text of this length.
+local function replaced(record, byte, tell)
+  local first = string.find(record, byte, 1, true)
+  while first do
+    local last = string.find(record, byte, first + 1, true)
+    local told = tell(string.sub(record, first + 1, last - 1))
+    record = string.sub(record, 1, first - 1) .. told .. string.sub(record, last + 1)
+    first = string.find(record, byte, first + #told, true)
   end
-  if item.number then new = string.gsub(new, '\\1', item.number) end
-  return new
+  return record
+end
+
+local function timeBefore(ms) return text(math.max(0, at - tonumber(ms))) end
+
+local function written(item, new)
+  local record = replaced(new, '\\2', timeBefore)
+  return item.number and replaced(record, '\\1', function() return text(item.number) end) or record
 end
 
 -- Each block is read once, and written once.

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { systemClock, systemRandom } from '../../../clock.ts';
 import type { Config, ServiceSettings } from '../../../config/config.ts';
+import { durationText } from '../../../duration.ts';
 import { type Log, silentLog } from '../../../log.ts';
 import { Refusal } from '../../../refusal.ts';
 import type { Answer } from '../../../service/answer.ts';
@@ -22,12 +23,24 @@ export async function examineService(config: Config, check: Check): Promise<void
   try {
     const refused = await check('service', async () => {
       const value = await askToken(service, setback.met);
-      return { found: `${settings.url} answers`, value };
+      return { ...describeClock(settings.url, service.clockDifferenceMs()), value };
     });
     if (refused !== undefined) await check('access token', async () => await checkToken(service, refused));
   } finally {
     await service.close();
   }
+}
+
+/** A smaller difference holds up nobody. */
+const DIFFERENCE_MS_MAX = 5000;
+
+function describeClock(url: string, differenceMs: number): Found {
+  if (differenceMs <= DIFFERENCE_MS_MAX) return { found: `${url} answers` };
+  const difference = durationText(differenceMs);
+  return {
+    found: `${url} answers, and its clock differs from this host's by ${difference}`,
+    advice: `Set the clocks. Until then a payout whose request was lost is paid ${difference} later than it could be.`,
+  };
 }
 
 /** Tells of the first token request that came to nothing: the client would go on trying for a minute. */
