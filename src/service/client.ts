@@ -120,7 +120,7 @@ export function openService(options: ServiceOptions): Service {
   const payments = openPool(settings.url, concurrency, connect);
   const others = openPool(settings.url, concurrency, connect);
   const tokens: Tokens = openTokens({
-    ask: () => wire.send(others, tokenCall(settings), within(TOKEN_SEND_MS, TOKEN_ANSWER_MS)),
+    ask: () => wire.send(others, tokenCall(settings), within(clock, TOKEN_SEND_MS, TOKEN_ANSWER_MS)),
     store: options.tokenStore,
     seal: openSeal(settings, random),
     marginMs: options.tokenMarginMs,
@@ -130,10 +130,6 @@ export function openService(options: ServiceOptions): Service {
     random,
     log: options.log,
   });
-
-  function within(sendMs: number, timeoutMs: number): ExchangeLimits {
-    return { clock, sendBefore: clock.monotonic() + sendMs, timeoutMs };
-  }
 
   async function untilRateLimitEnds(): Promise<void> {
     for (let ms = brake.remainingMs(); ms > 0 && !closing.signal.aborted; ms = brake.remainingMs())
@@ -150,7 +146,7 @@ export function openService(options: ServiceOptions): Service {
     if (closing.signal.aborted) return notSent('closed');
     const token = await tokens.fresh();
     if (brake.remainingMs() > 0) await untilRateLimitEnds();
-    const send = () => wire.send(others, { ...call, token }, within(requestTimeoutMs, requestTimeoutMs));
+    const send = () => wire.send(others, { ...call, token }, within(clock, requestTimeoutMs, requestTimeoutMs));
     const isQuote = call.operation === 'quote';
     return noteUnauthorized(token, await outage.through(isQuote ? () => places.quote(send) : send));
   }
@@ -188,6 +184,10 @@ export function openService(options: ServiceOptions): Service {
       await Promise.all([payments.destroy(), others.destroy()]);
     },
   };
+}
+
+function within(clock: Clock, sendMs: number, timeoutMs: number): ExchangeLimits {
+  return { clock, sendBefore: clock.monotonic() + sendMs, timeoutMs };
 }
 
 interface Wire {
