@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { looksLike, requireName } from '../../src/people/names.ts';
 import { writeReport } from '../../src/runs/after/report.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { recordRun } from '../runs/recorded-run.ts';
@@ -37,4 +38,14 @@ test('one request for the audit log does not read all of it, whatever it looks f
   expect(status).toBe(200);
   const { changed, next } = JSON.parse(text) as { changed: number[]; next: number | null };
   expect([changed.length <= 10_000, next === null]).toEqual([true, false]);
+});
+
+test.each([
+  ['саӏа', 'cala', 'a Cyrillic palochka'],
+  ['оѵо', 'ovo', 'a Cyrillic izhitsa'],
+  ['marnie', 'mamie', 'r and n for an m'],
+  ['vvalter', 'walter', 'two v for a w'],
+])('a name that people take for another one is refused: %j for %j (%s)', (one, other) => {
+  expect(() => requireName(one, 'user')).not.toThrow();
+  expect(looksLike(one, other)).toBe(true);
 });
