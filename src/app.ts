@@ -127,7 +127,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       dataDirId: dataDir.id,
       dataDir: dataDir.path,
       lease: lease.token,
-      seals: openSeals(serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? undefined : config),
+      seals: serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? openSeals() : openSeals(config, instance),
       auditKeys: openLedgerKeys(config, 'audit entry'),
     };
     const ledger = openLedger({ redis, arming }, { prefix: config.prefix, ...own });

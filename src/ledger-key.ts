@@ -29,16 +29,16 @@ const MAC_DIGITS = 64;
 /**
  * The ledger's keys for a purpose; undefined where there is neither a key nor a service, as with payrun's own sandbox. They
  * lie outside of Redis, so that who can write there cannot make a code. Each is derived from a line by HKDF-SHA-256 (RFC
- * 5869; salt `payrun ledger key`, info the purpose), so that a former client secret verifies as a later line. A code may have
- * fewer `digits` of the HMAC than its 64.
+ * 5869; salt `payrun ledger key`, info the purpose, and the ledger where one is named), so that a former client secret verifies as a later line, and what is
+ * copied from another ledger does not. A code may have fewer `digits` of the HMAC than its 64.
  */
 export function openLedgerKeys(
   { ledgerKey, service }: LedgerKeySource,
   purpose: MacPurpose,
-  digits = MAC_DIGITS,
+  { digits = MAC_DIGITS, ledger = '' }: { readonly digits?: number; readonly ledger?: string } = {},
 ): MacKeys | undefined {
   const lines = ledgerKey ?? (service === undefined ? [] : [service.clientSecret]);
-  const [first, ...former] = lines.map((line) => keyOf(line, purpose));
+  const [first, ...former] = lines.map((line) => keyOf(line, ledger === '' ? purpose : `${purpose} of ${ledger}`));
   if (first === undefined) return undefined;
   const keys = new Map([...former.toReversed(), first].map((key) => [key.id, key]));
   return {
@@ -57,8 +57,8 @@ interface MacKey {
   readonly secret: Buffer;
 }
 
-function keyOf(line: string, purpose: MacPurpose): MacKey {
-  const derived = Buffer.from(hkdfSync('sha256', line, 'payrun ledger key', purpose, KEY_BYTES + ID_BYTES));
+function keyOf(line: string, info: string): MacKey {
+  const derived = Buffer.from(hkdfSync('sha256', line, 'payrun ledger key', info, KEY_BYTES + ID_BYTES));
   return { secret: derived.subarray(0, KEY_BYTES), id: derived.subarray(KEY_BYTES).toString('hex') };
 }
 

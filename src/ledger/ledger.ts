@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log.ts';
 import type { PayoutPlace } from '../payout.ts';
 import { openAuditStore } from './audit.ts';
 import { type Foresight, openForesight } from './foresight.ts';
-import { BENEFICIARY_HASH_CHARACTERS, blockOf, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
+import { blockOf, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
+import { beneficiaryHash } from './payouts/decide-move.ts';
 import { holderBeside, idsIn } from './payouts/duplicates.ts';
 import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
@@ -145,7 +145,7 @@ function openBeneficiaries(redis: Redis, { prefix }: LedgerKeys): Beneficiaries 
     async neverPaid(ids) {
       const paid = await Promise.all(
         ids.map((id) => {
-          const hash = createHash('sha1').update(id).digest('hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
+          const hash = beneficiaryHash(id);
           return redis.hexists(paidKey(prefix, hash), hash);
         }),
       );

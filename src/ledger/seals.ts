@@ -11,6 +11,8 @@ import { rowFields } from './payouts/record.ts';
 export type SealVerdict = 'true' | 'false' | 'unknown-key';
 
 type Place = Pick<Payout, 'runId' | 'line'>;
+/** What a proposal was made for: after any move it is none. */
+type ProposedFor = Pick<Payout, 'runId' | 'line' | 'history'>;
 
 /** Seals of what people and files say, under keys that are not in Redis: whoever can write to Redis cannot make one. */
 export interface Seals {
@@ -23,23 +25,32 @@ export interface Seals {
   run(run: SealedRun): string;
   approval(runId: string, approval: Omit<Approval, 'seal'>): string;
   blockList(version: number, entries: ReadonlyMap<string, string>): string;
-  proposal(place: Place, proposal: Proposal): string;
+  proposal(payout: ProposedFor, proposal: Proposal): string;
   /** `record`: the session as it is kept, under the SHA-256 of its id. */
   session(hash: string, record: string): string;
   schedule(schedule: SealedSchedule): string;
   /** All users, keys of programs and what is proposed of them, as they are kept. */
   people(version: number, entries: ReadonlyMap<string, string>): string;
+  release(proposal: SealedRelease): string;
   /** Of a payout as the ledger gives it: a proposal whose seal is not true is left out, and makes this false. */
-  judgePayout(payout: Pick<Payout, 'runId' | 'line' | 'row' | 'costLimit' | 'seals' | 'proposal'>): SealVerdict;
+  judgePayout(payout: ProposedFor & Pick<Payout, 'row' | 'costLimit' | 'seals' | 'proposal'>): SealVerdict;
   /** Of the payout's present quote. */
   judgeQuote(payout: Pick<Payout, 'runId' | 'line' | 'quoteId' | 'quoteExpiresAt' | 'seals'>): SealVerdict;
   judgeRun(run: SealedRun & Pick<Run, 'seal'>): SealVerdict;
   judgeApproval(runId: string, approval: Approval): SealVerdict;
   judgeBlockList(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
-  judgeProposal(seal: string, place: Place, proposal: Proposal): SealVerdict;
+  judgeProposal(seal: string, payout: ProposedFor, proposal: Proposal): SealVerdict;
   judgeSession(seal: string, hash: string, record: string): SealVerdict;
   judgeSchedule(seal: string, schedule: SealedSchedule): SealVerdict;
   judgePeople(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
+  judgeRelease(seal: string, proposal: SealedRelease): SealVerdict;
+}
+
+/** Who proposes to release which halt, and digests of the lists that hold as they stand with it. */
+export interface SealedRelease {
+  readonly by: string;
+  readonly halt: string;
+  readonly lists: string;
 }
 
 /** What of a schedule decides what it does, when, and who is behind it. */
@@ -74,10 +85,10 @@ export const UNKNOWN_KEY =
 
 /**
  * Seals by the ledger's keys, over a JSON array, which has one reading only; without a source by the public key of sandboxes.
- * Sealing throws where there is no key.
+ * `ledger`: its instance; under the same key the seals of another one are none here. Sealing throws where there is no key.
  */
-export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
-  const keys = openLedgerKeys(source, 'row', SEAL_DIGITS);
+export function openSeals(source: LedgerKeySource = SANDBOX_KEY, ledger = ''): Seals {
+  const keys = openLedgerKeys(source, 'row', { digits: SEAL_DIGITS, ledger });
 
   function seal(...parts: readonly string[]): string {
     if (keys === undefined) throw noKey();
@@ -98,10 +109,11 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
     run: (run) => seal(...runParts(run)),
     approval: (runId, approval) => seal(...approvalParts(runId, approval)),
     blockList: (version, entries) => seal(...listParts('blocked', version, entries)),
-    proposal: (place, proposal) => seal(...proposalParts(place, proposal)),
+    proposal: (payout, proposal) => seal(...proposalParts(payout, proposal)),
     session: (hash, record) => seal('session', hash, record),
     schedule: (schedule) => seal(...scheduleParts(schedule)),
     people: (version, entries) => seal(...listParts('people', version, entries)),
+    release: ({ by, halt, lists }) => seal('release', by, halt, lists),
     judgePayout({ seals, row, costLimit, proposal, ...place }) {
       const verdicts = [judge(seals.row, ...rowParts(place, row, seals.costLimit !== null))];
       if (seals.costLimit !== null) verdicts.push(judge(seals.costLimit, ...costParts(place, costLimit)));
@@ -116,10 +128,11 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY): Seals {
     judgeRun: (run) => judge(run.seal, ...runParts(run)),
     judgeApproval: (runId, approval) => judge(approval.seal, ...approvalParts(runId, approval)),
     judgeBlockList: (given, version, entries) => judge(given, ...listParts('blocked', version, entries)),
-    judgeProposal: (given, place, proposal) => judge(given, ...proposalParts(place, proposal)),
+    judgeProposal: (given, payout, proposal) => judge(given, ...proposalParts(payout, proposal)),
     judgeSession: (given, hash, record) => judge(given, 'session', hash, record),
     judgeSchedule: (given, schedule) => judge(given, ...scheduleParts(schedule)),
     judgePeople: (given, version, entries) => judge(given, ...listParts('people', version, entries)),
+    judgeRelease: (given, { by, halt, lists }) => judge(given, 'release', by, halt, lists),
   };
 }
 
@@ -169,8 +182,12 @@ function approvalParts(runId: string, { by, at, digest }: Omit<Approval, 'seal'>
   return ['approval', runId, by, String(at), digest];
 }
 
-function proposalParts({ runId, line }: Place, { decision, by, at, paymentId, reason, seen }: Proposal): string[] {
-  return ['proposal', runId, String(line), decision, by, String(at), paymentId, reason, seen];
+function proposalParts(
+  { runId, line, history }: ProposedFor,
+  { decision, by, at, paymentId, reason, seen }: Proposal,
+): string[] {
+  const moves = String(history.length);
+  return ['proposal', runId, String(line), moves, decision, by, String(at), paymentId, reason, seen];
 }
 
 function scheduleParts({ name, definition, setBy }: SealedSchedule): string[] {

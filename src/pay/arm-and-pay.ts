@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { hashReference } from '../intake/row/reference-hash.ts';
 import type { Counted } from '../ledger/intents/intent-line.ts';
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
@@ -230,7 +230,7 @@ async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body, 
       attempt: payout.attempts + 1,
       quoteId: toPay.quote.quoteId,
       quoteExpiresAt: toPay.quote.expiresAt,
-      bodyHash: createHash('sha256').update(body).digest('hex'),
+      bodyHash: hash('sha256', body, 'hex'),
       armingCounter: armed.counter,
       owner: deps.owner,
       armedAt: armed.armedAt,

@@ -1,4 +1,4 @@
-import { isSamePerson } from '../access/same-person.ts';
+import { isBehind, isSamePerson } from '../access/same-person.ts';
 import type { Clock } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {
@@ -93,7 +93,9 @@ export function decideByTwo<Answer, Asked extends Proposed>(
   const { by, target, what, now, proposed, hashes = {}, carryOut } = asked;
   const isAlone = people.users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, by.actor));
   if (isAlone) return done(carryOut(undefined), target, {});
-  const found = people.proposals.find((one) => isSamePerson(one.target, target) && one.what === what);
+  const found = people.proposals.find(
+    (one) => isSamePerson(one.target, target) && one.what === what && mayStillPropose(people, one.by),
+  );
   if (found === undefined || found.at + PROPOSAL_HOLDS_MS <= now) {
     const { action, details } = carryOut(undefined).change;
     return {
@@ -113,6 +115,11 @@ export function decideByTwo<Answer, Asked extends Proposed>(
     );
   }
   return done(carryOut(found), target, { proposedBy: found.by });
+}
+
+/** Whether a proposer is an admin still; names without a user are those of the command line. */
+function mayStillPropose({ users }: PeopleRecord, by: string): boolean {
+  return users.every(({ name, role, isDisabled }) => !isBehind(name, by) || (role === 'admin' && !isDisabled));
 }
 
 function done<Answer>(

@@ -1,6 +1,12 @@
 import type { App } from '../app.ts';
 import type { Run } from '../payout.ts';
-import { approvalStanding, hasApproved, isCutShort } from '../runs/decide/approve.ts';
+import {
+  type ApprovalStanding,
+  approvalStanding,
+  disabledPeople,
+  hasApproved,
+  isCutShort,
+} from '../runs/decide/approve.ts';
 import { handedInAs } from '../runs/hand-in/handed-in.ts';
 import type { Person } from './web.ts';
 
@@ -14,17 +20,21 @@ export interface Waiting {
   readonly held: number;
 }
 
-export function waitingFor(app: Pick<App, 'config' | 'clock' | 'ledger'>, who: Person, runs: readonly Run[]): Waiting {
+export async function waitingFor(
+  app: Pick<App, 'config' | 'clock' | 'ledger'>,
+  who: Person,
+  runs: readonly Run[],
+): Promise<Waiting> {
+  const disabled = await disabledPeople(app.ledger);
   const settle = runs.filter(({ counts }) => counts.held > 0);
   return {
-    approve: who.may('approve') ? runs.filter((run) => mayApprove(app, who, run)) : [],
+    approve: who.may('approve') ? runs.filter((run) => mayApprove(approvalStanding(app, run, disabled), who, run)) : [],
     settle,
     held: settle.reduce((sum, { counts }) => sum + counts.held, 0),
   };
 }
 
-function mayApprove(app: Pick<App, 'config' | 'clock' | 'ledger'>, who: Person, run: Run): boolean {
+function mayApprove(standing: ApprovalStanding, who: Person, run: Run): boolean {
   if (run.state !== 'awaiting-approval' || handedInAs(who.name, run) !== undefined) return false;
-  const standing = approvalStanding(app, run);
   return !hasApproved(standing, who.name) || isCutShort(run, standing);
 }

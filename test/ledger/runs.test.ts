@@ -46,7 +46,7 @@ const WAYS: Readonly<Record<RunState, readonly RunState[]>> = {
 };
 
 async function approve(runId: string, holdsMs = 60_000): Promise<void> {
-  const entry = { by: 'bob', digest: 'd1', seen: [], needed: 1, holdsMs };
+  const entry = { by: 'bob', digest: 'd1', seen: [], void: [], needed: 1, holdsMs };
   expect(await desk.ledger.approvals.approve(runId, entry)).toMatchObject({ result: 'approved', count: 1 });
 }
 

@@ -152,7 +152,7 @@ describe('of a run is told', () => {
     const told = await desk.waiting(runId);
     expect(eventsOf(told)).toEqual(['accepted', 'awaiting-approval', 'awaiting-approval']);
     expect(told[2]?.waitingSince).toBe(told[1]?.at);
-    const approval = { by: 'bob', digest: 'd1', seen: [], needed: 1, holdsMs: DAY_MS };
+    const approval = { by: 'bob', digest: 'd1', seen: [], void: [], needed: 1, holdsMs: DAY_MS };
     await desk.ledger.approvals.approve(runId, approval);
     await goOn(runId);
     desk.clock.pass(2 * DAY_MS);

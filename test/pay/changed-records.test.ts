@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { BLOCK_LIST_CHANGED } from '../../src/ledger/people/approvals.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
-import { haltAll, releaseHalt } from '../../src/runs/decide/control.ts';
+import { haltAll } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { movableClock } from '../service/test-service.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
@@ -115,7 +116,7 @@ test('a block list that was taken away and sealed anew by people is believed by 
   expect(await deps.blockList.refresh()).toBe('true');
   await rig.redis.del(`${rig.prefix}:blocked-seal`);
   expect(await deps.blockList.refresh()).toBe('false');
-  await rig.ledger.approvals.sealBlockList();
+  await rig.ledger.approvals.sealBlockList(await rig.ledger.approvals.blockListDigest());
   expect(await deps.blockList.refresh()).toBe('true');
 });
 
@@ -165,6 +166,6 @@ test('a block list that Redis went back to is believed by workers that saw a lat
   await rig.redis.set(`${rig.prefix}:blocked-seal`, seal);
   await rig.redis.hset(`${rig.prefix}:blocked`, entry);
   expect(await deps.blockList.refresh()).toBe('false');
-  await rig.ledger.approvals.sealBlockList();
+  await rig.ledger.approvals.sealBlockList(await rig.ledger.approvals.blockListDigest());
   expect(await deps.blockList.refresh()).toBe('true');
 });

@@ -68,7 +68,7 @@ describe('setting up an authenticator app', () => {
     );
     const { factor } = JSON.parse(anna ?? '');
     await rig.redis.hset(rig.keys.people, 'user bob', JSON.stringify({ ...JSON.parse(bob ?? ''), factor }));
-    await rig.ledger.people.sealAsTheyStand();
+    await rig.ledger.people.sealAsTheyStand(await rig.ledger.people.digest());
     await expect(prove(codeAt(secret, now()), 'bob')).rejects.toThrow('cannot be read');
   });
 

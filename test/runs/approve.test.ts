@@ -164,10 +164,10 @@ describe('a run that waits for its approval', () => {
 
   test('is not approved for limits or rules that were others when it was shown', async () => {
     const runId = await waitingRun();
-    const { digest } = approvalStanding(depsOf(ONE, { name: 'old' }), await readRun(depsOf(), runId));
+    const { digest } = approvalStanding(depsOf(ONE, { name: 'old' }), await readRun(depsOf(), runId), []);
     const deps = depsOf(ONE, { name: 'new' });
     expect(await refusalOf(approveRun(deps, runId, { ...by('bob'), digest }))).toContain('have changed');
-    const now = approvalStanding(deps, await readRun(deps, runId)).digest;
+    const now = approvalStanding(deps, await readRun(deps, runId), []).digest;
     expect((await approveRun(deps, runId, { ...by('bob'), digest: now })).run.state).toBe('paying');
   });
 

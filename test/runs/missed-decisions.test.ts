@@ -180,9 +180,10 @@ describe('a Redis that forgot what people decided', () => {
   test('holds what people gave up once it is known not to have been sent, where it may have been sent in the copy', async () => {
     const place = { runId, line: 2 };
     const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
-    const values = { proposal: { proposal: said, seal: ledger.seals.proposal(place, said) } };
     await armPayout(ledger, place);
     await ledger.payouts.move({ ...place, to: 'unknown', actor: 'w1', reason: 'no answer', dueMs: 0 });
+    const seal = ledger.seals.proposal(await readPayout(ledger, place), said);
+    const values = { proposal: { proposal: said, seal } };
     await ledger.payouts.move({ ...place, actor: 'anna', reason: '', values, dueMs: 0 });
     await forgotten(() =>
       ledger.audit.append({ actor: 'bob', action: 'payout.drop-confirmed', target: `${runId}-2`, details: {} }),

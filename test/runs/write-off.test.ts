@@ -276,7 +276,9 @@ describe('a data directory that two people write off', () => {
     });
     const said = { decision: 'allow', by: 'anna', at: 1, paymentId: '', reason: 'no twin', seen: '' } as const;
     await movePayout(desk.ledger, held, {
-      values: { proposal: { proposal: said, seal: desk.ledger.seals.proposal(held, said) } },
+      values: {
+        proposal: { proposal: said, seal: desk.ledger.seals.proposal(await readPayout(desk.ledger, held), said) },
+      },
       dueMs: 'as-it-is',
     });
     await writeOff('anna');

@@ -1,4 +1,5 @@
-import { releaseHalt, resumeRun } from '../../src/runs/decide/control.ts';
+import { resumeRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import type { Fleet } from './fleet.ts';
 import type { Process } from './process.ts';

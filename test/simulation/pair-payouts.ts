@@ -137,7 +137,14 @@ function drawWrites({ dice, quotes, real }: Pair, place: PayoutPlace): Partial<P
     ...(dice.chance(0.04)
       ? { paymentId: dice.chance(0.5) && quotes.length > 0 ? dice.pick(quotes) : dice.uuid() }
       : {}),
-    ...(dice.chance(0.05) ? { proposal: { proposal, seal: real.ledger.seals.proposal(place, proposal) } } : {}),
+    ...(dice.chance(0.05)
+      ? {
+          proposal: {
+            proposal,
+            seal: real.ledger.seals.proposal({ ...place, history: [] }, proposal),
+          },
+        }
+      : {}),
     ...(dice.chance(0.1) ? dice.pick(TAKEN_AWAY) : {}),
   };
   return {

@@ -1,13 +1,6 @@
 import { blockBeneficiary } from '../../src/runs/block.ts';
-import {
-  cancelPayout,
-  cancelRun,
-  findPayout,
-  haltAll,
-  pauseRun,
-  releaseHalt,
-  resumeRun,
-} from '../../src/runs/decide/control.ts';
+import { cancelPayout, cancelRun, findPayout, haltAll, pauseRun, resumeRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { drawDecision } from './decisions.ts';
 import type { Fleet } from './fleet.ts';
 import { followRunbook } from './operators.ts';

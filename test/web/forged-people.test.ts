@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { releaseHalt } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { valueTexts } from '../../src/ledger/payouts/values.ts';
-import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
+import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
@@ -294,7 +294,8 @@ async function openSite() {
   await recordRun(ledger, { id: 'pays', lines: [2, 3, 4, 5] });
   for (const line of [2, 3]) await movePayout(ledger, { runId: 'pays', line }, 'held');
   const proposal = { decision: 'drop', by: 'eve', at: 1, paymentId: '', reason: 'a duplicate', seen: '' } as const;
-  const seal = ledger.seals.proposal({ runId: 'pays', line: 3 }, proposal);
+  const payout = await payoutAt(ledger, { runId: 'pays', line: 3 });
+  const seal = ledger.seals.proposal(payout, proposal);
   const pr = valueTexts({ proposal: { proposal, seal } }).get('pr') ?? '';
   const place = { redis: server.redis, prefix: rig.app.config.prefix, runId: 'pays', line: 3 };
   await changeStored(place, { pr, rc: 'E_LIMIT' });

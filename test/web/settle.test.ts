@@ -313,7 +313,7 @@ async function proposePaid({ ledger }: App, place: { runId: string; line: number
     actor: 'zoe',
     reason: 'the bank says so',
     dueMs: 'as-it-is',
-    values: { proposal: { proposal: proposal, seal: ledger.seals.proposal(place, proposal) } },
+    values: { proposal: { proposal: proposal, seal: ledger.seals.proposal(await payoutAt(ledger, place), proposal) } },
   });
   expect(result).toBe('moved');
   const target = payoutId(place);

@@ -1,6 +1,7 @@
 import type { App } from '../../app.ts';
 import { Refusal } from '../../refusal.ts';
-import { haltAll, releaseHalt } from '../../runs/decide/control.ts';
+import { haltAll } from '../../runs/decide/control.ts';
+import { releaseHalt } from '../../runs/decide/release.ts';
 import { explain } from '../explain.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { actorOf } from '../open.ts';

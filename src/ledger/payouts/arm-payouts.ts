@@ -36,10 +36,11 @@ export async function armPayouts(
     const acknowledged = await arming.wait(1, REPLICA_ACKNOWLEDGES_MS_MAX);
     if (acknowledged < 1) return armings.map(() => ({ armed: false, refusal: 'not-replicated' }));
   }
-  return done.answers.map((answer) => {
-    if (answer.record === undefined) return armRefusal(answer.words);
+  return done.answers.map((answer, index) => {
+    if (answer.text === undefined) return armRefusal(answer.words);
     records.sawCounter(answer.number);
-    return { armed: true, version: answer.record.version, counter: answer.number, armedAt: done.at };
+    const version = changes[index]?.after.version ?? 0;
+    return { armed: true, version, counter: answer.number, armedAt: done.at };
   });
 }
 

@@ -4,7 +4,7 @@ import { COMMIT } from '../scripts/commit.ts';
 import type { Change } from './decide-move.ts';
 import { inBlocks } from './reading.ts';
 import { amountOf } from './record.ts';
-import { committed, decode, encode, STATE_LETTERS, type StoredPayout } from './stored.ts';
+import { committed, encode, STATE_LETTERS } from './stored.ts';
 
 /** What has to hold for all changes of a commit. */
 export type Commit =
@@ -20,10 +20,10 @@ export type Commit =
   /** The run's state and whether it is doubted, as they were read. */
   | { readonly kind: 'record'; readonly runId: string; readonly state: string; readonly doubted: string };
 
-/** What became of a change: the record as it stands now, and the counter that the commit gave, or why it was not made. */
+/** What became of a change: the record's text as it stands now, and the counter that the commit gave, or why it was not made. */
 export type ChangeAnswer =
-  | { readonly record: StoredPayout; readonly number: number; readonly words?: undefined }
-  | { readonly record?: undefined; readonly number?: undefined; readonly words: readonly unknown[] };
+  | { readonly text: string; readonly number: number; readonly words?: undefined }
+  | { readonly text?: undefined; readonly number?: undefined; readonly words: readonly unknown[] };
 
 export interface Committed {
   /** Redis's time. */
@@ -90,5 +90,5 @@ function pushItem(args: (string | number)[], change: Change, text: string): void
 function readAnswer(reply: readonly unknown[], text: string, at: number): ChangeAnswer {
   if (reply[0] !== 'written') return { words: reply };
   const number = integerOf(reply[1]);
-  return { record: decode(committed(text, at, number)), number };
+  return { text: committed(text, at, number), number };
 }

@@ -3,7 +3,7 @@ import { type PayoutPlace, payoutId } from '../../payout.ts';
 import { type Commit, type Committed, openCommit } from './commit.ts';
 import type { Change } from './decide-move.ts';
 import { openReading, type RecordReading } from './reading.ts';
-import type { StoredPayout } from './stored.ts';
+import { decode, type StoredPayout } from './stored.ts';
 
 /** Records that a process remembers as it saw them last; whoever acts on one that is older reads it anew. */
 const REMEMBERED_MAX = 20_000;
@@ -24,11 +24,12 @@ export interface KnownRecords {
 /** `redis` is what reads and writes go through, unless told otherwise. */
 export function openKnownRecords(redis: Redis, prefix: string): KnownRecords {
   const commit = openCommit(prefix);
-  const known = new Map<string, StoredPayout>();
+  /** One that was written here is kept as its text until somebody asks for it: most are written once more at the most. */
+  const known = new Map<string, StoredPayout | string>();
   let highestCounter = 0;
   let lastNow = 0;
 
-  function remember(place: PayoutPlace, record: StoredPayout | undefined): void {
+  function remember(place: PayoutPlace, record: StoredPayout | string | undefined): void {
     const id = payoutId(place);
     known.delete(id);
     if (record !== undefined) known.set(id, record);
@@ -40,7 +41,13 @@ export function openKnownRecords(redis: Redis, prefix: string): KnownRecords {
   }
 
   return {
-    get: (place) => known.get(payoutId(place)),
+    get(place) {
+      const record = known.get(payoutId(place));
+      if (typeof record !== 'string') return record;
+      const decoded = decode(record);
+      known.set(payoutId(place), decoded);
+      return decoded;
+    },
     lastNow: () => lastNow,
     highestCounter: () => highestCounter,
     sawCounter,
@@ -57,7 +64,7 @@ export function openKnownRecords(redis: Redis, prefix: string): KnownRecords {
     async write(changes, header, through = redis) {
       try {
         const done = await commit(through, changes, header);
-        changes.forEach((change, index) => remember(change, done.answers[index]?.record));
+        changes.forEach((change, index) => remember(change, done.answers[index]?.text));
         return done;
       } catch (error) {
         for (const change of changes) known.delete(payoutId(change));

@@ -41,7 +41,7 @@ export function openLookSooner(
         const now = Number(seconds) * 1000;
         for (const block of flat.filter((_text, index) => index % 2 === 0)) {
           const { answers } = await commit(redis, await changesOf(block, isWanted, now), { kind: 'move' });
-          count += answers.filter(({ record }) => record !== undefined).length;
+          count += answers.filter(({ text }) => text !== undefined).length;
         }
         cursor = next;
       } while (cursor !== '0');

@@ -109,9 +109,9 @@ async function moveRound(records: KnownRecords, place: MovePlace, asked: readonl
 }
 
 function writtenAnswer(change: Change, answer: ChangeAnswer | undefined): MoveAnswer {
-  if (answer?.record === undefined) return moveAnswer(refusedMove(answer?.words[0]), change.before);
-  if (change.isThere === true) return moveAnswer('there', answer.record);
-  return { ...moveAnswer('moved', answer.record), badOutcomes: answer.number };
+  if (answer?.text === undefined) return moveAnswer(refusedMove(answer?.words[0]), change.before);
+  if (change.isThere === true) return moveAnswer('there', change.after);
+  return { ...moveAnswer('moved', change.after), badOutcomes: answer.number };
 }
 
 async function isRunCancelled({ redis, prefix }: MovePlace, { runId, cancelledIfRunIs }: PayoutMove): Promise<boolean> {

@@ -6,12 +6,15 @@ import type { LedgerKeys } from '../keys.ts';
 import { BlockListFault, integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { APPROVE_RUN, CHANGE_BLOCK_LIST } from '../scripts/approval.ts';
 import type { Seals, SealVerdict } from '../seals.ts';
+import { digestOfEntries } from './people-list.ts';
 
 /** A person's approval of a run, as it was judged on the approvals that `seen` shows. */
 export interface ApprovalEntry {
   readonly by: string;
   readonly digest: string;
   readonly seen: readonly Approval[];
+  /** Those of `seen` who may not approve any more. */
+  readonly void: readonly string[];
   readonly needed: number;
   readonly holdsMs: number;
 }
@@ -58,8 +61,10 @@ export interface Approvals {
   blocked(): Promise<Blocked[]>;
   /** The list as it stands, for whoever pays by it. */
   blockList(): Promise<KeptBlockList>;
-  /** Seals the block list as it stands, on the word of people: it is the latest one for all that saw another. */
-  sealBlockList(): Promise<void>;
+  /** Of the block list as it stands. */
+  blockListDigest(): Promise<string>;
+  /** Seals it, on the word of people who saw this digest of it: it is the latest one for all that saw another. */
+  sealBlockList(digest: string): Promise<void>;
 }
 
 /** Why everything is halted, as the halt says it. */
@@ -72,7 +77,7 @@ export function openApprovals(redis: Redis, keys: LedgerKeys, seals: Seals): App
   const { prefix } = keys;
   const approveScript = script(APPROVE_RUN);
   return {
-    async approve(runId, { by, digest, seen, needed, holdsMs }) {
+    async approve(runId, { by, digest, seen, void: without, needed, holdsMs }) {
       // Redis compares the text: it is written here as the script itself writes it.
       const stored = (await redis.hget(keys.run(runId), 'approvals')) ?? '';
       if (JSON.stringify(readApprovals(stored)) !== JSON.stringify(seen)) {
@@ -80,7 +85,7 @@ export function openApprovals(redis: Redis, keys: LedgerKeys, seals: Seals): App
       }
       const at = await redisTime(redis);
       const seal = seals.approval(runId, { by, at, digest });
-      const args = [runId, by, digest, stored, needed, holdsMs, at, seal];
+      const args = [runId, by, digest, stored, needed, holdsMs, at, seal, JSON.stringify(without)];
       const [word, count, state = ''] = textsOf(await runScript(redis, approveScript, { prefix, args }));
       const result = APPROVAL_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the approval script gave an unknown answer');
@@ -176,9 +181,11 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
       const { kept, version, verdict, entries } = await read();
       return { kept, version, verdict, identityIds: new Set(entries.keys()) };
     },
-    async sealBlockList() {
+    blockListDigest: async () => digestOfEntries((await read()).entries),
+    async sealBlockList(digest) {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const list = await read();
+        if (digestOfEntries(list.entries) !== digest) return;
         const [first] = list.entries;
         // Above any version that a worker has seen, also where Redis went back or the seal was taken away.
         const version = Math.max(list.version, await redisTime(redis));

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Refusal, withSteps } from '../../refusal.ts';
@@ -31,8 +32,10 @@ export interface SealedPeopleList {
   stored(): Promise<PeopleList>;
   /** What a change of the list writes, with the seal; '' removes. */
   sealed(before: PeopleList, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
-  /** Seals the list as it stands, on the word of people, where its seal is false. */
-  sealAsItStands(): Promise<void>;
+  /** Of the list as it stands. */
+  digest(): Promise<string>;
+  /** Seals the list as it stands, on the word of people who saw this digest of it, where its seal is false. */
+  sealAsItStands(digest: string): Promise<void>;
 }
 
 /** Why everything is halted, as the halt says it. */
@@ -71,11 +74,19 @@ export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: 
       );
       return { ...fields, seal: seals.people(version + 1, next) };
     },
-    async sealAsItStands() {
+    digest: async () => digestOfEntries((await stored()).entries),
+    async sealAsItStands(digest) {
       const { version, entries, verdict } = await stored();
-      if (verdict === 'false') await redis.hset(keys.people, { version, seal: seals.people(version, entries) });
+      if (verdict === 'false' && digestOfEntries(entries) === digest)
+        await redis.hset(keys.people, { version, seal: seals.people(version, entries) });
     },
   };
+}
+
+/** SHA-256 of a list's entries, whatever their order. */
+export function digestOfEntries(entries: ReadonlyMap<string, string>): string {
+  const sorted = [...entries].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return hash('sha256', JSON.stringify(sorted), 'hex');
 }
 
 function versionOf(text: string | null | undefined): number {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { KEY_ROLES, ROLES } from '../../access/roles.ts';
-import { foldedName } from '../../access/same-person.ts';
+import { foldedName, isBehind } from '../../access/same-person.ts';
 import { type AuditPlace, openAuditLog } from '../../audit/audit-log.ts';
 import { type AuditAct, readEntry } from '../../audit/entry.ts';
 import { openAuditStore } from '../audit.ts';
@@ -107,8 +107,11 @@ export interface People {
   /** The same as it stands, for people to look at. */
   stored(): Promise<PeopleRecord>;
   /** Lets users and keys hold as they stand although they were changed, on the word of people. */
-  sealAsTheyStand(): Promise<void>;
+  sealAsTheyStand(digest: string): Promise<void>;
+  /** Of users and keys as they stand. */
+  digest(): Promise<string>;
   user(name: string): Promise<StoredUser | undefined>;
+  /** Undefined also for one whose maker was disabled: they know it. */
   key(id: string): Promise<StoredKey | undefined>;
   /** Makes the change and its audit entry together; `changed`: somebody else was faster, and nothing was written. */
   change(change: PeopleChange): Promise<'made' | 'changed'>;
@@ -130,8 +133,14 @@ export function openPeople(redis: Redis, keys: LedgerKeys, place: PeoplePlace): 
     read: async () => recordOf(await list.read()),
     stored: async () => recordOf(await list.stored()),
     user: async (name) => userSchema.optional().parse(await found(userFieldName(name))),
-    key: async (id) => keySchema.optional().parse(await found(`key ${id}`)),
-    sealAsTheyStand: async () => await list.sealAsItStands(),
+    async key(id) {
+      const key = keySchema.optional().parse(await found(`key ${id}`));
+      if (key === undefined) return undefined;
+      const { users } = recordOf(await list.recent());
+      return users.some(({ name, isDisabled }) => isDisabled && isBehind(name, key.createdBy)) ? undefined : key;
+    },
+    sealAsTheyStand: async (digest) => await list.sealAsItStands(digest),
+    digest: async () => await list.digest(),
     change: openChange(redis, keys, { place, list }),
     async keysUsed() {
       const entries = Object.entries(await redis.hgetall(keys.peopleUsed));

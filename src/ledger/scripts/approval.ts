@@ -6,7 +6,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] who; ARGV[3] digest of what is approved; ARGV[4] the approvals that the caller saw,
  * as they are kept; ARGV[5] how many are needed; ARGV[6] ms for which one holds; ARGV[7] Redis's time as the caller read
- * it; ARGV[8] the approval's seal
+ * it; ARGV[8] the approval's seal; ARGV[9] JSON array of people whose approvals do not count any more
  * Returns ['approved' | 'recorded' | 'changed' | 'forbidden', approvals of this digest that hold, state].
  *
  * Invariant: only approvals of one digest that still hold are counted together.
@@ -17,9 +17,10 @@ local f = redis.call('HMGET', rk, 'state', 'approvals')
 if f[1] ~= 'awaiting-approval' and f[1] ~= 'paused' then return { 'forbidden', 0, f[1] or '' } end
 if (f[2] or '') ~= ARGV[4] then return { 'changed', 0, f[1] } end
 local at = now()
-local kept = {}
+local kept, void = {}, {}
+for _, by in ipairs(cjson.decode(ARGV[9])) do void[by] = true end
 for _, one in ipairs(cjson.decode(f[2] or '[]')) do
-  if one.digest == ARGV[3] and one.at + tonumber(ARGV[6]) > at then kept[#kept + 1] = one end
+  if not void[one.by] and one.digest == ARGV[3] and one.at + tonumber(ARGV[6]) > at then kept[#kept + 1] = one end
 end
 kept[#kept + 1] = { by = ARGV[2], at = tonumber(ARGV[7]), digest = ARGV[3], seal = ARGV[8] }
 redis.call('HSET', rk, 'approvals', cjson.encode(kept))

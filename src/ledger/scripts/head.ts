@@ -43,13 +43,13 @@ const HALT_CHARACTERS_MAX = 4000;
  *
  * KEYS[1] prefix
  * ARGV[1] 'halt' | 'release'; ARGV[2] actor; ARGV[3] the reason of a halt; of a release, who has proposed it, as the caller
- *         saw, or ''
- * Returns ['halted' | 'proposed' | 'seen' | 'released' | 'not-halted' | 'season', who has proposed it]: 'seen' when somebody
- * else than ARGV[3] has proposed it, 'season' because nobody knows in a closed one what a release would let go. A second reason
+ *         saw, or ''; of a release, ARGV[4] the seal of the actor's own proposal, and ARGV[5] that of the proposal that the caller saw
+ * Returns ['halted' | 'proposed' | 'seen' | 'released' | 'not-halted' | 'changed' | 'season', who has proposed it]: 'seen' when somebody
+ * else than ARGV[3] has proposed it, 'changed' when its seal is another one, 'season' because nobody knows in a closed one what a release would let go. A second reason
  * to halt is added to the first. A halt voids what was proposed, unless payrun itself (actor `payrun` or `process …`) says again what was said.
  */
 export const HALT = `${LUA_PRELUDE}
-local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy')
+local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy', 'releaseSeal')
 if ARGV[1] == 'halt' then
   if ARGV[4] ~= '' then redis.call('RPUSH', AUDIT_WAITING, ARGV[4]) end
   local isSaid = head[1] and string.find(head[1], ARGV[3], 1, true)
@@ -63,11 +63,12 @@ end
 if not head[1] then return { 'not-halted' } end
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season' } end
 if not head[2] then
-  redis.call('HSET', HEAD, 'releaseBy', ARGV[2])
+  redis.call('HSET', HEAD, 'releaseBy', ARGV[2], 'releaseSeal', ARGV[4])
   return { 'proposed', ARGV[2] }
 end
 if head[2] ~= ARGV[3] then return { 'seen', head[2] } end
-redis.call('HDEL', HEAD, 'halt', 'releaseBy')
+if (head[3] or '') ~= ARGV[5] then return { 'changed', head[2] } end
+redis.call('HDEL', HEAD, 'halt', 'releaseBy', 'releaseSeal')
 return { 'released', head[2] }
 `;
 

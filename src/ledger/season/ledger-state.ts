@@ -24,7 +24,7 @@ const MADE_UP_MICROSECONDS_MAX = 25_000;
 const PACES = ['pay', 'track'] as const;
 const BROUGHT_PER_CALL = 1000;
 
-const RELEASE_RESULTS = ['proposed', 'released', 'same-person', 'not-halted', 'season'] as const;
+const RELEASE_RESULTS = ['proposed', 'released', 'same-person', 'not-halted', 'changed', 'season'] as const;
 /** `season`: data directories have yet to compare their intent logs, so nobody knows what a release would let go. */
 export type ReleaseResult = (typeof RELEASE_RESULTS)[number];
 
@@ -55,6 +55,8 @@ export interface HeadFacts {
   readonly safety: string;
   readonly halt: string | null;
   readonly releaseBy: string | null;
+  /** Seal of that proposal; '' for none. */
+  readonly releaseSeal: string;
   readonly armings: number;
   readonly refusedMoves: number;
   readonly disproved: readonly string[];
@@ -104,7 +106,10 @@ export interface LedgerState {
   /** Says which other directories a directory has noted on its disk: they may arm only then. */
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   halt(actor: string, reason: string, act?: string): Promise<void>;
-  release(actor: string): Promise<ReleaseResult>;
+  /** Proposes it under a seal, or confirms a proposal that has the seal that was seen. */
+  release(actor: string, seals?: { own: string; seen: string }): Promise<ReleaseResult>;
+  /** Takes back a proposal to release that nobody can have made. */
+  voidRelease(): Promise<void>;
   /** Notes that the service lacks a capability; false when that was known. */
   disprove(capability: string, evidence: string): Promise<boolean>;
   /** Makes all workers and all operations wait. */
@@ -175,6 +180,7 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
         safety: fields['safety'] ?? '',
         halt: fields['halt'] ?? null,
         releaseBy: fields['releaseBy'] ?? null,
+        releaseSeal: fields['releaseSeal'] ?? '',
         armings: integerOf(fields['armings'] ?? '0'),
         refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
         disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
@@ -194,9 +200,14 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
     async halt(actor, reason, act = '') {
       await run('halt', 'halt', actor, reason, act);
     },
-    async release(actor) {
-      const [word] = await bySecondPerson(actor, async (seen) => textsOf(await run('halt', 'release', actor, seen)));
+    async release(actor, seals = { own: '', seen: '' }) {
+      const [word] = await bySecondPerson(actor, async (seen) =>
+        textsOf(await run('halt', 'release', actor, seen, seals.own, seals.seen)),
+      );
       return RELEASE_RESULTS.find((known) => known === word) ?? 'not-halted';
+    },
+    async voidRelease() {
+      await redis.hdel(keys.head, 'releaseBy', 'releaseSeal');
     },
     async disprove(capability, evidence) {
       return (await run('disprove', capability, evidence)) === 1;

@@ -1,4 +1,4 @@
-import { isSamePerson } from '../../access/same-person.ts';
+import { isBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Clock } from '../../clock.ts';
 import { APPROVAL_HOLDS_MS, type ApprovalRules } from '../../config/approval.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -44,6 +44,8 @@ export interface ApprovalStanding {
     readonly until: number;
     /** Whether its seal says so; a false one was not written by payrun. */
     readonly verdict: SealVerdict;
+    /** Whether their account was disabled since. */
+    readonly isDisabled: boolean;
   })[];
 }
 
@@ -64,11 +66,14 @@ const TRIES_MAX = 5;
 export async function approveRun(deps: ApproveDeps, runId: string, asked: ApproveAsked): Promise<Approved> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const run = await readRun(deps, runId);
-    const standing = requireApprovable(deps, run, asked);
+    const disabled = await disabledPeople(deps.ledger);
+    const standing = requireApprovable(run, asked, approvalStanding(deps, run, disabled));
     await requireTrueSeals(deps, run);
     if (hasApproved(standing, asked.actor)) return await goOn(deps, run, { ...asked, standing });
     const { needed, digest } = standing;
-    const entry = { by: asked.actor, digest, seen: run.approvals, needed, holdsMs: holdsMsOf(deps.config) };
+    const without = standing.given.filter(({ isDisabled }) => isDisabled).map(({ by }) => by);
+    const holdsMs = holdsMsOf(deps.config);
+    const entry = { by: asked.actor, digest, seen: run.approvals, void: without, needed, holdsMs };
     const { result, count } = await deps.ledger.approvals.approve(runId, entry);
     if (result === 'forbidden') throw refuse(run, `it is ${run.state}`);
     if (result === 'changed') continue;
@@ -79,17 +84,29 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
   throw refuse({ id: runId }, 'others are approving it at this moment');
 }
 
+/** The names of disabled users: their word does not count any more. */
+export async function disabledPeople({ people }: Pick<Ledger, 'people'>): Promise<readonly string[]> {
+  const { users } = await people.stored();
+  return users.filter(({ isDisabled }) => isDisabled).map(({ name }) => name);
+}
+
 /**
  * How far a run is approved: by whom, and whether that still holds. One that waits needs one person at least, for the rules
  * may have been taken away since it began to wait.
  */
-export function approvalStanding({ config, clock, ledger: { seals } }: StandingDeps, run: Run): ApprovalStanding {
+export function approvalStanding(
+  { config, clock, ledger: { seals } }: StandingDeps,
+  run: Run,
+  disabled: readonly string[],
+): ApprovalStanding {
   const needed = Math.max(approvalsNeededFor(config.approval, run), run.state === 'awaiting-approval' ? 1 : 0);
   const digest = digestOf({ config }, run);
   const given = run.approvals.map((one) => {
     const until = one.at + holdsMsOf(config);
     const verdict = seals.judgeApproval(run.id, one);
-    return { ...one, until, verdict, holds: verdict === 'true' && one.digest === digest && until > clock.now() };
+    const isDisabled = disabled.some((name) => isBehind(name, one.by));
+    const isOurs = verdict === 'true' && one.digest === digest;
+    return { ...one, until, verdict, isDisabled, holds: isOurs && !isDisabled && until > clock.now() };
   });
   return { needed, digest, given };
 }
@@ -98,9 +115,12 @@ function holdsMsOf({ approval }: ApproveDeps['config']): number {
   return approval?.holdsMs ?? APPROVAL_HOLDS_MS;
 }
 
-/** How many must approve it. */
-function requireApprovable(deps: ApproveDeps, run: Run, { actor, sha256, digest }: ApproveAsked): ApprovalStanding {
-  const standing = approvalStanding(deps, run);
+/** Throws a Refusal where this person cannot approve the run now. */
+function requireApprovable(
+  run: Run,
+  { actor, sha256, digest }: ApproveAsked,
+  standing: ApprovalStanding,
+): ApprovalStanding {
   if (run.state !== 'awaiting-approval' && run.state !== 'paused') throw refuse(run, `it is ${run.state}`);
   if (standing.needed === 0) throw refuse(run, 'runs of its totals need no approval');
   if (!run.fileSha256.startsWith(sha256.toLowerCase())) throw refuse(run, `its file has the SHA-256 ${run.fileSha256}`);

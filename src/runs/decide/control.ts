@@ -1,8 +1,4 @@
-import { isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { BLOCK_LIST_CHANGED } from '../../ledger/people/approvals.ts';
-import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
-import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
@@ -149,28 +145,6 @@ export async function disproveCapability(
     log.error('that a capability is lacking is not on the audit log', { error });
   });
   return true;
-}
-
-/** Without this a list that was changed in Redis would halt everything again at once: whoever releases has seen what the halt names. */
-async function believeLists({ approvals, people }: Ledger, halt: string): Promise<void> {
-  if (halt.includes(BLOCK_LIST_CHANGED)) await approvals.sealBlockList();
-  if (halt.includes(PEOPLE_CHANGED)) await people.sealAsTheyStand();
-}
-
-/** Proposes to release a halt, or confirms what another person proposed. */
-export async function releaseHalt({ ledger }: Pick<ControlDeps, 'ledger'>, actor: string): Promise<ReleaseResult> {
-  const { halt, releaseBy } = await ledger.state.read();
-  if (releaseBy !== null && !isSamePerson(releaseBy, actor)) await believeLists(ledger, halt ?? '');
-  const result = await ledger.state.release(actor);
-  if (result === 'proposed' || result === 'released') {
-    await ledger.audit.append({
-      actor,
-      action: result === 'proposed' ? 'ledger.release-proposed' : 'ledger.released',
-      target: 'ledger',
-      details: { halt: halt ?? '', ...(result === 'released' ? { proposedBy: releaseBy ?? '' } : {}) },
-    });
-  }
-  return result;
 }
 
 /** The payouts of a run that carry a reference; undefined when there is none. */

@@ -9,6 +9,8 @@ import { LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, NO_REASON, noteAnswer, paymentValues, placeOf } from '../../pay/facts.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
+import { rowsFinding } from '../safety/seals.ts';
+import { refuseFinding } from '../safety/shown-seals.ts';
 import { decidableFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
@@ -44,6 +46,9 @@ export interface Decided {
 export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {
   const why = whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(deps.ledger, payout, asked));
   if (why !== undefined) throw refuse(payout, why);
+  // A proposal that is not true counts as none.
+  const alone = { ...payout, proposal: null, seals: { ...payout.seals, proposal: null } };
+  await refuseFinding(deps, rowsFinding(deps, { id: payout.runId }, [alone]));
   const findings = await lookUpForPeople(deps, payout, asked);
   requireNoContradiction(payout, asked, findings);
   const evidence = [...findings.words, ...findings.caveats];

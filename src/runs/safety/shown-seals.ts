@@ -27,15 +27,20 @@ export async function refuseFinding(deps: SealDeps, finding: SealFinding | undef
   );
 }
 
+/** Whether people may approve it; a state has no seal, so one that is paused is judged whether or not it needs that. */
+function isApprovable({ state }: Run): boolean {
+  return state === 'awaiting-approval' || state === 'paused';
+}
+
 /** Refuses to show the facts and approvals of a run that can be approved, unless they are as payrun wrote them. */
 export async function requireTrueFacts(deps: SealDeps, run: Run): Promise<void> {
-  if (run.state !== 'awaiting-approval') return;
+  if (!isApprovable(run)) return;
   await refuseFinding(deps, factsFinding(deps.ledger, run));
 }
 
 /** The same for rows of it. Gives the rows. */
 export async function requireTrueRows<Some extends Rows>(deps: SealDeps, run: Run, rows: Some): Promise<Some> {
-  if (run.state === 'awaiting-approval') await refuseFinding(deps, rowsFinding(deps, run, rows));
+  if (isApprovable(run)) await refuseFinding(deps, rowsFinding(deps, run, rows));
   return rows;
 }
 

@@ -10,6 +10,8 @@ import type { WebLimits } from './limits.ts';
 const TOLD_CONNECTIONS_MAX = 400;
 /** So many times what an address may have is open from it before the sweep. */
 const AT_ONCE = 2;
+/** Of one person; of more, the one over which they asked longest ago gives way. */
+const PERSON_CONNECTIONS_MAX = 100;
 const TRY_AGAIN_S = 30;
 const SWEEP_MS = 500;
 
@@ -33,7 +35,7 @@ interface Deps {
 
 /**
  * Bounds the connections to the server. Those over which only strangers ask give way, the oldest first, where they are too
- * many from one address or in all; whoever has signed in stays connected, and is answered. An address with twice as many
+ * many from one address or in all; whoever has signed in stays connected, and is answered, over at most 100 connections each. An address with twice as many
  * strangers as it may have is not let in at all for that moment. A stranger over one connection too many gets a Problem (503). Whether payrun is alive is told over each. It has to come after the guard.
  */
 export function limitConnections(web: Web, deps: Deps): void {
@@ -41,6 +43,7 @@ export function limitConnections(web: Web, deps: Deps): void {
   const open = new Map<string, Connection>();
   const strangers = openCounts();
   const addressOf = openAddresses(deps.proxies);
+  const people = openPeople(Math.max(1, Math.min(PERSON_CONNECTIONS_MAX, Math.floor(limits.connectionsMax / 2))));
   web.server.maxConnections = limits.connectionsMax + TOLD_CONNECTIONS_MAX;
   // Before TLS has shaken hands.
   web.server.on('connection', (socket: Socket) => {
@@ -56,6 +59,7 @@ export function limitConnections(web: Web, deps: Deps): void {
     strangers.add(address, 1);
     socket.once('close', () => {
       if (connection.isStranger) strangers.add(address, -1);
+      people.left(connection);
       if (open.get(place) === connection) open.delete(place);
     });
   });
@@ -75,6 +79,7 @@ export function limitConnections(web: Web, deps: Deps): void {
       connection.isStranger = false;
       strangers.add(connection.address, -1);
     }
+    if (who !== null) people.asked(who.name, connection);
     if (who !== null || !connection.isBeyond) return;
     reply.header('connection', 'close');
     if (routeOptions.url === '/healthz') return;
@@ -85,6 +90,31 @@ export function limitConnections(web: Web, deps: Deps): void {
       'Close pages that you do not need, and try again in a while.',
     );
   });
+}
+
+/** The connections of each person, that over which they asked last at the end. Beyond the most the first one is closed. */
+function openPeople(connectionsMax: number) {
+  const ofPeople = new Map<string, Set<Connection>>();
+  const personOf = new Map<Connection, string>();
+  const left = (connection: Connection): void => {
+    const person = personOf.get(connection);
+    if (person === undefined) return;
+    personOf.delete(connection);
+    const theirs = ofPeople.get(person);
+    theirs?.delete(connection);
+    if (theirs?.size === 0) ofPeople.delete(person);
+  };
+  return {
+    left,
+    asked(person: string, connection: Connection) {
+      left(connection);
+      const theirs = ofPeople.get(person) ?? new Set();
+      ofPeople.set(person, theirs.add(connection));
+      personOf.set(connection, person);
+      const [oldest] = theirs;
+      if (theirs.size > connectionsMax) oldest?.socket.destroy();
+    },
+  };
 }
 
 /** How many strangers are connected from each address; those from behind a proxy of ours (null) are not counted. */

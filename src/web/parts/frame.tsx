@@ -71,7 +71,7 @@ export async function sendPage(reply: FastifyReply, deps: WebDeps, content: Page
     outagesNoted(deps.app),
     deps.recentRuns(),
   ]);
-  const { approve, held } = waitingFor(deps.app, who, runs);
+  const { approve, held } = await waitingFor(deps.app, who, runs);
   const counts = { [APPROVE]: approve.length, [SETTLE]: held };
   return sendFramed(reply, deps, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
 }

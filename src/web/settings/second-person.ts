@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { releaseHalt } from '../../runs/decide/control.ts';
+import { releaseHalt } from '../../runs/decide/release.ts';
 import { type Adopted, adoptSettings } from '../../runs/safety/adopt-settings.ts';
 import { Problem } from '../problem.ts';
 

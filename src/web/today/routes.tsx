@@ -18,7 +18,7 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
       (sum, { folder }) => sum + (typeof folder === 'string' ? 0 : folder.refused.count),
       0,
     );
-    const waiting = waitingFor(app, who, runs);
+    const waiting = await waitingFor(app, who, runs);
     const now = app.clock.now();
     const unpaid = await readUnpaid(runs, yesterday(now, deps.zone));
     const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now, deps.zone), unpaid, refusedFiles });
