@@ -73,7 +73,7 @@ function isOfOneScript(name: string): boolean {
 const LOOKS: ReadonlyMap<string, string> = new Map(
   (
     'аa еe оo рp сc уy хx іi їi јj ѕs һh ԁd ԛq ԝw АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЇI ЈJ ЅS ԚQ ԜW ' +
-    'αa γy ηn ιi κk νv οo ρp υu χx ωw ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX օo հh սu ոn ցg'
+    'ӏl ѵv αa γy ηn ιi κk νv οo ρp υu χx ωw ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX օo հh սu ոn ցg'
   )
     .split(' ')
     .map(([one = '', other = '']) => [one, other]),
@@ -86,5 +86,12 @@ export function looksLike(one: string, other: string): boolean {
 
 function lookOf(name: string): string {
   const latin = Array.from(name.normalize('NFKC'), (letter) => LOOKS.get(letter) ?? letter).join('');
-  return latin.replaceAll(/[I1]/g, 'l').replaceAll('0', 'o').trim().replaceAll(/\s+/g, ' ').toLowerCase();
+  return latin
+    .replaceAll(/[I1]/g, 'l')
+    .replaceAll('0', 'o')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+    .toLowerCase();
 }

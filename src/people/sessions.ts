@@ -139,11 +139,12 @@ export async function endOwnSession(
   return true;
 }
 
-/** Ends all sessions of the user of this one; gives the id by which this one goes on, or undefined when it was over. */
+/** Ends all sessions of the user of this one; gives the id by which this one goes on, or undefined where there are no others. */
 export async function endOtherSessions(
   deps: SessionDeps & ChangeDeps,
   { id, ...by }: By & { readonly id: string },
 ): Promise<string | undefined> {
+  if ((await sessionsBeside(deps, id)).size < 2) return undefined;
   return await keepSessionThrough(deps, id, async (name) => await endSessionsOf(deps, { name, ...by }));
 }
 

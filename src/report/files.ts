@@ -75,17 +75,23 @@ export async function writeSignatureFile(target: ReportTarget, text: string): Pr
 }
 
 /** Where the signature of a report lies. */
-function signaturePath({ folder, runId, version }: ReportTarget): string {
-  return join(folder, `${runId}.v${version}.sig`);
+function signaturePath(target: ReportTarget): string {
+  return `${baseOf(target)}.sig`;
 }
 
-function pairOf({ folder, runId, version }: ReportTarget): Pair {
-  const base = join(folder, `${runId}.v${version}`);
+/** Throws for a run id that payrun never gives: it is part of a path, and Redis may have been written to by others. */
+function baseOf({ folder, runId, version }: ReportTarget, lead = ''): string {
+  if (!/^[\w-]+$/.test(runId)) throw new Error(`${JSON.stringify(runId)} is no run id`);
+  return join(folder, `${lead}${runId}.v${version}`);
+}
+
+function pairOf(target: ReportTarget): Pair {
+  const base = baseOf(target);
   return { csv: `${base}.csv`, json: `${base}.json` };
 }
 
-function partName({ folder, runId, version }: ReportTarget, format: keyof Pair): string {
-  return join(folder, `.${runId}.v${version}.${format}.${process.pid}.part`);
+function partName(target: ReportTarget, format: keyof Pair): string {
+  return `${baseOf(target, '.')}.${format}.${process.pid}.part`;
 }
 
 async function writeParts(source: ReportSource, parts: Pair): Promise<ReportSummary> {

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Act, mayKey } from '../access/roles.ts';
 import { readKey } from '../people/keys.ts';
 import { requireFactor } from './account/step-up.ts';
-import { openKeyRate } from './limits/key-rate.ts';
 import { WEB_LIMITS } from './limits/limits.ts';
+import { openRate } from './limits/rate.ts';
 import { Problem } from './problem.ts';
 import { readSession } from './session.ts';
 import type { Web, WebDeps } from './web.ts';
@@ -108,7 +108,7 @@ async function whoAsks(request: FastifyRequest, deps: WebDeps): Promise<FastifyR
 /** Throws a Problem (429) for a key that asks more often than it may. */
 function openKeyLimit({ app, limits }: WebDeps): (key: string, reply: FastifyReply) => void {
   const { keyRequestsPerMinuteMax: most } = { ...WEB_LIMITS, ...limits };
-  const waitOf = openKeyRate(app.clock, most);
+  const waitOf = openRate(app.clock, { requestsMax: most, perMs: 60_000 });
   return (key, reply) => {
     const ms = waitOf(key);
     if (ms === 0) return;

@@ -90,7 +90,7 @@ describe('a viewer', () => {
   test('does not fill the audit log with reports of periods that they name', async () => {
     const { app, person } = await openWebRig(server.url);
     const vera = await person('vera', 'viewer');
-    for (let at = 0; at < 40; at++) {
+    for (let at = 0; at < 60; at++) {
       const from = new Date(Date.UTC(2000, 0, 1 + at)).toISOString().slice(0, 10);
       await vera.get(`/period/download?from=${from}&to=2000-12-31`);
     }
@@ -98,7 +98,7 @@ describe('a viewer', () => {
     for await (const line of app.ledger.audit.lines()) {
       if (readEntry(line)?.action === 'report.downloaded') taken++;
     }
-    expect(taken).toBeLessThan(10);
+    expect(taken).toBe(30);
   });
 
   test('does not fill the audit log by ending their own sessions', async () => {
@@ -117,7 +117,9 @@ describe('a viewer', () => {
 
   test('keeps nobody out, however many connections they open', async () => {
     const CONNECTIONS_MAX = 20;
-    const rig = await openWebRig(server.url, { deps: () => ({ limits: { connectionsMax: CONNECTIONS_MAX } }) });
+    const rig = await openWebRig(server.url, {
+      deps: () => ({ limits: { connectionsMax: CONNECTIONS_MAX, personConnectionsMax: 10 } }),
+    });
     const vera = await rig.person('vera', 'viewer');
     const anna = await rig.person('anna', 'checker');
     const cookieOf = ({ cookies }: typeof vera) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');

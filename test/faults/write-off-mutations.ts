@@ -150,7 +150,7 @@ export const WRITE_OFF_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a payout is looked up again at the time that its look-up says',
     edits: replaced(
-      'src/ledger/slices.ts',
+      'src/ledger/due-payouts.ts',
       'return out?.dueAt === dueAt ? out.until : undefined;',
       'return dueAt === 0 ? undefined : out?.until;',
     ),

@@ -10,8 +10,6 @@ import type { WebLimits } from './limits.ts';
 const TOLD_CONNECTIONS_MAX = 400;
 /** So many times what an address may have is open from it before the sweep. */
 const AT_ONCE = 2;
-/** Of one person; of more, the one over which they asked longest ago gives way. */
-const PERSON_CONNECTIONS_MAX = 100;
 const TRY_AGAIN_S = 30;
 const SWEEP_MS = 500;
 
@@ -43,7 +41,7 @@ export function limitConnections(web: Web, deps: Deps): void {
   const open = new Map<string, Connection>();
   const strangers = openCounts();
   const addressOf = openAddresses(deps.proxies);
-  const people = openPeople(Math.max(1, Math.min(PERSON_CONNECTIONS_MAX, Math.floor(limits.connectionsMax / 2))));
+  const people = openPeople(limits.personConnectionsMax);
   web.server.maxConnections = limits.connectionsMax + TOLD_CONNECTIONS_MAX;
   // Before TLS has shaken hands.
   web.server.on('connection', (socket: Socket) => {

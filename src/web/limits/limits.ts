@@ -2,6 +2,8 @@
 export interface WebLimits {
   /** Open connections of all people and programs together; each who watches a run holds one (runs/stream-limits.ts). */
   readonly connectionsMax: number;
+  /** Of one person; of more, the one over which they asked longest ago gives way. */
+  readonly personConnectionsMax: number;
   /** Those over which nobody who has signed in has asked for anything yet. */
   readonly strangersMax: number;
   /** The same from one address, unless it is a proxy of ours. */
@@ -21,6 +23,7 @@ export interface WebLimits {
 
 export const WEB_LIMITS: WebLimits = {
   connectionsMax: 4000,
+  personConnectionsMax: 100,
   strangersMax: 1000,
   strangersPerAddressMax: 100,
   strangerMsMin: 3000,

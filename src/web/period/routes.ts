@@ -19,12 +19,12 @@ const asFile = {
 /** What the runs of a period add up to. The page reads their rows when a period is asked for. */
 export function addPeriodPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
-  const read = openPeriods(deps);
+  const periods = openPeriods(deps);
   const config = { act: 'read' } as const;
 
   web.get('/period', { config, exposeHeadRoute: false, schema: onPage }, async (request, reply) => {
     const range = askedPeriod(request.query);
-    const report = range === undefined ? undefined : { range, ...(await read(range)) };
+    const report = range === undefined ? undefined : { range, ...(await periods.read(range)) };
     const today = rfc3339(app.clock.now()).slice(0, 10);
     return await sendPage(reply, deps, {
       title: range === undefined ? 'Report of a period' : `Report of ${range.name}`,
@@ -34,6 +34,6 @@ export function addPeriodPages(web: Web, deps: WebDeps): void {
 
   // Nothing is taken by a HEAD, and nothing shall be noted for it.
   web.get('/period/download', { config, exposeHeadRoute: false, schema: asFile }, async (request, reply) => {
-    return sendDownload(reply, (await takePeriod(deps, request, read)).file);
+    return sendDownload(reply, (await takePeriod(deps, request, periods)).file);
   });
 }

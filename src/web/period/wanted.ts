@@ -1,9 +1,12 @@
 import type { FastifyRequest } from 'fastify';
+import { durationText } from '../../duration.ts';
 import type { PeriodReport } from '../../report/period/period.ts';
 import { type PeriodRange, periodOf } from '../../report/period/period-range.ts';
 import { periodContent } from '../../report/period/period-tables.ts';
 import { readPeriod } from '../../runs/period.ts';
+import { actorOf } from '../actor.ts';
 import type { Download } from '../download.ts';
+import { openRate } from '../limits/rate.ts';
 import { Problem } from '../problem.ts';
 import { noteDownload } from '../runs/downloads.ts';
 import type { WebDeps } from '../web.ts';
@@ -41,20 +44,33 @@ type FileQuery = Query & { readonly format: 'csv' | 'xlsx' | 'json'; readonly bo
 export async function takePeriod(
   deps: WebDeps,
   request: FastifyRequest & { query: FileQuery },
-  read: ReturnType<typeof openPeriods>,
+  { read, waitOf }: Periods,
 ): Promise<{ report: PeriodReport; file: Download }> {
   const { query } = request;
   const range = requirePeriod(query);
-  await noteDownload(deps, request, { runId: 'ledger', what: `period ${range.name}, ${query.format}` });
+  const ms = waitOf(actorOf(request));
+  if (ms > 0)
+    throw new Problem(429, `${TAKEN_MAX} of these were taken within an hour.`, `Try again in ${durationText(ms)}.`);
+  const what = `period ${range.name}, ${query.format}`;
+  await noteDownload(deps, request, { runId: 'ledger', what, kind: 'period' });
   const report = await read(range);
   const name = `period-${range.name.replaceAll(' ', '-')}`;
   return { report, file: { name, ending: query.format, content: periodContent(report, query) } };
 }
 
-/** Reads the rows of a period, for one person at a time. Throws a Problem (503) while they are read for somebody else. */
-export function openPeriods({ app }: WebDeps): (range: PeriodRange) => Promise<PeriodReport> {
+/** Reports of periods that a person or a program takes in an hour: each is an entry of the audit log. */
+const TAKEN_MAX = 30;
+
+interface Periods {
+  /** Reads the rows of a period, for one person at a time. Throws a Problem (503) while they are read for somebody else. */
+  readonly read: (range: PeriodRange) => Promise<PeriodReport>;
+  readonly waitOf: (who: string) => number;
+}
+
+export function openPeriods({ app }: WebDeps): Periods {
   let isBusy = false;
-  return async (range) => {
+  const waitOf = openRate(app.clock, { requestsMax: TAKEN_MAX, perMs: 60 * 60_000 });
+  const read: Periods['read'] = async (range) => {
     if (isBusy) throw new Problem(503, 'A period is being added up for somebody else.', 'Try again in a moment.');
     isBusy = true;
     try {
@@ -63,4 +79,5 @@ export function openPeriods({ app }: WebDeps): (range: PeriodRange) => Promise<P
       isBusy = false;
     }
   };
+  return { read, waitOf };
 }

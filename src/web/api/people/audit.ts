@@ -33,6 +33,9 @@ const verdict = z.object({
   findings: z.array(z.object({ code: text, number: count, message: text })),
 });
 
+/** Entries that one request reads; `next` leads on. */
+const SCANNED_MAX = 10_000;
+
 /** The log of what people did. */
 export function addAuditOperations(api: Web, deps: WebDeps): void {
   const { audit } = deps.app.ledger;
@@ -47,6 +50,7 @@ export function addAuditOperations(api: Web, deps: WebDeps): void {
     const found: z.infer<typeof page> = { entries: [], changed: [], next: null };
     let place = from - 1;
     for await (const line of audit.lines(from)) {
+      if (place - from + 1 === SCANNED_MAX) return { ...found, next: place + 1 };
       place++;
       const record = readEntry(line);
       if (record === undefined) found.changed.push(place);

@@ -52,9 +52,9 @@ export function addPeriodOperation(api: Web, deps: WebDeps): void {
   const response = { 200: { description, content: { 'application/json': { schema: document }, ...files } } };
   const schema = { summary: 'The report of a period', querystring, response };
   const config = { act: 'read' } as const;
-  const read = openPeriods(deps);
+  const periods = openPeriods(deps);
   api.get('/period', { config, exposeHeadRoute: false, schema }, async (request, reply) => {
-    const { report, file } = await takePeriod(deps, request, read);
+    const { report, file } = await takePeriod(deps, request, periods);
     if (file.ending !== 'json') return sendDownload(reply, file);
     return await reply.type('application/json; charset=utf-8').send(periodDocument(report));
   });

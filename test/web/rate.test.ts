@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createKey } from '../../src/people/keys.ts';
-import { openKeyRate } from '../../src/web/limits/key-rate.ts';
+import { openRate } from '../../src/web/limits/rate.ts';
 import { recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
@@ -15,7 +15,7 @@ afterAll(async () => {
 
 test('a key has so many requests in a minute from its first one on, whatever others ask for', () => {
   let now = 5000;
-  const wait = openKeyRate({ monotonic: () => now }, 3);
+  const wait = openRate({ monotonic: () => now }, { requestsMax: 3, perMs: 60_000 });
   expect([wait('a'), wait('a'), wait('a'), wait('b')]).toEqual([0, 0, 0, 0]);
   now += 59_000;
   expect([wait('a'), wait('a'), wait('b')]).toEqual([1000, 1000, 0]);
