@@ -58,6 +58,16 @@ test('the time at which a file was to start is kept by whoever hands it in again
   expect(`${again.run.startAt} ${again.run.pauseReason}`).toMatch(new RegExp(`${startAt}|${new Date(startAt).toISOString().slice(0, 10)}`));
 });
 
+test('a file that is handed in with a time while everything is halted, as after a restore, keeps that time', async () => {
+  const startAt = Date.now() + 30 * 86_400_000;
+  await app.ledger.state.halt('anna', 'drill');
+  const { run } = await submit(payoutFile(ROWS), { startAt });
+  expect.soft(run).toMatchObject({ state: 'paused', startAt });
+  for (const person of ['anna', 'bob']) await app.ledger.state.release(person);
+  // It would be paid at once by whoever resumes each paused run, and not at all by itself.
+  expect((await app.ledger.runs.read(run.id))?.startAt).toBe(startAt);
+});
+
 test('rows of a run that is in doubt, of which no row is known, are taken in from the same rows in another order', async () => {
   // The file comes after the copy, to a host that is lost; a copy of the audit log tells of it. Its very bytes are gone.
   const putBack = await copyLedger(server.redis, app.config.prefix);
