@@ -5,6 +5,8 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
+import { ensureSeason } from '../../src/ledger/season/season.ts';
+import { silentLog } from '../../src/log.ts';
 import { refusedFields } from '../../src/ledger/payouts/record.ts';
 import type { Payout, PayoutRow } from '../../src/payout.ts';
 import { whyNotDecided } from '../../src/runs/decide/decision.ts';
@@ -308,4 +310,26 @@ test('a reference that came free before a write-off is held although the rows th
   await desk.ledger.purging.end(runId);
   // The retry file that the lost host may have paid is handed in again.
   expect(await statesOf(await payingRun(desk.ledger, rows))).toEqual(['held']);
+});
+
+test('a host for commands, whose directory armed nothing, keeps no later season closed because a look-up for people found a payment there', async () => {
+  // Two people settled a payment as paid from the office: the service's yes is in a log there.
+  const office = host('dir-office');
+  const log = openIntentLog(office.path, { clock: systemClock, random: systemRandom });
+  await log.noteAnswer({ quoteId: 'some-quote', paymentId: 'some-quote' });
+  await log.close();
+  // Redis is restarted, and somebody releases, approves or hands in from there before the workers have compared.
+  await server.restart();
+  await awaitRedis();
+  const place = { state: office.ledger.state, dataDir: office.path, dataDirId: 'dir-office', armDeadlineMs: 20 };
+  const others = { arms: false, compareDecisions: async () => {}, clock: systemClock, log: silentLog };
+  const joined = ensureSeason({ ...place, ...others });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map(host));
+  await joined;
+  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map(host));
+  expect((await desk.ledger.state.season()).open).toBe(true);
+  // At the next restart the office (a container, say) is not there, and its folder is a new one.
+  await restart(['dir-a', 'dir-b', 'dir-c']);
+  expect(await desk.ledger.state.season()).toMatchObject({ open: true, missing: [] });
 });
