@@ -9,7 +9,16 @@ import { silentLog } from '../../src/log.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { haltAll, releaseHalt } from '../../src/runs/decide/control.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
-import { copyLedger, DATA_DIR, newLedger } from '../ledger/test-ledger.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
+import {
+  copyLedger,
+  DATA_DIR,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  readPayout,
+} from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 const FIRST = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
@@ -70,4 +79,21 @@ test('a copy from while the block list was not as payrun wrote it opens its seas
   const after = await joins().catch(String);
   expect({ joined, released, after }).toEqual({ joined: [], released: ['proposed', 'released'], after: [] });
   expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toContain(SECOND);
+});
+
+test('a proposal to allow a payout, which its proposer took back after the copy, lets nobody allow it alone', async () => {
+  const runId = await payingRun(ledger, freshRows(1));
+  const place = { runId, line: 2 };
+  await movePayout(ledger, place, { to: 'held', values: { reasonCode: 'E_NO_QUOTE', reason: 'no usable quote' } });
+  const deps = { ledger, wake: async () => {}, openPay: () => Promise.reject(new Error('nothing to look up')) };
+  const decide = async (decision: 'allow' | 'drop', by: string) =>
+    (await decidePayout(deps, await readPayout(ledger, place), { decision, paymentId: '', by, reason: 'seen' })).result;
+  expect(await decide('allow', 'anna')).toBe('proposed');
+  const putBack = await copyLedger(server.redis, prefix);
+  // She finds that it is wrong, and proposes to drop it: from then on nobody can allow it without another proposal.
+  expect(await decide('drop', 'anna')).toBe('proposed');
+  await putBack();
+  await redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, (await ledger.state.season()).server);
+  expect((await ledger.state.read()).halt).toContain('payout.drop-proposed');
+  expect(await decide('allow', 'bob')).toBe('proposed');
 });

@@ -333,3 +333,25 @@ test('a host for commands, whose directory armed nothing, keeps no later season 
   await restart(['dir-a', 'dir-b', 'dir-c']);
   expect(await desk.ledger.state.season()).toMatchObject({ open: true, missing: [] });
 });
+
+test('a host that was cut off, is written off and goes on running, closes the season of all others once, not again and again', async () => {
+  const runId = await payingRun(desk.ledger, freshRows(3));
+  // Its process goes on; it remembers the armings that Redis forgot.
+  const frozen = desk.in('dir-b');
+  await forgotten(async () => {
+    for (const { armingCounter } of await armOn({ ...host('dir-b'), ledger: frozen }, runId, [2, 3, 4]))
+      frozen.payouts.sawCounter(armingCounter);
+  });
+  await writeOff('anna');
+  expect(await writeOff('bob')).toMatchObject({ result: 'done' });
+  expect((await desk.ledger.state.season()).open).toBe(true);
+  const isOpen: boolean[] = [];
+  for (let sweeps = 0; sweeps < 3; sweeps++) {
+    // Every 2 s it looks at the season (src/ledger/season/season.ts, refreshSeason); the others compare again.
+    await frozen.state.season();
+    isOpen.push((await desk.ledger.state.season()).open);
+    for (const dataDirId of ['dir-a', 'dir-c']) await joinSeason(host(dataDirId));
+    expect((await desk.ledger.state.season()).open).toBe(true);
+  }
+  expect(isOpen.slice(1)).toEqual([true, true]);
+});
