@@ -215,7 +215,7 @@ test('a payment that the service forgot, and that two people settled as not paid
   // What src/pay/track.ts and src/runs/decide/decide.ts write.
   const gone = { reasonCode: 'E_PAYMENT_GONE', reason: 'the service does not know it any more', notFoundAt: null };
   await movePayout(desk.ledger, paid, { to: 'held', dueMs: 86_400_000, values: gone });
-  const notPaid = { reasonCode: 'E_NOT_PAID', reason: 'the service wrote that no money moved', rejectionConfirmed: true };
+  const notPaid = { reasonCode: 'E_NOT_PAID', reason: 'no money moved', rejectionConfirmed: true } as const;
   await movePayout(desk.ledger, paid, { to: 'rejected', dueMs: 86_400_000, values: notPaid });
 
   await restart(['dir-a', 'dir-b', 'dir-c']);
