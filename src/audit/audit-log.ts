@@ -1,5 +1,5 @@
 import type { MacKeys } from '../ledger-key.ts';
-import { appendCopies, copiesFile, readCopies } from './copies.ts';
+import { appendCopies, copiesFile, readCopies, readFormerCopies } from './copies.ts';
 import {
   type AuditAct,
   type AuditHead,
@@ -166,9 +166,9 @@ export function openAuditLog(store: AuditStore, place: AuditPlace): AuditLog {
     appendWaiting,
     copies: () => copies.read(),
     async missing() {
-      const { formerInstance } = await store.look();
+      const { formerInstance, instance } = await store.look();
       const isAdopted = dataDir !== undefined && formerInstance !== '';
-      const former = isAdopted ? await readCopies(copiesFile(dataDir, formerInstance)) : [];
+      const former = isAdopted ? await readFormerCopies(dataDir, instance) : [];
       const gone = await missingIn(await copies.read(), store.lines(1));
       return {
         ours: await notNoted(store, [...(await putBackIn(store)), ...gone]),

@@ -1,8 +1,9 @@
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ifThere, syncFolder } from '../files.ts';
 import { codeOf, Refusal } from '../refusal.ts';
 import { type AuditRecord, readEntry } from './entry.ts';
+import { byTime } from './missed.ts';
 
 /** Where a data directory keeps its copies of a ledger's audit log. */
 export function copiesFile(dataDir: string, instance: string): string {
@@ -19,6 +20,16 @@ export async function readCopies(file: string): Promise<AuditRecord[]> {
     .split('\n')
     .map(readEntry)
     .filter((record) => record !== undefined);
+}
+
+/** The entries of all ledgers to which the directory belonged before this one, each of which was lost. */
+export async function readFormerCopies(dataDir: string, instance: string): Promise<readonly AuditRecord[]> {
+  const own = copiesFile(dataDir, instance);
+  const folder = dirname(own);
+  const names = (await ifThere(readdir(folder))) ?? [];
+  const files = names.filter((name) => name.endsWith('.log')).map((name) => join(folder, name));
+  const copies = await Promise.all(files.filter((file) => file !== own).map(readCopies));
+  return byTime(copies.flat());
 }
 
 /**

@@ -32,6 +32,8 @@ const ENDING: ReadonlySet<string> = new Set([
   'payout.allow-confirmed',
 ]);
 
+const PAID: ReadonlySet<string> = new Set(['payout.paid-confirmed', 'payout.payment-found']);
+
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
 export interface MissedDecisions {
   /** For people: how many, and the latest of them. */
@@ -39,7 +41,9 @@ export interface MissedDecisions {
   readonly all: readonly AuditRecord[];
   /** Hand-ins: their files are known, though their rows are not. */
   readonly submitted: readonly AuditRecord[];
-  /** Settlements as paid, which name a quote and its payment. */
+  /** Proposals to settle a payout. */
+  readonly proposed: readonly AuditRecord[];
+  /** Settlements as paid, and payments that were found for people, which name a quote and its payment. */
   readonly paid: readonly AuditRecord[];
   /** The last act on a run, payout, beneficiary, user or key, where that was one that stops. */
   readonly stops: readonly (AuditRecord & { readonly action: Stopping })[];
@@ -73,10 +77,9 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
     ({ action }) => action === 'run.submitted' || action === 'run.attached',
   );
-  const paid = all.filter(
-    ({ action, details }) => action === 'payout.paid-confirmed' && details['quote'] !== undefined,
-  );
-  return { text: describe(all), all, submitted, paid, stops };
+  const paid = all.filter(({ action, details }) => PAID.has(action) && details['quote'] !== undefined);
+  const proposed = all.filter(({ action }) => /^payout\..*-proposed$/.test(action));
+  return { text: describe(all), all, submitted, paid, proposed, stops };
 }
 
 function isStopping(record: AuditRecord): record is AuditRecord & { readonly action: Stopping } {

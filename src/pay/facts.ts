@@ -31,7 +31,8 @@ export async function acceptPayment(
   payout: Payout,
   found: FoundPayment,
 ): Promise<'written' | 'changed'> {
-  await noteAnswer(deps, payout, { quoteId: found.quoteId, paymentId: found.payment.paymentId });
+  const { quoteId, payment, isOurs = true } = found;
+  await noteAnswer(deps, payout, { quoteId, paymentId: payment.paymentId, ...(isOurs ? {} : { isNamed: true }) });
   return await storePayment(deps, payout, found);
 }
 
@@ -121,6 +122,8 @@ async function disproveOtherId(
   ids: { quoteId: string; paymentId: string },
 ): Promise<void> {
   if (ids.paymentId === ids.quoteId) return;
+  // The payment of another quote of the payout.
+  if ((await deps.payouts.holderOf(ids.paymentId)) === payoutId(payout)) return;
   deps.log.error('a payment has another id than its quote: no quote is proven dead any more', logFields(payout));
   await deps.state.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
 }

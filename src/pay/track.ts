@@ -76,7 +76,7 @@ async function missingMove(
     to: 'held',
     reason: 'E_PAYMENT_GONE',
     dueMs: LOOK_DAILY_MS,
-    values: { reasonCode: 'E_PAYMENT_GONE', reason, notFoundAt: null },
+    values: { reasonCode: 'E_PAYMENT_GONE', reason, notFoundAt: null, seen2xx: true },
   };
 }
 

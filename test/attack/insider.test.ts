@@ -86,6 +86,13 @@ describe('the word of an admin who was found out and disabled', () => {
   });
 });
 
+/** A connection of its own, kept open until the test's end. */
+function openConnection(): Agent {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  return agent;
+}
+
 describe('a viewer', () => {
   test('does not fill the audit log with reports of periods that they name', async () => {
     const { app, person } = await openWebRig(server.url);
@@ -132,16 +139,13 @@ describe('a viewer', () => {
       await once(answer, 'end');
       return answer.statusCode ?? 0;
     };
-    const open = (): Agent => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      onTestFinished(() => agent.destroy());
-      return agent;
-    };
     // TOLD_CONNECTIONS_MAX more than the most are told that they are too many; of others nothing is read.
-    const agents = Array.from({ length: CONNECTIONS_MAX + 400 }, open);
+    const agents = Array.from({ length: CONNECTIONS_MAX + 400 }, openConnection);
     for (const agent of agents) await ask(agent, '/sessions', cookieOf(vera)).catch(() => 0);
     const tries = await Promise.all(
-      [ask(open(), '/healthz', ''), ask(open(), '/runs', cookieOf(anna))].map((asked) => asked.catch(() => 0)),
+      [ask(openConnection(), '/healthz', ''), ask(openConnection(), '/runs', cookieOf(anna))].map((asked) =>
+        asked.catch(() => 0),
+      ),
     );
     expect(tries).toEqual([204, 200]);
   });

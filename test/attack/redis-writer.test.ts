@@ -116,6 +116,19 @@ describe('a word that does not stand any more', () => {
   });
 });
 
+const admin = (name: string) => ({
+  [`user ${name}`]: JSON.stringify({
+    name,
+    role: 'admin',
+    isDisabled: false,
+    password: 'none',
+    secretUntil: null,
+    epoch: 0,
+    addedBy: 'x',
+    addedAt: 1,
+  }),
+});
+
 describe('seals of another ledger', () => {
   const KEY = 'k'.repeat(32);
 
@@ -129,21 +142,9 @@ describe('seals of another ledger', () => {
       return { ledger, prefix };
     };
     const [test1, prod] = [await open(), await open()];
-    const user = (name: string) => ({
-      [`user ${name}`]: JSON.stringify({
-        name,
-        role: 'admin',
-        isDisabled: false,
-        password: 'none',
-        secretUntil: null,
-        epoch: 0,
-        addedBy: 'x',
-        addedAt: 1,
-      }),
-    });
     const act = { actor: 'x', action: 'user.added', target: 'user x', details: {} };
-    await test1.ledger.people.change({ version: 0, act, fields: user('mallory') });
-    await prod.ledger.people.change({ version: 0, act, fields: user('ada') });
+    await test1.ledger.people.change({ version: 0, act, fields: admin('mallory') });
+    await prod.ledger.people.change({ version: 0, act, fields: admin('ada') });
     const list = await server.redis.hgetall(`${test1.prefix}:people`);
     await server.redis.del(`${prod.prefix}:people`);
     await server.redis.hset(`${prod.prefix}:people`, list);

@@ -1,9 +1,5 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../../src/log.ts';
-import type { Schedule } from '../../src/schedules/schedule.ts';
-import { setSchedule } from '../../src/schedules/set.ts';
-import { recordDue } from '../../src/schedules/tick.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { connectArming, freshRows, newLedger, payingRun, sendTo } from './test-ledger.ts';
 
@@ -36,20 +32,6 @@ describe('a clock of Redis that was ahead for a minute, and is right again', () 
     await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() + AHEAD_MS);
     expect(await ledger.state.lookAtClock()).toBeGreaterThan(0);
     const next = Number(await server.redis.zscore(key, runId));
-    expect(next).toBeLessThanOrEqual(Date.now() + DAY_MS);
-  });
-
-  test('does not put schedules off to that time', async () => {
-    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
-    const daily: Schedule = { cron: '0 3 * * *', zone: 'UTC', act: { kind: 'start' }, windowMs: 3_600_000 };
-    await setSchedule({ ledger }, daily, { name: 'nightly', actor: 'anna' });
-    const before = (await ledger.schedules.read()).schedules[0]?.next ?? 0;
-    // As a sweep in that minute leaves it: the next planned time is the first one after that time.
-    await server.redis.hset(`${prefix}:schedule:nightly`, 'next', before + AHEAD_MS);
-    await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() + AHEAD_MS);
-    expect(await ledger.state.lookAtClock()).toBeGreaterThan(0);
-    await recordDue({ schedules: ledger.schedules, log: silentLog });
-    const next = (await ledger.schedules.read()).schedules[0]?.next ?? 0;
     expect(next).toBeLessThanOrEqual(Date.now() + DAY_MS);
   });
 });

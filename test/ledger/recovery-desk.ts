@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { IntentLine } from '../../src/ledger/intents/intent-line.ts';
-import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
+import { intentFiles, openIntentLog } from '../../src/ledger/intents/intent-log.ts';
 import { notePeers } from '../../src/ledger/intents/peers.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
@@ -40,7 +40,9 @@ export async function joinSeason({ ledger, dataDirId, path }: Host): Promise<rea
 
 /** Lets new directories arm: each of them has noted the others, as workers do at every sweep. */
 export async function joinTogether(hosts: readonly Host[]): Promise<void> {
-  for (const { ledger, dataDirId } of hosts) await ledger.state.enterDir(dataDirId);
+  for (const { ledger, dataDirId, path } of hosts) {
+    await ledger.state.enterDir(dataDirId, (await intentFiles(path)).length > 0);
+  }
   for (const { ledger, dataDirId, path } of hosts) {
     const deps = { state: ledger.state, dataDir: path, dataDirId };
     await notePeers(deps, await ledger.state.season());

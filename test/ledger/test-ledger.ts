@@ -140,7 +140,11 @@ export async function recordRows(
   runId: string,
   rows: readonly PayoutRow[],
 ): ReturnType<Ledger['runs']['record']> {
-  return await ledger.runs.record(runId, rows.map(recordOf), REMEMBER_MS);
+  const sealed = rows.map((row) => {
+    const seal = ledger.seals.row({ runId, line: row.line }, row, false);
+    return { ...recordOf(row), fields: rowFields(row, seal) };
+  });
+  return await ledger.runs.record(runId, sealed, REMEMBER_MS);
 }
 
 /** A run of these rows that is being paid. */

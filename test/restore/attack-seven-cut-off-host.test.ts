@@ -20,7 +20,12 @@ test(
     await site.untilEnded(await site.submit('first.csv', ['A-0', 'A-1', 'A-2', 'A-3']));
     await stopped(one);
     site.copy();
-    await site.untilEnded(await site.submit('others.csv', Array.from({ length: 60 }, (_, index) => `B-${index}`)));
+    await site.untilEnded(
+      await site.submit(
+        'others.csv',
+        Array.from({ length: 60 }, (_, index) => `B-${index}`),
+      ),
+    );
     two.kill('SIGSTOP');
     await site.putBack();
     const { id } = JSON.parse(site.textOf('two/ledger.json')) as { id: string };
@@ -32,7 +37,10 @@ test(
     await site.release();
     const isOpen = async (): Promise<boolean> => {
       const season = (await site.server.redis.hget('{payrun}:head', 'season')) ?? '';
-      return !season.startsWith('closed') && season.startsWith(/run_id:(\w+)/.exec(await site.server.redis.info('server'))?.[1] ?? '?');
+      return (
+        !season.startsWith('closed') &&
+        season.startsWith(/run_id:(\w+)/.exec(await site.server.redis.info('server'))?.[1] ?? '?')
+      );
     };
     await vi.waitUntil(isOpen, WAIT);
     // The host thaws. It says that it was written off, and sends nothing.

@@ -25,7 +25,10 @@ test.each([['along with Redis'], ['by itself, as the runbook says']])(
     // The second host works alone; Redis is copied, then it pays a file, and sends a row that never reaches the service.
     await stopped(one);
     site.copy();
-    const others = await site.submit('others.csv', Array.from({ length: 10 }, (_, index) => `B-${index}`));
+    const others = await site.submit(
+      'others.csv',
+      Array.from({ length: 10 }, (_, index) => `B-${index}`),
+    );
     await site.untilEnded(others);
     await site.set('dropBeforeCommit=1');
     await site.resume(runId);
@@ -69,9 +72,7 @@ test.each([['along with Redis'], ['by itself, as the runbook says']])(
     await vi.waitUntil(async () => (await site.outcomesOf(runId))['unknown'] === 0, WAIT);
     for (const name of ['anna', 'bob']) await site.run(['release', '--as', name]);
     await site.run(['resume', runId]);
-    await vi
-      .waitUntil(() => site.paidTwice().length > 0, { timeout: 15_000, interval: 500 })
-      .catch(() => {});
+    await vi.waitUntil(() => site.paidTwice().length > 0, { timeout: 15_000, interval: 500 }).catch(() => {});
     for (const worker of workers) await stopped(worker);
     expect(site.paidTwice()).toEqual([]);
   },

@@ -8,7 +8,6 @@ import { silentLog } from '../../src/log.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { cancelPayout } from '../../src/runs/decide/control.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
-import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { hostOf, joinSeason } from '../ledger/recovery-desk.ts';
 import {
   allRows,
@@ -89,21 +88,4 @@ test('what people gave up before a Redis was lost for good is not paid after a s
   const once = await handIn(second.ledger);
   const states = (await allRows(second.ledger, once)).map((row) => ('row' in row ? row.state : 'refused'));
   expect(states).toEqual(['held', 'ready']);
-});
-
-test('a file that the audit log of the lost ledger names does not look new where a host is lost too', async () => {
-  const { prefix, instance } = await newLedger({ redis: server.redis, arming: server.redis });
-  const lost = openAt(prefix);
-  // dir-b alone was at work; all of the file was paid from there. Its hand-in is in the copies of dir-a.
-  await handIn(lost);
-  await lost.audit.copyOthers();
-
-  const { ledger, missing } = await adopted(instance, [DATA_DIR, 'dir-b']);
-  expect(missing).toEqual(['dir-b']);
-  const writeOff = (actor: string) => writeOffDataDir({ ledger }, 'dir-b', { actor, reason: 'burnt' });
-  await writeOff('anna');
-  expect(await writeOff('bob')).toMatchObject({ result: 'done', missing: [] });
-  const again = await handIn(ledger);
-  const states = (await allRows(ledger, again)).map((row) => ('row' in row ? row.state : 'refused'));
-  expect(states).toEqual(['held', 'held']);
 });

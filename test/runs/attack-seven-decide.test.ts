@@ -23,7 +23,10 @@ test('a payment that people made by hand and named says nothing of the service, 
   const pay = await rig.process();
   const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), { dataDirId: 'dir-1', dataDir: folder });
+  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
+    dataDirId: 'dir-1',
+    dataDir: folder,
+  });
   const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
 
   // Its request is lost on the way, and nothing can prove that; people pay it by hand at the service's console.
@@ -32,7 +35,11 @@ test('a payment that people made by hand and named says nothing of the service, 
   await rig.ledger.payouts.move({ runId: rig.runId, line: 2, to: 'held', actor: 'test', reason: 'E_NOT_PROVABLE' });
   const { row, quoteId } = await rig.payout();
   const byHand = '99999999-2222-4333-8444-555555555555';
-  rig.service.book.push({ paymentId: byHand, paymentState: 'COMPLETED', beneficiaryIdentityId: row.beneficiaryIdentityId });
+  rig.service.book.push({
+    paymentId: byHand,
+    paymentState: 'COMPLETED',
+    beneficiaryIdentityId: row.beneficiaryIdentityId,
+  });
   for (const by of ['anna', 'bob'])
     await decidePayout(deps, await rig.payout(), { decision: 'paid', paymentId: byHand, by, reason: 'paid by hand' });
   expect(await rig.payout()).toMatchObject({ state: 'accepted', paymentId: byHand, quoteId });
@@ -41,7 +48,13 @@ test('a payment that people made by hand and named says nothing of the service, 
   // As after a restart of Redis: the season is closed, and the directory compares its logs.
   await rig.redis.hset(`${rig.prefix}:head`, 'season', 'closed 1 2');
   await rig.redis.hset(`${rig.prefix}:dirs`, 'dir-1', '-');
-  const dir = { dataDir: rig.dataDir, dataDirId: 'dir-1', armDeadlineMs: 0, compareDecisions: async () => {}, arms: true };
+  const dir = {
+    dataDir: rig.dataDir,
+    dataDirId: 'dir-1',
+    armDeadlineMs: 0,
+    compareDecisions: async () => {},
+    arms: true,
+  };
   expect(await ensureSeason({ state: rig.ledger.state, ...dir, clock: systemClock, log: silentLog })).toEqual([]);
   expect((await rig.ledger.state.read()).disproved).toEqual([]);
 });
@@ -51,7 +64,10 @@ test('a payment of an earlier quote of the payout, which people settle as the ru
   const pay = await rig.process();
   const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), { dataDirId: 'dir-1', dataDir: folder });
+  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
+    dataDirId: 'dir-1',
+    dataDir: folder,
+  });
   const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
   const requests: Parameters<typeof rig.service.commit>[0][] = [];
   rig.service.onPay = (request, answering) => {
@@ -69,7 +85,10 @@ test('a payment of an earlier quote of the payout, which people settle as the ru
   const second = (await rig.payout()).quoteId ?? '';
   expect([first === second, requests.length]).toEqual([false, 2]);
   if (requests[0] !== undefined) rig.service.commit(requests[0]);
-  const values = { reasonCode: 'E_BREACH', reason: `the quote ${first} was armed by a data directory that was missing` };
+  const values = {
+    reasonCode: 'E_BREACH',
+    reason: `the quote ${first} was armed by a data directory that was missing`,
+  };
   const { runId } = rig;
   await rig.ledger.payouts.move({ runId, line: 2, to: 'held', breach: true, actor: 'test', reason: 'breach', values });
   for (const by of ['anna', 'bob'])

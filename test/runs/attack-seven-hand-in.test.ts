@@ -46,18 +46,6 @@ async function comesBack(): Promise<void> {
 
 const ROWS = Array.from({ length: 4 }, (_, index) => [`S-${index}`, `${index + 1}0.00`] as const);
 
-test('the time at which a file was to start is kept by whoever hands it in again after a restore, or asked for', async () => {
-  const startAt = Date.now() + 30 * 86_400_000;
-  const putBack = await copyLedger(server.redis, app.config.prefix);
-  const { run } = await submit(payoutFile(ROWS), { startAt });
-  expect(run).toMatchObject({ state: 'paused', startAt });
-  await putBack();
-  await comesBack();
-  const again = await submit(payoutFile(ROWS));
-  expect(again.run.id).toBe(run.id);
-  expect(`${again.run.startAt} ${again.run.pauseReason}`).toMatch(new RegExp(`${startAt}|${new Date(startAt).toISOString().slice(0, 10)}`));
-});
-
 test('a file that is handed in with a time while everything is halted, as after a restore, keeps that time', async () => {
   const startAt = Date.now() + 30 * 86_400_000;
   await app.ledger.state.halt('anna', 'drill');

@@ -7,9 +7,10 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
-import { haltAll, releaseHalt } from '../../src/runs/decide/control.ts';
-import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
+import { haltAll } from '../../src/runs/decide/control.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
+import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import {
   copyLedger,
   DATA_DIR,
@@ -51,7 +52,8 @@ async function joins(): Promise<readonly string[]> {
     arms: true,
     clock: systemClock,
     log: silentLog,
-    compareDecisions: async ({ server: now }) => redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, now),
+    compareDecisions: async ({ server: now }) =>
+      redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, now),
   });
 }
 

@@ -1,9 +1,9 @@
-import { CLAIMANTS_MAX } from '../../src/ledger/scripts/season.ts';
+import { CLAIMANTS_MAX } from '../../src/ledger/scripts/compare.ts';
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
 import { enter, noteCounter, setDue } from './commit.ts';
 import { claimantsOf, isFree } from './references.ts';
 import { runOfContent } from './runs.ts';
-import { blankEntry, blankRun, type Entry, entryId, type RunEntry, type Store, UNSENT } from './store.ts';
+import { blankEntry, blankRun, type Entry, entryId, PAID, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
@@ -23,8 +23,9 @@ export function readSeason(store: Store, now: number, sawCounter = 0): Season {
 
 export function enterDir(store: Store, dataDirId: string, hasLogs: boolean): boolean {
   if (store.writtenOff.has(dataDirId)) return false;
-  const isForgotten = hasLogs && store.season === store.server;
-  if (!store.dirs.has(dataDirId)) store.dirs.set(dataDirId, isForgotten ? '-' : '');
+  if (store.dirs.has(dataDirId)) return true;
+  store.dirs.set(dataDirId, hasLogs && store.season === store.server ? '-' : '');
+  if (hasLogs) store.late.add(dataDirId);
   return true;
 }
 
@@ -74,7 +75,9 @@ export interface Compared {
 export function notePeers(store: Store, dataDirId: string, peers: readonly string[]): void {
   for (const peer of peers) {
     const isForgotten = peer !== dataDirId && store.season === store.server;
-    if (!store.dirs.has(peer) && !store.writtenOff.has(peer)) store.dirs.set(peer, isForgotten ? '-' : '');
+    if (store.dirs.has(peer) || store.writtenOff.has(peer)) continue;
+    store.dirs.set(peer, isForgotten ? '-' : '');
+    if (isForgotten) store.late.add(peer);
   }
   store.peers.set(dataDirId, peers);
 }
@@ -96,6 +99,12 @@ function strangersOf(store: Store, own: string): string[] {
     .map(([other]) => other);
 }
 
+/** Each directory has compared for whatever it was closed for: nobody closes it for that again. */
+export function openSeason(store: Store): void {
+  store.season = store.server;
+  store.armings = Math.max(store.armings, store.closedFor);
+}
+
 /** Compares a directory's lines, and opens the season with the last directory (architecture.md, rule 4). */
 export function compareLines(store: Store, part: Comparison, now: number): Compared {
   if (part.server !== store.server) return { result: 'changed', restored: 0, strangers: [] };
@@ -103,7 +112,8 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
   noteCounter(store, part.sawCounter, now);
   if (store.season !== store.server && part.season !== '' && store.season !== part.season)
     return { result: 'changed', restored: 0, strangers: [] };
-  const wasMissing = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
+  const isForgotten = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
+  const wasMissing = isForgotten || store.late.has(part.dataDirId);
   for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
   for (const answer of part.answers) restoreAnswer(store, answer, now);
   store.armings = Math.max(store.armings, part.sawCounter, ...part.lines.map(({ c }) => c));
@@ -116,10 +126,11 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
     if (strangers.length > 0) return { result: 'unnoted', restored, strangers };
     store.dirs.set(part.dataDirId, store.server);
     store.writeOffs.delete(part.dataDirId);
+    store.late.delete(part.dataDirId);
   }
   const isMissing = [...store.dirs.values()].some((server) => server !== store.server);
   if (!isMissing) {
-    store.season = store.server;
+    openSeason(store);
     store.yes.clear();
   }
   return { result: isMissing ? 'compared' : 'open', restored, strangers: [] };
@@ -140,10 +151,16 @@ function restoreLine(
     noteForgotten(store, there, line.q);
     return;
   }
+  const isPaid = there !== undefined && PAID.includes(there.state);
+  if (isPaid && there.quote === line.q) {
+    there.set({ ct: String(line.c) });
+    there.raiseVersion();
+    return;
+  }
   store.restored++;
   const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
-    const isBreach = wasMissing && !(isWrittenOff && line.c > there.number('ct'));
+    const isBreach = (wasMissing || isPaid) && !(isWrittenOff && line.c > there.number('ct'));
     store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
     if (isBreach) {
       holdReturned(store, there, { line, now });
@@ -151,10 +168,11 @@ function restoreLine(
     }
   }
   const entry = there ?? addUnknown(store, runId, line.l);
-  const quotes = entry.quote === line.q ? {} : { qn: String(entry.number('qn') + 1) };
+  const isSameQuote = entry.quote === line.q;
+  const quotes = isSameQuote ? {} : { qn: String(entry.number('qn') + 1) };
   const { q, o: by, t: aa, f: cf } = line;
   entry.set({ q, x: line.x === '' ? null : line.x, ct: String(line.c), by, aa, cf, at: String(line.k), ...quotes });
-  entry.set({ nf: null, z2: null, lu: null, ql: null });
+  entry.set({ nf: null, lu: null, ql: null, ...(isSameQuote ? {} : { z2: null }) });
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
   const said = store.yes.get(line.q);
   if (said !== undefined) noteYes(store, entry, { quote: line.q, payment: said });
@@ -175,8 +193,9 @@ function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
 
 /** What the service answered, and this Redis may have forgotten. */
 function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, now: number): void {
-  if (payment !== '' && payment !== quote) disprove(store, 'payment-id-is-quote-id');
   const owner = store.quotes.get(quote);
+  const isOfOwner = owner !== undefined && store.quotes.get(payment) === owner;
+  if (payment !== '' && payment !== quote && !isOfOwner) disprove(store, 'payment-id-is-quote-id');
   const entry = owner === undefined ? undefined : store.entries.get(owner);
   if (entry === undefined || entry.quote !== quote) {
     store.yes.set(quote, payment);
@@ -184,6 +203,7 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
   }
   const isRejected = entry.state === 'rejected' && entry.get('z2') === undefined;
   if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state) && !isRejected) return;
+  store.yes.set(quote, payment);
   noteYes(store, entry, { quote, payment });
   if (!isRejected) {
     entry.raiseVersion();
@@ -260,6 +280,7 @@ export function makeStub(
   run.fields['restored'] = '1';
   store.runs.set(id, run);
   store.files.set(fileSha256, id);
+  if ([...store.writtenOff.values()].includes('lost')) run.fields['doubted'] = '1';
   if (contentHash === '') return;
   run.fields['contentHash'] = contentHash;
   store.contents.set(contentHash, id);
@@ -277,7 +298,7 @@ function addUnknown(store: Store, runId: string, line: number): Entry {
 function holdReturned(store: Store, entry: Entry, { line, now }: { line: ComparedLine; now: number }): void {
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, entryId(entry.runId, entry.line));
   const rs = `the quote ${line.q} was armed by a data directory that was missing`;
-  entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), rc: 'E_BREACH', rs });
+  entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), rc: 'E_BREACH', rs, pr: null });
   if (entry.state === 'held') {
     entry.raiseVersion();
     return;

@@ -1,7 +1,7 @@
 import type { WriteOffAnswer } from '../../src/ledger/season/recovery.ts';
-import { makeStub, pauseForAll, proposalOf } from './head.ts';
+import { makeStub, openSeason, pauseForAll, proposalOf } from './head.ts';
 import { hasAllRows, runOfContent } from './runs.ts';
-import type { Store } from './store.ts';
+import type { RunEntry, Store } from './store.ts';
 
 /* What the scripts do when a part of the ledger is lost for good, in memory. */
 
@@ -23,7 +23,7 @@ export function writeOff(
   store.writeOffs.set(dir, { server, by: by === '' ? actor : by, agreed: by === '' || agreed !== '' ? agreed : actor });
   if (by === '') return answer('proposed');
   if (isOpen && compared !== '-') {
-    forgetDir(store, dir);
+    forgetDir(store, dir, 'retired');
     return answer('retired');
   }
   const missing = [...dirs].filter(([id, of]) => isMissing(store, of) && proposalOf(store, id).agreed === '');
@@ -36,10 +36,15 @@ export function writeOff(
   store.releaseBy = null;
   for (const run of store.runs.values()) {
     if (run.state === 'paying') pauseForAll(run, 'a data directory was written off');
-    const isPartial = doubtsCancelled && run.state === 'cancelled' && !hasAllRows(run);
-    if (run.state === 'recording' || isPartial) run.fields['doubted'] = '1';
+    doubtUnrecorded(run, doubtsCancelled);
   }
   return answer('begun');
+}
+
+/** Of rows that are not here yet nobody knows whether they were sent. */
+function doubtUnrecorded(run: RunEntry, doubtsCancelled = true): void {
+  const isPartial = doubtsCancelled && run.state === 'cancelled' && !hasAllRows(run);
+  if (run.state === 'recording' || isPartial) run.fields['doubted'] = '1';
 }
 
 /** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */
@@ -47,11 +52,14 @@ export function forgetDirs(store: Store): string[] {
   const { server, dirs, runs } = store;
   for (const [dir, of] of dirs) {
     if (of === server || proposalOf(store, dir).agreed === '') continue;
-    forgetDir(store, dir);
-    for (const run of runs.values()) run.fields['atLoss'] = '1';
+    forgetDir(store, dir, 'lost');
+    for (const run of runs.values()) {
+      run.fields['atLoss'] = '1';
+      doubtUnrecorded(run);
+    }
   }
   const missing = [...dirs].filter(([, of]) => isMissing(store, of)).map(([dir]) => dir);
-  if (missing.length === 0 && dirs.size > 0) store.season = server;
+  if (missing.length === 0 && dirs.size > 0) openSeason(store);
   return missing;
 }
 
@@ -60,11 +68,12 @@ function isMissing({ season, server }: Store, compared: string): boolean {
   return compared !== server && !(season === server && compared === '');
 }
 
-function forgetDir(store: Store, dir: string): void {
+function forgetDir(store: Store, dir: string, how: 'lost' | 'retired'): void {
   store.dirs.delete(dir);
   store.peers.delete(dir);
   store.writeOffs.delete(dir);
-  store.writtenOff.add(dir);
+  store.writtenOff.set(dir, how);
+  store.late.delete(dir);
 }
 
 /** Makes a run known again of which only the audit log knows. */
@@ -76,6 +85,4 @@ export function restoreRun(
   const isKnown = store.runs.has(run.id) || runOfContent(store, run.fileSha256, run.contentHash) !== undefined;
   if (run.fileSha256 === '' || isKnown) return;
   makeStub(store, run, now);
-  const stub = store.runs.get(run.id);
-  if (stub !== undefined && store.writtenOff.size > 0) stub.fields['doubted'] = '1';
 }

@@ -120,7 +120,9 @@ export interface Store {
   readonly blocked: Set<string>;
   /** Who proposed to write off a directory, who agreed ('' for nobody yet), and for which server. */
   readonly writeOffs: Map<string, { server: string; by: string; agreed: string }>;
-  readonly writtenOff: Set<string>;
+  readonly writtenOff: Map<string, 'lost' | 'retired'>;
+  /** Directories with logs without which others armed. */
+  readonly late: Set<string>;
   audit: readonly AuditRecord[];
   /** What people did, and no entry tells of yet. */
   auditWaiting: readonly string[];
@@ -161,7 +163,8 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     yes: new Map(),
     blocked: new Set(),
     writeOffs: new Map(),
-    writtenOff: new Set(),
+    writtenOff: new Map(),
+    late: new Set(),
     audit: [],
     auditWaiting: [],
     putBack: new Set(),
@@ -190,7 +193,8 @@ export function copyStore(store: Store): Store {
     yes: new Map(store.yes),
     blocked: new Set(store.blocked),
     writeOffs: new Map(store.writeOffs),
-    writtenOff: new Set(store.writtenOff),
+    writtenOff: new Map(store.writtenOff),
+    late: new Set(store.late),
     putBack: new Set(store.putBack),
     missed: new Set(store.missed),
     paid: new Set(store.paid),

@@ -42,6 +42,8 @@ export const releaseCommand = ledgerCommand(
     // The private Redis is started anew with each command: its season opens once this directory has compared its logs.
     await app.ensureSeason();
     const result = await releaseHalt(app, as);
+    // What had to wait for the lists that hold now is done again.
+    if (result === 'released') await app.ensureSeason();
     if (result === 'same-person') throw refuseSamePerson(as);
     if (result === 'season') throw refuseUnknown();
     await printHalt(app, json);

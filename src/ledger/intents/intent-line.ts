@@ -34,6 +34,8 @@ export interface AnswerLine {
   readonly quoteId: string;
   /** Null where the answer broke off before it named one. */
   readonly paymentId: string | null;
+  /** People named the payment, and nothing ties it to our request: it says nothing of the service. */
+  readonly isNamed?: true | undefined;
 }
 
 export type LogLine = IntentLine | AnswerLine;
@@ -43,7 +45,11 @@ export function isIntent(line: LogLine): line is IntentLine {
   return 'armingCounter' in line;
 }
 
-const answer = z.strictObject({ quoteId: z.string().min(1), paymentId: z.string().min(1).nullable() });
+const answer = z.strictObject({
+  quoteId: z.string().min(1),
+  paymentId: z.string().min(1).nullable(),
+  isNamed: z.literal(true).optional(),
+});
 const intent = z.strictObject({
   runId: z.string().min(1),
   line: z.int().positive(),

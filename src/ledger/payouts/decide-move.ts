@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { mayMove } from '../../moves.ts';
 import type { PayoutState } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS } from '../keys.ts';
@@ -270,7 +270,7 @@ export function countedOf({ values }: StoredPayout): [day: string, beneficiary: 
 
 /** As the ledger keeps to whom something was paid. */
 export function beneficiaryHash(id: string): string {
-  return hash('sha1', id, 'hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
+  return digest('sha1', id, 'hex').slice(0, BENEFICIARY_HASH_CHARACTERS);
 }
 
 export function numberOf({ values }: StoredPayout, name: string): number {

@@ -114,19 +114,21 @@ interface BlockList {
 
 type BlockChange<Answer> = { readonly answer: Answer; readonly entry?: BlockEntry | null; readonly act?: string };
 
+async function readBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Promise<BlockList> {
+  const replies = (await redis.multi().hgetall(keys.blocked).get(keys.blockedSeal).exec()) ?? [];
+  const [found, sealText] = replies.map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+  const entries = new Map(Object.entries(z.record(z.string(), z.string()).parse(found)));
+  return judgeList(seals, entries, typeof sealText === 'string' ? sealText : '');
+}
+
 /** The list is sealed as a whole: an entry that somebody takes out of Redis is missed. */
 function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Approvals, 'approve'> {
   const changeScript = script(CHANGE_BLOCK_LIST);
 
-  async function read(): Promise<BlockList> {
-    const replies = (await redis.multi().hgetall(keys.blocked).get(keys.blockedSeal).exec()) ?? [];
-    const [found, sealText] = replies.map(([error, reply]) => {
-      if (error !== null) throw error;
-      return reply;
-    });
-    const entries = new Map(Object.entries(z.record(z.string(), z.string()).parse(found)));
-    return judgeList(seals, entries, typeof sealText === 'string' ? sealText : '');
-  }
+  const read = (): Promise<BlockList> => readBlockList(redis, keys, seals);
 
   /** Whether the list was still the one that was read. */
   async function write(

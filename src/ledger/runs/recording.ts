@@ -99,6 +99,9 @@ export function decideRecording(
     const judging = { known, claimed, rules, isDoubted: facts.run.doubted !== '' };
     const { record: there } = known;
     if (there !== undefined) return fillIn(runId, row, { ...judging, there });
+    // A host that is lost may have sent it before intake refused it.
+    if (row.state === 'refused' && judging.isDoubted && row.sound !== undefined)
+      return [recordedAsJudged(runId, { ...row, ...row.sound, state: 'ready' }, judging)];
     if (row.state === 'refused') return [recorded(runId, row, { known, state: 'refused', fields: {}, operations: [] })];
     if (facts.run.state === 'cancelled' && !judging.isDoubted) {
       return [recorded(runId, row, { known, state: 'cancelled', fields: {}, operations: [] })];
@@ -190,8 +193,9 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
     claimsReference: earlier === undefined,
     claimsTwin: twin === undefined,
   };
+  const given = known.wasGivenUp ? { gu: '1' } : {};
+  if (isDoubted) return held('E_DIR_LOST', 'a data directory that may have sent it was written off', given);
   if (known.wasGivenUp) return held('E_GIVEN_UP', 'it was given up, and Redis forgot that');
-  if (isDoubted) return held('E_DIR_LOST', 'a data directory that may have sent it was written off');
   const freed = freedAtLoss(known.holders, rules.own);
   if (freed !== undefined) {
     const reason = `payout ${freed} had its reference, and a data directory was written off that may have paid it again`;

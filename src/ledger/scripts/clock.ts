@@ -53,7 +53,7 @@ local function bring(key)
     count = count + 1
   end
 end
-for _, set in ipairs({ P .. ':ticks', DUE, TRACKED }) do bring(set) end
+for _, set in ipairs({ P .. ':ticks', DUE, TRACKED, WATCH }) do bring(set) end
 for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do bring(slicesKey(run)) end
 for _, endpoint in ipairs(redis.call('HKEYS', OUTBOX_WAITING)) do bring(outboxDueKey(endpoint)) end
 return count

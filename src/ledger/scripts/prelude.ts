@@ -52,6 +52,14 @@ local function runOf(file, content)
   return nil
 end
 
+-- Whether a host was lost: it may have sent rows of a run that this Redis forgot. One that was retired sent nothing unknown.
+local function mayHaveLost()
+  for _, field in ipairs(redis.call('HKEYS', HEAD)) do
+    if string.sub(field, 1, 11) == 'writtenOff:' and redis.call('HGET', HEAD, field) ~= 'retired' then return true end
+  end
+  return false
+end
+
 -- Makes a run known again that this Redis forgot: its file fills it when it comes again.
 local function makeStub(run, file, content)
   local at = text(now())
@@ -62,6 +70,7 @@ local function makeStub(run, file, content)
     redis.call('HSET', CONTENTS, content, run)
   end
   redis.call('ZADD', RUNS, at, run)
+  if mayHaveLost() then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 
 -- Notes that a capability of the service was seen not to hold; false when that was known.
@@ -105,6 +114,13 @@ local function noteCounter(seen)
   local t = redis.call('TIME')
   redis.call('HSET', HEAD, 'season', 'closed ' .. t[1] .. ' ' .. t[2], 'closedFor', seen)
   for _, dir in ipairs(redis.call('HKEYS', DIRS)) do redis.call('HSET', DIRS, dir, '-') end
+end
+
+-- Opens the season of a server. Each directory has compared for whatever it was closed for: nobody closes it for that again.
+local function openSeason(server)
+  local f = redis.call('HMGET', HEAD, 'armings', 'closedFor')
+  local highest = math.max(tonumber(f[1] or '0'), tonumber(f[2] or '0'))
+  redis.call('HSET', HEAD, 'season', server, 'armings', text(highest))
 end
 `;
 

@@ -29,7 +29,7 @@ return 'purging'
 
 /**
  * Removes records of one block of a run that is being purged, with their quotes. The reference of a payout that was paid stays
- * remembered, as a hash; one that is free again is forgotten.
+ * remembered, as a hash; one that is free again is forgotten, unless a host was lost since.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] block; ARGV[3...] of each record its line, quote, payment and the hash of its reference
  *         if that is free, each '' for none
@@ -49,13 +49,15 @@ local function giveFree(hash, id)
   elseif left ~= found then redis.call('HSET', referencesKey(hash), hash, left) end
 end
 
+-- A host that was lost since may have paid anew what was free.
+local mayBePaid = redis.call('HEXISTS', runKey(run), 'atLoss') == 1
 for i = 3, #ARGV, 4 do
   local id = run .. '-' .. ARGV[i]
   for _, quote in ipairs({ ARGV[i + 1], ARGV[i + 2] }) do
     if quote ~= '' and redis.call('HGET', quotesKey(quote), quote) == id then redis.call('HDEL', quotesKey(quote), quote) end
   end
   local hash = ARGV[i + 3]
-  if hash ~= '' then giveFree(hash, id) end
+  if hash ~= '' and not mayBePaid then giveFree(hash, id) end
 end
 redis.call('UNLINK', rowsKey(run, ARGV[2]))
 return 1

@@ -64,9 +64,6 @@ local known = runOf(file, content)
 local state = known and redis.call('HGET', runKey(known), 'state')
 if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then return 0 end
 makeStub(run, file, content)
-for _, field in ipairs(redis.call('HKEYS', HEAD)) do
-  if string.sub(field, 1, 11) == 'writtenOff:' then redis.call('HSET', runKey(run), 'doubted', '1') end
-end
 return 1
 `;
 
@@ -75,14 +72,19 @@ local server = serverNow()
 local function propose(dir, by, agreed)
   redis.call('HSET', HEAD, 'writeOff:' .. dir, server .. '\\31' .. by .. '\\31' .. agreed)
 end
+-- Of rows that are not here yet nobody knows whether they were sent; a run that was cancelled before they came has some too.
+local function doubtUnrecorded(run)
+  local state = redis.call('HGET', runKey(run), 'state')
+  if state == 'recording' or (state == 'cancelled' and not hasAllRows(run)) then redis.call('HSET', runKey(run), 'doubted', '1') end
+end
 -- In an open season a directory without a comparison has armed nothing yet, unless the season forgot it.
 local isOpen = redis.call('HGET', HEAD, 'season') == server
 local function isMissing(compared) return compared ~= server and not (isOpen and compared == '') end
-local function forget(dir)
+local function forget(dir, how)
   redis.call('HDEL', DIRS, dir)
   redis.call('HDEL', PEERS, dir)
-  redis.call('HDEL', HEAD, 'writeOff:' .. dir)
-  redis.call('HSET', HEAD, 'writtenOff:' .. dir, '1')
+  redis.call('HDEL', HEAD, 'writeOff:' .. dir, 'late:' .. dir)
+  redis.call('HSET', HEAD, 'writtenOff:' .. dir, how)
 end
 `;
 
@@ -112,7 +114,7 @@ if agreed == '' then
 end
 -- One that an open season had forgotten may have sent what nobody else knows of.
 if isOpen and compared ~= '-' then
-  forget(ARGV[1])
+  forget(ARGV[1], 'retired')
   return { 'retired', by }
 end
 local missing = {}
@@ -125,10 +127,8 @@ if #missing > 0 then return { 'agreed', by, unpack(missing) } end
 redis.call('HSETNX', HEAD, 'halt', 'the data directory ' .. ARGV[1] .. ' was written off')
 redis.call('HDEL', HEAD, 'releaseBy')
 for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
-  local state = redis.call('HGET', runKey(run), 'state')
   if goesOn(run) then pauseRun(run, 'a data directory was written off') end
-  -- Of rows that are not here yet nobody knows whether they were sent; a run that was cancelled before they came has some too.
-  if state == 'recording' or (state == 'cancelled' and not hasAllRows(run)) then redis.call('HSET', runKey(run), 'doubted', '1') end
+  doubtUnrecorded(run)
 end
 return { 'begun', by }
 `;
@@ -146,7 +146,7 @@ local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
   local _, agreed = proposalOf(dirs[i], server)
   if dirs[i + 1] ~= server and agreed ~= '' then
-    forget(dirs[i])
+    forget(dirs[i], 'lost')
     hasLost = true
   else
     left = left + 1
@@ -155,8 +155,11 @@ for i = 1, #dirs, 2 do
 end
 -- The host that is lost may have paid again what they gave, or give, free.
 if hasLost then
-  for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do redis.call('HSET', runKey(run), 'atLoss', '1') end
+  for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
+    redis.call('HSET', runKey(run), 'atLoss', '1')
+    doubtUnrecorded(run)
+  end
 end
-if #missing == 0 and left > 0 then redis.call('HSET', HEAD, 'season', server) end
+if #missing == 0 and left > 0 then openSeason(server) end
 return missing
 `;

@@ -113,7 +113,8 @@ return 1
  * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
- * A run that is recorded while everything is halted begins paused: the release alone does not let it go. So does one of
+ * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
+ * start. So does one of
  * which Redis had forgotten that payouts were armed, and one that has a time to start at, for which it waits; whoever
  * pauses it meanwhile ends the waiting.
  *
@@ -135,15 +136,17 @@ if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end
 end
+-- Whether it keeps its time to start.
+local waits = false
 if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
   if from ~= 'recording' and from ~= 'awaiting-approval' then return { 'halted', from } end
   to, reason = 'paused', 'everything was halted when it was to begin'
+  waits = redis.call('HEXISTS', rk, 'restored') == 0
 end
 if to == 'paying' and from == 'awaiting-approval' then
   local approved = redis.call('HMGET', rk, 'approved', 'approvedUntil')
   if not approved[1] or tonumber(approved[2]) <= now() then return { 'unapproved', from } end
 end
-local waits = false
 if to == 'paying' and (from == 'recording' or from == 'awaiting-approval') then
   local startReason = redis.call('HGET', rk, 'startReason')
   if redis.call('HEXISTS', rk, 'restored') == 1 then

@@ -4,6 +4,7 @@ import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
+import { COMPARE_LINES } from '../scripts/compare.ts';
 import {
   ADOPT_SAFETY,
   DISPROVE,
@@ -14,7 +15,7 @@ import {
   SWAP_RATE,
   TAKE_PACE,
 } from '../scripts/head.ts';
-import { COMPARE_LINES, ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
+import { ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
 import { refuseHead, requireOurs, SCHEMA_VERSION, SCHEMA_VERSION_MIN } from './refuse-ledger.ts';
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */

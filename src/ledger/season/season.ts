@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import { Refusal } from '../../refusal.ts';
 import { isIntent, type LogLine } from '../intents/intent-line.ts';
-import { intentFiles, readIntentFile } from '../intents/intent-log.ts';
+import { highestCounter, intentFiles, readIntentFile } from '../intents/intent-log.ts';
 import { notePeers, type PeersDeps } from '../intents/peers.ts';
 import type { LedgerState, Season } from './ledger-state.ts';
 
@@ -60,8 +60,11 @@ async function compareOnce(
   { waitedFor, signal }: { waitedFor: Set<string>; signal?: AbortSignal },
 ): Promise<Compared> {
   const hasLogs = (await intentFiles(deps.dataDir)).length > 0;
-  const joins = hasLogs || season.dataDirIds.includes(deps.dataDirId);
-  if (!joins && season.missing.length > 0) return { kind: 'missing', dirs: tellMissing(deps, season.missing) };
+  // A host for commands may have noted payments there; nobody waits for it, unless it armed once.
+  const mayHaveArmed = deps.arms ? hasLogs : hasLogs && (await highestCounter(deps.dataDir)) > 0;
+  const joins = mayHaveArmed || season.dataDirIds.includes(deps.dataDirId);
+  if (!hasLogs && !joins && season.missing.length > 0)
+    return { kind: 'missing', dirs: tellMissing(deps, season.missing) };
   // A directory without logs that joins an open season has armed nothing that anybody could have forgotten.
   // It waits after each closing: until then somebody may have armed.
   const closing = `${season.server} ${season.name}`;
@@ -149,7 +152,7 @@ function refuseDamaged(file: string): Refusal {
 }
 
 function lineArgument(line: LogLine): Record<string, unknown> {
-  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '' };
+  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '', n: line.isNamed };
   return {
     r: line.runId,
     l: line.line,

@@ -156,7 +156,8 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
   if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
     throw refuse(payout, 'the payment was not found');
   if (found === undefined || found.isAsShown === true) {
-    if (found !== undefined) await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId });
+    if (found !== undefined)
+      await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
     const values = found === undefined ? {} : paymentValues(found.payment, payout);
     await moveOrRefuse(deps, payout, { ...people, to: 'completed', values });
     return;

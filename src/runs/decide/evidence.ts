@@ -58,7 +58,7 @@ export async function lookUpForPeople(
   const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
   const findings =
     quotes.length > 0
-      ? await lookUpQuotes(await deps.openPay(), payout, quotes)
+      ? await lookUpQuotes(deps, payout, quotes)
       : {
           date: (await deps.ledger.payouts.read(payout)).now,
           quoteGraceMs: 0,
@@ -82,7 +82,8 @@ const GIVEN_UP =
 const SENT_ELSEWHERE =
   'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
 
-async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
+async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
+  const pay = await deps.openPay();
   const words: string[] = [];
   const { now, disproved } = await pay.payouts.read(payout);
   const caveats = caveatsOf(pay, payout, disproved);
@@ -98,7 +99,7 @@ async function lookUpQuotes(pay: PayDeps, payout: Payout, quotes: readonly strin
       case 'found':
         return {
           ...facts,
-          contradiction: await writeDown(pay, payout, { quoteId, payment: reading.payment, exchange }),
+          contradiction: await writeDown({ ...deps, pay }, payout, { quoteId, payment: reading.payment, exchange }),
         };
       case 'breach':
         // What is known already halts nothing again.
@@ -130,14 +131,26 @@ function caveatsOf(pay: PayDeps, payout: Payout, disproved: readonly string[]): 
 
 /** A payment that was found is written down at once, unless a breach is known: that one people settle. */
 async function writeDown(
-  pay: PayDeps,
+  { ledger, pay }: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
   payout: Payout,
   found: { quoteId: string; payment: PaymentReply; exchange: string },
 ): Promise<string> {
   const { quoteId, payment, exchange } = found;
   if (payout.reasonCode === 'E_BREACH') return `the service has the payment ${payment.paymentId} for it: it was paid`;
-  if (quoteId === payout.quoteId) await acceptPayment(pay, payout, found);
-  else await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
+  if (quoteId === payout.quoteId) {
+    const details = { quote: quoteId, payment: payment.paymentId };
+    // Else this host's log alone would know, for which nobody waits.
+    const act = await ledger.audit.waiting({
+      actor: 'payrun',
+      action: 'payout.payment-found',
+      target: payoutId(payout),
+      details,
+    });
+    await acceptPayment(pay, payout, { ...found, act });
+    await ledger.audit.appendWaiting();
+  }
+  if (quoteId !== payout.quoteId)
+    await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
   return 'the service has its payment, and that is written down now';
 }
 

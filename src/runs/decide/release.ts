@@ -7,41 +7,62 @@ import { Refusal } from '../../refusal.ts';
 
 const RELEASE_TRIES_MAX = 20;
 
-/** Digests of the lists that the halt names: with its release they hold as whoever releases it has seen them. */
-async function digestsOf({ approvals, people }: Ledger, halt: string): Promise<Record<'blockList' | 'people', string>> {
-  return {
-    blockList: halt.includes(BLOCK_LIST_CHANGED) ? await approvals.blockListDigest() : '',
-    people: halt.includes(PEOPLE_CHANGED) ? await people.digest() : '',
-  };
+/** A halt as it stands, and the proposal to release it, if there is one that holds. */
+interface Standing {
+  readonly halt: string;
+  /** Digests of the lists that the halt names: with its release they hold as whoever releases it has seen them. */
+  readonly blockList: string;
+  readonly people: string;
+  /** Under a true seal, of this halt with the same lists. */
+  readonly proposal: { readonly by: string; readonly seal: string } | null;
 }
 
-/** Proposes to release a halt, or confirms what another person proposed: this halt, with the same lists, under a true seal. */
+function wordsOf({ halt, blockList, people }: Omit<Standing, 'proposal'>): { halt: string; lists: string } {
+  return { halt, lists: JSON.stringify([blockList, people]) };
+}
+
+/** A proposal that does not hold is taken away. */
+async function readStanding({ state, approvals, people, seals }: Ledger): Promise<Standing> {
+  const { halt, releaseBy, releaseSeal } = await state.read();
+  const seen = {
+    halt: halt ?? '',
+    blockList: halt?.includes(BLOCK_LIST_CHANGED) === true ? await approvals.blockListDigest() : '',
+    people: halt?.includes(PEOPLE_CHANGED) === true ? await people.digest() : '',
+  };
+  if (releaseBy === null) return { ...seen, proposal: null };
+  if (seals.judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) }) === 'true')
+    return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
+  await state.voidRelease();
+  return { ...seen, proposal: null };
+}
+
+/** Without this a list that was changed in Redis would halt everything again at once. */
+async function believeLists({ approvals, people }: Ledger, standing: Standing): Promise<void> {
+  if (standing.blockList !== '') await approvals.sealBlockList(standing.blockList);
+  if (standing.people !== '') await people.sealAsTheyStand(standing.people);
+}
+
+/** Proposes to release a halt, or confirms what another person proposed: this halt, with the same lists. */
 export async function releaseHalt(
   { ledger }: { readonly ledger: Ledger },
   actor: string,
 ): Promise<Exclude<ReleaseResult, 'changed'>> {
   for (let tries = 0; tries < RELEASE_TRIES_MAX; tries++) {
-    const { halt, releaseBy, releaseSeal } = await ledger.state.read();
-    const digests = await digestsOf(ledger, halt ?? '');
-    const words = { halt: halt ?? '', lists: JSON.stringify(digests) };
-    const isTrue = releaseBy !== null && ledger.seals.judgeRelease(releaseSeal, { by: releaseBy, ...words }) === 'true';
-    if (releaseBy !== null && !isTrue) await ledger.state.voidRelease();
-    // Without this a list that was changed in Redis would halt everything again at once.
-    if (isTrue && !isSamePerson(releaseBy, actor)) {
-      if (digests.blockList !== '') await ledger.approvals.sealBlockList(digests.blockList);
-      if (digests.people !== '') await ledger.people.sealAsTheyStand(digests.people);
-    }
-    const seals = { own: ledger.seals.release({ by: actor, ...words }), seen: isTrue ? releaseSeal : '' };
-    const result = await ledger.state.release(actor, seals);
+    const standing = await readStanding(ledger);
+    const { halt, proposal } = standing;
+    if (proposal !== null && !isSamePerson(proposal.by, actor)) await believeLists(ledger, standing);
+    const own = ledger.seals.release({ by: actor, ...wordsOf(standing) });
+    const result = await ledger.state.release(actor, { own, seen: proposal?.seal ?? '' });
     if (result === 'changed') continue;
-    if (result === 'proposed' || result === 'released') {
+    const act = { actor, target: 'ledger' };
+    if (result === 'proposed')
+      await ledger.audit.append({ ...act, action: 'ledger.release-proposed', details: { halt } });
+    if (result === 'released')
       await ledger.audit.append({
-        actor,
-        action: result === 'proposed' ? 'ledger.release-proposed' : 'ledger.released',
-        target: 'ledger',
-        details: { halt: halt ?? '', ...(result === 'released' ? { proposedBy: releaseBy ?? '' } : {}) },
+        ...act,
+        action: 'ledger.released',
+        details: { halt, proposedBy: proposal?.by ?? '' },
       });
-    }
     return result;
   }
   throw new Refusal('Others release or halt at this moment.', 'Look again, and try again.', { kind: 'unavailable' });

@@ -6,7 +6,7 @@ import { PAYOUT_STATES, type PayoutRow, type Run } from '../../payout.ts';
 
 /**
  * Whether a file of the same rows can stand for the one of a run that Redis forgot: each payout that came back from an intent
- * log stands on the line of its own reference.
+ * log stands on the line of its own reference. Where none came back, any order will do: all of its rows are in doubt.
  */
 export async function standsOnSameLines(
   ledger: Pick<Ledger, 'references'>,
@@ -23,5 +23,5 @@ export async function standsOnSameLines(
       found += own.length;
     }
   }
-  return found > 0 && found === PAYOUT_STATES.reduce((sum, state) => sum + run.counts[state], 0);
+  return (found > 0 || run.isInDoubt) && found === PAYOUT_STATES.reduce((sum, state) => sum + run.counts[state], 0);
 }

@@ -1,6 +1,7 @@
 import { type MissedDecisions, missedDecisions, type Stopping } from '../../audit/missed.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { BlockListFault } from '../../ledger/script.ts';
 import type { Log } from '../../log.ts';
 import { type PayoutState, placeOfId } from '../../payout.ts';
 import { revokeKey } from '../../people/keys.ts';
@@ -28,11 +29,13 @@ export async function redoMissedDecisions(deps: MissedDeps, server: string): Pro
   const { audit } = deps.ledger;
   const missing = await audit.missing();
   const missed = missedDecisions(missing);
-  if (missed !== undefined) await stopAndRedo(deps, missed, server);
-  await audit.noteMissing([...missing.former, ...missing.ours], server);
+  const left = missed === undefined ? [] : await stopAndRedo(deps, missed, server);
+  const noted = [...missing.former, ...missing.ours].filter(({ hash }) => !left.includes(hash));
+  await audit.noteMissing(noted, server);
 }
 
-async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: string): Promise<void> {
+/** The hashes of those that could not be done again yet. */
+async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: string): Promise<readonly string[]> {
   const { ledger, log } = deps;
   log.error('Redis went back in time: what people decided is missing', { reason: missed.text });
   for (const { number, action, target } of missed.all) {
@@ -50,14 +53,34 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
     const control = { actor: ACTOR, reason: 'Redis went back in time' };
     if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
   }
-  for (const { action, target, details } of missed.stops) {
-    await doAgain(deps, { action, target, control: { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` } });
+  for (const { target } of missed.proposed) await voidProposal(deps, target);
+  const left: string[] = [];
+  for (const { action, target, details, hash } of missed.stops) {
+    const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
+    if (!(await doAgain(deps, { action, target, control }))) left.push(hash);
   }
+  return left;
+}
+
+/** What Redis has of a proposal is an earlier one: whoever made it wanted something else since. */
+async function voidProposal({ ledger }: MissedDeps, target: string): Promise<void> {
+  const place = placeOfId(target);
+  const { payout } = await ledger.payouts.read(place);
+  if (payout === undefined || payout.seals.proposal === null) return;
+  const { version } = payout;
+  await ledger.payouts.move({
+    ...place,
+    version,
+    actor: ACTOR,
+    reason: '',
+    values: { proposal: null },
+    dueMs: 'as-it-is',
+  });
 }
 
 /** What people settled as paid is as if the service had said yes: its quote is never proven dead. */
 async function restorePaid({ state }: Ledger, { paid }: MissedDecisions, server: string): Promise<void> {
-  const answers = paid.map(({ details }) => ({ y: details['quote'], p: details['payment'] ?? '' }));
+  const answers = paid.map(({ details }) => ({ y: details['quote'], p: details['payment'] ?? '', n: true }));
   if (answers.length === 0) return;
   await state.compare({ dataDirId: '', server, last: false, json: JSON.stringify(answers), peers: [] });
 }
@@ -103,16 +126,19 @@ const STOPS: Readonly<Record<Stopping, Stop>> = {
   'payout.not-paid-confirmed': holdAgain,
 };
 
-/** What this Redis never had, or what is over, has nothing to stop. */
+/** False where it has to be done later: a list that something else changed holds no entry. What this Redis never had, or what is over, has nothing to stop. */
 async function doAgain(
   deps: MissedDeps,
   { action, target, control }: { action: Stopping; target: string; control: Control },
-): Promise<void> {
+): Promise<boolean> {
   try {
     await STOPS[action](deps, target, control);
+    return true;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    const isListFault = error instanceof BlockListFault || (error instanceof Refusal && error.kind === 'unavailable');
+    if (!isListFault && !(error instanceof Refusal)) throw error;
     deps.log.warn('it was not done again', { reason: `${action} ${target}: ${error.message}` });
+    return !isListFault;
   }
 }
 

@@ -52,7 +52,7 @@ export async function takePeriod(
   if (ms > 0)
     throw new Problem(429, `${TAKEN_MAX} of these were taken within an hour.`, `Try again in ${durationText(ms)}.`);
   const what = `period ${range.name}, ${query.format}`;
-  await noteDownload(deps, request, { runId: 'ledger', what, kind: 'period' });
+  await noteDownload(deps, request, { runId: 'ledger', what });
   const report = await read(range);
   const name = `period-${range.name.replaceAll(' ', '-')}`;
   return { report, file: { name, ending: query.format, content: periodContent(report, query) } };

@@ -7,6 +7,8 @@ import { Problem } from '../problem.ts';
 export async function releaseByTwo(app: App, actor: string): Promise<'proposed' | 'released' | 'not-halted'> {
   await app.ensureSeason();
   const result = await releaseHalt(app, actor);
+  // What had to wait for the lists that hold now is done again.
+  if (result === 'released') await app.ensureSeason();
   if (result === 'same-person')
     throw new Problem(409, 'You have proposed the release.', 'Another person has to look and to confirm it.');
   if (result === 'season')

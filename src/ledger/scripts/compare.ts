@@ -1,0 +1,254 @@
+import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_RECORDS } from './records.ts';
+import { LUA_PEERS } from './season.ts';
+
+/** Payouts for which one reference may stand. Further ones are not armed either; the work for each is bounded. */
+export const CLAIMANTS_MAX = 8;
+
+/**
+ * Compares a directory's intent lines with the ledger after the server restarted or failed over, restores what the
+ * ledger lost as unknown, and opens the season when the last directory has compared (architecture.md, rule 4).
+ *
+ * KEYS[1] prefix
+ * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with
+ *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', m what it
+ *         counted as for the limits, { d day, b beneficiary, s `CURRENCY MINOR,…` }, or nil, h hash of the reference, q quote, x expiry or '', k attempt,
+ *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
+ *         quote, p payment or '', n true where people named it }; ARGV[5] JSON array of the directories that this one has noted on its disk; ARGV[6] the highest
+ *         arming counter that the caller ever saw; ARGV[7] the season as the caller saw it before it read its logs, or ''
+ * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted
+ *         this one...].
+ *
+ * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
+ * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
+ * forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
+ * is possible again; what people gave up with a directory stays held. No directory may arm before each other one that
+ * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it. A quote to which the
+ * service said yes is never proven dead.
+ */
+export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_RECORDS}${LUA_PEERS}
+local server = serverNow()
+if server ~= ARGV[2] then return { 'changed', 0 } end
+if isWrittenOff(ARGV[1]) then return { 'written-off', 0 } end
+noteCounter(ARGV[6])
+local season = redis.call('HGET', HEAD, 'season') or ''
+-- What was armed before this closing may be missing in logs that were read before it.
+if season ~= server and ARGV[7] ~= '' and season ~= ARGV[7] then return { 'changed', 0 } end
+local at = now()
+local wasMissing = redis.call('HEXISTS', HEAD, 'late:' .. ARGV[1]) == 1
+  or (season == server and redis.call('HGET', DIRS, ARGV[1]) ~= server)
+
+local PAID = { accepted = true, completed = true, failed = true, returned = true }
+
+-- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
+local function ensureRun(e)
+  if redis.call('EXISTS', runKey(e.r)) == 1 then return end
+  local known = runOf(e.s, e.n)
+  if known and redis.call('HEXISTS', runKey(known), 'purgedAt') == 0 then
+    e.r = known
+    return
+  end
+  makeStub(e.r, e.s, e.n)
+end
+
+local function hasGivenReferenceFree(p)
+  if p.state == 'rejected' then return not get(p, 'q') or get(p, 'ok') ~= nil end
+  return FREE[p.state] == true
+end
+
+-- Of two payouts with one reference the one that was armed has it. Where both were, nobody can tell which was the last, for counters
+-- of two lost times cannot be compared: it stands for both, and neither is armed again before people say which.
+local function claimReference(e, p)
+  local id = p.run .. '-' .. p.line
+  local claimants = { id }
+  local found = redis.call('HGET', referencesKey(e.h), e.h) or ''
+  local _, count = string.gsub(found, '%S+', '')
+  if count >= ${CLAIMANTS_MAX} then return set(p, 'rfh', e.h) end
+  for holder in string.gmatch(found, '%S+') do
+    local run, line = string.match(holder, '^(.*)%-(%d+)$')
+    local other = holder ~= id and load(run, line)
+    if other and not hasGivenReferenceFree(other) then
+      if get(other, 'ct') then claimants[#claimants + 1] = holder end
+      set(other, 'rfh', e.h)
+      save(other)
+    end
+  end
+  if #claimants > 1 then set(p, 'rfh', e.h) end
+  redis.call('HSET', referencesKey(e.h), e.h, table.concat(claimants, ' '))
+end
+
+-- The records of a purged run are gone, and nothing of it was open any more when they went.
+local function isPurged(e)
+  return redis.call('HEXISTS', runKey(e.r), 'purgedAt') == 1
+end
+
+-- Counters of a lost time and of the time after it may be the same: where others armed without the directory, only the quote tells
+-- whether the ledger knows the line.
+local function isKnown(e, p)
+  if not p then return false end
+  if wasMissing then
+    local owner = redis.call('HGET', quotesKey(e.q), e.q)
+    return owner == e.r .. '-' .. e.l or owner == UNSENT
+  end
+  return tonumber(get(p, 'ct') or '0') >= e.c
+end
+
+-- A run that ended on what this Redis had forgotten goes on, once people let it.
+local function reopen(run)
+  if redis.call('HGET', runKey(run), 'state') ~= 'finished' then return end
+  redis.call('HDEL', runKey(run), 'finishedAt', 'deadQuotesFound')
+  redis.call('SADD', LIVE, run)
+  pauseRun(run, 'Redis went back in time')
+end
+
+-- A quote that is not the payout's present one any more is looked up at each decision and at the run's end.
+local function noteQuote(p, quote)
+  redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. quote)
+end
+
+-- A quote before the payout's present one that this Redis does not know: it went back, or a lost host came back.
+local function noteForgotten(e, p)
+  local isNew = redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l) == 1
+  if isNew and get(p, 'q') ~= e.q then noteQuote(p, e.q) end
+end
+
+-- Counts a payout for the limits of a day: counted is { d day, b beneficiary, s amounts with their currencies }.
+local function countFor(p, counted)
+  local day = counted.d
+  set(p, 'ld', tonumber(day))
+  set(p, 'lb', counted.b)
+  set(p, 'lc', counted.s)
+  for currency, amount in string.gmatch(counted.s, '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(p.run), 'sum:' .. currency, amount)
+    redis.call('HINCRBY', spentKey(day), currency, amount)
+    redis.call('HINCRBY', spentKey(day), currency .. ' ' .. counted.b, amount)
+  end
+  redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
+end
+
+-- What the service answered. A quote to which it said yes is never proven dead.
+local function noteYes(p, quote, payment)
+  set(p, 'z2', 1)
+  if payment == '' or payment == quote then return end
+  set(p, 'pid', payment)
+  redis.call('HSETNX', quotesKey(payment), payment, p.run .. '-' .. p.line)
+end
+
+local function restore(e)
+  if isPurged(e) then return end
+  ensureRun(e)
+  local p = load(e.r, e.l)
+  if isKnown(e, p) then return noteForgotten(e, p) end
+  local quote = p and get(p, 'q')
+  local counter = p and tonumber(get(p, 'ct') or '0')
+  local isLost = p and p.state == 'held' and get(p, 'rc') == 'E_DIR_LOST'
+  local hasOther = quote and quote ~= e.q
+  local isPaid = p and PAID[p.state] == true
+  if isPaid and not hasOther then
+    set(p, 'ct', e.c)
+    return save(p)
+  end
+  if hasOther and (wasMissing or isPaid) and not (isLost and e.c > counter) then
+    noteQuote(p, e.q)
+    set(p, 'ct', math.max(e.c, counter))
+    set(p, 'rc', 'E_BREACH')
+    set(p, 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    set(p, 'pr', 0)
+    redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
+    local isHeld = p.state == 'held'
+    if not isHeld then enter(p, 'held', 'breach', at) end
+    save(p, not isHeld and at or nil)
+    redis.call('HINCRBY', HEAD, 'restored', 1)
+    return
+  end
+  if hasOther then noteQuote(p, quote) end
+  p = p or { run = e.r, line = e.l, record = { 0, LETTER.unknown, 0, {} } }
+  set(p, 'q', e.q)
+  set(p, 'x', tonumber(e.x) or 0)
+  set(p, 'ct', e.c)
+  set(p, 'by', e.o)
+  set(p, 'aa', tonumber(e.t))
+  set(p, 'cf', e.f)
+  set(p, 'at', tonumber(e.k))
+  for _, name in ipairs({ 'nf', 'lu', 'ql' }) do set(p, name, 0) end
+  if quote ~= e.q then
+    set(p, 'qn', tonumber(get(p, 'qn') or '0') + 1)
+    set(p, 'z2', 0)
+  end
+  redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
+  local said = redis.call('HGET', YES, e.q)
+  if said then noteYes(p, e.q, said) end
+  claimReference(e, p)
+  reopen(e.r)
+  if e.m and not get(p, 'lc') then countFor(p, e.m) end
+  if not isLost then enter(p, 'unknown', 'restored from an intent log', at) end
+  save(p, at)
+  redis.call('HINCRBY', HEAD, 'restored', 1)
+end
+
+local function isInDoubt(state)
+  return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
+end
+
+-- A rejection against which the service said yes is a doubt. The line of a quote that is not known yet may come later, from another
+-- process of this directory, or from another directory.
+local function restoreAnswer(e)
+  local owner = redis.call('HGET', quotesKey(e.y), e.y)
+  local isOtherId = e.p ~= '' and e.p ~= e.y and not (owner and redis.call('HGET', quotesKey(e.p), e.p) == owner)
+  if isOtherId and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
+  local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
+  local p = run and load(run, line)
+  if not p or get(p, 'q') ~= e.y then
+    redis.call('HSET', YES, e.y, e.p)
+    return
+  end
+  local isRejected = p.state == 'rejected' and not get(p, 'z2')
+  if not isInDoubt(p.state) and not isRejected then return end
+  -- A later attempt with the same quote is compared after it, perhaps by another directory.
+  redis.call('HSET', YES, e.y, e.p)
+  noteYes(p, e.y, e.p)
+  if isRejected then
+    enter(p, 'held', 'breach', at)
+    set(p, 'rc', 'E_BREACH')
+    set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', whose payment was rejected')
+    redis.call('HINCRBY', HEAD, 'restored', 1)
+  end
+  save(p, isRejected and at or nil)
+end
+
+local highest = math.max(tonumber(redis.call('HGET', HEAD, 'armings') or '0'), tonumber(ARGV[6]))
+for _, e in ipairs(cjson.decode(ARGV[4])) do
+  if e.y then restoreAnswer(e)
+  else
+    restore(e)
+    if e.c > highest then highest = e.c end
+  end
+end
+redis.call('HSET', HEAD, 'armings', highest)
+if ARGV[3] ~= '1' then return { 'compared', 0 } end
+
+local restored = tonumber(redis.call('HGET', HEAD, 'restored') or '0')
+if restored > 0 then
+  local there = redis.call('HGET', HEAD, 'halt')
+  redis.call('HSET', HEAD, 'halt', (there and there .. '; ' or '')
+    .. 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
+  redis.call('HDEL', HEAD, 'restored', 'releaseBy')
+  for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
+    if goesOn(run) then pauseRun(run, 'Redis went back in time') end
+  end
+end
+if ARGV[1] ~= '' then
+  notePeers(ARGV[1], cjson.decode(ARGV[5]))
+  local strangers = strangersOf(ARGV[1], server)
+  if #strangers > 0 then return { 'unnoted', restored, unpack(strangers) } end
+  redis.call('HSET', DIRS, ARGV[1], server)
+  -- It is back: what people agreed on does not hold.
+  redis.call('HDEL', HEAD, 'writeOff:' .. ARGV[1], 'late:' .. ARGV[1])
+end
+for _, compared in ipairs(redis.call('HVALS', DIRS)) do
+  if compared ~= server then return { 'compared', restored } end
+end
+openSeason(server)
+redis.call('UNLINK', YES)
+return { 'open', restored }
+`;
