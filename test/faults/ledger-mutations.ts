@@ -3,7 +3,7 @@ import { type Mutation, named, replaced } from './mutation.ts';
 const COMMIT = 'src/ledger/scripts/commit.ts';
 const DECIDE = 'src/ledger/payouts/decide-move.ts';
 const DECIDE_ARMING = 'src/ledger/payouts/decide-arming.ts';
-const COMPARE = 'src/ledger/scripts/season.ts';
+const COMPARE = 'src/ledger/scripts/compare.ts';
 const RUNS = 'src/ledger/scripts/runs.ts';
 const SEASON = 'src/ledger/season/season.ts';
 const MISSED = 'src/runs/safety/missed-decisions.ts';
@@ -199,7 +199,11 @@ const SEASONS: readonly Mutation[] = [
   },
   {
     guard: 'a data directory arms only once each other one has noted it',
-    edits: replaced(COMPARE, `if other ~= dir and dirs[i + 1] ~= ''`, `if false and dirs[i + 1] ~= ''`),
+    edits: replaced(
+      'src/ledger/scripts/season.ts',
+      `if other ~= dir and dirs[i + 1] ~= ''`,
+      `if false and dirs[i + 1] ~= ''`,
+    ),
     caughtBy: named(
       SEASON_TESTS,
       'a data directory that joins an open season may not arm before each other one has noted it on its disk',
@@ -226,7 +230,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a pause that cannot be done again stops nothing else',
-    edits: replaced(MISSED, 'if (!(error instanceof Refusal)) throw error;', 'throw error;'),
+    edits: replaced(MISSED, 'if (!isListFault && !(error instanceof Refusal)) throw error;', 'throw error;'),
     caughtBy: named(
       MISSED_TESTS,
       `${FORGOT} does the others again where a run in the copy waits for approval, and so cannot be paused`,

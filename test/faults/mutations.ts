@@ -2,6 +2,7 @@ import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
 import { type Mutation, named, replaced } from './mutation.ts';
 import { PAY_MUTATIONS } from './pay-mutations.ts';
 import { RESTORE_MUTATIONS } from './restore-mutations.ts';
+import { SEVENTH_MUTATIONS } from './seventh-mutations.ts';
 import { WRITE_OFF_MUTATIONS } from './write-off-mutations.ts';
 
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
@@ -79,6 +80,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER_MUTATIONS,
   ...RESTORE_MUTATIONS,
   ...WRITE_OFF_MUTATIONS,
+  ...SEVENTH_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];

@@ -1,7 +1,7 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
 const COMMIT = 'src/ledger/scripts/commit.ts';
-const COMPARE = 'src/ledger/scripts/season.ts';
+const COMPARE = 'src/ledger/scripts/compare.ts';
 const LOST_TIMES_TESTS = 'test/ledger/lost-times.test.ts';
 const MISSED_TESTS = 'test/runs/missed-decisions.test.ts';
 const FORGOT = 'a Redis that forgot what people decided';
@@ -13,7 +13,11 @@ const GIVEN_UP = `${FORGOT} holds what people gave up once it is known not to ha
 export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'an id that was written off is never used again',
-    edits: replaced(COMPARE, `return redis.call('HEXISTS', HEAD, 'writtenOff:' .. dir) == 1`, 'return false'),
+    edits: replaced(
+      'src/ledger/scripts/season.ts',
+      `return redis.call('HEXISTS', HEAD, 'writtenOff:' .. dir) == 1`,
+      'return false',
+    ),
     caughtBy: [
       ...named(
         'test/ledger/dir-lease.test.ts',

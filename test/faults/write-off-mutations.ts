@@ -1,7 +1,7 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
 const RECOVERY = 'src/ledger/scripts/recovery.ts';
-const COMPARE = 'src/ledger/scripts/season.ts';
+const COMPARE = 'src/ledger/scripts/compare.ts';
 const LATER_TESTS = 'test/runs/write-off-later.test.ts';
 const TWICE_TESTS = 'test/runs/missed-twice.test.ts';
 const KILLED = 'killed before its audit entry, is not forgotten by a restore';
@@ -39,8 +39,8 @@ export const WRITE_OFF_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a directory that comes with logs to an open season that does not know it is waited for',
     edits: replaced(
-      COMPARE,
-      `ARGV[2] == '1' and redis.call('HGET', HEAD, 'season') == serverNow() and '-' or ''`,
+      'src/ledger/scripts/season.ts',
+      `isLate and redis.call('HGET', HEAD, 'season') == serverNow() and '-' or ''`,
       `''`,
     ),
     caughtBy: named(
@@ -50,7 +50,11 @@ export const WRITE_OFF_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a directory that is back ends what people agreed on',
-    edits: replaced(COMPARE, `  redis.call('HDEL', HEAD, 'writeOff:' .. ARGV[1])\n`, ''),
+    edits: replaced(
+      COMPARE,
+      `redis.call('HDEL', HEAD, 'writeOff:' .. ARGV[1], 'late:' .. ARGV[1])`,
+      `redis.call('HDEL', HEAD, 'late:' .. ARGV[1])`,
+    ),
     caughtBy: named(
       LATER_TESTS,
       'a directory that came back is not written off by one person alone, by what two agreed on before',

@@ -1,0 +1,136 @@
+import { type Mutation, named, replaced } from './mutation.ts';
+
+const COMPARE = 'src/ledger/scripts/compare.ts';
+const RELEASE = 'src/runs/decide/release.ts';
+const TESTS = 'test/runs/attack-seven-write-off.test.ts';
+const WRITER_TESTS = 'test/attack/redis-writer.test.ts';
+const INSIDER_TESTS = 'test/attack/insider.test.ts';
+const LATE_HOST = 'a host that was written off and comes back while Redis is being restarted';
+const DISABLED = 'the word of an admin who was found out and disabled';
+
+/** What the seventh attack found, and that of who writes to Redis. */
+export const SEVENTH_MUTATIONS: readonly Mutation[] = [
+  {
+    guard: 'the counters of a directory without which others armed say nothing beside theirs',
+    edits: replaced(
+      'src/ledger/scripts/season.ts',
+      `if isLate then redis.call('HSET', HEAD, 'late:' .. ARGV[1], '1') end`,
+      '',
+    ),
+    caughtBy: named(
+      TESTS,
+      `${LATE_HOST} does not make a row that is under way when Redis ended unknown under its own quote, so that it is sent once more`,
+      'a host that was written off, paid a row that was paid again, and comes back while Redis is being restarted, shows a breach',
+    ),
+  },
+  {
+    guard: 'a yes outlives a later attempt with the same quote',
+    edits: [
+      ...replaced(COMPARE, `  redis.call('HSET', YES, e.y, e.p)\n  noteYes(p, e.y, e.p)`, '  noteYes(p, e.y, e.p)'),
+      ...replaced(COMPARE, "    set(p, 'z2', 0)\n  end\n", "  end\n  set(p, 'z2', 0)\n"),
+    ],
+    caughtBy: named(
+      TESTS,
+      'a yes of the service to a quote that two hosts sent is kept, where a host that sent it first learned of it and compares before the one that sent it last',
+    ),
+  },
+  {
+    guard: 'a season that opened is not closed again for what all have compared for',
+    edits: replaced(
+      'src/ledger/scripts/prelude.ts',
+      `math.max(tonumber(f[1] or '0'), tonumber(f[2] or '0'))`,
+      `tonumber(f[1] or '0')`,
+    ),
+    caughtBy: named(
+      TESTS,
+      'a host that was cut off, is written off and goes on running, closes the season of all others once, not again and again',
+    ),
+  },
+  {
+    guard: 'a file that is known again while a host is written off is in doubt',
+    edits: replaced(
+      'src/ledger/scripts/recovery.ts',
+      `    redis.call('HSET', runKey(run), 'atLoss', '1')\n    doubtUnrecorded(run)`,
+      `    redis.call('HSET', runKey(run), 'atLoss', '1')`,
+    ),
+    caughtBy: named(
+      TESTS,
+      'a row of a file that a lost host may have sent is held, although its file is known again only while the write-off is under way',
+    ),
+  },
+  {
+    guard: 'a row of a run in doubt that intake refuses now is held',
+    edits: replaced(
+      'src/ledger/runs/recording.ts',
+      `row.state === 'refused' && judging.isDoubted && row.sound !== undefined`,
+      `row.state === 'refused' && judging.isDoubted && row.sound === null`,
+    ),
+    caughtBy: named(
+      TESTS,
+      'a row of a file that a lost host may have sent is held, and its reference is taken, although intake refuses it now: its beneficiary is not on the list any more',
+    ),
+  },
+  {
+    guard: 'a reference that a lost host may have used is not forgotten by a purge',
+    edits: replaced('src/ledger/scripts/purge.ts', `hash ~= '' and not mayBePaid`, `hash ~= ''`),
+    caughtBy: named(
+      TESTS,
+      'a reference that came free before a write-off is held although the rows that freed it were removed since',
+    ),
+  },
+  {
+    guard: 'nobody confirms a release that nobody proposed',
+    edits: replaced(
+      RELEASE,
+      `judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) }) === 'true'`,
+      `judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) }) !== 'unknown-key'`,
+    ),
+    caughtBy: named(
+      WRITER_TESTS,
+      'a release that nobody proposed a maker who can write to Redis does not make an admin by "confirming" it',
+      'a release that nobody proposed a maker who can write to Redis does not end a block by "confirming" it',
+    ),
+  },
+  {
+    guard: 'a proposal is void after a move, although somebody puts it back',
+    edits: replaced(
+      'src/ledger/seals.ts',
+      'const moves = String(history.length);',
+      `const moves = String(history.length * 0);`,
+    ),
+    caughtBy: named(
+      WRITER_TESTS,
+      'a word that does not stand any more what one person proposed and took back with another proposal is not put back and confirmed by one other',
+    ),
+  },
+  {
+    guard: 'seals belong to one ledger',
+    edits: replaced(
+      'src/ledger-key.ts',
+      `ledger === '' ? purpose : \`\${purpose} of \${ledger}\``,
+      `ledger === '' ? purpose : purpose`,
+    ),
+    caughtBy: named(
+      WRITER_TESTS,
+      'seals of another ledger users of another ledger under the same key are no users of this one',
+    ),
+  },
+  {
+    guard: 'a proposal of somebody who was disabled is none',
+    edits: replaced('src/people/change.ts', ' && mayStillPropose(people, one.by)', ''),
+    caughtBy: named(
+      INSIDER_TESTS,
+      `${DISABLED} does not make another admin the second one of a reset: whoever was shown the secret signs in`,
+      `${DISABLED} does not make a key that only they know`,
+    ),
+  },
+  {
+    guard: 'an approval of somebody who was disabled is none',
+    edits: replaced(
+      'src/runs/decide/approve.ts',
+      'disabled.some((name) => isBehind(name, one.by))',
+      'disabled.length < 0',
+    ),
+    caughtBy: named(INSIDER_TESTS, `${DISABLED} is no approval any more`),
+  },
+];
