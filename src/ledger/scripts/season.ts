@@ -3,7 +3,7 @@ import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
 
 /** The id of a directory that two people wrote off is never used again: those that noted it do not wait for it any more. */
-export const LUA_WRITTEN_OFF = `
+const LUA_WRITTEN_OFF = `
 local function isWrittenOff(dir) return redis.call('HEXISTS', HEAD, 'writtenOff:' .. dir) == 1 end
 `;
 
