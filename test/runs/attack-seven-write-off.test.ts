@@ -249,6 +249,23 @@ async function doubtedRun(): Promise<string> {
   return runId;
 }
 
+test('a file that was handed in long after a host was lost is in no doubt, although Redis forgot it', async () => {
+  await restart();
+  await writeOff('anna');
+  expect(await writeOff('bob')).toMatchObject({ result: 'done' });
+  const [early, late] = [newId(), newId()];
+  const day = 24 * 60 * 60_000;
+  for (const [id, days] of [
+    [early, 6],
+    [late, 8],
+  ] as const) {
+    const handedInAt = Date.now() + days * day;
+    await desk.ledger.recovery.restoreRun({ id, fileSha256: id.repeat(8), contentHash: `c-${id}`, handedInAt });
+    expect(await recordRows(desk.ledger, id, freshRows(1))).toBe('recorded');
+  }
+  expect([await statesOf(early), await statesOf(late)]).toEqual([['held'], ['ready']]);
+});
+
 describe('a row of a file that a lost host may have sent', () => {
   test('is held, and its reference is taken, although intake refuses it now: its beneficiary is not on the list any more', async () => {
     const runId = await doubtedRun();

@@ -48,7 +48,7 @@ local function ensureRun(e)
     e.r = known
     return
   end
-  makeStub(e.r, e.s, e.n)
+  makeStub(e.r, e.s, e.n, tonumber(e.t))
 end
 
 local function hasGivenReferenceFree(p)

@@ -10,6 +10,9 @@ const runMoves = luaTable(
   Object.entries(RUN_MOVES).flatMap(([from, tos]) => tos.map((to) => [`${from}>${to}`, 'true'] as const)),
 );
 
+/** So long after the loss of a host a run may still be one that it had, whatever the clocks say. */
+const LOST_DOUBT_MS = 7 * 24 * 60 * 60_000;
+
 /** What several scripts share: key names, the table of runs' moves (made from src/payout.ts), and Redis's time. */
 export const LUA_PRELUDE = `${LUA_KEYS}
 local OUTCOME = ${outcomes}
@@ -52,16 +55,18 @@ local function runOf(file, content)
   return nil
 end
 
--- Whether a host was lost: it may have sent rows of a run that this Redis forgot. One that was retired sent nothing unknown.
-local function mayHaveLost()
+-- Whether a host that was lost may have sent rows of a run that this Redis forgot, and that was there at a time (ms since 1970, or nil).
+-- One that was retired sent nothing unknown.
+local function mayHaveLost(thereAt)
   for _, field in ipairs(redis.call('HKEYS', HEAD)) do
-    if string.sub(field, 1, 11) == 'writtenOff:' and redis.call('HGET', HEAD, field) ~= 'retired' then return true end
+    local lostAt = string.sub(field, 1, 11) == 'writtenOff:' and string.match(redis.call('HGET', HEAD, field), '^lost (%d+)$')
+    if lostAt and (not thereAt or thereAt <= tonumber(lostAt) + ${LOST_DOUBT_MS}) then return true end
   end
   return false
 end
 
 -- Makes a run known again that this Redis forgot: its file fills it when it comes again.
-local function makeStub(run, file, content)
+local function makeStub(run, file, content, thereAt)
   local at = text(now())
   redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', at, 'changes', 1, 'fileSha256', file, 'restored', '1')
   redis.call('HSET', FILES, file, run)
@@ -70,7 +75,7 @@ local function makeStub(run, file, content)
     redis.call('HSET', CONTENTS, content, run)
   end
   redis.call('ZADD', RUNS, at, run)
-  if mayHaveLost() then redis.call('HSET', runKey(run), 'doubted', '1') end
+  if mayHaveLost(thereAt) then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 
 -- Notes that a capability of the service was seen not to hold; false when that was known.
