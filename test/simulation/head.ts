@@ -1,3 +1,4 @@
+import { STATE_LETTERS } from '../../src/ledger/payouts/stored.ts';
 import { CLAIMANTS_MAX } from '../../src/ledger/scripts/compare.ts';
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
 import { enter, noteCounter, setDue } from './commit.ts';
@@ -146,7 +147,9 @@ function restoreLine(
   const there = store.entries.get(id);
   // Where the season opened without the directory, only the quote tells whether the ledger knows the line.
   const owner = store.quotes.get(line.q);
-  const isKnown = wasMissing ? owner === id || owner === UNSENT : (there?.number('ct') ?? 0) >= line.c;
+  const isKnown = wasMissing
+    ? owner === id || owner === UNSENT || (there !== undefined && wasArmedAt(there, Number(line.t)))
+    : (there?.number('ct') ?? 0) >= line.c;
   if (there !== undefined && isKnown) {
     noteForgotten(store, there, line.q);
     return;
@@ -182,6 +185,15 @@ function restoreLine(
     entry.record = { ...entry.record, version: entry.version + 1, due: now };
     setDue(store, entry);
   } else enter(store, entry, { to: 'unknown', now, reason: 'restored from an intent log', dueAt: now });
+}
+
+/** Whether its history has this very arming; another payout may have its quote by now. */
+function wasArmedAt({ record }: Entry, armedAt: number): boolean {
+  let at = 0;
+  return record.history.some(([letter, ms]) => {
+    at += ms;
+    return letter === STATE_LETTERS.armed && at === armedAt;
+  });
 }
 
 /** A quote before the payout's present one that this Redis does not know. */

@@ -82,13 +82,23 @@ local function isPurged(e)
   return redis.call('HEXISTS', runKey(e.r), 'purgedAt') == 1
 end
 
+-- Whether its history has this very arming; another payout may have its quote by now.
+local function wasArmedAt(p, armedAt)
+  local stepAt = 0
+  for _, step in ipairs(p.record[4]) do
+    stepAt = stepAt + step[2]
+    if step[1] == LETTER.armed and stepAt == armedAt then return true end
+  end
+  return false
+end
+
 -- Counters of a lost time and of the time after it may be the same: where others armed without the directory, only the quote tells
 -- whether the ledger knows the line.
 local function isKnown(e, p)
   if not p then return false end
   if wasMissing then
     local owner = redis.call('HGET', quotesKey(e.q), e.q)
-    return owner == e.r .. '-' .. e.l or owner == UNSENT
+    return owner == e.r .. '-' .. e.l or owner == UNSENT or wasArmedAt(p, tonumber(e.t))
   end
   return tonumber(get(p, 'ct') or '0') >= e.c
 end
