@@ -50,6 +50,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // It starts LibreOffice.
   ['test/report/libre-office.test.ts', 'system'],
   ['test/report/memory.test.ts', 'isolated'],
+  ['test/restore/few-random-acts.test.ts', 'quick'],
   ['test/restore/', 'system'],
   ['test/sandbox/rehearse.test.ts', 'system'],
   ['test/schedules/command.test.ts', 'system'],
