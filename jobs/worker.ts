@@ -12,6 +12,7 @@ import { Refusal } from '../src/refusal.ts';
 import { purgeRuns } from '../src/runs/after/purge.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { openSealGuard } from '../src/runs/safety/seal-guard.ts';
+import { payoutsAtATime } from '../src/service/places.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import { feed } from './feed.ts';
@@ -30,11 +31,6 @@ const STALLED_MAX = 1000;
 const RETRY_MS = 1000;
 const LOOK_UPS_AT_A_TIME = 64;
 const TRACKED_AT_A_TIME = 64;
-
-/** More than requests: while the arming of one payout is synced, or its record is written, others have its place at the service. */
-function payoutsAtATime({ concurrency }: { readonly concurrency: number }): number {
-  return concurrency + Math.ceil(concurrency / 2);
-}
 
 export interface PayWorker {
   /**
@@ -56,7 +52,7 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
     app,
     pay: payDeps,
     isSealed: openSealGuard({ ...app, pay: payDeps }),
-    payGate: openGate(payoutsAtATime(app.config)),
+    payGate: openGate(payoutsAtATime(app.config.concurrency)),
     lookGate: openGate(LOOK_UPS_AT_A_TIME),
     trackGate: openGate(TRACKED_AT_A_TIME),
     stopping: stopping.signal,

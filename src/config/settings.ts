@@ -141,7 +141,13 @@ export const settingsSchema = z.object({
     ),
   PAYRUN_CONCURRENCY: integer(1, 10_000)
     .default(64)
-    .meta(about('Speed', '64', 'Requests of one process that are under way at the service at a time.')),
+    .meta(
+      about(
+        'Speed',
+        '64',
+        'Quotes and payments of one process that are under way at the service at a time; payments, half as many more for a moment.',
+      ),
+    ),
   PAYRUN_RATE: integer(1, 100_000)
     .optional()
     .meta(about('Speed', 'none', 'Limit of payment requests a second, over all workers.')),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { type PayoutState, payoutId } from '../payout.ts';
 import type { LedgerKeys } from './keys.ts';
 import { stateOfLetter } from './payouts/stored.ts';
-import { integerOf, listOf, runScript, script, textsOf } from './script.ts';
+import { integerOf, LedgerFault, listOf, runScript, script, textsOf } from './script.ts';
 import { PUT_OFF_BLOCKS, TAKE_BLOCKS } from './scripts/read.ts';
 
 export interface DuePayout {
@@ -94,16 +94,26 @@ interface TakenBlock {
   readonly payouts: readonly DueInBlock[];
 }
 
+/** Undefined for a damaged record: a sweep could not help it. */
+function dueIn(runId: string, [line, letter, dueAt]: readonly string[]): DueInBlock | undefined {
+  try {
+    const state = stateOfLetter(letter);
+    if (state === 'refused') return undefined;
+    const payout = { runId, line: integerOf(line), state };
+    return { id: payoutId(payout), dueAt: integerOf(dueAt), payout };
+  } catch (error) {
+    if (error instanceof LedgerFault) return undefined;
+    throw error;
+  }
+}
+
 function readBlock(reply: unknown): TakenBlock {
   const [set = '', id = '', commits = '', ...flat] = textsOf(reply);
   const runId = id.slice(0, id.lastIndexOf(':'));
   const payouts: DueInBlock[] = [];
   for (let index = 0; index < flat.length; index += 3) {
-    const line = integerOf(flat[index]);
-    const state = stateOfLetter(flat[index + 1]);
-    if (state === 'refused') continue;
-    const payout = { runId, line, state };
-    payouts.push({ id: payoutId(payout), dueAt: integerOf(flat[index + 2]), payout });
+    const due = dueIn(runId, flat.slice(index, index + 3));
+    if (due !== undefined) payouts.push(due);
   }
   return { set, id, commits, payouts };
 }

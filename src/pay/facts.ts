@@ -122,8 +122,9 @@ async function disproveOtherId(
   ids: { quoteId: string; paymentId: string },
 ): Promise<void> {
   if (ids.paymentId === ids.quoteId) return;
-  // The payment of another quote of the payout.
-  if ((await deps.payouts.holderOf(ids.paymentId)) === payoutId(payout)) return;
+  const isOfOtherQuote =
+    ids.paymentId !== payout.paymentId && (await deps.payouts.holderOf(ids.paymentId)) === payoutId(payout);
+  if (isOfOtherQuote) return;
   deps.log.error('a payment has another id than its quote: no quote is proven dead any more', logFields(payout));
   await deps.state.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
 }

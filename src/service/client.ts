@@ -12,7 +12,7 @@ import { type ClockDifference, openClockDifference } from './clock-difference.ts
 import { openConnector, openPool } from './connection.ts';
 import { type Exchange, type ExchangeLimits, exchange } from './exchange.ts';
 import { openOutage } from './outage.ts';
-import { openPlaces } from './places.ts';
+import { openPlaces, payoutsAtATime } from './places.ts';
 import { openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
 
@@ -114,10 +114,10 @@ export function openService(options: ServiceOptions): Service {
   setMaxListeners(0, closing.signal);
   const outage = openOutage({ clock, random, log: options.log, signal: closing.signal });
   const wire = openWire(options);
-  const places = openPlaces(concurrency, clock);
+  const places = openPlaces(concurrency);
   // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
   const connect = openConnector(settings);
-  const payments = openPool(settings.url, concurrency, connect);
+  const payments = openPool(settings.url, payoutsAtATime(concurrency), connect);
   const others = openPool(settings.url, concurrency, connect);
   const tokens: Tokens = openTokens({
     ask: () => wire.send(others, tokenCall(settings), within(clock, TOKEN_SEND_MS, TOKEN_ANSWER_MS)),
@@ -174,7 +174,7 @@ export function openService(options: ServiceOptions): Service {
     isAway: () => outage.isAway(),
     clockDifferenceMs: () => wire.clockDifference.ms(),
     quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
-    createPayment: (body, sending) => places.payment(() => pay(body, sending), sending.sendBefore),
+    createPayment: (body, sending) => places.payment(() => pay(body, sending)),
     readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
     listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),
     testToken: () => ask(readCall('token test', '/v2/oauth/token/test')),

@@ -1,64 +1,46 @@
-import type { Clock } from '../clock.ts';
-
 /**
- * Places for requests under way at the service, so that each connection has work while other payouts wait for a disk or for Redis. A
- * payment comes before any quote: its payout is armed, and has to be sent before a deadline.
+ * Places for requests under way at the service, so that each has work while other payouts wait for a disk or for Redis. Only a quote
+ * waits for one: a payment is armed by then, and has to be sent before a deadline.
  */
 export interface Places {
-  /** Sends once there is a place. */
+  /** Sends once fewer quotes and payments than there are places are under way. */
   quote<T>(send: () => Promise<T>): Promise<T>;
-  /** The same; at `sendBefore`, in monotonic milliseconds, it sends without a place, and finds that it is too late. */
-  payment<T>(send: () => Promise<T>, sendBefore: number): Promise<T>;
+  /** Sends at once, and takes a place meanwhile. */
+  payment<T>(send: () => Promise<T>): Promise<T>;
 }
 
-/** Timers go off a fraction of a millisecond early. */
-const EARLY_MS_MAX = 1;
+/**
+ * How many payouts have requests in turn: more than places, for while the arming of one is synced, or its record is written, others
+ * have its place. So many payments may be under way for a moment.
+ */
+export function payoutsAtATime(placesMax: number): number {
+  return placesMax + Math.ceil(placesMax / 2);
+}
 
-export function openPlaces(placesMax: number, clock: Clock): Places {
-  let taken = 0;
-  const payments = new Set<() => void>();
-  const quotes = new Set<() => void>();
-
-  function free(): void {
-    const waiting = payments.size > 0 ? payments : quotes;
-    const [next] = waiting;
-    if (next === undefined) {
-      taken--;
-      return;
-    }
-    waiting.delete(next);
-    next();
-  }
+export function openPlaces(placesMax: number): Places {
+  let underWay = 0;
+  const waiting = new Set<() => void>();
+  const isFull = (): boolean => underWay >= placesMax;
 
   async function holding<T>(send: () => Promise<T>): Promise<T> {
+    underWay++;
     try {
       return await send();
     } finally {
-      free();
+      underWay--;
+      const [next] = waiting;
+      if (next !== undefined && !isFull()) {
+        waiting.delete(next);
+        next();
+      }
     }
   }
 
   return {
     async quote(send) {
-      if (taken < placesMax) taken++;
-      else await new Promise<void>((resolve) => quotes.add(resolve));
+      while (isFull()) await new Promise<void>((resolve) => waiting.add(resolve));
       return await holding(send);
     },
-    async payment(send, sendBefore) {
-      if (taken < placesMax) {
-        taken++;
-        return await holding(send);
-      }
-      const left = new AbortController();
-      const hasPlace = await new Promise<boolean>((resolve) => {
-        const take = (): void => resolve(true);
-        payments.add(take);
-        void clock
-          .sleep(sendBefore - clock.monotonic() + EARLY_MS_MAX, left.signal)
-          .then(() => resolve(!payments.delete(take)));
-      });
-      left.abort();
-      return hasPlace ? await holding(send) : await send();
-    },
+    payment: holding,
   };
 }

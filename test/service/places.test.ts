@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import type { Service } from '../../src/service/client.ts';
 import { type Answering, type AnsweringServer, startAnsweringServer } from '../support/answering-server.ts';
 import { givingTokens, openTestService, soon } from './test-service.ts';
@@ -35,12 +34,8 @@ function answerOldest(): void {
   underWay.shift()?.answering.reply({ status: 201, json: {} });
 }
 
-const pathsUnderWay = (): string[] => underWay.map(({ path }) => path);
-
-test('no more requests are under way than allowed, and all places are used while there is work', async () => {
-  const asked = Array.from({ length: 20 }, (_, index) =>
-    index % 2 === 0 ? service.quote('{}') : service.createPayment('{}', { sendBefore: soon() }),
-  );
+test('no quote is asked for while as many requests as allowed are under way, and all places are used while there is work', async () => {
+  const asked = Array.from({ length: 20 }, () => service.quote('{}'));
   for (let left = asked.length; left > 0; left--) {
     await vi.waitUntil(() => underWay.length === Math.min(PLACES, left));
     answerOldest();
@@ -50,30 +45,19 @@ test('no more requests are under way than allowed, and all places are used while
   expect(mostUnderWay).toBe(PLACES);
 });
 
-test('a payment comes before the quotes that wait', async () => {
-  const quotes = Array.from({ length: PLACES + 5 }, () => service.quote('{}'));
+test('a payment waits for no quote, and quotes wait until it is answered', async () => {
+  const quotes = Array.from({ length: PLACES + 2 }, () => service.quote('{}'));
   await vi.waitUntil(() => underWay.length === PLACES);
-  const payment = service.createPayment('{}', { sendBefore: soon() });
+  const payments = [1, 2].map(() => service.createPayment('{}', { sendBefore: soon() }));
+  await vi.waitUntil(() => underWay.length === PLACES + 2);
+  expect(underWay.slice(PLACES).map(({ path }) => path)).toEqual(['/v2/payments', '/v2/payments']);
   answerOldest();
-  await vi.waitUntil(() => underWay.length === PLACES);
-  expect(pathsUnderWay().at(-1)).toBe('/v2/payments');
-  while (underWay.length > 0) {
-    answerOldest();
-    await vi.waitUntil(() => underWay.length > 0 || server.to('POST', '/v2/quotes/quote-collection').length === 9);
-  }
-  await Promise.all([payment, ...quotes]);
-});
-
-test('a payment that finds no place before its deadline is never sent, and takes none afterwards', async () => {
-  const quotes = Array.from({ length: PLACES }, () => service.quote('{}'));
-  await vi.waitUntil(() => underWay.length === PLACES);
-  const answer = await service.createPayment('{}', { sendBefore: systemClock.monotonic() + 50 });
-  expect(answer).toEqual({ kind: 'not-sent', reason: 'deadline', certificate: false });
+  answerOldest();
+  await Promise.all(quotes.slice(0, 2));
+  expect(server.to('POST', '/v2/quotes/quote-collection')).toHaveLength(PLACES);
+  answerOldest();
+  await vi.waitUntil(() => server.to('POST', '/v2/quotes/quote-collection').length > PLACES);
+  server.handle((_request, answering) => answering.reply({ status: 201, json: {} }));
   while (underWay.length > 0) answerOldest();
-  await Promise.all(quotes);
-  expect(server.to('POST', '/v2/payments')).toEqual([]);
-  const again = Array.from({ length: PLACES }, () => service.quote('{}'));
-  await vi.waitUntil(() => underWay.length === PLACES);
-  while (underWay.length > 0) answerOldest();
-  await Promise.all(again);
+  await Promise.all([...quotes, ...payments]);
 });

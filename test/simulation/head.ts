@@ -78,7 +78,7 @@ export function notePeers(store: Store, dataDirId: string, peers: readonly strin
     const isForgotten = peer !== dataDirId && store.season === store.server;
     if (store.dirs.has(peer) || store.writtenOff.has(peer)) continue;
     store.dirs.set(peer, isForgotten ? '-' : '');
-    if (isForgotten) store.late.add(peer);
+    if (peer !== dataDirId) store.late.add(peer);
   }
   store.peers.set(dataDirId, peers);
 }
@@ -115,7 +115,7 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
     return { result: 'changed', restored: 0, strangers: [] };
   const isForgotten = store.season === store.server && store.dirs.get(part.dataDirId) !== store.server;
   const wasMissing = isForgotten || store.late.has(part.dataDirId);
-  for (const line of part.lines) restoreLine(store, line, { now, wasMissing });
+  for (const line of part.lines) restoreLine(store, line, { now, wasMissing, dataDirId: part.dataDirId });
   for (const answer of part.answers) restoreAnswer(store, answer, now);
   store.armings = Math.max(store.armings, part.sawCounter, ...part.lines.map(({ c }) => c));
   if (!part.last) return { result: 'compared', restored: 0, strangers: [] };
@@ -140,30 +140,38 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
 function restoreLine(
   store: Store,
   line: ComparedLine,
-  { now, wasMissing }: { now: number; wasMissing: boolean },
+  { now, wasMissing, dataDirId }: { now: number; wasMissing: boolean; dataDirId: string },
 ): void {
   const runId = runOfLine(store, line, now);
   const id = entryId(runId, line.l);
   const there = store.entries.get(id);
   // Where the season opened without the directory, only the quote tells whether the ledger knows the line.
   const owner = store.quotes.get(line.q);
+  const isPast = (there?.number('ct') ?? 0) >= line.c;
   const isKnown = wasMissing
-    ? owner === id || owner === UNSENT || (there !== undefined && wasArmedAt(there, Number(line.t)))
-    : (there?.number('ct') ?? 0) >= line.c;
+    ? owner === id || (owner === UNSENT && isPast) || (there !== undefined && wasArmedAt(there, Number(line.t)))
+    : isPast;
   if (there !== undefined && isKnown) {
     noteForgotten(store, there, line.q);
     return;
   }
   const isPaid = there !== undefined && PAID.includes(there.state);
   if (isPaid && there.quote === line.q) {
-    there.set({ ct: String(line.c) });
+    there.set({ ct: String(Math.max(there.number('ct'), line.c)) });
     there.raiseVersion();
+    return;
+  }
+  // Lines of one directory follow each other by their counters.
+  const lateQuote = there?.quote ?? '';
+  const isOwn = lateQuote !== line.q && store.yes.get(`late ${lateQuote}`) === dataDirId;
+  if (there !== undefined && isOwn && line.c <= there.number('ct')) {
+    noteForgotten(store, there, line.q);
     return;
   }
   store.restored++;
   const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
-    const isBreach = (wasMissing || isPaid) && !(isWrittenOff && line.c > there.number('ct'));
+    const isBreach = (isPaid || (wasMissing && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
     store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
     if (isBreach) {
       holdReturned(store, there, { line, now });
@@ -177,6 +185,7 @@ function restoreLine(
   entry.set({ q, x: line.x === '' ? null : line.x, ct: String(line.c), by, aa, cf, at: String(line.k), ...quotes });
   entry.set({ nf: null, lu: null, ql: null, ...(isSameQuote ? {} : { z2: null }) });
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
+  if (wasMissing) store.yes.set(`late ${line.q}`, dataDirId);
   const said = store.yes.get(line.q);
   if (said !== undefined) noteYes(store, entry, { quote: line.q, payment: said });
   claimReference(store, entry, line);
@@ -206,9 +215,9 @@ function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
 /** What the service answered, and this Redis may have forgotten. */
 function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, now: number): void {
   const owner = store.quotes.get(quote);
-  const isOfOwner = owner !== undefined && store.quotes.get(payment) === owner;
-  if (payment !== '' && payment !== quote && !isOfOwner) disprove(store, 'payment-id-is-quote-id');
   const entry = owner === undefined ? undefined : store.entries.get(owner);
+  const isOfOther = entry !== undefined && entry.get('pid') !== payment && store.quotes.get(payment) === owner;
+  if (payment !== '' && payment !== quote && !isOfOther) disprove(store, 'payment-id-is-quote-id');
   if (entry === undefined || entry.quote !== quote) {
     store.yes.set(quote, payment);
     return;
@@ -309,8 +318,11 @@ function addUnknown(store: Store, runId: string, line: number): Entry {
 /** The directory was missing when the season opened, and another quote was armed since. */
 function holdReturned(store: Store, entry: Entry, { line, now }: { line: ComparedLine; now: number }): void {
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, entryId(entry.runId, entry.line));
-  const rs = `the quote ${line.q} was armed by a data directory that was missing`;
-  entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), rc: 'E_BREACH', rs, pr: null });
+  const rs = `the quote ${line.q} was armed too, by what this Redis does not know`;
+  const ends = [entry.number('x'), line.x === '' ? 0 : Number(line.x)];
+  const x = ends.includes(0) ? null : String(Math.max(...ends));
+  const aa = String(Math.max(entry.number('aa'), Number(line.t)));
+  entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), x, aa, rc: 'E_BREACH', rs, pr: null });
   if (entry.state === 'held') {
     entry.raiseVersion();
     return;
@@ -332,8 +344,10 @@ function haltRestored(store: Store): void {
 export function haltAll(store: Store, { actor, reason }: { actor: string; reason: string }): void {
   const isSaid = store.halt?.includes(reason) === true;
   // What payrun itself finds again and again voids nobody's release.
-  if (!isSaid || !(actor === 'payrun' || actor.startsWith('process '))) store.releaseBy = null;
-  if (isSaid || (store.halt?.length ?? 0) > 4000) return;
+  const isFull = (store.halt?.length ?? 0) > 4000;
+  const isPerson = actor !== 'payrun' && !actor.startsWith('process ');
+  if (isPerson || !(isSaid || isFull)) store.releaseBy = null;
+  if (isSaid || isFull) return;
   store.halt = store.halt === null ? reason : `${store.halt}; ${reason}`;
 }
 

@@ -98,7 +98,8 @@ local function isKnown(e, p)
   if not p then return false end
   if wasMissing then
     local owner = redis.call('HGET', quotesKey(e.q), e.q)
-    return owner == e.r .. '-' .. e.l or owner == UNSENT or wasArmedAt(p, tonumber(e.t))
+    local isUnsent = owner == UNSENT and tonumber(get(p, 'ct') or '0') >= e.c
+    return owner == e.r .. '-' .. e.l or isUnsent or wasArmedAt(p, tonumber(e.t))
   end
   return tonumber(get(p, 'ct') or '0') >= e.c
 end
@@ -155,14 +156,21 @@ local function restore(e)
   local hasOther = quote and quote ~= e.q
   local isPaid = p and PAID[p.state] == true
   if isPaid and not hasOther then
-    set(p, 'ct', e.c)
+    set(p, 'ct', math.max(e.c, counter))
     return save(p)
   end
-  if hasOther and (wasMissing or isPaid) and not (isLost and e.c > counter) then
+  -- Lines of one directory follow each other by their counters.
+  local isOwn = hasOther and redis.call('HGET', YES, 'late ' .. quote) == ARGV[1]
+  if isOwn and e.c <= counter then return noteForgotten(e, p) end
+  if hasOther and (isPaid or (wasMissing and not isOwn)) and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
+    -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.
+    local ends, otherEnds = tonumber(get(p, 'x') or '0'), tonumber(e.x) or 0
+    set(p, 'x', (ends == 0 or otherEnds == 0) and 0 or math.max(ends, otherEnds))
+    set(p, 'aa', math.max(tonumber(get(p, 'aa') or '0'), tonumber(e.t)))
     set(p, 'rc', 'E_BREACH')
-    set(p, 'rs', 'the quote ' .. e.q .. ' was armed by a data directory that was missing')
+    set(p, 'rs', 'the quote ' .. e.q .. ' was armed too, by what this Redis does not know')
     set(p, 'pr', 0)
     redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
     local isHeld = p.state == 'held'
@@ -186,6 +194,7 @@ local function restore(e)
     set(p, 'z2', 0)
   end
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
+  if wasMissing then redis.call('HSET', YES, 'late ' .. e.q, ARGV[1]) end
   local said = redis.call('HGET', YES, e.q)
   if said then noteYes(p, e.q, said) end
   claimReference(e, p)
@@ -204,10 +213,11 @@ end
 -- process of this directory, or from another directory.
 local function restoreAnswer(e)
   local owner = redis.call('HGET', quotesKey(e.y), e.y)
-  local isOtherId = e.p ~= '' and e.p ~= e.y and not (owner and redis.call('HGET', quotesKey(e.p), e.p) == owner)
-  if isOtherId and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
   local p = run and load(run, line)
+  -- The payment of another quote of the payout says nothing of the service.
+  local isOfOther = p and get(p, 'pid') ~= e.p and redis.call('HGET', quotesKey(e.p), e.p) == owner
+  if e.p ~= '' and e.p ~= e.y and not isOfOther and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   if not p or get(p, 'q') ~= e.y then
     redis.call('HSET', YES, e.y, e.p)
     return

@@ -55,8 +55,9 @@ if ARGV[1] == 'halt' then
   local isSaid = head[1] and string.find(head[1], ARGV[3], 1, true)
   -- What payrun itself finds again and again voids nobody's release.
   local isPerson = ARGV[2] ~= 'payrun' and string.sub(ARGV[2], 1, 8) ~= 'process '
-  if not isSaid or isPerson then redis.call('HDEL', HEAD, 'releaseBy') end
-  if isSaid or (head[1] and #head[1] > ${HALT_CHARACTERS_MAX}) then return { 'halted' } end
+  local isFull = head[1] and #head[1] > ${HALT_CHARACTERS_MAX}
+  if isPerson or not (isSaid or isFull) then redis.call('HDEL', HEAD, 'releaseBy') end
+  if isSaid or isFull then return { 'halted' } end
   redis.call('HSET', HEAD, 'halt', head[1] and head[1] .. '; ' .. ARGV[3] or ARGV[3])
   return { 'halted' }
 end

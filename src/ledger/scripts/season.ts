@@ -19,7 +19,7 @@ local function notePeers(dir, peers)
       -- One of which this Redis forgot that it may arm: in a season that opened without it, who names it waits for it.
       local isForgotten = peer ~= dir and redis.call('HGET', HEAD, 'season') == serverNow()
       redis.call('HSET', DIRS, peer, isForgotten and '-' or '')
-      if isForgotten then redis.call('HSET', HEAD, 'late:' .. peer, '1') end
+      if peer ~= dir then redis.call('HSET', HEAD, 'late:' .. peer, '1') end
     end
   end
   -- Said again and again: what is known already costs Redis no write.

@@ -1,4 +1,4 @@
-import { isSamePerson } from '../../access/same-person.ts';
+import { isBehind, isSamePerson } from '../../access/same-person.ts';
 import type { AuditAct } from '../../audit/entry.ts';
 import { rfc3339 } from '../../clock.ts';
 import { isSameReference } from '../../intake/row/references.ts';
@@ -11,6 +11,7 @@ import { type Decision, type Payout, type Proposal, payoutId } from '../../payou
 import { Refusal, withSteps } from '../../refusal.ts';
 import { rowsFinding } from '../safety/seals.ts';
 import { refuseFinding } from '../safety/shown-seals.ts';
+import { disabledPeople } from './approve.ts';
 import { decidableFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
@@ -46,16 +47,14 @@ export interface Decided {
 export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {
   const why = whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(deps.ledger, payout, asked));
   if (why !== undefined) throw refuse(payout, why);
-  // A proposal that is not true counts as none.
-  const alone = { ...payout, proposal: null, seals: { ...payout.seals, proposal: null } };
-  await refuseFinding(deps, rowsFinding(deps, { id: payout.runId }, [alone]));
+  await requireTrueRow(deps, payout, asked);
   const findings = await lookUpForPeople(deps, payout, asked);
   requireNoContradiction(payout, asked, findings);
   const evidence = [...findings.words, ...findings.caveats];
   const hasCaveats = findings.caveats.length > 0;
   if (hasCaveats && asked.caveats === 'alone')
     throw refuse(payout, `it has to be settled alone: ${evidence.join('; ')}`);
-  const { proposal } = payout;
+  const proposal = await standingProposal(deps, payout);
   const seen = findings.other?.seen ?? '';
   if (proposal === null || !isOf(proposal, { ...asked, seen })) {
     await propose(deps, payout, { ...asked, seen });
@@ -65,6 +64,19 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
   if (hasCaveats && asked.caveats !== 'read') return { result: 'to-read', evidence };
   await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, other: findings.other });
   return { result: 'done', evidence };
+}
+
+/** Null also for one of somebody whose account was disabled since. */
+async function standingProposal({ ledger }: DecideDeps, { proposal }: Payout): Promise<Proposal | null> {
+  const disabled = proposal === null ? [] : await disabledPeople(ledger);
+  return disabled.some((name) => isBehind(name, proposal?.by ?? '')) ? null : proposal;
+}
+
+/** What people let go is what payrun recorded. A proposal that is not true counts as none. */
+async function requireTrueRow(deps: DecideDeps, payout: Payout, { decision }: Asked): Promise<void> {
+  if (decision !== 'allow') return;
+  const alone = { ...payout, proposal: null, seals: { ...payout.seals, proposal: null } };
+  await refuseFinding(deps, rowsFinding(deps, { id: payout.runId }, [alone]));
 }
 
 function isOf(proposal: Proposal, asked: Asked & { seen: string }): boolean {

@@ -1,11 +1,14 @@
-import { isSamePerson } from '../../access/same-person.ts';
+import { isBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BLOCK_LIST_CHANGED } from '../../ledger/people/approvals.ts';
 import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
+import { UNKNOWN_KEY } from '../../ledger/seals.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import { Refusal } from '../../refusal.ts';
 
 const RELEASE_TRIES_MAX = 20;
+/** No proposal has it: one that comes in this very moment is not confirmed unseen. */
+const NO_SEAL = '-';
 
 /** A halt as it stands, and the proposal to release it, if there is one that holds. */
 interface Standing {
@@ -30,8 +33,12 @@ async function readStanding({ state, approvals, people, seals }: Ledger): Promis
     people: halt?.includes(PEOPLE_CHANGED) === true ? await people.digest() : '',
   };
   if (releaseBy === null) return { ...seen, proposal: null };
-  if (seals.judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) }) === 'true')
-    return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
+  const verdict = seals.judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) });
+  if (verdict === 'unknown-key')
+    throw new Refusal(`Somebody proposes the release, and ${UNKNOWN_KEY}.`, 'Nothing was changed.');
+  const { users } = await people.stored();
+  const isDisabled = users.some((user) => user.isDisabled && isBehind(user.name, releaseBy));
+  if (verdict === 'true' && !isDisabled) return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
   await state.voidRelease();
   return { ...seen, proposal: null };
 }
@@ -52,7 +59,7 @@ export async function releaseHalt(
     const { halt, proposal } = standing;
     if (proposal !== null && !isSamePerson(proposal.by, actor)) await believeLists(ledger, standing);
     const own = ledger.seals.release({ by: actor, ...wordsOf(standing) });
-    const result = await ledger.state.release(actor, { own, seen: proposal?.seal ?? '' });
+    const result = await ledger.state.release(actor, { own, seen: proposal?.seal ?? NO_SEAL });
     if (result === 'changed') continue;
     const act = { actor, target: 'ledger' };
     if (result === 'proposed')
