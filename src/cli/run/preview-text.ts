@@ -54,7 +54,7 @@ function timeText({ time }: Preview): string {
     basis === 'rate'
       ? `by PAYRUN_RATE, ${ratePerSecond} payments a second`
       : `by the service: a quote took ${Math.ceil(quoteMs ?? 0)} ms and a payment is taken to take as long, ` +
-        `with ${concurrency} payouts at a time (PAYRUN_CONCURRENCY) in one process`;
+        `with ${concurrency} requests at a time (PAYRUN_CONCURRENCY) in one process`;
   return `about ${durationText(ms)} ${why}`;
 }
 

@@ -148,9 +148,9 @@ async function writeDown(
     });
     await acceptPayment(pay, payout, { ...found, act });
     await ledger.audit.appendWaiting();
-  }
-  if (quoteId !== payout.quoteId)
+  } else {
     await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
+  }
   return 'the service has its payment, and that is written down now';
 }
 
