@@ -21,6 +21,7 @@ import { findKnownPayments } from './runs/known-payment.ts';
 import type { Answering } from './service/answering.ts';
 import type { Brake } from './service/brake.ts';
 import type { ObserveCall, Service, ServiceOptions } from './service/client.ts';
+import { payoutsAtATime } from './service/places.ts';
 import { VERSION } from './version.ts';
 
 /** What is asked of a service without anything being armed. */
@@ -153,6 +154,7 @@ async function openClient(
     brake,
     requestTimeoutMs: config.requestTimeoutMs,
     concurrency: config.concurrency,
+    paymentsMax: payoutsAtATime(config.concurrency),
     clock,
     random,
     log,

@@ -12,7 +12,7 @@ import { type ClockDifference, openClockDifference } from './clock-difference.ts
 import { openConnector, openPool } from './connection.ts';
 import { type Exchange, type ExchangeLimits, exchange } from './exchange.ts';
 import { openOutage } from './outage.ts';
-import { openPlaces, payoutsAtATime } from './places.ts';
+import { openPlaces } from './places.ts';
 import { openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
 
@@ -30,6 +30,8 @@ export interface ServiceOptions {
   readonly requestTimeoutMs: number;
   /** Quotes and payments under way at a time. */
   readonly concurrency: number;
+  /** Payments among them, which wait for no place; as many as `concurrency` unless given. */
+  readonly paymentsMax?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -117,7 +119,7 @@ export function openService(options: ServiceOptions): Service {
   const places = openPlaces(concurrency);
   // Payments have a pool of their own: no other request ever holds a connection that one of them needs.
   const connect = openConnector(settings);
-  const payments = openPool(settings.url, payoutsAtATime(concurrency), connect);
+  const payments = openPool(settings.url, options.paymentsMax ?? concurrency, connect);
   const others = openPool(settings.url, concurrency, connect);
   const tokens: Tokens = openTokens({
     ask: () => wire.send(others, tokenCall(settings), within(clock, TOKEN_SEND_MS, TOKEN_ANSWER_MS)),

@@ -80,11 +80,7 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'nobody confirms a release that nobody proposed',
-    edits: replaced(
-      RELEASE,
-      `judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) }) === 'true'`,
-      `judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) }) !== 'unknown-key'`,
-    ),
+    edits: replaced(RELEASE, `if (verdict === 'true' && !isDisabled)`, 'if (!isDisabled)'),
     caughtBy: named(
       WRITER_TESTS,
       'a release that nobody proposed a maker who can write to Redis does not make an admin by "confirming" it',
