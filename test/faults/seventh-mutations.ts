@@ -55,7 +55,7 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
     ),
     caughtBy: named(
       TESTS,
-      'a row of a file that a lost host may have sent is held, although its file is known again only while the write-off is under way',
+      'a row of a file that a lost host may have sent is held, although its file is known again between the holding and the end of the write-off',
     ),
   },
   {
