@@ -265,7 +265,13 @@ describe('a data directory that joins an open season', () => {
 
   test('finds no breach in a line whose request was never sent, although the payout was armed with another quote since', async () => {
     const unsent = await armPayout(desk.ledger, { runId, line: 2 });
-    await writeLines(lostLine({ quoteId: unsent.quoteId ?? '', armingCounter: unsent.armingCounter }));
+    await writeLines(
+      lostLine({
+        quoteId: unsent.quoteId ?? '',
+        armingCounter: unsent.armingCounter,
+        armedAt: unsent.armedAt ?? 0,
+      }),
+    );
     await movePayout(desk.ledger, unsent, { to: 'ready', dropQuote: 'not-sent' });
     const paid = await armPayout(desk.ledger, { runId, line: 2 });
     await movePayout(desk.ledger, paid, { to: 'accepted' });
@@ -379,6 +385,31 @@ describe('comparing intent logs', () => {
     await season();
     expect(await readPayout(desk.ledger, { runId, line: 2 })).toEqual(later);
     expect((await desk.ledger.state.read()).halt).toBeNull();
+  });
+
+  test.each([
+    { order: 'the late one first', dirs: ['dir-late', 'dir-a'] as const },
+    { order: 'the late one last', dirs: ['dir-a', 'dir-late'] as const },
+  ])('of a late directory and another hides neither quote of a payout: $order', async ({ dirs }) => {
+    const armed = {
+      'dir-a': { quoteId: systemRandom.uuid(), armingCounter: 5 },
+      'dir-late': { quoteId: systemRandom.uuid(), armingCounter: 60 },
+    };
+    await desk.ledger.state.notePeers('dir-a', ['dir-late']);
+    await desk.ledger.state.notePeers('dir-late', ['dir-a']);
+    const { server: now } = await desk.ledger.state.season();
+    for (const dataDirId of dirs) {
+      const { quoteId: q, armingCounter: c } = armed[dataDirId];
+      const { quoteExpiresAt: x, attempt: k, armedAt: t } = lostLine();
+      const json = JSON.stringify([
+        { r: runId, l: 2, s: 'sha', q, x: String(x), k, c, o: 'w', t: String(t), f: 'f', h: 'hash' },
+      ]);
+      await desk.ledger.state.compare({ dataDirId, server: now, last: true, json, peers: [] });
+    }
+    const { state, quoteId } = await readPayout(desk.ledger, { runId, line: 2 });
+    const dead = await desk.redis.lrange(desk.keys.dead(runId), 0, -1);
+    const [first, second] = dirs.map((dir) => armed[dir].quoteId);
+    expect([state, quoteId, dead]).toEqual(['held', first, [`2 ${second}`]]);
   });
 
   test('of a directory that never armed anything opens the season', async () => {

@@ -4,7 +4,7 @@ import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state
 import { enter, noteCounter, setDue } from './commit.ts';
 import { claimantsOf, isFree } from './references.ts';
 import { runOfContent } from './runs.ts';
-import { blankEntry, blankRun, type Entry, entryId, PAID, type RunEntry, type Store, UNSENT } from './store.ts';
+import { blankEntry, blankRun, type Entry, entryId, PAID, type RunEntry, type Store } from './store.ts';
 
 /* What the scripts do to the ledger's head: the season, the halt, and what all processes share. In memory. */
 
@@ -145,12 +145,13 @@ function restoreLine(
   const runId = runOfLine(store, line, now);
   const id = entryId(runId, line.l);
   const there = store.entries.get(id);
-  // Where the season opened without the directory, only the quote tells whether the ledger knows the line.
-  const owner = store.quotes.get(line.q);
-  const isPast = (there?.number('ct') ?? 0) >= line.c;
-  const isKnown = wasMissing
-    ? owner === id || (owner === UNSENT && isPast) || (there !== undefined && wasArmedAt(there, Number(line.t)))
-    : isPast;
+  const lateQuote = there?.quote ?? '';
+  const lateDir = store.yes.get(`late ${lateQuote}`);
+  // Counters of two times, each lost to the other, cannot be compared.
+  const isApart = wasMissing || (lateDir !== undefined && lateDir !== dataDirId);
+  const isKnown = isApart
+    ? store.quotes.get(line.q) === id || (there !== undefined && wasArmedAt(there, Number(line.t)))
+    : (there?.number('ct') ?? 0) >= line.c;
   if (there !== undefined && isKnown) {
     noteForgotten(store, there, line.q);
     return;
@@ -162,8 +163,7 @@ function restoreLine(
     return;
   }
   // Lines of one directory follow each other by their counters.
-  const lateQuote = there?.quote ?? '';
-  const isOwn = lateQuote !== line.q && store.yes.get(`late ${lateQuote}`) === dataDirId;
+  const isOwn = lateQuote !== line.q && lateDir === dataDirId;
   if (there !== undefined && isOwn && line.c <= there.number('ct')) {
     noteForgotten(store, there, line.q);
     return;
@@ -171,7 +171,7 @@ function restoreLine(
   store.restored++;
   const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
-    const isBreach = (isPaid || (wasMissing && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
+    const isBreach = (isPaid || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
     store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
     if (isBreach) {
       holdReturned(store, there, { line, now });

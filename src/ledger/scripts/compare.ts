@@ -19,9 +19,8 @@ export const CLAIMANTS_MAX = 8;
  * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted
  *         this one...].
  *
- * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where a
- * directory comes back into a season that opened without it, and the payout was armed with another quote since, no quote is
- * forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
+ * Invariant: a line whose counter is above its payout's becomes that payout's attempt, in the state unknown. Where
+ * others armed without the directory, and the payout has another quote since, no quote is forgotten: it is held as a breach. If any line was restored, everything is halted and all runs are paused before arming
  * is possible again; what people gave up with a directory stays held. No directory may arm before each other one that
  * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it. A quote to which the
  * service said yes is never proven dead.
@@ -92,14 +91,16 @@ local function wasArmedAt(p, armedAt)
   return false
 end
 
--- Counters of a lost time and of the time after it may be the same: where others armed without the directory, only the quote tells
--- whether the ledger knows the line.
-local function isKnown(e, p)
-  if not p then return false end
-  if wasMissing then
-    local owner = redis.call('HGET', quotesKey(e.q), e.q)
-    local isUnsent = owner == UNSENT and tonumber(get(p, 'ct') or '0') >= e.c
-    return owner == e.r .. '-' .. e.l or isUnsent or wasArmedAt(p, tonumber(e.t))
+-- Whether the payout's quote came from the lines of another, late directory.
+local function isOfLate(p)
+  local lateDir = redis.call('HGET', YES, 'late ' .. (get(p, 'q') or ''))
+  return lateDir and lateDir ~= ARGV[1]
+end
+
+-- Counters of two times, each lost to the other, cannot be compared: only the quote tells whether the ledger knows the line.
+local function isKnown(e, p, isApart)
+  if isApart then
+    return redis.call('HGET', quotesKey(e.q), e.q) == e.r .. '-' .. e.l or wasArmedAt(p, tonumber(e.t))
   end
   return tonumber(get(p, 'ct') or '0') >= e.c
 end
@@ -149,7 +150,8 @@ local function restore(e)
   if isPurged(e) then return end
   ensureRun(e)
   local p = load(e.r, e.l)
-  if isKnown(e, p) then return noteForgotten(e, p) end
+  local isApart = wasMissing or (p and isOfLate(p))
+  if p and isKnown(e, p, isApart) then return noteForgotten(e, p) end
   local quote = p and get(p, 'q')
   local counter = p and tonumber(get(p, 'ct') or '0')
   local isLost = p and p.state == 'held' and get(p, 'rc') == 'E_DIR_LOST'
@@ -162,7 +164,7 @@ local function restore(e)
   -- Lines of one directory follow each other by their counters.
   local isOwn = hasOther and redis.call('HGET', YES, 'late ' .. quote) == ARGV[1]
   if isOwn and e.c <= counter then return noteForgotten(e, p) end
-  if hasOther and (isPaid or (wasMissing and not isOwn)) and not (isLost and e.c > counter) then
+  if hasOther and (isPaid or (isApart and not isOwn)) and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
     -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.
