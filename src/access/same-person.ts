@@ -14,6 +14,11 @@ export function isBehind(person: string, actor: string): boolean {
   return folded === own || (/^(?:key|schedule) /.test(folded) && folded.endsWith(` of ${own}`));
 }
 
+/** Whether any of these persons did it. */
+export function isAnyBehind(persons: readonly string[], actor: string): boolean {
+  return persons.some((person) => isBehind(person, actor));
+}
+
 /** What all spellings of one person's name come to. */
 export function foldedName(name: string): string {
   return name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase();

@@ -2,7 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Blocked } from '../ledger/people/approvals.ts';
 
 export interface BlockDeps {
-  readonly ledger: Pick<Ledger, 'approvals' | 'audit'>;
+  readonly ledger: Pick<Ledger, 'approvals' | 'audit' | 'people'>;
 }
 
 /** Stops every payout to a beneficiary before its next arming, in all runs. One person is enough; the first reason stands. */
@@ -23,7 +23,7 @@ export async function unblockBeneficiary(
   identityId: string,
   actor: string,
 ): Promise<'proposed' | 'unblocked' | 'same-person' | 'not-blocked'> {
-  const result = await ledger.approvals.unblock(identityId, actor);
+  const result = await ledger.approvals.unblock(identityId, actor, await ledger.people.disabled());
   if (result === 'proposed' || result === 'unblocked') {
     const action = result === 'proposed' ? 'beneficiary.unblock-proposed' : 'beneficiary.unblocked';
     await ledger.audit.append({ actor, action, target: identityId, details: {} });

@@ -1,12 +1,6 @@
 import type { App } from '../app.ts';
 import type { Run } from '../payout.ts';
-import {
-  type ApprovalStanding,
-  approvalStanding,
-  disabledPeople,
-  hasApproved,
-  isCutShort,
-} from '../runs/decide/approve.ts';
+import { type ApprovalStanding, approvalStanding, hasApproved, isCutShort } from '../runs/decide/approve.ts';
 import { handedInAs } from '../runs/hand-in/handed-in.ts';
 import type { Person } from './web.ts';
 
@@ -25,7 +19,7 @@ export async function waitingFor(
   who: Person,
   runs: readonly Run[],
 ): Promise<Waiting> {
-  const disabled = await disabledPeople(app.ledger);
+  const disabled = await app.ledger.people.disabled();
   const settle = runs.filter(({ counts }) => counts.held > 0);
   return {
     approve: who.may('approve') ? runs.filter((run) => mayApprove(approvalStanding(app, run, disabled), who, run)) : [],

@@ -24,6 +24,19 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
+    guard: 'what comes after a late directory is not compared with its counters',
+    edits: replaced(COMPARE, 'wasMissing or (p and isOfLate(p))', 'wasMissing'),
+    caughtBy: named(
+      'test/ledger/season.test.ts',
+      'comparing intent logs of a late directory, which comes first, and of another hides neither quote of a payout',
+    ),
+  },
+  {
+    guard: 'a block does not end on the word of somebody who was disabled',
+    edits: replaced('src/ledger/people/approvals.ts', ' || isAnyBehind(disabled, before.unblockBy)', ''),
+    caughtBy: named('test/runs/decide.test.ts', 'a block does not end on the word of somebody who was disabled since'),
+  },
+  {
     guard: 'a yes outlives a later attempt with the same quote',
     edits: [
       ...replaced(COMPARE, `  redis.call('HSET', YES, e.y, e.p)\n  noteYes(p, e.y, e.p)`, '  noteYes(p, e.y, e.p)'),
@@ -80,7 +93,7 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'nobody confirms a release that nobody proposed',
-    edits: replaced(RELEASE, `if (verdict === 'true' && !isDisabled)`, 'if (!isDisabled)'),
+    edits: replaced(RELEASE, `if (verdict === 'true' && mayPropose)`, 'if (mayPropose)'),
     caughtBy: named(
       WRITER_TESTS,
       'a release that nobody proposed a maker who can write to Redis does not make an admin by "confirming" it',
@@ -122,11 +135,7 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'an approval of somebody who was disabled is none',
-    edits: replaced(
-      'src/runs/decide/approve.ts',
-      'disabled.some((name) => isBehind(name, one.by))',
-      'disabled.length < 0',
-    ),
+    edits: replaced('src/runs/decide/approve.ts', 'isAnyBehind(disabled, one.by)', 'disabled.length < 0'),
     caughtBy: named(INSIDER_TESTS, `${DISABLED} is no approval any more`),
   },
 ];

@@ -388,9 +388,9 @@ describe('comparing intent logs', () => {
   });
 
   test.each([
-    { order: 'the late one first', dirs: ['dir-late', 'dir-a'] as const },
-    { order: 'the late one last', dirs: ['dir-a', 'dir-late'] as const },
-  ])('of a late directory and another hides neither quote of a payout: $order', async ({ dirs }) => {
+    ['first', ['dir-late', 'dir-a'] as const],
+    ['last', ['dir-a', 'dir-late'] as const],
+  ])('of a late directory, which comes %s, and of another hides neither quote of a payout', async (_order, dirs) => {
     const armed = {
       'dir-a': { quoteId: systemRandom.uuid(), armingCounter: 5 },
       'dir-late': { quoteId: systemRandom.uuid(), armingCounter: 60 },

@@ -160,7 +160,7 @@ test('a block list that Redis went back to is believed by workers that saw a lat
   await rig.ledger.approvals.block(BENEFICIARY, { by: 'anna', reason: 'fraud' });
   const seal = (await rig.redis.get(`${rig.prefix}:blocked-seal`)) ?? '';
   const entry = await rig.redis.hgetall(`${rig.prefix}:blocked`);
-  await rig.ledger.approvals.unblock(BENEFICIARY, 'bob');
+  await rig.ledger.approvals.unblock(BENEFICIARY, 'bob', []);
   const deps = await rig.process();
   expect(await deps.blockList.refresh()).toBe('true');
   await rig.redis.set(`${rig.prefix}:blocked-seal`, seal);

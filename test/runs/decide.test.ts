@@ -12,6 +12,7 @@ import { DECISIONS, type Decision } from '../../src/payout.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { disableUser } from '../../src/people/users.ts';
 import { Refusal } from '../../src/refusal.ts';
+import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../src/runs/block.ts';
 import { type Decided, decidePayout } from '../../src/runs/decide/decide.ts';
 import { add, CHEAP } from '../people/people-rig.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
@@ -275,6 +276,19 @@ describe.each(['E_LIMIT', 'E_BLOCKED', 'E_COST_DRIFT'])('a payout that is held f
     await desk.decide('drop', 'mia');
     expect((await desk.rig.payout()).state).toBe('cancelled');
   });
+});
+
+test('a block does not end on the word of somebody who was disabled since', async () => {
+  const { rig } = await openDesk();
+  const people = { ...rig, clock: systemClock, random: systemRandom, passwords: openPasswords(systemRandom, CHEAP) };
+  await add(people, 'ada', 'admin');
+  await add(people, 'carl', 'checker');
+  await blockBeneficiary(rig, 'b-1', { actor: 'ada', reason: 'fraud' });
+  expect(await unblockBeneficiary(rig, 'b-1', 'carl')).toBe('proposed');
+  await disableUser(people, { name: 'carl', actor: 'ada' });
+  expect(await unblockBeneficiary(rig, 'b-1', 'ada')).toBe('proposed');
+  expect(await readBlocked(rig)).toMatchObject([{ identityId: 'b-1', unblockBy: 'ada' }]);
+  expect(await unblockBeneficiary(rig, 'b-1', 'mia')).toBe('unblocked');
 });
 
 describe('a held payout that a lost host may have sent', () => {

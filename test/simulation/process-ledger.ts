@@ -78,7 +78,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
           return true;
         }),
     },
-    people: { read: async () => ({ users: [] }), stored: async () => ({ users: [] }) },
+    people: { read: async () => ({ users: [] }), disabled: async () => [] },
     slices: {},
   };
   return { ledger: ledger as unknown as Ledger, head: openSeasonHead(line, payouts) };

@@ -484,8 +484,8 @@ describe('an approval', () => {
     expect(text).toMatch(new RegExp(`<code>${small}</code>(?:(?!</tr>).)*>blocked<`));
     expect(text).toContain('40 beneficiaries get <span><span class="money">1,220.00 <abbr>USD</abbr></span></span>');
     expect(text).toMatch(/1 row is held and waits for people: 1 /);
-    await app.ledger.approvals.unblock(small, 'root');
-    await app.ledger.approvals.unblock(small, 'ada');
+    await app.ledger.approvals.unblock(small, 'root', []);
+    await app.ledger.approvals.unblock(small, 'ada', []);
     expect((await carl.get(`/runs/${run.id}/approve`)).text).toContain('No beneficiary is blocked.');
   });
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { isSamePerson } from '../../access/same-person.ts';
+import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Approval } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { BlockListFault, integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
@@ -56,8 +56,8 @@ export interface Approvals {
   approve(runId: string, entry: ApprovalEntry): Promise<ApprovalAnswer>;
   /** The first reason for a block stands. Throws a BlockListFault when the list is not as payrun wrote it. */
   block(identityId: string, block: { by: string; reason: string; act?: string }): Promise<boolean>;
-  /** The first person proposes it, another one carries it out. Throws like `block`. */
-  unblock(identityId: string, by: string): Promise<Unblocked>;
+  /** The first person proposes it, another one carries it out; a proposal of a disabled person counts no more. Throws like `block`. */
+  unblock(identityId: string, by: string, disabled: readonly string[]): Promise<Unblocked>;
   blocked(): Promise<Blocked[]>;
   /** The list as it stands, for whoever pays by it. */
   blockList(): Promise<KeptBlockList>;
@@ -167,10 +167,11 @@ function openBlockList(redis: Redis, keys: LedgerKeys, seals: Seals): Omit<Appro
         return unblockBy === undefined ? { answer: false } : { answer: true, entry: kept, act };
       });
     },
-    async unblock(identityId, by) {
+    async unblock(identityId, by, disabled) {
       return await change<Unblocked>(identityId, (before) => {
         if (before === undefined) return { answer: 'not-blocked' };
-        if (before.unblockBy === undefined) return { answer: 'proposed', entry: { ...before, unblockBy: by } };
+        if (before.unblockBy === undefined || isAnyBehind(disabled, before.unblockBy))
+          return { answer: 'proposed', entry: { ...before, unblockBy: by } };
         if (isSamePerson(before.unblockBy, by)) return { answer: 'same-person' };
         return { answer: 'unblocked', entry: null };
       });

@@ -30,6 +30,8 @@ export interface SealedPeopleList {
   recent(): Promise<PeopleList>;
   /** As it stands, whatever its seal says. */
   stored(): Promise<PeopleList>;
+  /** The same; as long as nobody changed it, what was read before. */
+  recentlyStored(): Promise<PeopleList>;
   /** What a change of the list writes, with the seal; '' removes. */
   sealed(before: PeopleList, fields: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
   /** Of the list as it stands. */
@@ -52,8 +54,14 @@ export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: 
     return { version, seal, entries, verdict: isNew ? 'true' : seals.judgePeople(seal, version, entries) };
   }
 
-  async function read(): Promise<Stored> {
-    const list = await stored();
+  async function recentlyStored(): Promise<Stored> {
+    const [version, seal] = await redis.hmget(keys.people, 'version', 'seal');
+    if (known === undefined || known.version !== versionOf(version) || known.seal !== (seal ?? ''))
+      return await stored();
+    return known;
+  }
+
+  async function believe(list: Stored): Promise<Stored> {
     if (list.verdict === 'false') await halt(PEOPLE_CHANGED);
     if (list.verdict !== 'true') throw refuse(list.verdict);
     known = list;
@@ -61,13 +69,10 @@ export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: 
   }
 
   return {
-    read,
     stored,
-    async recent() {
-      const [version, seal] = await redis.hmget(keys.people, 'version', 'seal');
-      const isSame = known !== undefined && known.version === versionOf(version) && known.seal === (seal ?? '');
-      return isSame && known !== undefined ? known : await read();
-    },
+    recentlyStored,
+    read: async () => await believe(await stored()),
+    recent: async () => await believe(await recentlyStored()),
     sealed({ version, entries }, fields) {
       const next = new Map(
         Object.entries({ ...Object.fromEntries(entries), ...fields }).filter(([, text]) => text !== ''),

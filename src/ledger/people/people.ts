@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { KEY_ROLES, ROLES } from '../../access/roles.ts';
-import { foldedName, isBehind } from '../../access/same-person.ts';
+import { foldedName, isAnyBehind } from '../../access/same-person.ts';
 import { type AuditPlace, openAuditLog } from '../../audit/audit-log.ts';
 import { type AuditAct, readEntry } from '../../audit/entry.ts';
 import { openAuditStore } from '../audit.ts';
@@ -106,6 +106,8 @@ export interface People {
   read(): Promise<PeopleRecord>;
   /** The same as it stands, for people to look at. */
   stored(): Promise<PeopleRecord>;
+  /** Names of disabled users, as the list stands: their word counts no more. */
+  disabled(): Promise<readonly string[]>;
   /** Lets users and keys hold as they stand although they were changed, on the word of people. */
   sealAsTheyStand(digest: string): Promise<void>;
   /** Of users and keys as they stand. */
@@ -136,9 +138,9 @@ export function openPeople(redis: Redis, keys: LedgerKeys, place: PeoplePlace): 
     async key(id) {
       const key = keySchema.optional().parse(await found(`key ${id}`));
       if (key === undefined) return undefined;
-      const { users } = recordOf(await list.recent());
-      return users.some(({ name, isDisabled }) => isDisabled && isBehind(name, key.createdBy)) ? undefined : key;
+      return isAnyBehind(disabledOf(await list.recent()), key.createdBy) ? undefined : key;
     },
+    disabled: async () => disabledOf(await list.recentlyStored()),
     sealAsTheyStand: async (digest) => await list.sealAsItStands(digest),
     digest: async () => await list.digest(),
     change: openChange(redis, keys, { place, list }),
@@ -169,6 +171,12 @@ function recordOf({ version, entries }: PeopleList): PeopleRecord {
     keys: z.array(keySchema).parse(records('key')),
     proposals: z.array(proposalSchema).parse(records('proposal')),
   };
+}
+
+function disabledOf(list: PeopleList): string[] {
+  return recordOf(list)
+    .users.filter(({ isDisabled }) => isDisabled)
+    .map(({ name }) => name);
 }
 
 /** A log of its own, which pushes the act's entry by the script that makes the change, and all others as they are. */

@@ -1,4 +1,4 @@
-import { isBehind, isSamePerson } from '../../access/same-person.ts';
+import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Clock } from '../../clock.ts';
 import { APPROVAL_HOLDS_MS, type ApprovalRules } from '../../config/approval.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -66,7 +66,7 @@ const TRIES_MAX = 5;
 export async function approveRun(deps: ApproveDeps, runId: string, asked: ApproveAsked): Promise<Approved> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const run = await readRun(deps, runId);
-    const disabled = await disabledPeople(deps.ledger);
+    const disabled = await deps.ledger.people.disabled();
     const standing = requireApprovable(run, asked, approvalStanding(deps, run, disabled));
     await requireTrueSeals(deps, run);
     if (hasApproved(standing, asked.actor)) return await goOn(deps, run, { ...asked, standing });
@@ -84,12 +84,6 @@ export async function approveRun(deps: ApproveDeps, runId: string, asked: Approv
   throw refuse({ id: runId }, 'others are approving it at this moment');
 }
 
-/** The names of disabled users: their word does not count any more. */
-export async function disabledPeople({ people }: Pick<Ledger, 'people'>): Promise<readonly string[]> {
-  const { users } = await people.stored();
-  return users.filter(({ isDisabled }) => isDisabled).map(({ name }) => name);
-}
-
 /**
  * How far a run is approved: by whom, and whether that still holds. One that waits needs one person at least, for the rules
  * may have been taken away since it began to wait.
@@ -104,7 +98,7 @@ export function approvalStanding(
   const given = run.approvals.map((one) => {
     const until = one.at + holdsMsOf(config);
     const verdict = seals.judgeApproval(run.id, one);
-    const isDisabled = disabled.some((name) => isBehind(name, one.by));
+    const isDisabled = isAnyBehind(disabled, one.by);
     const isOurs = verdict === 'true' && one.digest === digest;
     return { ...one, until, verdict, isDisabled, holds: isOurs && !isDisabled && until > clock.now() };
   });

@@ -1,4 +1,4 @@
-import { isBehind, isSamePerson } from '../../access/same-person.ts';
+import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
 import type { AuditAct } from '../../audit/entry.ts';
 import { rfc3339 } from '../../clock.ts';
 import { isSameReference } from '../../intake/row/references.ts';
@@ -11,7 +11,6 @@ import { type Decision, type Payout, type Proposal, payoutId } from '../../payou
 import { Refusal, withSteps } from '../../refusal.ts';
 import { rowsFinding } from '../safety/seals.ts';
 import { refuseFinding } from '../safety/shown-seals.ts';
-import { disabledPeople } from './approve.ts';
 import { decidableFrom, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
@@ -68,8 +67,7 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
 
 /** Null also for one of somebody whose account was disabled since. */
 async function standingProposal({ ledger }: DecideDeps, { proposal }: Payout): Promise<Proposal | null> {
-  const disabled = proposal === null ? [] : await disabledPeople(ledger);
-  return disabled.some((name) => isBehind(name, proposal?.by ?? '')) ? null : proposal;
+  return proposal === null || isAnyBehind(await ledger.people.disabled(), proposal.by) ? null : proposal;
 }
 
 /** What people let go is what payrun recorded. A proposal that is not true counts as none. */

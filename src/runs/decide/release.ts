@@ -1,4 +1,4 @@
-import { isBehind, isSamePerson } from '../../access/same-person.ts';
+import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BLOCK_LIST_CHANGED } from '../../ledger/people/approvals.ts';
 import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
@@ -36,9 +36,8 @@ async function readStanding({ state, approvals, people, seals }: Ledger): Promis
   const verdict = seals.judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) });
   if (verdict === 'unknown-key')
     throw new Refusal(`Somebody proposes the release, and ${UNKNOWN_KEY}.`, 'Nothing was changed.');
-  const { users } = await people.stored();
-  const isDisabled = users.some((user) => user.isDisabled && isBehind(user.name, releaseBy));
-  if (verdict === 'true' && !isDisabled) return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
+  const mayPropose = !isAnyBehind(await people.disabled(), releaseBy);
+  if (verdict === 'true' && mayPropose) return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
   await state.voidRelease();
   return { ...seen, proposal: null };
 }

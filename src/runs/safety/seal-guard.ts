@@ -3,7 +3,7 @@ import type { PayDeps } from '../../pay/deps.ts';
 import { stopRun } from '../../pay/stop.ts';
 import type { Run } from '../../payout.ts';
 import { approvalOf } from '../decide/approval.ts';
-import { type ApproveDeps, approvalStanding, disabledPeople } from '../decide/approve.ts';
+import { type ApproveDeps, approvalStanding } from '../decide/approve.ts';
 import { factsFinding, findingOf, type SealFinding, sealFinding } from './seals.ts';
 
 const BLOCK_LIST_EVERY_MS = 1000;
@@ -49,7 +49,7 @@ export function openSealGuard(
       return false;
     }
     if (approvalOf(run, deps.config) === null) return true;
-    const { needed, given } = approvalStanding(deps, run, await disabledPeople(ledger));
+    const { needed, given } = approvalStanding(deps, run, await ledger.people.disabled());
     const people = new Set(given.filter(({ holds }) => holds).map(({ by }) => by));
     if (people.size >= needed) return true;
     await stopRun(pay, run.id, { code: 'E_APPROVAL', reason: 'its approval does not hold (any more)' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Run } from '../../payout.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
-import { approvalStanding, approveRun, disabledPeople } from '../../runs/decide/approve.ts';
+import { approvalStanding, approveRun } from '../../runs/decide/approve.ts';
 import { openRecent } from '../../runs/recent.ts';
 import { factsFinding } from '../../runs/safety/seals.ts';
 import { refuseFinding } from '../../runs/safety/shown-seals.ts';
@@ -40,7 +40,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/approve', route, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    const standing = approvalStanding(app, run, await disabledPeople(app.ledger));
+    const standing = approvalStanding(app, run, await app.ledger.people.disabled());
     if ((run.state !== 'awaiting-approval' && run.state !== 'paused') || standing.needed === 0)
       throw new Problem(
         409,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rfc3339, timeOrNull } from '../../../clock.ts';
 import type { Run } from '../../../payout.ts';
-import { approvalStanding, disabledPeople } from '../../../runs/decide/approve.ts';
+import { approvalStanding } from '../../../runs/decide/approve.ts';
 import { documentOf } from '../../../runs/document.ts';
 import { requireTrueFacts, requireTrueRows } from '../../../runs/safety/shown-seals.ts';
 import { scheduleChangesOf } from '../../../runs/schedule-changes.ts';
@@ -119,7 +119,7 @@ function stagesOf({ stages }: Run): z.infer<typeof details>['stages'] {
 
 async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof details>> {
   const changes = await scheduleChangesOf(app.ledger, run);
-  const { needed, digest, given } = approvalStanding(app, run, await disabledPeople(app.ledger));
+  const { needed, digest, given } = approvalStanding(app, run, await app.ledger.people.disabled());
   const { startAt } = run;
   return {
     runId: run.id,
