@@ -28,9 +28,9 @@ const MAC_DIGITS = 64;
 
 /**
  * The ledger's keys for a purpose; undefined where there is neither a key nor a service, as with payrun's own sandbox. They
- * lie outside of Redis, so that who can write there cannot make a code. Each is derived from a line by HKDF-SHA-256 (RFC
- * 5869; salt `payrun ledger key`, info the purpose, and the ledger where one is named), so that a former client secret verifies as a later line, and what is
- * copied from another ledger does not. A code may have fewer `digits` of the HMAC than its 64.
+ * lie outside Redis: whoever can write there cannot make a code. Each is derived from a line by HKDF-SHA-256 (RFC 5869). The
+ * salt is `payrun ledger key`, the info is the purpose, with the ledger where one is named. So a former client secret verifies
+ * as a later line, and a copy from another ledger does not. A code may have fewer `digits` of the HMAC than its 64.
  */
 export function openLedgerKeys(
   { ledgerKey, service }: LedgerKeySource,

@@ -6,6 +6,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import type { ArmAnswer, Arming } from '../../src/ledger/payouts/acts.ts';
 import { ARMINGS_PER_QUOTE_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armingOf,
@@ -97,7 +98,7 @@ const REFUSALS: readonly {
     refusal: 'halted',
     given: async () => {
       await desk.ledger.state.halt('anna', 'look');
-      await desk.ledger.state.release('anna');
+      await releaseHalt({ ledger: desk.ledger }, 'anna');
     },
   },
   { why: 'the service asked to wait', refusal: 'wait', given: () => desk.ledger.state.hold(60_000) },

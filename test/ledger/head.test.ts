@@ -9,6 +9,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import type { HeadClaim } from '../../src/ledger/season/ledger-state.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { Refusal } from '../../src/refusal.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   claimOf,
@@ -148,23 +149,23 @@ describe('opening a ledger', () => {
 describe('a halt', () => {
   test('is released by two people, never by one twice', async () => {
     const { state: head } = desk.ledger;
-    expect(await head.release('anna')).toBe('not-halted');
+    expect(await releaseHalt(desk, 'anna')).toBe('not-halted');
     await head.halt('worker-1', 'evidence');
     expect((await head.read()).halt).toBe('evidence');
-    expect(await head.release('anna')).toBe('proposed');
-    expect(await head.release('anna')).toBe('same-person');
+    expect(await releaseHalt(desk, 'anna')).toBe('proposed');
+    expect(await releaseHalt(desk, 'anna')).toBe('same-person');
     expect((await head.read()).releaseBy).toBe('anna');
-    expect(await head.release('ben')).toBe('released');
+    expect(await releaseHalt(desk, 'ben')).toBe('released');
     expect(await head.read()).toMatchObject({ halt: null, releaseBy: null });
   });
 
   test('adds a further reason to its first, once, which voids a release that was proposed', async () => {
     const { state: head } = desk.ledger;
     await head.halt('worker-1', 'first');
-    await head.release('anna');
+    await releaseHalt(desk, 'anna');
     await head.halt('worker-2', 'second');
     expect(await head.read()).toMatchObject({ halt: 'first; second', releaseBy: null });
-    expect(await head.release('ben')).toBe('proposed');
+    expect(await releaseHalt(desk, 'ben')).toBe('proposed');
   });
 
   test('is seen beside every payout that is read', async () => {

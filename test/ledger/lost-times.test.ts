@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
 import type { PayoutPlace, PayoutRow } from '../../src/payout.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { otherOfReference } from '../../src/runs/decide/same-reference.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type Host, hostOf, joinSeason, joinTogether } from './recovery-desk.ts';
@@ -78,7 +79,7 @@ async function comesBack(...places: readonly PayoutPlace[]): Promise<void> {
     await recordRows(desk.ledger, runId, [ROW]);
     await desk.ledger.runs.note(runId, { state: 'paused' });
   }
-  for (const person of ['anna', 'bob']) await desk.ledger.state.release(person);
+  for (const person of ['anna', 'bob']) await releaseHalt({ ledger: desk.ledger }, person);
   for (const { runId } of places) await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
 }
 

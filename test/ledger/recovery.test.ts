@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Adoption } from '../../src/ledger/season/recovery.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -136,7 +137,7 @@ describe('a ledger that was adopted', () => {
     await joinSeason(hostFound('dir-a'));
     for (const text of first === 'the first file' ? [FILE, again] : [again, FILE]) await submitted(ledger, text);
     await movePayout(ledger, rejected, { to: 'ready', dropQuote: 'proven-dead' });
-    for (const by of ['anna', 'ben']) await ledger.state.release(by);
+    for (const by of ['anna', 'ben']) await releaseHalt({ ledger }, by);
     await ledger.runs.move(rejected.runId, { to: 'paying', actor: 'anna', reason: 'looked at' });
     await expect(armPayout(ledger, rejected)).rejects.toThrow('not armed: reference');
   });
@@ -144,7 +145,7 @@ describe('a ledger that was adopted', () => {
   test('arms nothing, and takes no file, before the logs were compared', async () => {
     const ledger = await adoptByTwo();
     expect(await ledger.state.season()).toMatchObject({ open: false, missing: ['dir-a'] });
-    expect(await ledger.state.release('anna')).toBe('season');
+    expect(await releaseHalt({ ledger }, 'anna')).toBe('season');
     const claim = {
       id: 'r1',
       fileName: 'f.csv',

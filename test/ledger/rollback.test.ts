@@ -12,6 +12,7 @@ import { ensureSeason, refreshSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
 import type { Payout } from '../../src/payout.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import type { IdentityBook } from '../../src/runs/identities.ts';
 import { file, line } from '../intake/payout-text.ts';
@@ -134,8 +135,8 @@ function lineOf(payout: Payout, fileSha256: string): IntentLine {
 }
 
 async function releaseByTwo(ledger: Ledger): Promise<void> {
-  expect(await ledger.state.release('anna')).toBe('proposed');
-  expect(await ledger.state.release('ben')).toBe('released');
+  expect(await releaseHalt({ ledger }, 'anna')).toBe('proposed');
+  expect(await releaseHalt({ ledger }, 'ben')).toBe('released');
 }
 
 function submit(text: string, identities?: IdentityBook, skipInvalid = false): Promise<Submitted> {

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OPEN_STATES, PAYOUT_STATES, RUN_MOVES, RUN_STATES, type RunState } from '../../src/payout.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armPayout,
@@ -187,9 +188,9 @@ describe('a pause', () => {
     const runId = await runIn('paused');
     await desk.ledger.state.halt('anna', 'look');
     expect(await move(runId, 'paying')).toEqual({ result: 'halted', state: 'paused' });
-    await desk.ledger.state.release('anna');
+    await releaseHalt({ ledger: desk.ledger }, 'anna');
     expect((await move(runId, 'paying')).result).toBe('halted');
-    await desk.ledger.state.release('ben');
+    await releaseHalt({ ledger: desk.ledger }, 'ben');
     expect((await move(runId, 'paying')).result).toBe('moved');
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EVENTS } from '../../src/config/notify.ts';
 import type { Log } from '../../src/log.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { claimRun, connectArming, recordRows, rowOf, sendTo } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type NotifyDesk, notifyDesk, SECRET, startReceiver, toldTo, webhook } from './notify-desk.ts';
@@ -84,7 +85,7 @@ test('no secret and nothing of people is told, kept for telling, or logged, when
   }
   await finishRun(desk.ledger, runId);
   await desk.ledger.state.halt(CANARIES.actor, 'look');
-  await desk.ledger.state.release(CANARIES.actor);
+  await releaseHalt({ ledger: desk.ledger }, CANARIES.actor);
   const problems = [
     { code: 'E_X', line: 2, column: 'reference', value: CANARIES.value, message: CANARIES.value, remedy: '' },
   ];

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Outbox } from '../../src/ledger/outbox.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import {
   claimRun,
   connectArming,
@@ -263,9 +264,9 @@ describe('of the ledger is told', () => {
     const notifier = await begin();
     await desk.ledger.state.halt('anna', 'payments to the wrong account');
     for (let times = 0; times < 3; times++) await desk.look(notifier);
-    await desk.ledger.state.release('anna');
+    await releaseHalt({ ledger: desk.ledger }, 'anna');
     await desk.look(notifier);
-    await desk.ledger.state.release('bob');
+    await releaseHalt({ ledger: desk.ledger }, 'bob');
     for (let times = 0; times < 3; times++) await desk.look(notifier);
     const told = await desk.waiting('ledger');
     expect(told.map(({ event, reason, runId }) => ({ event, reason, runId }))).toEqual([

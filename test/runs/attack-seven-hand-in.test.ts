@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { silentLog } from '../../src/log.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submission, type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
@@ -51,7 +52,7 @@ test('a file that is handed in with a time while everything is halted, as after 
   await app.ledger.state.halt('anna', 'drill');
   const { run } = await submit(payoutFile(ROWS), { startAt });
   expect.soft(run).toMatchObject({ state: 'paused', startAt });
-  for (const person of ['anna', 'bob']) await app.ledger.state.release(person);
+  for (const person of ['anna', 'bob']) await releaseHalt({ ledger: app.ledger }, person);
   // It would be paid at once by whoever resumes each paused run, and not at all by itself.
   expect((await app.ledger.runs.read(run.id))?.startAt).toBe(startAt);
 });

@@ -10,6 +10,7 @@ import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import type { Payout, PayoutRow } from '../../src/payout.ts';
 import { whyNotDecided } from '../../src/runs/decide/decision.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type WrittenOff, writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { armOn, type Host, hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
 import {
@@ -92,8 +93,8 @@ function isRunning(pid: number): boolean {
 }
 
 async function releaseAndResume(runId: string): Promise<void> {
-  expect(await desk.ledger.state.release('anna')).toBe('proposed');
-  expect(await desk.ledger.state.release('bob')).toBe('released');
+  expect(await releaseHalt({ ledger: desk.ledger }, 'anna')).toBe('proposed');
+  expect(await releaseHalt({ ledger: desk.ledger }, 'bob')).toBe('released');
   expect((await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' })).result).toBe('moved');
 }
 

@@ -6,6 +6,7 @@ import type { App } from '../../src/app.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
 import { resumeRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submission, type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { payoutFile } from '../cli/payrun.ts';
@@ -69,8 +70,8 @@ describe('the stages of a file that Redis forgot', () => {
       await comesBack();
       const again = await submit(payoutFile(ROWS), { actor: 'bob' });
       expect(again.run).toMatchObject({ id: run.id, state: 'paused' });
-      await app.ledger.state.release('anna');
-      await app.ledger.state.release('bob');
+      await releaseHalt({ ledger: app.ledger }, 'anna');
+      await releaseHalt({ ledger: app.ledger }, 'bob');
       await resumeRun(app, run.id, { actor: 'bob', reason: 'goes on' });
       const { stages, createdBy } = again.run;
       expect({ createdBy, to: stages?.ends[0]?.line }).toEqual({ createdBy: 'mia', to: 2 });

@@ -13,6 +13,7 @@ import { openPasswords } from '../../src/people/password.ts';
 import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import {
   armPayout,
@@ -79,8 +80,8 @@ describe('a Redis that forgot what people decided', () => {
     expect(await stateOf()).toBe('awaiting-approval');
     expect((await ledger.state.read()).halt).toContain(`run.paused ${runId}`);
     expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
-    await ledger.state.release('anna');
-    await ledger.state.release('bob');
+    await releaseHalt({ ledger }, 'anna');
+    await releaseHalt({ ledger }, 'bob');
     await redo();
     expect((await ledger.state.read()).halt).toBeNull();
   });
@@ -191,7 +192,7 @@ describe('a Redis that forgot what people decided', () => {
     await redo();
     expect(await readPayout(ledger, place)).toMatchObject({ state: 'unknown', proposal: null });
     await ledger.payouts.move({ ...place, to: 'ready', actor: 'w1', reason: 'dead', dropQuote: 'proven-dead' });
-    for (const person of ['anna', 'bob']) await ledger.state.release(person);
+    for (const person of ['anna', 'bob']) await releaseHalt({ ledger }, person);
     await ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
     await expect(armPayout(ledger, place)).rejects.toThrow('given-up');
     for (const to of ['held', 'ready'] as const)
@@ -249,8 +250,8 @@ describe('a Redis that forgot what people decided', () => {
   test('is halted once for what is missing', async () => {
     await forgotten(() => blockBeneficiary({ ledger }, BENEFICIARY, ANNA));
     await redo();
-    await ledger.state.release('anna');
-    expect(await ledger.state.release('bob')).toBe('released');
+    await releaseHalt({ ledger }, 'anna');
+    expect(await releaseHalt({ ledger }, 'bob')).toBe('released');
     await redo();
     expect((await ledger.state.read()).halt).toBeNull();
   });

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { readEntry } from '../../src/audit/entry.ts';
 import type { Payout } from '../../src/payout.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type WrittenOff, writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { armOn, type Host, hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
 import {
@@ -100,8 +101,8 @@ async function statesOf(runId: string): Promise<string[]> {
 }
 
 async function releaseAndResume(runId: string): Promise<void> {
-  expect(await desk.ledger.state.release('anna')).toBe('proposed');
-  expect(await desk.ledger.state.release('bob')).toBe('released');
+  expect(await releaseHalt({ ledger: desk.ledger }, 'anna')).toBe('proposed');
+  expect(await releaseHalt({ ledger: desk.ledger }, 'bob')).toBe('released');
   const { result } = await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
   expect(result).toBe('moved');
 }

@@ -10,12 +10,16 @@ export const CLAIMANTS_MAX = 8;
  * ledger lost as unknown, and opens the season when the last directory has compared (architecture.md, rule 4).
  *
  * KEYS[1] prefix
- * ARGV[1] data directory, or '' for one that never armed; ARGV[2] server for which the caller compares; ARGV[3] '1' with
- *         the directory's last lines; ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', m what it
- *         counted as for the limits, { d day, b beneficiary, s `CURRENCY MINOR,…` }, or nil, h hash of the reference, q quote, x expiry or '', k attempt,
- *         c arming counter, o owner, t time armed, f credentials } or, for a request to which the service began to say yes, { y
- *         quote, p payment or '', n true where people named it }; ARGV[5] JSON array of the directories that this one has noted on its disk; ARGV[6] the highest
- *         arming counter that the caller ever saw; ARGV[7] the season as the caller saw it before it read its logs, or ''
+ * ARGV[1] data directory, or '' for one that never armed
+ * ARGV[2] server for which the caller compares
+ * ARGV[3] '1' with the directory's last lines
+ * ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', h hash of the reference, q quote, x expiry or
+ *         '', k attempt, c arming counter, o owner, t time armed, f credentials, m what it counted as for the limits or nil:
+ *         { d day, b beneficiary, s `CURRENCY MINOR,…` } }; or, for a request to which the service began to say yes,
+ *         { y quote, p payment or '', n true where people named it }
+ * ARGV[5] JSON array of the directories that this one has noted on its disk
+ * ARGV[6] the highest arming counter that the caller ever saw
+ * ARGV[7] the season as the caller saw it before it read its logs, or ''
  * Returns ['compared' | 'open' | 'changed' | 'written-off' | 'unnoted', lines restored in all, directories that have not noted
  *         this one...].
  *
@@ -55,8 +59,8 @@ local function hasGivenReferenceFree(p)
   return FREE[p.state] == true
 end
 
--- Of two payouts with one reference the one that was armed has it. Where both were, nobody can tell which was the last, for counters
--- of two lost times cannot be compared: it stands for both, and neither is armed again before people say which.
+-- Of two payouts with one reference the one that was armed has it. Where both were, nobody can tell which was the last: it
+-- stands for both, and neither is armed again before people say which.
 local function claimReference(e, p)
   local id = p.run .. '-' .. p.line
   local claimants = { id }
@@ -211,8 +215,8 @@ local function isInDoubt(state)
   return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
 end
 
--- A rejection against which the service said yes is a doubt. The line of a quote that is not known yet may come later, from another
--- process of this directory, or from another directory.
+-- A rejection against which the service said yes is a doubt. The line of a quote that is not known yet may come later, from
+-- another process or directory.
 local function restoreAnswer(e)
   local owner = redis.call('HGET', quotesKey(e.y), e.y)
   local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
@@ -254,7 +258,7 @@ if restored > 0 then
   local there = redis.call('HGET', HEAD, 'halt')
   redis.call('HSET', HEAD, 'halt', (there and there .. '; ' or '')
     .. 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
-  redis.call('HDEL', HEAD, 'restored', 'releaseBy')
+  redis.call('HDEL', HEAD, 'restored', 'releaseBy', 'releaseSeal')
   for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
     if goesOn(run) then pauseRun(run, 'Redis went back in time') end
   end

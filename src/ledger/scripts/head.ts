@@ -42,11 +42,15 @@ const HALT_CHARACTERS_MAX = 4000;
  * Halts everything, or releases it by two people.
  *
  * KEYS[1] prefix
- * ARGV[1] 'halt' | 'release'; ARGV[2] actor; ARGV[3] the reason of a halt; of a release, who has proposed it, as the caller
- *         saw, or ''; of a release, ARGV[4] the seal of the actor's own proposal, and ARGV[5] that of the proposal that the caller saw
- * Returns ['halted' | 'proposed' | 'seen' | 'released' | 'not-halted' | 'changed' | 'season', who has proposed it]: 'seen' when somebody
- * else than ARGV[3] has proposed it, 'changed' when its seal is another one, 'season' because nobody knows in a closed one what a release would let go. A second reason
- * to halt is added to the first. A halt voids what was proposed, unless payrun itself (actor `payrun` or `process …`) says again what was said.
+ * ARGV[1] 'halt'; ARGV[2] actor; ARGV[3] reason; ARGV[4] audit entry that is to be appended, or ''
+ * Returns ['halted']. A second reason is added to the first. A halt voids what was proposed, unless payrun itself (actor
+ * `payrun` or `process …`) says again what was said.
+ *
+ * ARGV[1] 'release'; ARGV[2] actor; ARGV[3] who has proposed it, as the caller saw, or ''; ARGV[4] seal of the actor's own
+ *         proposal; ARGV[5] seal of the proposal that the caller saw
+ * Returns ['proposed' | 'seen' | 'released' | 'not-halted' | 'changed' | 'season', who has proposed it].
+ * 'seen': somebody else than ARGV[3] has proposed it. 'changed': its seal is not ARGV[5]. 'season': the season is closed, and
+ * nobody knows what a release would let go.
  */
 export const HALT = `${LUA_PRELUDE}
 local head = redis.call('HMGET', HEAD, 'halt', 'releaseBy', 'releaseSeal')
@@ -56,7 +60,7 @@ if ARGV[1] == 'halt' then
   -- What payrun itself finds again and again voids nobody's release.
   local isPerson = ARGV[2] ~= 'payrun' and string.sub(ARGV[2], 1, 8) ~= 'process '
   local isFull = head[1] and #head[1] > ${HALT_CHARACTERS_MAX}
-  if isPerson or not (isSaid or isFull) then redis.call('HDEL', HEAD, 'releaseBy') end
+  if isPerson or not (isSaid or isFull) then redis.call('HDEL', HEAD, 'releaseBy', 'releaseSeal') end
   if isSaid or isFull then return { 'halted' } end
   redis.call('HSET', HEAD, 'halt', head[1] and head[1] .. '; ' .. ARGV[3] or ARGV[3])
   return { 'halted' }

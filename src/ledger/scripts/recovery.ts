@@ -125,7 +125,7 @@ for i = 1, #dirs, 2 do
 end
 if #missing > 0 then return { 'agreed', by, unpack(missing) } end
 redis.call('HSETNX', HEAD, 'halt', 'the data directory ' .. ARGV[1] .. ' was written off')
-redis.call('HDEL', HEAD, 'releaseBy')
+redis.call('HDEL', HEAD, 'releaseBy', 'releaseSeal')
 for _, run in ipairs(redis.call('ZRANGE', RUNS, 0, -1)) do
   if goesOn(run) then pauseRun(run, 'a data directory was written off') end
   doubtUnrecorded(run)

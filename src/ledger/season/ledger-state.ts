@@ -108,7 +108,7 @@ export interface LedgerState {
   notePeers(dataDirId: string, peers: readonly string[]): Promise<void>;
   halt(actor: string, reason: string, act?: string): Promise<void>;
   /** Proposes it under a seal, or confirms a proposal that has the seal that was seen. */
-  release(actor: string, seals?: { own: string; seen: string }): Promise<ReleaseResult>;
+  release(actor: string, seals: { readonly own: string; readonly seen: string }): Promise<ReleaseResult>;
   /** Takes back a proposal to release that nobody can have made. */
   voidRelease(): Promise<void>;
   /** Notes that the service lacks a capability; false when that was known. */
@@ -201,7 +201,7 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
     async halt(actor, reason, act = '') {
       await run('halt', 'halt', actor, reason, act);
     },
-    async release(actor, seals = { own: '', seen: '' }) {
+    async release(actor, seals) {
       const [word] = await bySecondPerson(actor, async (seen) =>
         textsOf(await run('halt', 'release', actor, seen, seals.own, seals.seen)),
       );

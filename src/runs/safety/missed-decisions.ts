@@ -126,7 +126,10 @@ const STOPS: Readonly<Record<Stopping, Stop>> = {
   'payout.not-paid-confirmed': holdAgain,
 };
 
-/** False where it has to be done later: a list that something else changed holds no entry. What this Redis never had, or what is over, has nothing to stop. */
+/**
+ * False where it has to be done later: payrun adds nothing to a list that something else changed. What this Redis never had, or
+ * what is over, has nothing to stop.
+ */
 async function doAgain(
   deps: MissedDeps,
   { action, target, control }: { action: Stopping; target: string; control: Control },
