@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openSlices } from '../../src/ledger/slices.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { armPayout, connectArming, freshRows, movePayout, newLedger, payingRun } from './test-ledger.ts';
+import { armPayout, connectArming, freshRows, movePayout, newLedger, payingRun, sendTo } from './test-ledger.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+/** The clock of Redis was ahead by that for a minute. */
+const AHEAD_MS = 400 * DAY_MS;
 
 let server: TestRedis;
 let arming: Redis;
@@ -91,5 +94,23 @@ describe('a clock of Redis that steps back by an hour', () => {
     await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() - HOUR_MS);
     expect(await ledger.state.lookAtClock()).toBe(0);
     expect((await ledger.state.read()).clockStep).toBeNull();
+  });
+});
+
+describe('a clock of Redis that was ahead for a minute, and is right again', () => {
+  test('does not end the looks for returned payments', async () => {
+    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
+    const runId = await payingRun(ledger, freshRows(1));
+    await sendTo(ledger, { runId, line: 2 }, 'completed');
+    await ledger.runs.move(runId, { to: 'finished', actor: 'payrun', reason: '' });
+    expect(await ledger.runs.takeWatch(60 * DAY_MS)).toEqual([]);
+    // As a sweep in that minute leaves it: the next look is a day after that time. (With PAYRUN_WATCH_RETURNS below it, it is gone.)
+    const key = `${prefix}:watch`;
+    const score = await server.redis.zscore(key, runId);
+    await server.redis.zadd(key, Number(score) + AHEAD_MS, runId);
+    await server.redis.hset(`${prefix}:head`, 'clockSeen', Date.now() + AHEAD_MS);
+    expect(await ledger.state.lookAtClock()).toBeGreaterThan(0);
+    const next = Number(await server.redis.zscore(key, runId));
+    expect(next).toBeLessThanOrEqual(Date.now() + DAY_MS);
   });
 });

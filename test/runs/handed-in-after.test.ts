@@ -9,6 +9,7 @@ import { resumeRun } from '../../src/runs/decide/control.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submission, type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
+import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { copyLedger } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -118,4 +119,35 @@ describe('rows whose recording was cut short, and whose bytes are gone', () => {
     const taken = await submit([head, ...lines.toReversed(), ''].join('\n')).catch(String);
     expect(taken).toMatchObject({ isNew: true });
   });
+});
+
+test('a file that is handed in with a time while everything is halted, as after a restore, keeps that time', async () => {
+  const startAt = Date.now() + 30 * 86_400_000;
+  await app.ledger.state.halt('anna', 'drill');
+  const { run } = await submit(payoutFile(ROWS), { startAt });
+  expect.soft(run).toMatchObject({ state: 'paused', startAt });
+  for (const person of ['anna', 'bob']) await releaseHalt({ ledger: app.ledger }, person);
+  // It would be paid at once by whoever resumes each paused run, and not at all by itself.
+  expect((await app.ledger.runs.read(run.id))?.startAt).toBe(startAt);
+});
+
+test('rows of a run that is in doubt, of which no row is known, are taken in from the same rows in another order', async () => {
+  // The file comes after the copy, to a host that is lost; a copy of the audit log tells of it. Its very bytes are gone.
+  const putBack = await copyLedger(server.redis, app.config.prefix);
+  const text = payoutFile(ROWS);
+  const { run } = await submit(text);
+  await putBack();
+  // The lost host's directory has yet to compare.
+  const dirs = `${app.config.prefix}:dirs`;
+  await server.redis.hset(dirs, 'dir-lost', '');
+  await server.redis.hset(`${app.config.prefix}:head`, 'season', 'closed 1 2');
+  await comesBack();
+  const own = Object.keys(await server.redis.hgetall(dirs)).filter((id) => id !== 'dir-lost');
+  const { server: now } = await app.ledger.state.season();
+  for (const id of own) await server.redis.hset(dirs, id, now);
+  for (const actor of ['anna', 'bob']) await writeOffDataDir(app, 'dir-lost', { actor, reason: 'burnt' });
+  expect((await app.ledger.state.season()).open).toBe(true);
+  const [head = '', ...lines] = text.trimEnd().split('\n');
+  const again = await submit([head, ...lines.toReversed(), ''].join('\n')).catch(String);
+  expect(again).toMatchObject({ run: { id: run.id, counts: { held: ROWS.length } } });
 });

@@ -69,7 +69,7 @@ export async function steer(pair: Pair): Promise<void> {
     default: {
       const actor = dice.pick(['anna', 'ben']);
       // It may take two commands, and nothing is to come between them.
-      const theirs = head.release(actor);
+      const theirs = head.release(actor, { own: '', seen: '' });
       ask(pair, `release by ${actor}`, { mine: releaseHalt(store, actor), theirs });
       await theirs;
     }
