@@ -254,14 +254,13 @@ test('a file that was handed in long after a host was lost is in no doubt, altho
   await restart();
   await writeOff('anna');
   expect(await writeOff('bob')).toMatchObject({ result: 'done' });
-  const [early, late] = [newId(), newId()];
-  const day = 24 * 60 * 60_000;
-  for (const [id, days] of [
-    [early, 6],
-    [late, 8],
-  ] as const) {
-    const handedInAt = Date.now() + days * day;
-    await desk.ledger.recovery.restoreRun({ id, fileSha256: id.repeat(8), contentHash: `c-${id}`, handedInAt });
+  // A run's id begins with the day on which it was handed in first.
+  const [early, late] = [6, 8].map((days) => {
+    const day = new Date(Date.now() + days * 24 * 60 * 60_000).toISOString().slice(0, 10);
+    return newId().replace(/^[0-9]+/, day.replaceAll('-', ''));
+  }) as [string, string];
+  for (const id of [early, late]) {
+    await desk.ledger.recovery.restoreRun({ id, fileSha256: id.repeat(8), contentHash: `c-${id}` });
     expect(await recordRows(desk.ledger, id, freshRows(1))).toBe('recorded');
   }
   expect([await statesOf(early), await statesOf(late)]).toEqual([['held'], ['ready']]);

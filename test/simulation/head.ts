@@ -132,9 +132,17 @@ export function compareLines(store: Store, part: Comparison, now: number): Compa
   const isMissing = [...store.dirs.values()].some((server) => server !== store.server);
   if (!isMissing) {
     openSeason(store);
-    store.yes.clear();
+    forgetAnswers(store);
   }
   return { result: isMissing ? 'compared' : 'open', restored, strangers: [] };
+}
+
+/** A lost host may still come back with the line of a quote that nobody knows yet. */
+function forgetAnswers({ yes, quotes, writtenOff }: Store): void {
+  const hasLostHost = [...writtenOff.values()].includes('lost');
+  for (const quote of yes.keys()) {
+    if (!hasLostHost || quotes.has(quote) || quote.startsWith('late ')) yes.delete(quote);
+  }
 }
 
 function restoreLine(
@@ -190,6 +198,7 @@ function restoreLine(
   if (said !== undefined) noteYes(store, entry, { quote: line.q, payment: said });
   claimReference(store, entry, line);
   reopenRun(store, runId);
+  if (entry.state === 'cancelled' || entry.state === 'rejected') entry.set({ gu: '1' });
   if (entry.state === 'held' && entry.get('rc') === 'E_DIR_LOST') {
     entry.record = { ...entry.record, version: entry.version + 1, due: now };
     setDue(store, entry);

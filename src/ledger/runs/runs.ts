@@ -44,6 +44,18 @@ export interface RunEvent {
   readonly reason: string;
 }
 
+export interface RunMove {
+  readonly to: RunState;
+  readonly actor: string;
+  readonly reason: string;
+  /** The state that the run must have; `waiting` is that of a paused one with a time to start at. */
+  readonly from?: RunState | 'waiting';
+  /** What waits for its entry on the audit log then. */
+  readonly act?: string;
+  /** Until when it waits, where it was not paid yet. */
+  readonly start?: { readonly at: RunStart; readonly reason: string } | undefined;
+}
+
 export interface RunMoveAnswer {
   readonly result:
     | 'moved'
@@ -61,11 +73,7 @@ export interface RunMoveAnswer {
 export interface Runs extends Rows {
   claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' | 'season' }>;
   record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<RecordResult>;
-  /** `from`: the state that the run must have; `waiting` is that of a paused one with a time to start at. */
-  move(
-    runId: string,
-    move: { to: RunState; actor: string; reason: string; from?: RunState | 'waiting'; act?: string },
-  ): Promise<RunMoveAnswer>;
+  move(runId: string, move: RunMove): Promise<RunMoveAnswer>;
   read(runId: string): Promise<Run | undefined>;
   /** Ids, the newest first. */
   list(): Promise<string[]>;
@@ -106,10 +114,9 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
     },
     record: openRecording(redis, keys),
-    async move(runId, { to, actor, reason, from, act }) {
-      const [word, state = ''] = textsOf(
-        await runScript(redis, scripts.move, { prefix, args: [runId, to, actor, reason, from ?? '', act ?? ''] }),
-      );
+    async move(runId, { to, actor, reason, from = '', act = '', start }) {
+      const args = [runId, to, actor, reason, from, act, start?.at ?? '', start?.reason ?? ''];
+      const [word, state = ''] = textsOf(await runScript(redis, scripts.move, { prefix, args }));
       const result = RUN_MOVE_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the run script gave an unknown answer');
       return { result, state };

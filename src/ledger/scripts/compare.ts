@@ -51,7 +51,7 @@ local function ensureRun(e)
     e.r = known
     return
   end
-  makeStub(e.r, e.s, e.n, tonumber(e.t))
+  makeStub(e.r, e.s, e.n)
 end
 
 local function hasGivenReferenceFree(p)
@@ -206,6 +206,8 @@ local function restore(e)
   claimReference(e, p)
   reopen(e.r)
   if e.m and not get(p, 'lc') then countFor(p, e.m) end
+  -- What people gave up since may be paid by hand: it is not sent again without them.
+  if p.state == 'cancelled' or p.state == 'rejected' then set(p, 'gu', 1) end
   if not isLost then enter(p, 'unknown', 'restored from an intent log', at) end
   save(p, at)
   redis.call('HINCRBY', HEAD, 'restored', 1)
@@ -242,6 +244,14 @@ local function restoreAnswer(e)
   save(p, isRejected and at or nil)
 end
 
+-- All have compared. A lost host may still come back with the line of a quote that nobody knows yet.
+local function forgetAnswers()
+  if not hasLostHost() then return redis.call('UNLINK', YES) end
+  for _, quote in ipairs(redis.call('HKEYS', YES)) do
+    if redis.call('HEXISTS', quotesKey(quote), quote) == 1 or string.find(quote, '^late ') then redis.call('HDEL', YES, quote) end
+  end
+end
+
 local highest = math.max(tonumber(redis.call('HGET', HEAD, 'armings') or '0'), tonumber(ARGV[6]))
 for _, e in ipairs(cjson.decode(ARGV[4])) do
   if e.y then restoreAnswer(e)
@@ -275,6 +285,6 @@ for _, compared in ipairs(redis.call('HVALS', DIRS)) do
   if compared ~= server then return { 'compared', restored } end
 end
 openSeason(server)
-redis.call('UNLINK', YES)
+forgetAnswers()
 return { 'open', restored }
 `;

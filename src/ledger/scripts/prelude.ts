@@ -55,18 +55,41 @@ local function runOf(file, content)
   return nil
 end
 
--- Whether a host that was lost may have sent rows of a run that this Redis forgot, and that was there at a time (ms since 1970, or nil).
--- One that was retired sent nothing unknown.
-local function mayHaveLost(thereAt)
+-- The beginning of the day that a run's id begins with, in ms since 1970; nil where it begins with none.
+local function dayOfRun(run)
+  local year, month, day = string.match(run, '^(%d%d%d%d)(%d%d)(%d%d)%-')
+  if not year then return nil end
+  -- The day's Julian number, counting years from March on.
+  local before = math.floor((14 - month) / 12)
+  local y, m = year + 4800 - before, month + 12 * before - 3
+  local julian = day + math.floor((153 * m + 2) / 5) + 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) - 32045
+  return (julian - 2440588) * 86400000
+end
+
+-- Whether a host that was lost may have sent rows of a run that this Redis forgot. One that was retired sent nothing unknown. An earlier
+-- payrun noted no time of a loss, nor whether a host was retired.
+local function mayHaveLost(run)
+  local thereAt = dayOfRun(run)
   for _, field in ipairs(redis.call('HKEYS', HEAD)) do
-    local lostAt = string.sub(field, 1, 11) == 'writtenOff:' and string.match(redis.call('HGET', HEAD, field), '^lost (%d+)$')
-    if lostAt and (not thereAt or thereAt <= tonumber(lostAt) + ${LOST_DOUBT_MS}) then return true end
+    local how = string.sub(field, 1, 11) == 'writtenOff:' and redis.call('HGET', HEAD, field)
+    if how and how ~= 'retired' then
+      local lostAt = string.match(how, '^lost (%d+)$')
+      if not lostAt or not thereAt or thereAt <= tonumber(lostAt) + ${LOST_DOUBT_MS} then return true end
+    end
+  end
+  return false
+end
+
+-- Whether a host was lost that may still come back.
+local function hasLostHost()
+  for _, field in ipairs(redis.call('HKEYS', HEAD)) do
+    if string.sub(field, 1, 11) == 'writtenOff:' and redis.call('HGET', HEAD, field) ~= 'retired' then return true end
   end
   return false
 end
 
 -- Makes a run known again that this Redis forgot: its file fills it when it comes again.
-local function makeStub(run, file, content, thereAt)
+local function makeStub(run, file, content)
   local at = text(now())
   redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', at, 'changes', 1, 'fileSha256', file, 'restored', '1')
   redis.call('HSET', FILES, file, run)
@@ -75,7 +98,7 @@ local function makeStub(run, file, content, thereAt)
     redis.call('HSET', CONTENTS, content, run)
   end
   redis.call('ZADD', RUNS, at, run)
-  if mayHaveLost(thereAt) then redis.call('HSET', runKey(run), 'doubted', '1') end
+  if mayHaveLost(run) then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 
 -- Notes that a capability of the service was seen not to hold; false when that was known.

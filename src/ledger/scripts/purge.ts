@@ -12,7 +12,10 @@ export const BEGIN_PURGE = `${LUA_PRELUDE}
 local rk = runKey(ARGV[1])
 local f = redis.call('HMGET', rk, 'state', 'finishedAt', 'changes', 'reportedChanges', 'purgedAt', 'lastLine')
 if not f[1] then return 'missing' end
-if f[5] then return f[6] and 'purging' or 'purged' end
+if f[5] and not f[6] then return 'purged' end
+-- A host that is not back yet may have paid anew what is free.
+if redis.call('HGET', HEAD, 'season') ~= serverNow() then return 'the season is closed' end
+if f[5] then return 'purging' end
 if f[1] ~= 'finished' and f[1] ~= 'cancelled' then return 'it is ' .. f[1] end
 for _, state in ipairs({ 'ready', 'armed', 'quoted', 'unknown', 'held', 'accepted' }) do
   local count = redis.call('HGET', rk, 'n:' .. state) or '0'
@@ -29,7 +32,7 @@ return 'purging'
 
 /**
  * Removes records of one block of a run that is being purged, with their quotes. The reference of a payout that was paid stays
- * remembered, as a hash; one that is free again is forgotten, unless a host was lost since.
+ * remembered, as a hash; one that is free again is forgotten, unless a host was lost since, or the season is closed.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] block; ARGV[3...] of each record its line, quote, payment and the hash of its reference
  *         if that is free, each '' for none
@@ -49,8 +52,8 @@ local function giveFree(hash, id)
   elseif left ~= found then redis.call('HSET', referencesKey(hash), hash, left) end
 end
 
--- A host that was lost since may have paid anew what was free.
-local mayBePaid = redis.call('HEXISTS', runKey(run), 'atLoss') == 1
+-- A host that was lost since, or is not back yet, may have paid anew what was free.
+local mayBePaid = redis.call('HEXISTS', runKey(run), 'atLoss') == 1 or redis.call('HGET', HEAD, 'season') ~= serverNow()
 for i = 3, #ARGV, 4 do
   local id = run .. '-' .. ARGV[i]
   for _, quote in ipairs({ ARGV[i + 1], ARGV[i + 2] }) do

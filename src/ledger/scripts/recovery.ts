@@ -53,7 +53,7 @@ return { 'adopted', by }
  * Makes a run known again of which only the audit log knows: a stub that its file fills when it comes again. While it has no
  * rows, its content is no new one. A host that was written off may have sent some of it.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''; ARGV[4] when it was handed in
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''
  * Returns 1 when it was made, 0 where the run is known, or its content is that of a run that is not over.
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
@@ -63,7 +63,7 @@ if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return 0 end
 local known = runOf(file, content)
 local state = known and redis.call('HGET', runKey(known), 'state')
 if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then return 0 end
-makeStub(run, file, content, tonumber(ARGV[4]))
+makeStub(run, file, content)
 return 1
 `;
 

@@ -110,7 +110,8 @@ return 1
  *
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
- * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''
+ * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''; ARGV[7] the time, in ms since 1970, until
+ * which it waits then if it was not paid yet, or '', and ARGV[8] why
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
@@ -146,6 +147,9 @@ end
 if to == 'paying' and from == 'awaiting-approval' then
   local approved = redis.call('HMGET', rk, 'approved', 'approvedUntil')
   if not approved[1] or tonumber(approved[2]) <= now() then return { 'unapproved', from } end
+end
+if ARGV[7] ~= '' and (from == 'recording' or from == 'awaiting-approval') then
+  redis.call('HSET', rk, 'startAt', ARGV[7], 'startReason', ARGV[8])
 end
 if to == 'paying' and (from == 'recording' or from == 'awaiting-approval') then
   local startReason = redis.call('HGET', rk, 'startReason')

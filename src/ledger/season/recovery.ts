@@ -48,7 +48,7 @@ export interface Recovery {
   /** Takes the directories that were agreed on out of the season; gives those that keep it closed still. */
   forgetDirs(): Promise<string[]>;
   /** Makes a run known again that this Redis forgot, by its file (in hexadecimal); its rows come back with it. */
-  restoreRun(run: { id: string; fileSha256: string; contentHash: string; handedInAt?: number }): Promise<void>;
+  restoreRun(run: { id: string; fileSha256: string; contentHash: string }): Promise<void>;
 }
 
 export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
@@ -86,8 +86,8 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       return { result: wordOf(words, word), proposedBy, missing };
     },
     forgetDirs: () => run('forget'),
-    async restoreRun({ id, fileSha256, contentHash, handedInAt = '' }) {
-      await runScript(redis, scripts.restoreRun, { prefix, args: [id, fileSha256, contentHash, handedInAt] });
+    async restoreRun({ id, fileSha256, contentHash }) {
+      await runScript(redis, scripts.restoreRun, { prefix, args: [id, fileSha256, contentHash] });
     },
   };
 }

@@ -162,11 +162,8 @@ function digestOf({ config }: Pick<ApproveDeps, 'config'>, run: Run): string {
 async function letGo(deps: ApproveDeps, run: Run, actor: string): Promise<void> {
   if (run.state === 'awaiting-approval') {
     // A time that it was given stands; a cut-off may have come while it waited.
-    const waiting = run.startAt === null ? waitingFor(deps, run) : undefined;
-    if (waiting !== undefined) {
-      await deps.ledger.runs.note(run.id, { startAt: String(waiting.at), startReason: waiting.reason });
-    }
-    const { result } = await deps.ledger.runs.move(run.id, { to: 'paying', actor, reason: 'approved' });
+    const start = run.startAt === null ? waitingFor(deps, run) : undefined;
+    const { result } = await deps.ledger.runs.move(run.id, { to: 'paying', actor, reason: 'approved', start });
     if (result === 'season') throw refuse(run, 'Redis was restarted; approve it again once a worker has run');
   }
   await deps.wake(run.id);

@@ -309,12 +309,9 @@ async function recordRun(
 /** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */
 async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: Submission): Promise<void> {
   const run = await readRun(deps, runId);
-  const waiting = run.state === 'recording' ? waitingFor(deps, run, startAt) : undefined;
-  if (waiting !== undefined) {
-    await deps.ledger.runs.note(runId, { startAt: String(waiting.at), startReason: waiting.reason });
-  }
+  const start = run.state === 'recording' ? waitingFor(deps, run, startAt) : undefined;
   const to = approvalsNeeded(deps.config.approval ?? null, run.fileTotals) > 0 ? 'awaiting-approval' : 'paying';
-  const move = { from: 'recording', to, actor, reason: 'submitted' } as const;
+  const move = { from: 'recording', to, actor, reason: 'submitted', start } as const;
   const { result } = await deps.ledger.runs.move(runId, move);
   if (result === 'season' || result === 'incomplete') throw refuseRestarted();
   await deps.wake(runId);

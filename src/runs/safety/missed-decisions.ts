@@ -44,9 +44,9 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   const reason = `Redis went back in time; ${missed.text}`;
   const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
   if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
-  for (const { target, details, at } of missed.submitted) {
+  for (const { target, details } of missed.submitted) {
     const { fileSha256 = '', contentHash = '' } = details;
-    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash, handedInAt: at });
+    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });
   }
   await restorePaid(ledger, missed, server);
   for (const runId of await ledger.runs.live()) {
