@@ -1,37 +1,45 @@
 import type { Ledger } from '../ledger/ledger.ts';
+import type { PayoutPlace } from '../payout.ts';
 
 type Place = Pick<Ledger, 'runs' | 'payouts'>;
 
-const RUNS_LOOKED_AT_MAX = 200;
-const ROWS_LOOKED_AT_MAX = 20;
+const RUNS_PER_PIECE = 200;
+const ROWS_PER_PIECE = 20;
+const ROWS_LOOKED_AT_MAX = 2000;
 const PAYMENTS_MAX = 3;
 const STATES = ['accepted', 'completed'] as const;
 
-/** Ids of some payments that were made under these credentials, of the latest runs; empty when there is none. */
+/** Ids of some of the latest payments that were made under these credentials; empty when there is none. */
 export async function findKnownPayments(ledger: Place, credentials: string): Promise<readonly string[]> {
-  const latest = (await ledger.runs.list()).slice(0, RUNS_LOOKED_AT_MAX);
   const found: string[] = [];
-  for (const runId of latest) {
-    const run = await ledger.runs.read(runId);
-    for (const state of run === undefined || run.purgedAt !== null ? [] : STATES) {
-      if (run?.counts[state] === 0) continue;
-      found.push(...(await paymentsIn(ledger, { runId, state, credentials })));
-      if (found.length >= PAYMENTS_MAX) return found.slice(0, PAYMENTS_MAX);
+  let left = ROWS_LOOKED_AT_MAX;
+  for await (const places of paidPlaces(ledger)) {
+    const readings = await Promise.all(places.map((place) => ledger.payouts.read(place)));
+    for (const { payout } of readings) {
+      if (payout?.credentials === credentials && payout.paymentId !== null) found.push(payout.paymentId);
     }
+    left -= places.length;
+    if (found.length >= PAYMENTS_MAX || left <= 0) break;
   }
-  return found;
+  return found.slice(0, PAYMENTS_MAX);
 }
 
-async function paymentsIn(
-  ledger: Place,
-  { runId, state, credentials }: { runId: string; state: (typeof STATES)[number]; credentials: string },
-): Promise<string[]> {
-  for await (const lines of ledger.runs.linesIn(runId, { state })) {
-    const some = lines.slice(0, ROWS_LOOKED_AT_MAX);
-    const readings = await Promise.all(some.map((line) => ledger.payouts.read({ runId, line })));
-    return readings.flatMap(({ payout }) =>
-      payout?.credentials === credentials && payout.paymentId !== null ? [payout.paymentId] : [],
-    );
+/** Payouts with a payment, those of the latest runs first, and of a run those of its last lines. */
+async function* paidPlaces({ runs }: Place): AsyncGenerator<PayoutPlace[]> {
+  const all = await runs.list();
+  for (let from = 0; from < all.length; from += RUNS_PER_PIECE) {
+    const piece = all.slice(from, from + RUNS_PER_PIECE);
+    const counts = await runs.countIn(piece, STATES);
+    for (const runId of piece.filter((_runId, index) => counts[index] !== 0)) yield* placesIn(runs, runId);
   }
-  return [];
+}
+
+async function* placesIn(runs: Place['runs'], runId: string): AsyncGenerator<PayoutPlace[]> {
+  for (const state of STATES) {
+    let last: number[] = [];
+    for await (const lines of runs.linesIn(runId, { state })) last = [...last, ...lines].slice(-ROWS_LOOKED_AT_MAX);
+    for (let to = last.length; to > 0; to -= ROWS_PER_PIECE) {
+      yield last.slice(Math.max(0, to - ROWS_PER_PIECE), to).map((line) => ({ runId, line }));
+    }
+  }
 }

@@ -7,6 +7,8 @@ export type Answer =
       readonly status: number;
       /** The `Date` header in milliseconds since 1970; null when it is missing, doubled or not in the form of RFC 9110. */
       readonly date: number | null;
+      /** A cache kept it, by its `Age` header (RFC 9111, section 5.1): it was true then. */
+      readonly isFromCache?: true;
       /** The `Retry-After` header as it stands. */
       readonly retryAfter: string | null;
       /** The parsed body; undefined when it is empty or is not JSON. */
@@ -37,10 +39,16 @@ export function answerOf(status: number, headers: ResponseHeaders, body: Buffer)
     kind: 'answered',
     status,
     date: typeof date === 'string' ? dateOf(date) : null,
+    ...(isStored(headers['age']) ? { isFromCache: true } : {}),
     retryAfter: headerText(headers['retry-after']),
     json: parseJson(body),
     requestId: requestIdOf(headers),
   };
+}
+
+/** An answer that comes straight from the service has no age, or none to speak of. */
+function isStored(age: ResponseHeaders[string]): boolean {
+  return age !== undefined && age !== '0';
 }
 
 /**

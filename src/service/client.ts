@@ -255,12 +255,14 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering, 
 function openHeaders(userAgent: string): (token: string | undefined, body: string | null) => Exchange['headers'] {
   const bare = { 'user-agent': userAgent, accept: 'application/json' };
   const ofJson = { 'content-type': 'application/json' };
+  // A cache on the way would answer what was true once (RFC 9111, section 5.2.1.4).
+  const ofRead = { 'cache-control': 'no-cache' };
   let latest = { token: '', without: {}, withBody: {} };
   return (token, body) => {
-    if (token === undefined) return { ...bare, ...(body === null ? {} : ofJson) };
+    if (token === undefined) return { ...bare, ...(body === null ? ofRead : ofJson) };
     if (latest.token !== token) {
-      const without = { ...bare, authorization: `Bearer ${token}` };
-      latest = { token, without, withBody: { ...without, ...ofJson } };
+      const both = { ...bare, authorization: `Bearer ${token}` };
+      latest = { token, without: { ...both, ...ofRead }, withBody: { ...both, ...ofJson } };
     }
     return body === null ? latest.without : latest.withBody;
   };

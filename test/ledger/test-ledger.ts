@@ -118,11 +118,13 @@ export function freshRows(count: number): PayoutRow[] {
   return Array.from({ length: count }, (_value, index) => rowOf(index + 2, { reference: `${tag}-${index + 2}` }));
 }
 
-/** Claims a run for these rows; nothing of it is recorded yet. */
-export async function claimRun(ledger: Ledger, rows: readonly PayoutRow[]): Promise<string> {
+const today = (): string => new Date().toISOString().slice(0, 10).replaceAll('-', '');
+
+/** Claims a run for these rows, handed in on this day (`YYYYMMDD`); nothing of it is recorded yet. */
+export async function claimRun(ledger: Ledger, rows: readonly PayoutRow[], day = today()): Promise<string> {
   const tag = systemRandom.bytes(16).toString('hex');
   const { id, result } = await ledger.runs.claim({
-    id: `20260131-${tag.slice(0, 6)}`,
+    id: `${day}-${tag.slice(0, 6)}`,
     fileName: 'payouts.csv',
     fileSha256: tag,
     contentHash: tag,
@@ -148,8 +150,8 @@ export async function recordRows(
 }
 
 /** A run of these rows that is being paid. */
-export async function payingRun(ledger: Ledger, rows: readonly PayoutRow[]): Promise<string> {
-  const id = await claimRun(ledger, rows);
+export async function payingRun(ledger: Ledger, rows: readonly PayoutRow[], day?: string): Promise<string> {
+  const id = await claimRun(ledger, rows, day);
   await recordRows(ledger, id, rows);
   await ledger.runs.note(id, { lastLine: String(rows.at(-1)?.line ?? 1) });
   await ledger.runs.move(id, { to: 'paying', actor: 'anna', reason: 'submitted' });

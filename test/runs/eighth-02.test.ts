@@ -105,21 +105,23 @@ async function statesOf(runId: string): Promise<string[]> {
 const newId = (): string => `20260131-${systemRandom.bytes(3).toString('hex')}`;
 
 describe('a host that was written off by an earlier payrun', () => {
-  test.each([['1'], ['lost']])('is a lost one still (the ledger says %s), and a file that Redis forgot is in doubt', async (how) => {
-    await restart();
-    await writeOff('anna');
-    expect(await writeOff('bob')).toMatchObject({ result: 'done' });
-    // As payrun wrote it before the commit "A lost host puts a forgotten file in doubt only for a week after its loss"; same layout 4.
-    await server.redis.hset(`${desk.prefix}:head`, 'writtenOff:dir-b', how);
-    const id = newId();
-    await desk.ledger.recovery.restoreRun({
-      id,
-      fileSha256: id.repeat(8),
-      contentHash: `c-${id}`,
-      handedInAt: Date.now() - 60_000,
-    });
-    expect(await recordRows(desk.ledger, id, freshRows(1))).toBe('recorded');
-    expect(await statesOf(id)).toEqual(['held']);
-  });
+  test.each([['1'], ['lost']])(
+    'is a lost one still (the ledger says %s), and a file that Redis forgot is in doubt',
+    async (how) => {
+      await restart();
+      await writeOff('anna');
+      expect(await writeOff('bob')).toMatchObject({ result: 'done' });
+      // As payrun wrote it before the commit "A lost host puts a forgotten file in doubt only for a week after its loss"; same layout 4.
+      await server.redis.hset(`${desk.prefix}:head`, 'writtenOff:dir-b', how);
+      const id = newId();
+      await desk.ledger.recovery.restoreRun({
+        id,
+        fileSha256: id.repeat(8),
+        contentHash: `c-${id}`,
+        handedInAt: Date.now() - 60_000,
+      });
+      expect(await recordRows(desk.ledger, id, freshRows(1))).toBe('recorded');
+      expect(await statesOf(id)).toEqual(['held']);
+    },
+  );
 });
-

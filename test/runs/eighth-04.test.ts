@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import type { RunMove } from '../../src/ledger/runs/runs.ts';
@@ -40,7 +40,12 @@ afterEach(async () => {
 });
 
 async function submit(given: Partial<Submission>, deps: App = app): Promise<Run> {
-  const submitted = await submitRun(deps, { path: join(folder, 'file.csv'), actor: 'mia', skipInvalid: false, ...given });
+  const submitted = await submitRun(deps, {
+    path: join(folder, 'file.csv'),
+    actor: 'mia',
+    skipInvalid: false,
+    ...given,
+  });
   if (submitted.kind === 'refused') throw new Error('the file was refused');
   return submitted.run;
 }

@@ -6,7 +6,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { systemRandom } from '../../src/clock.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { type Host, hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
-import { allRows, connectArming, freshRows, newLedger, PATIENCE, recordRows, type TestLedger } from '../ledger/test-ledger.ts';
+import {
+  allRows,
+  connectArming,
+  freshRows,
+  newLedger,
+  PATIENCE,
+  recordRows,
+  type TestLedger,
+} from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 /* The eighth attack: the week after a loss in which a forgotten file is in doubt counts from the first hand-in. */

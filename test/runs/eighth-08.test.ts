@@ -83,53 +83,56 @@ describe('a quote to which the service said yes', () => {
     ['another worker that looked it up', 'after a restart of Redis'],
     ['people who settled it as paid', 'at once'],
     ['people who settled it as paid', 'after a restart of Redis'],
-  ])('is never proven dead, as %s learned, where the host that sent it was written off and comes back %s', async (who, when) => {
-    const rows = freshRows(1);
-    // After the copy: a file is handed in, dir-b sends its row, and the answer is lost. The payment is found.
-    const { runId, quote, run } = await forgotten(async () => {
-      const inB = desk.in('dir-b');
-      const id = await payingRun(inB, rows);
-      const [armed] = await armOn(host('dir-b'), id, [2]);
-      const quoteId = armed?.quoteId ?? '';
-      if (who.startsWith('another')) {
-        const log = openIntentLog(host('dir-c').path, { clock: systemClock, random: systemRandom });
-        await log.noteAnswer({ quoteId, paymentId: quoteId });
-        await log.close();
-      }
-      return { runId: id, quote: quoteId, run: await inB.runs.read(id) };
-    });
-    // What src/runs/safety/missed-decisions.ts does first, by the copies of the audit log.
-    const redo = async () => {
-      const { fileSha256 = '', contentHash = '' } = run ?? {};
-      await desk.ledger.recovery.restoreRun({ id: runId, fileSha256, contentHash, handedInAt: Date.now() });
-      if (who.startsWith('another')) return;
-      const { server: now } = await desk.ledger.state.season();
-      const json = JSON.stringify([{ y: quote, p: quote, n: true }]);
-      await desk.ledger.state.compare({ dataDirId: '', server: now, last: false, json, peers: [] });
-    };
-    await redo();
-    for (const id of ['dir-a', 'dir-c']) await joinSeason(host(id));
-    await writeOff('anna');
-    expect(await writeOff('bob')).toMatchObject({ result: 'done', missing: [] });
-    if (when !== 'at once') {
-      // Maintenance, a week later: nothing is missing any more, so nothing is done again.
-      await server.restart();
-      await awaitRedis();
+  ])(
+    'is never proven dead, as %s learned, where the host that sent it was written off and comes back %s',
+    async (who, when) => {
+      const rows = freshRows(1);
+      // After the copy: a file is handed in, dir-b sends its row, and the answer is lost. The payment is found.
+      const { runId, quote, run } = await forgotten(async () => {
+        const inB = desk.in('dir-b');
+        const id = await payingRun(inB, rows);
+        const [armed] = await armOn(host('dir-b'), id, [2]);
+        const quoteId = armed?.quoteId ?? '';
+        if (who.startsWith('another')) {
+          const log = openIntentLog(host('dir-c').path, { clock: systemClock, random: systemRandom });
+          await log.noteAnswer({ quoteId, paymentId: quoteId });
+          await log.close();
+        }
+        return { runId: id, quote: quoteId, run: await inB.runs.read(id) };
+      });
+      // What src/runs/safety/missed-decisions.ts does first, by the copies of the audit log.
+      const redo = async () => {
+        const { fileSha256 = '', contentHash = '' } = run ?? {};
+        await desk.ledger.recovery.restoreRun({ id: runId, fileSha256, contentHash, handedInAt: Date.now() });
+        if (who.startsWith('another')) return;
+        const { server: now } = await desk.ledger.state.season();
+        const json = JSON.stringify([{ y: quote, p: quote, n: true }]);
+        await desk.ledger.state.compare({ dataDirId: '', server: now, last: false, json, peers: [] });
+      };
+      await redo();
       for (const id of ['dir-a', 'dir-c']) await joinSeason(host(id));
-    }
-    expect((await desk.ledger.state.season()).open).toBe(true);
-    // The host is repaired: its directory has a new id.
-    const old = { ...hostOf(folder, desk.in('dir-d'), 'dir-d'), path: host('dir-b').path };
-    await joinTogether([host('dir-a'), host('dir-c'), old]);
-    expect((await desk.ledger.state.season()).open).toBe(true);
-    // Its file comes again.
-    expect(await recordRows(desk.ledger, runId, rows)).toBe('recorded');
-    expect(await releaseHalt({ ledger: desk.ledger }, 'anna')).toBe('proposed');
-    // While the service does not show it (it hides its newest payments, or keeps old ones in an archive), it would be sent again.
-    expect(await readPayout(desk.ledger, { runId, line: 2 })).toMatchObject({
-      state: 'unknown',
-      quoteId: quote,
-      seen2xx: true,
-    });
-  });
+      await writeOff('anna');
+      expect(await writeOff('bob')).toMatchObject({ result: 'done', missing: [] });
+      if (when !== 'at once') {
+        // Maintenance, a week later: nothing is missing any more, so nothing is done again.
+        await server.restart();
+        await awaitRedis();
+        for (const id of ['dir-a', 'dir-c']) await joinSeason(host(id));
+      }
+      expect((await desk.ledger.state.season()).open).toBe(true);
+      // The host is repaired: its directory has a new id.
+      const old = { ...hostOf(folder, desk.in('dir-d'), 'dir-d'), path: host('dir-b').path };
+      await joinTogether([host('dir-a'), host('dir-c'), old]);
+      expect((await desk.ledger.state.season()).open).toBe(true);
+      // Its file comes again.
+      expect(await recordRows(desk.ledger, runId, rows)).toBe('recorded');
+      expect(await releaseHalt({ ledger: desk.ledger }, 'anna')).toBe('proposed');
+      // While the service does not show it (it hides its newest payments, or keeps old ones in an archive), it would be sent again.
+      expect(await readPayout(desk.ledger, { runId, line: 2 })).toMatchObject({
+        state: 'unknown',
+        quoteId: quote,
+        seen2xx: true,
+      });
+    },
+  );
 });

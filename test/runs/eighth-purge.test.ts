@@ -133,4 +133,3 @@ describe('a purge while the season is closed', () => {
     expect(await statesOf(await payingRun(desk.ledger, rows))).toEqual(['held']);
   });
 });
-

@@ -74,9 +74,10 @@ describe('the bytes of a request', () => {
       (service) => service.listIdentities('BENEFICIARY', 'Ann & Bob'),
       '',
     ],
-  ])('for %s are the bearer and the body as given', async (start, call, body) => {
+  ])('for %s are the bearer, the body as given, and no answer of a cache', async (start, call, body) => {
     expect(await call(openClient())).toMatchObject({ kind: 'answered', status: 200 });
-    const content = body === '' ? '' : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    const read = 'cache-control: no-cache\r\n';
+    const content = body === '' ? read : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
     expect(server.requests.at(-1)?.raw).toBe(
       `${start} HTTP/1.1\r\nhost: ${host()}\r\nconnection: keep-alive\r\nuser-agent: payrun/test\r\n` +
         `accept: application/json\r\nauthorization: Bearer token-1\r\n${content}\r\n${body}`,

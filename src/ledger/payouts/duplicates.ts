@@ -157,17 +157,30 @@ export interface DuplicateRules {
   readonly rememberMs: number;
 }
 
-/** The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered. */
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * The payout that has a reference, unless it gave it free or was settled longer ago than it is remembered: by Redis's clock, and by
+ * the days on which both runs were handed in, which other clocks said.
+ */
 export function holderAgainst(
   holders: readonly Earlier[],
   { own, at, rememberMs }: DuplicateRules,
 ): string | undefined {
+  const now = Math.min(at, dayOfRun(own, at) + DAY_MS);
   return holders.find(({ id, record, finishedAt }) => {
     if (id === own || cameToNothing(record)) return false;
     if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;
     const settledAt = timeOf(record?.values.get('st') ?? null) ?? finishedAt ?? at;
-    return at - settledAt <= rememberMs;
+    return now - Math.max(settledAt, dayOfRun(id, settledAt)) <= rememberMs;
   })?.id;
+}
+
+/** When the day began with which the id of a payout's run begins, in ms since 1970. */
+function dayOfRun(id: string, otherwise: number): number {
+  const [, year, month, day] = /^([0-9]{4})([0-9]{2})([0-9]{2})-/.exec(id) ?? [];
+  const at = Date.parse(`${year}-${month}-${day}`);
+  return Number.isNaN(at) ? otherwise : at;
 }
 
 /** The payout that gave a reference free, and that was there when a data directory was written off. */

@@ -128,18 +128,27 @@ local function noteForgotten(e, p)
   if isNew and get(p, 'q') ~= e.q then noteQuote(p, e.q) end
 end
 
--- Counts a payout for the limits of a day: counted is { d day, b beneficiary, s amounts with their currencies }.
+-- Adds to what counts for the limits of a run and a day, or takes it away: amounts have their currencies.
+local function addCounted(run, day, beneficiary, amounts, sign)
+  local isKept = sign == '' or redis.call('EXISTS', spentKey(day)) == 1
+  for currency, amount in string.gmatch(amounts, '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(run), 'sum:' .. currency, sign .. amount)
+    if isKept then
+      redis.call('HINCRBY', spentKey(day), currency, sign .. amount)
+      redis.call('HINCRBY', spentKey(day), currency .. ' ' .. beneficiary, sign .. amount)
+    end
+  end
+end
+
+-- Counts a payout as its line says, in the place of what it counted as before: { d day, b beneficiary, s amounts }.
 local function countFor(p, counted)
-  local day = counted.d
-  set(p, 'ld', tonumber(day))
+  if get(p, 'ld') == counted.d and get(p, 'lc') == counted.s then return end
+  if get(p, 'lc') then addCounted(p.run, get(p, 'ld'), get(p, 'lb'), get(p, 'lc'), '-') end
+  set(p, 'ld', tonumber(counted.d))
   set(p, 'lb', counted.b)
   set(p, 'lc', counted.s)
-  for currency, amount in string.gmatch(counted.s, '(%u+) (%d+)') do
-    redis.call('HINCRBY', runKey(p.run), 'sum:' .. currency, amount)
-    redis.call('HINCRBY', spentKey(day), currency, amount)
-    redis.call('HINCRBY', spentKey(day), currency .. ' ' .. counted.b, amount)
-  end
-  redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
+  addCounted(p.run, counted.d, counted.b, counted.s, '')
+  redis.call('PEXPIRE', spentKey(counted.d), 8 * 86400000)
 end
 
 -- What the service answered. A quote to which it said yes is never proven dead.
@@ -205,7 +214,7 @@ local function restore(e)
   if said then noteYes(p, e.q, said) end
   claimReference(e, p)
   reopen(e.r)
-  if e.m and not get(p, 'lc') then countFor(p, e.m) end
+  if e.m then countFor(p, e.m) end
   -- What people gave up since may be paid by hand: it is not sent again without them.
   if p.state == 'cancelled' or p.state == 'rejected' then set(p, 'gu', 1) end
   if not isLost then enter(p, 'unknown', 'restored from an intent log', at) end

@@ -24,6 +24,13 @@ local function wasPaid(id)
 end
 local function flag(is) return is and '1' or '' end
 
+-- In another file than the one that was lost the lines may be those of other rows: all of them count as given up.
+local givesAllUp = false
+if run ~= '' and redis.call('HEXISTS', runKey(run), 'otherFile') == 1 then
+  for _, field in ipairs(redis.call('HKEYS', runKey(run))) do givesAllUp = givesAllUp or string.find(field, '^gaveUp:') ~= nil end
+end
+local function isGivenUp(line) return givesAllUp or redis.call('HEXISTS', runKey(run), 'gaveUp:' .. line) == 1 end
+
 local rows = {}
 for i = 2, #ARGV, 5 do
   local line, reference, likely, ms, beneficiary = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
@@ -40,7 +47,7 @@ for i = 2, #ARGV, 5 do
     same or '', before or '',
     flag(beneficiary ~= '' and hasBlocked and redis.call('HEXISTS', BLOCKED, beneficiary) == 1),
     flag(beneficiary ~= '' and wasPaid(beneficiary)),
-    flag(run ~= '' and redis.call('HEXISTS', runKey(run), 'gaveUp:' .. line) == 1),
+    flag(run ~= '' and isGivenUp(line)),
   }
 end
 local f = run ~= '' and redis.call('HMGET', runKey(run), 'state', 'doubted', 'purgedAt', 'lastLine') or {}

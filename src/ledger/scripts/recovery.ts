@@ -54,17 +54,20 @@ return { 'adopted', by }
  * rows, its content is no new one. A host that was written off may have sent some of it.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''
- * Returns 1 when it was made, 0 where the run is known, or its content is that of a run that is not over.
+ * Returns [the run as which it is known now, '1' where that one is of the very same file]: another one where its content is that of a
+ * run that is not over.
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
 local run, file, content = ARGV[1], ARGV[2], ARGV[3]
-if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return 0 end
+if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return { run, '1' } end
 -- One that is over with all of its rows may have been handed in again since: the run that was lost is that one.
 local known = runOf(file, content)
 local state = known and redis.call('HGET', runKey(known), 'state')
-if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then return 0 end
+if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then
+  return { known, redis.call('HGET', runKey(known), 'fileSha256') == file and '1' or '' }
+end
 makeStub(run, file, content)
-return 1
+return { run, '1' }
 `;
 
 const LUA_WRITE_OFF = `${LUA_PROPOSALS}

@@ -94,7 +94,7 @@ for _, state in ipairs({ 'armed', 'quoted', 'unknown', 'accepted' }) do if has(s
 local event = 'paused'
 if ARGV[3] == '1' then
   if redis.call('HEXISTS', HEAD, 'halt') == 1 then return 0 end
-  for _, state in ipairs({ 'held', 'rejected', 'failed', 'returned' }) do if has(state) then return 0 end end
+  for _, state in ipairs({ 'held', 'rejected', 'failed', 'returned', 'cancelled' }) do if has(state) then return 0 end end
   nextStage(rk)
   event = 'stage'
 else

@@ -37,6 +37,13 @@ export interface WriteOffAnswer {
   readonly missing: readonly string[];
 }
 
+/** The run as which a forgotten one is known: another one, where the copy has one of the same content that is not over. */
+export interface RestoredRun {
+  readonly id: string;
+  /** Whether its file is the very same, so that each row stands on its line. */
+  readonly isSameFile: boolean;
+}
+
 /** What two people do to a ledger when a part of it is lost for good. */
 export interface Recovery {
   adopt(adoption: Adoption): Promise<'proposed' | 'adopted' | 'same-person' | 'there'>;
@@ -48,7 +55,7 @@ export interface Recovery {
   /** Takes the directories that were agreed on out of the season; gives those that keep it closed still. */
   forgetDirs(): Promise<string[]>;
   /** Makes a run known again that this Redis forgot, by its file (in hexadecimal); its rows come back with it. */
-  restoreRun(run: { id: string; fileSha256: string; contentHash: string }): Promise<void>;
+  restoreRun(run: { id: string; fileSha256: string; contentHash: string }): Promise<RestoredRun>;
 }
 
 export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
@@ -87,7 +94,8 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
     },
     forgetDirs: () => run('forget'),
     async restoreRun({ id, fileSha256, contentHash }) {
-      await runScript(redis, scripts.restoreRun, { prefix, args: [id, fileSha256, contentHash] });
+      const [known = '', isSameFile] = await run('restoreRun', id, fileSha256, contentHash);
+      return { id: known, isSameFile: isSameFile === '1' };
     },
   };
 }

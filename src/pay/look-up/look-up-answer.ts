@@ -25,7 +25,8 @@ export function readLookUpAnswer(
   { paymentId, notFoundCodes }: NotFoundRules & { paymentId: string },
 ): LookUpReading {
   if (answer.kind !== 'answered') return { kind: 'nothing', reason: answer.reason };
-  const { status, json, date } = answer;
+  const { status, json, date, isFromCache = false } = answer;
+  if (status === 404 && isFromCache) return { kind: 'nothing', reason: 'a cache answered HTTP_404' };
   if (status === 404) return readNotFound(parseErrors(json)[0]?.code ?? null, { date, notFoundCodes });
   const payment = status === 200 ? parsePayment(json) : undefined;
   return payment === undefined ? { kind: 'nothing', reason: `HTTP_${status}` } : readShown(payment, payout, paymentId);

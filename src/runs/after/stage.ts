@@ -13,7 +13,7 @@ export async function endStage({ runs }: Pick<Ledger, 'runs'>, run: Run): Promis
   if (state !== 'paying' || stages === null || last === Number.POSITIVE_INFINITY) return;
   if (counts.armed + counts.quoted + counts.unknown + counts.accepted > 0) return;
   if (await hasReady(runs, id, last)) return;
-  const isPaid = counts.held + counts.rejected + counts.failed + counts.returned === 0;
+  const isPaid = counts.held + counts.rejected + counts.failed + counts.returned + counts.cancelled === 0;
   const outcomes = Object.entries(outcomeCounts((of) => counts[of]));
   const became = outcomes.filter(([outcome, count]) => outcome !== 'waiting' && count > 0);
   const counted = became.map(([outcome, count]) => `${count} ${outcome}`).join(', ');

@@ -251,7 +251,7 @@ async function isUnrecorded(
   if (await isRecorded(deps, run)) return false;
   if (run.fileSha256 === checked.sha256) return true;
   if (run.isInDoubt && (await standsOnSameLines(deps.ledger, run, file))) {
-    await deps.ledger.runs.note(run.id, { fileSha256: checked.sha256, fileName: checked.name });
+    await deps.ledger.runs.note(run.id, { fileSha256: checked.sha256, fileName: checked.name, otherFile: '1' });
     return true;
   }
   throw refuseInterrupted(run);

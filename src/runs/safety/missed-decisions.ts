@@ -2,8 +2,9 @@ import { type MissedDecisions, missedDecisions, type Stopping } from '../../audi
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BlockListFault } from '../../ledger/script.ts';
+import type { RestoredRun } from '../../ledger/season/recovery.ts';
 import type { Log } from '../../log.ts';
-import { type PayoutState, placeOfId } from '../../payout.ts';
+import { type PayoutState, payoutId, placeOfId } from '../../payout.ts';
 import { revokeKey } from '../../people/keys.ts';
 import { disableUser } from '../../people/users.ts';
 import { Refusal } from '../../refusal.ts';
@@ -44,9 +45,10 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   const reason = `Redis went back in time; ${missed.text}`;
   const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
   if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
+  const restored = new Map<string, RestoredRun>();
   for (const { target, details } of missed.submitted) {
     const { fileSha256 = '', contentHash = '' } = details;
-    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash });
+    restored.set(target, await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash }));
   }
   await restorePaid(ledger, missed, server);
   for (const runId of await ledger.runs.live()) {
@@ -57,9 +59,27 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   const left: string[] = [];
   for (const { action, target, details, hash } of missed.stops) {
     const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
-    if (!(await doAgain(deps, { action, target, control }))) left.push(hash);
+    if (!(await doAgain(deps, { ...inRestoredRun({ action, target }, restored), control }))) left.push(hash);
   }
   return left;
+}
+
+/**
+ * What people stopped in a run that is known as another one, of the same content, stops that one. Where its rows stand on other lines,
+ * all of it is cancelled: it was over when the lost one was handed in.
+ */
+function inRestoredRun(
+  { action, target }: { action: Stopping; target: string },
+  restored: ReadonlyMap<string, RestoredRun>,
+): { action: Stopping; target: string } {
+  if (action.startsWith('run.')) return { action, target: restored.get(target)?.id ?? target };
+  if (!action.startsWith('payout.')) return { action, target };
+  const { runId, line } = placeOfId(target);
+  const known = restored.get(runId);
+  if (known === undefined || known.id === runId) return { action, target };
+  return known.isSameFile
+    ? { action, target: payoutId({ runId: known.id, line }) }
+    : { action: 'run.cancelled', target: known.id };
 }
 
 /** What Redis has of a proposal is an earlier one: whoever made it wanted something else since. */
