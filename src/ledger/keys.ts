@@ -15,6 +15,7 @@ import { foldedName } from '../access/same-person.ts';
  *                                  them where nobody can tell which was the last
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
+ *   known-as              hash     run id that Redis forgot -> the run of the same content that it is known as, and `same` for the same file
  *   runs                  zset     run id by time of creation
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
@@ -75,6 +76,7 @@ export interface LedgerKeys {
   readonly prefix: string;
   readonly head: string;
   readonly dirs: string;
+  readonly knownAs: string;
   readonly runs: string;
   readonly live: string;
   readonly watch: string;
@@ -122,6 +124,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     prefix,
     head: `${prefix}:head`,
     dirs: `${prefix}:dirs`,
+    knownAs: `${prefix}:known-as`,
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,

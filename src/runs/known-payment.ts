@@ -6,6 +6,8 @@ type Place = Pick<Ledger, 'runs' | 'payouts'>;
 const RUNS_PER_PIECE = 200;
 const ROWS_PER_PIECE = 20;
 const ROWS_LOOKED_AT_MAX = 2000;
+/** The rest of a run may be under former credentials, too. */
+const ROWS_OF_STATE_MAX = 100;
 const PAYMENTS_MAX = 3;
 const STATES = ['accepted', 'completed'] as const;
 
@@ -37,7 +39,7 @@ async function* paidPlaces({ runs }: Place): AsyncGenerator<PayoutPlace[]> {
 async function* placesIn(runs: Place['runs'], runId: string): AsyncGenerator<PayoutPlace[]> {
   for (const state of STATES) {
     let last: number[] = [];
-    for await (const lines of runs.linesIn(runId, { state })) last = [...last, ...lines].slice(-ROWS_LOOKED_AT_MAX);
+    for await (const lines of runs.linesIn(runId, { state })) last = [...last, ...lines].slice(-ROWS_OF_STATE_MAX);
     for (let to = last.length; to > 0; to -= ROWS_PER_PIECE) {
       yield last.slice(Math.max(0, to - ROWS_PER_PIECE), to).map((line) => ({ runId, line }));
     }

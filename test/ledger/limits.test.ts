@@ -114,11 +114,13 @@ describe('an amount counts once', () => {
     expect(await armedOf(runId, [3], limitsOf({ day: 100n }, { dayOffsetMs: DAY_MS }))).toEqual(['armed']);
   });
 
-  test('and not any more once its payout came to nothing', async () => {
+  test('and not any more once its payout came to nothing, and that is confirmed', async () => {
     const runId = await payingRun(desk.ledger, rowsOf(3));
     const limits = limitsOf({ day: 100n, run: 100n, beneficiary: 100n });
     expect(await armedOf(runId, [2, 3], limits)).toEqual(['armed', 'run']);
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'rejected' });
+    expect(await armedOf(runId, [3, 4], limits)).toEqual(['run', 'run']);
+    await movePayout(desk.ledger, { runId, line: 2 }, { values: { rejectionConfirmed: true }, dueMs: 'as-it-is' });
     expect(await armedOf(runId, [3, 4], limits)).toEqual(['armed', 'run']);
   });
 

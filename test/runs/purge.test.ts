@@ -121,7 +121,7 @@ describe('a run that is final', () => {
   test('is not purged twice, and a purge that broke off is carried on', async () => {
     const runId = await finalRun();
     expect(await app.ledger.purging.begin(runId, 0)).toBe('purging');
-    await app.ledger.purging.rows(runId, [{ line: 2, referenceHash: null }]);
+    await app.ledger.purging.rows(runId, [[{ line: 2, referenceHash: null }]]);
     expect(await purgeRuns(app, ORDER)).toEqual([{ runId, result: 'purged' }]);
     expect(await keysOf('run:*:rows:*')).toEqual([]);
     expect(await purgeRuns(app, ORDER)).toEqual([]);

@@ -179,7 +179,8 @@ function restoreLine(
   store.restored++;
   const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
-    const isBreach = (isPaid || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
+    const saidYes = store.yes.has(there.quote);
+    const isBreach = (isPaid || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
     store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
     if (isBreach) {
       holdReturned(store, there, { line, now });
@@ -229,6 +230,7 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
   if (payment !== '' && payment !== quote && !isOfOther) disprove(store, 'payment-id-is-quote-id');
   if (entry === undefined || entry.quote !== quote) {
     store.yes.set(quote, payment);
+    if (entry !== undefined) holdLeftBehind(store, entry, { quote, payment, now });
     return;
   }
   const isRejected = entry.state === 'rejected' && entry.get('z2') === undefined;
@@ -241,6 +243,22 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
   }
   entry.set({ rc: 'E_BREACH', rs: `the service said yes to the quote ${quote}, whose payment was rejected` });
   enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
+  store.restored++;
+}
+
+/** The service said yes to a quote that the payout left behind as proven dead. */
+function holdLeftBehind(
+  store: Store,
+  entry: Entry,
+  { quote, payment, now }: { quote: string; payment: string; now: number },
+): void {
+  const hadBreach = entry.record.history.some(
+    ([letter, , , reason]) => letter === STATE_LETTERS.held && reason === 'breach',
+  );
+  const isSettled = entry.state === 'cancelled' && entry.get('rc') === 'E_NOT_PAID';
+  if (hadBreach || isSettled || (entry.get('pid') ?? entry.quote) === payment) return;
+  enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
+  entry.set({ rc: 'E_BREACH', rs: `the service said yes to the quote ${quote}, which the payout left behind` });
   store.restored++;
 }
 

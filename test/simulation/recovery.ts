@@ -82,7 +82,6 @@ export function restoreRun(
   run: { id: string; fileSha256: string; contentHash: string },
   now: number,
 ): void {
-  const isKnown = store.runs.has(run.id) || runOfContent(store, run.fileSha256, run.contentHash) !== undefined;
-  if (run.fileSha256 === '' || isKnown) return;
-  makeStub(store, run, now);
+  const known = store.runs.has(run.id) ? run.id : runOfContent(store, run.fileSha256, run.contentHash);
+  if (run.fileSha256 !== '' && known === undefined) makeStub(store, run, now);
 }

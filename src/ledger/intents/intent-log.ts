@@ -121,26 +121,37 @@ export async function intentFiles(dataDir: string): Promise<string[]> {
 
 const TAIL_BYTES = 64 * 1024;
 
-/** The highest arming counter that the ends of a data directory's intent logs show; 0 without any. */
+/** The highest arming counter in a data directory's intent logs, each read from its end to its last intent; 0 without any. */
 export async function highestCounter(dataDir: string): Promise<number> {
   let highest = 0;
   for (const path of await intentFiles(dataDir)) {
     const file = await open(path, 'r');
     try {
-      const { size } = await file.stat();
-      const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES));
-      await file.read(bytes, 0, bytes.length, size - bytes.length);
-      const lines = bytes
-        .toString('utf8')
-        .split('\n')
-        .flatMap((part) => readIntentLine(part) ?? [])
-        .filter(isIntent);
-      highest = Math.max(highest, ...lines.map(({ armingCounter }) => armingCounter));
+      highest = Math.max(highest, await lastCounter(file));
     } finally {
       await file.close();
     }
   }
   return highest;
+}
+
+async function lastCounter(file: FileHandle): Promise<number> {
+  let { size: end } = await file.stat();
+  while (end > 0) {
+    const start = Math.max(0, end - TAIL_BYTES);
+    const bytes = Buffer.alloc(end - start);
+    await file.read(bytes, 0, bytes.length, start);
+    const lines = bytes
+      .toString('utf8')
+      .split('\n')
+      .flatMap((part) => readIntentLine(part) ?? []);
+    const counters = lines.filter(isIntent).map(({ armingCounter }) => armingCounter);
+    if (counters.length > 0) return Math.max(...counters);
+    // The first line of a piece begins in the piece before it.
+    const lineEnd = bytes.indexOf('\n') + 1;
+    end = start === 0 || lineEnd === bytes.length ? start : start + lineEnd;
+  }
+  return 0;
 }
 
 /**

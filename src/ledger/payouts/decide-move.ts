@@ -146,8 +146,11 @@ function there(record: StoredPayout, move: PayoutMove): Change {
 function note(record: StoredPayout, move: PayoutMove): Change {
   const { runId, line, dueMs } = move;
   const isReady = record.state === 'ready';
-  const operations: Operation[] = move.values?.rejectionConfirmed === true ? [['open']] : [];
+  const isConfirmed = move.values?.rejectionConfirmed === true;
+  const operations: Operation[] = isConfirmed ? [['open']] : [];
   operations.push(...claims(move));
+  const values = valuesOf(record, move);
+  if (isConfirmed && values.has('ld')) operations.push(['uncount', ...takeCounted(values)]);
   if (move.values?.paymentState !== undefined) operations.push(['changes']);
   if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
   const due = dueMs === 'as-it-is' ? record.due : dueOf(isReady ? undefined : dueMs);
@@ -155,7 +158,7 @@ function note(record: StoredPayout, move: PayoutMove): Change {
     runId,
     line,
     before: record,
-    after: { ...record, version: record.version + 1, due, values: valuesOf(record, move) },
+    after: { ...record, version: record.version + 1, due, values },
     dueMs: dueMs === 'as-it-is' || isReady ? undefined : dueMs,
     operations,
   };
@@ -181,7 +184,7 @@ function step(
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
   const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
   operations.push(...effects(record, move, to));
-  if (isUncounted(record, to)) for (const name of ['ld', 'lb', 'lc']) values.delete(name);
+  if (isUncounted(record, to)) operations.push(['uncount', ...takeCounted(values)]);
   return {
     runId,
     line,
@@ -214,7 +217,6 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
 
 function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
   const all: Operation[] = [...quoteEffects(record, move), ...(isLetGo(record, to) ? letGo(record, move) : [])];
-  if (isUncounted(record, to)) all.push(['uncount', ...countedOf(record)]);
   const beneficiary = record.values.get('ben');
   if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
   if (to === 'ready') all.push(['slice', Math.ceil(typeof move.dueMs === 'number' ? move.dueMs : 0)]);
@@ -258,13 +260,25 @@ function dropped(record: StoredPayout, reason: string): Map<string, string> {
   return values;
 }
 
-/** A payout that came to nothing, or that waits for people before it was sent, counts for no limit. */
+/**
+ * A payout that came to nothing, or that waits for people before it was sent, counts for no limit. A rejection after a payment request
+ * may be none: it counts until that is confirmed.
+ */
 function isUncounted(record: StoredPayout, to: PayoutState): boolean {
   if (!record.values.has('ld')) return false;
-  return to === 'rejected' || to === 'cancelled' || (to === 'held' && record.state === 'ready');
+  return (
+    (to === 'rejected' && !record.values.has('q')) || to === 'cancelled' || (to === 'held' && record.state === 'ready')
+  );
 }
 
-export function countedOf({ values }: StoredPayout): [day: string, beneficiary: string, list: string] {
+/** Takes what a payout counts as out of its values. */
+function takeCounted(values: Map<string, string>): [day: string, beneficiary: string, list: string] {
+  const counted = countedOf({ values });
+  for (const name of ['ld', 'lb', 'lc']) values.delete(name);
+  return counted;
+}
+
+export function countedOf({ values }: Pick<StoredPayout, 'values'>): [day: string, beneficiary: string, list: string] {
   return [values.get('ld') ?? '', values.get('lb') ?? '', values.get('lc') ?? ''];
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { FREE_STATES } from '../../payout.ts';
-import type { LedgerKeys } from '../keys.ts';
+import { blockOf, type LedgerKeys } from '../keys.ts';
 import { inBlocks, openReading } from '../payouts/reading.ts';
 import { runScript, script, textOf } from '../script.ts';
 import { BEGIN_PURGE, END_PURGE, PURGE_ROWS } from '../scripts/purge.ts';
@@ -11,11 +11,13 @@ export interface PurgedRow {
   readonly referenceHash: string | null;
 }
 
+type Batches = AsyncIterable<readonly PurgedRow[]> | Iterable<readonly PurgedRow[]>;
+
 export interface Purging {
   /** Begins, or goes on: `purging`; otherwise `purged`, `missing`, or why the run is not final. */
   begin(runId: string, sinceEndMs: number): Promise<string>;
-  /** Removes all rows of each block that one of these is in. */
-  rows(runId: string, rows: readonly PurgedRow[]): Promise<void>;
+  /** Removes all rows of a run, given in file order, a block at a time; gives how many there were. */
+  rows(runId: string, batches: Batches): Promise<number>;
   end(runId: string): Promise<void>;
 }
 
@@ -23,23 +25,43 @@ export interface Purging {
 export function openPurging(redis: Redis, { prefix }: LedgerKeys): Purging {
   const scripts = { begin: script(BEGIN_PURGE), rows: script(PURGE_ROWS), end: script(END_PURGE) };
   const read = openReading(redis, prefix);
+
+  /** All rows of each block that one of these is in. */
+  async function purgeBlocks(runId: string, rows: readonly PurgedRow[]): Promise<void> {
+    const { records } = await read(rows.map(({ line }) => ({ runId, line })));
+    for (const { block, indexes } of inBlocks(rows.map(({ line }) => ({ runId, line })))) {
+      const args = indexes.flatMap((index) => {
+        const record = records[index];
+        if (record instanceof Error) throw record;
+        const state = record?.state ?? 'refused';
+        const isFree = state !== 'refused' && FREE_STATES.includes(state);
+        const values = ['q', 'pid'].map((name) => record?.values.get(name) ?? '');
+        return [rows[index]?.line ?? 0, ...values, (isFree && rows[index]?.referenceHash) || ''];
+      });
+      await runScript(redis, scripts.rows, { prefix, args: [runId, block, ...args] });
+    }
+  }
+
   return {
     async begin(runId, sinceEndMs) {
       return textOf(await runScript(redis, scripts.begin, { prefix, args: [runId, sinceEndMs] }));
     },
-    async rows(runId, rows) {
-      const { records } = await read(rows.map(({ line }) => ({ runId, line })));
-      for (const { block, indexes } of inBlocks(rows.map(({ line }) => ({ runId, line })))) {
-        const args = indexes.flatMap((index) => {
-          const record = records[index];
-          if (record instanceof Error) throw record;
-          const state = record?.state ?? 'refused';
-          const isFree = state !== 'refused' && FREE_STATES.includes(state);
-          const values = ['q', 'pid'].map((name) => record?.values.get(name) ?? '');
-          return [rows[index]?.line ?? 0, ...values, (isFree && rows[index]?.referenceHash) || ''];
-        });
-        await runScript(redis, scripts.rows, { prefix, args: [runId, block, ...args] });
+    async rows(runId, batches) {
+      let count = 0;
+      let waiting: readonly PurgedRow[] = [];
+      for await (const batch of batches) {
+        const all = [...waiting, ...batch];
+        const last = blockOf(all.at(-1)?.line ?? 0);
+        // The rest of the last block may be in the next batch.
+        waiting = all.filter(({ line }) => blockOf(line) === last);
+        await purgeBlocks(
+          runId,
+          all.filter(({ line }) => blockOf(line) !== last),
+        );
+        count += batch.length;
       }
+      await purgeBlocks(runId, waiting);
+      return count;
     },
     async end(runId) {
       await runScript(redis, scripts.end, { prefix, args: [runId] });

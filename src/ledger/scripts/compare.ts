@@ -177,7 +177,8 @@ local function restore(e)
   -- Lines of one directory follow each other by their counters.
   local isOwn = hasOther and redis.call('HGET', YES, 'late ' .. quote) == ARGV[1]
   if isOwn and e.c <= counter then return noteForgotten(e, p) end
-  if hasOther and (isPaid or (isApart and not isOwn)) and not (isLost and e.c > counter) then
+  local saidYes = hasOther and redis.call('HEXISTS', YES, quote) == 1
+  if hasOther and (isPaid or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
     -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.
@@ -226,6 +227,24 @@ local function isInDoubt(state)
   return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
 end
 
+-- Whether it was held for a breach before, which people have seen then.
+local function hadBreach(p)
+  for _, step in ipairs(p.record[4]) do
+    if step[1] == LETTER.held and step[4] == 'breach' then return true end
+  end
+  return false
+end
+
+-- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again.
+local function holdLeftBehind(p, e)
+  if hadBreach(p) or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
+  enter(p, 'held', 'breach', at)
+  set(p, 'rc', 'E_BREACH')
+  set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', which the payout left behind')
+  redis.call('HINCRBY', HEAD, 'restored', 1)
+  save(p, at)
+end
+
 -- A rejection against which the service said yes is a doubt. The line of a quote that is not known yet may come later, from
 -- another process or directory.
 local function restoreAnswer(e)
@@ -237,7 +256,7 @@ local function restoreAnswer(e)
   if e.p ~= '' and e.p ~= e.y and not isOfOther and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   if not p or get(p, 'q') ~= e.y then
     redis.call('HSET', YES, e.y, e.p)
-    return
+    return p and holdLeftBehind(p, e)
   end
   local isRejected = p.state == 'rejected' and not get(p, 'z2')
   if not isInDoubt(p.state) and not isRejected then return end

@@ -65,7 +65,7 @@ if ARGV[1] == 'halt' then
   -- Of those for which there is no room the last one stands.
   if before and #before > ${HALT_CHARACTERS_MAX} then
     join = '; … '
-    local cut = string.find(before, join, 1, true)
+    local cut = string.find(before, join, ${HALT_CHARACTERS_MAX}, true)
     before = cut and string.sub(before, 1, cut - 1) or before
   end
   redis.call('HSET', HEAD, 'halt', before and before .. join .. ARGV[3] or ARGV[3])

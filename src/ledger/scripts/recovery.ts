@@ -53,21 +53,23 @@ return { 'adopted', by }
  * Makes a run known again of which only the audit log knows: a stub that its file fills when it comes again. While it has no
  * rows, its content is no new one. A host that was written off may have sent some of it.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''
- * Returns [the run as which it is known now, '1' where that one is of the very same file]: another one where its content is that of a
- * run that is not over.
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''; ARGV[4] the entry that tells how it was
+ * handed in, or ''
+ * Where its content is that of a run that is not over, it is known as that one from here on.
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
 local run, file, content = ARGV[1], ARGV[2], ARGV[3]
-if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return { run, '1' } end
+if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return {} end
 -- One that is over with all of its rows may have been handed in again since: the run that was lost is that one.
 local known = runOf(file, content)
 local state = known and redis.call('HGET', runKey(known), 'state')
 if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then
-  return { known, redis.call('HGET', runKey(known), 'fileSha256') == file and '1' or '' }
+  redis.call('HSET', P .. ':known-as', run, known .. (redis.call('HGET', runKey(known), 'fileSha256') == file and ' same' or ''))
+  return {}
 end
 makeStub(run, file, content)
-return { run, '1' }
+if ARGV[4] ~= '' then redis.call('HSET', runKey(run), 'onRecord', ARGV[4]) end
+return {}
 `;
 
 const LUA_WRITE_OFF = `${LUA_PROPOSALS}

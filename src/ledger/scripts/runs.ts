@@ -133,6 +133,9 @@ local isWaiting = from == 'paused' and redis.call('HEXISTS', rk, 'startAt') == 1
 if from == to and not (isWaiting and to == 'paused') then return { 'there', from } end
 if from ~= to and not RUN_MOVES[from .. '>' .. to] then return { 'forbidden', from } end
 if ARGV[5] ~= '' and ARGV[5] ~= from and not (ARGV[5] == 'waiting' and isWaiting) then return { 'forbidden', from } end
+-- The host whose clock says that the time has come may be ahead.
+if ARGV[5] == 'waiting' and to == 'paying' and tonumber(redis.call('HGET', rk, 'startAt') or '') and
+  tonumber(redis.call('HGET', rk, 'startAt')) > now() then return { 'forbidden', from } end
 if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end

@@ -37,10 +37,10 @@ export interface WriteOffAnswer {
   readonly missing: readonly string[];
 }
 
-/** The run as which a forgotten one is known: another one, where the copy has one of the same content that is not over. */
-export interface RestoredRun {
+/** The run as which a forgotten one is known: itself, or another one of the same content that was not over in the copy. */
+export interface KnownRun {
   readonly id: string;
-  /** Whether its file is the very same, so that each row stands on its line. */
+  /** Whether its rows are those of the very same file, so that each stands on its line. */
   readonly isSameFile: boolean;
 }
 
@@ -55,7 +55,17 @@ export interface Recovery {
   /** Takes the directories that were agreed on out of the season; gives those that keep it closed still. */
   forgetDirs(): Promise<string[]>;
   /** Makes a run known again that this Redis forgot, by its file (in hexadecimal); its rows come back with it. */
-  restoreRun(run: { id: string; fileSha256: string; contentHash: string }): Promise<RestoredRun>;
+  restoreRun(run: {
+    id: string;
+    fileSha256: string;
+    contentHash: string;
+    /** The entry of the audit log that tells how it was handed in. */
+    onRecord?: string;
+  }): Promise<void>;
+  /** The run as which this one is known. */
+  knownAs(runId: string): Promise<KnownRun>;
+  /** That entry; null for a run that Redis did not forget. */
+  readOnRecord(runId: string): Promise<string | null>;
 }
 
 export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
@@ -93,9 +103,17 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       return { result: wordOf(words, word), proposedBy, missing };
     },
     forgetDirs: () => run('forget'),
-    async restoreRun({ id, fileSha256, contentHash }) {
-      const [known = '', isSameFile] = await run('restoreRun', id, fileSha256, contentHash);
-      return { id: known, isSameFile: isSameFile === '1' };
+    async knownAs(runId) {
+      const [known, isOther] = await Promise.all([
+        redis.hget(keys.knownAs, runId),
+        redis.hexists(keys.run(runId), 'otherFile'),
+      ]);
+      const [id = '', same] = known?.split(' ') ?? [runId, isOther === 1 ? '' : 'same'];
+      return { id, isSameFile: same === 'same' };
+    },
+    readOnRecord: (runId) => redis.hget(keys.run(runId), 'onRecord'),
+    async restoreRun({ id, fileSha256, contentHash, onRecord = '' }) {
+      await run('restoreRun', id, fileSha256, contentHash, onRecord);
     },
   };
 }

@@ -2,8 +2,8 @@ import type { Redis } from 'ioredis';
 import { Refusal, withSteps } from '../../refusal.ts';
 
 /** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what is not in blocks. */
-export const SCHEMA_VERSION = 4;
-export const SCHEMA_VERSION_MIN = 4;
+export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION_MIN = 5;
 
 /** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
 const DATABASE_MARK = 'payrun-database';

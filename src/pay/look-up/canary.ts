@@ -66,16 +66,23 @@ async function askService({ service }: CanaryDeps, known: readonly string[]): Pr
 }
 
 function showsPayment(answer: Answer, id: string): boolean {
-  return answer.kind === 'answered' && answer.status === 200 && parsePayment(answer.json)?.paymentId === id;
+  return isOk(answer) && parsePayment(answer.json)?.paymentId === id;
 }
 
-function isOk(answer: Answer): boolean {
-  return answer.kind === 'answered' && answer.status === 200;
+function isOk(answer: Answer): answer is ServiceAnswer {
+  return isFresh(answer) && answer.status === 200;
+}
+
+type ServiceAnswer = Extract<Answer, { kind: 'answered' }>;
+
+/** A cache says nothing of what the service knows now. */
+function isFresh(answer: Answer): answer is ServiceAnswer {
+  return answer.kind === 'answered' && answer.isFromCache !== true;
 }
 
 /** None at all is a 404 with a code of its own. */
 function listsIdentities(answer: Answer): boolean {
-  if (answer.kind !== 'answered') return false;
+  if (!isFresh(answer)) return false;
   if (answer.status === 200) return parseIdentities(answer.json) !== undefined;
   return answer.status === 404 && parseErrors(answer.json).some(({ code }) => code === 'USR_103');
 }

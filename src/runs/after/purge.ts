@@ -44,11 +44,7 @@ export async function purgeRun({ ledger, config }: PurgeDeps, runId: string, ord
   const begun = await ledger.purging.begin(runId, order.olderThanMs);
   if (begun === 'purged') return 'purged before';
   if (begun !== 'purging') return begun;
-  let rows = 0;
-  for await (const batch of ledger.runs.rows(runId)) {
-    await ledger.purging.rows(runId, batch.map(purgedRow));
-    rows += batch.length;
-  }
+  const rows = await ledger.purging.rows(runId, purgedRows(ledger, runId));
   await removeReports(config.reportDir, runId);
   await ledger.audit.append({
     actor: order.actor,
@@ -72,6 +68,10 @@ async function findUnconfirmed(ledger: Ledger, runId: string): Promise<string | 
     }
   }
   return undefined;
+}
+
+async function* purgedRows({ runs }: Ledger, runId: string): AsyncGenerator<PurgedRow[]> {
+  for await (const batch of runs.rows(runId)) yield batch.map(purgedRow);
 }
 
 function purgedRow(row: Payout | RefusedRow): PurgedRow {

@@ -45,17 +45,20 @@ export function decidableFrom(payout: Payout, decision: Decision, rules: { quote
 /**
  * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
  * 24 hours after it was armed where the quote has no end (architecture.md, rule 9). Of a quote that a breach brought to light
- * neither is known: it was armed before the payout was held. Nor is the last quote of one
- * that a lost host may have sent.
+ * neither is known: it was armed before the payout was held. Of one that a lost host may have sent the last quote is not known
+ * either: a day after it was held, if its own quote has ended.
  */
 function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
   const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
-  if (payout.reasonCode === 'E_DIR_LOST') return Math.max(payout.armedAt ?? 0, heldAt) + DAY_MS;
+  const own = quoteEnds(payout, rules) ?? (payout.armedAt ?? heldAt) + DAY_MS;
+  return payout.reasonCode === 'E_DIR_LOST' ? Math.max(own, heldAt + DAY_MS) : own;
+}
+
+/** Undefined for a quote without an end. */
+function quoteEnds(payout: Payout, rules: { quoteGraceMs: number }): number | undefined {
   // By the service's clock when it gave the quote, and by Redis's: whichever of the two is wrong must not bring it forward.
-  if (payout.quoteExpiresAt !== null) {
-    const { armedAt, quoteLifeMs } = payout;
-    const end = armedAt === null || quoteLifeMs === null ? 0 : armedAt + quoteLifeMs;
-    return Math.max(payout.quoteExpiresAt, end) + rules.quoteGraceMs;
-  }
-  return (payout.armedAt ?? heldAt) + DAY_MS;
+  const { armedAt, quoteLifeMs, quoteExpiresAt } = payout;
+  if (quoteExpiresAt === null) return undefined;
+  const end = armedAt === null || quoteLifeMs === null ? 0 : armedAt + quoteLifeMs;
+  return Math.max(quoteExpiresAt, end) + rules.quoteGraceMs;
 }

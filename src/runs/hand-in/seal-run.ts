@@ -17,12 +17,18 @@ export function planDetails(plan: Run['stagePlan'] | undefined): Record<string, 
 
 /**
  * Who handed a run in, by the entry of the audit log that tells of it: the run's own fields lie in Redis until they are
- * sealed, and could be changed there. A Redis that went back may have lost it: this directory's copies have it too. An entry without
- * a true code counts for nothing, where this process has the key.
+ * sealed, and could be changed there. A Redis that went back may have lost it: this directory's copies have it too, and whoever
+ * compared copies noted it on the run. An entry without a true code counts for nothing, where this process has the key.
  * Undefined when there is none.
  */
 export async function handedInOnRecord(
-  { audit }: { readonly audit: Pick<Ledger['audit'], 'lines' | 'copies' | 'keys'> },
+  {
+    audit,
+    recovery,
+  }: {
+    readonly audit: Pick<Ledger['audit'], 'lines' | 'copies' | 'keys'>;
+    readonly recovery: Pick<Ledger['recovery'], 'readOnRecord'>;
+  },
   runId: Run['id'],
 ): Promise<OnRecord | undefined> {
   const isIt = (entry: AuditRecord | undefined): entry is AuditRecord =>
@@ -31,7 +37,8 @@ export async function handedInOnRecord(
     const entry = line.includes(`"target":"${runId}"`) ? readEntry(line) : undefined;
     if (isIt(entry)) return onRecord(entry);
   }
-  const copied = (await audit.copies()).find(isIt);
+  const noted = readEntry((await recovery.readOnRecord(runId)) ?? '');
+  const copied = (await audit.copies()).find(isIt) ?? (isIt(noted) ? noted : undefined);
   return copied && onRecord(copied);
 }
 

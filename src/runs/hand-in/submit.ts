@@ -27,7 +27,7 @@ const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
 
 export interface SubmitDeps extends RecordDeps {
-  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'references' | 'seals'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'recovery' | 'references' | 'seals'>;
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: RecordDeps['config'] & {
     readonly approval?: ApprovalRules | null;

@@ -1,8 +1,8 @@
+import { writeEntry } from '../../audit/entry.ts';
 import { type MissedDecisions, missedDecisions, type Stopping } from '../../audit/missed.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BlockListFault } from '../../ledger/script.ts';
-import type { RestoredRun } from '../../ledger/season/recovery.ts';
 import type { Log } from '../../log.ts';
 import { type PayoutState, payoutId, placeOfId } from '../../payout.ts';
 import { revokeKey } from '../../people/keys.ts';
@@ -45,10 +45,11 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   const reason = `Redis went back in time; ${missed.text}`;
   const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
   if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
-  const restored = new Map<string, RestoredRun>();
-  for (const { target, details } of missed.submitted) {
+  for (const entry of missed.submitted) {
+    const { target, details, action } = entry;
     const { fileSha256 = '', contentHash = '' } = details;
-    restored.set(target, await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash }));
+    const onRecord = action === 'run.submitted' ? writeEntry(entry) : '';
+    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });
   }
   await restorePaid(ledger, missed, server);
   for (const runId of await ledger.runs.live()) {
@@ -59,27 +60,24 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   const left: string[] = [];
   for (const { action, target, details, hash } of missed.stops) {
     const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
-    if (!(await doAgain(deps, { ...inRestoredRun({ action, target }, restored), control }))) left.push(hash);
+    if (!(await doAgain(deps, { ...(await inKnownRun(ledger, { action, target })), control }))) left.push(hash);
   }
   return left;
 }
 
 /**
- * What people stopped in a run that is known as another one, of the same content, stops that one. Where its rows stand on other lines,
- * all of it is cancelled: it was over when the lost one was handed in.
+ * What people stopped in a run that is known as another one, of the same content, stops that one. Where the rows came in another
+ * file, nobody can tell which of them it was: the run is cancelled.
  */
-function inRestoredRun(
+async function inKnownRun(
+  { recovery }: Ledger,
   { action, target }: { action: Stopping; target: string },
-  restored: ReadonlyMap<string, RestoredRun>,
-): { action: Stopping; target: string } {
-  if (action.startsWith('run.')) return { action, target: restored.get(target)?.id ?? target };
+): Promise<{ action: Stopping; target: string }> {
+  if (action.startsWith('run.')) return { action, target: (await recovery.knownAs(target)).id };
   if (!action.startsWith('payout.')) return { action, target };
   const { runId, line } = placeOfId(target);
-  const known = restored.get(runId);
-  if (known === undefined || known.id === runId) return { action, target };
-  return known.isSameFile
-    ? { action, target: payoutId({ runId: known.id, line }) }
-    : { action: 'run.cancelled', target: known.id };
+  const { id, isSameFile } = await recovery.knownAs(runId);
+  return isSameFile ? { action, target: payoutId({ runId: id, line }) } : { action: 'run.cancelled', target: id };
 }
 
 /** What Redis has of a proposal is an earlier one: whoever made it wanted something else since. */

@@ -1,0 +1,43 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { purgeRun } from '../../src/runs/after/purge.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { allRows, connectArming, freshRows, movePayout, newLedger, payingRun, type TestLedger } from './test-ledger.ts';
+
+let server: TestRedis;
+let arming: Redis;
+let desk: TestLedger;
+beforeAll(async () => {
+  server = await startTestRedis();
+  arming = await connectArming(server);
+});
+afterAll(async () => {
+  arming.disconnect();
+  await server.stop();
+});
+beforeEach(async () => {
+  desk = await newLedger({ redis: server.redis, arming });
+});
+
+test('a purge gives the references of all rows free that came to nothing, and forgets all quotes', async () => {
+  const rows = freshRows(700);
+  const runId = await payingRun(desk.ledger, rows);
+  await Promise.all(rows.map(({ line }) => movePayout(desk.ledger, { runId, line }, { to: 'rejected' })));
+  await desk.ledger.runs.move(runId, { to: 'finished', actor: 'payrun', reason: '' });
+  await desk.ledger.runs.leave(runId);
+  await desk.ledger.runs.takeWatch(-1);
+  const { changes } = (await desk.ledger.runs.read(runId)) ?? { changes: 0 };
+  await desk.ledger.runs.note(runId, { reportedChanges: String(changes) });
+  expect(
+    await purgeRun({ ledger: desk.ledger, config: { reportDir: '/nonexistent' } }, runId, {
+      actor: 'anna',
+      olderThanMs: 0,
+    }),
+  ).toBe('purged');
+  // Before the purge the retry file's rows were free; they are so after it.
+  const again = await payingRun(desk.ledger, rows);
+  const held = (await allRows(desk.ledger, again))
+    .filter((row) => 'row' in row && row.state === 'held')
+    .map(({ line }) => line);
+  expect([held.length, held[0], held.at(-1)]).toEqual([0, undefined, undefined]);
+});
