@@ -305,6 +305,8 @@ export interface Run {
   readonly recordedAt: number | null;
   /** Redis forgot it for a time, or a host that is lost may have sent some of it: nobody else takes its rows over. */
   readonly isInDoubt: boolean;
+  /** Cancelled because its rows came again in another file, before it was recorded. */
+  readonly isTakenOver: boolean;
   /** Who put its file into an inbox, '' where nobody is named; null for a file that came another way. */
   readonly dropper: string | null;
   readonly submissionKey: string | null;

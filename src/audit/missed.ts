@@ -13,18 +13,21 @@ const NO_DECISIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** Acts that only stop, and those that end one. */
-const STOPPING = [
+export const STOPPING = [
   'run.cancelled',
   'run.paused',
   'beneficiary.blocked',
   'user.disabled',
+  'user.add-withdrawn',
   'key.revoked',
+  'key.create-withdrawn',
   'capability.disproved',
   'payout.cancelled',
   'payout.drop-confirmed',
   'payout.not-paid-confirmed',
 ] as const;
 export type Stopping = (typeof STOPPING)[number];
+export type MissedStop = AuditRecord & { readonly action: Stopping };
 const ENDING: ReadonlySet<string> = new Set([
   'run.resumed',
   'beneficiary.unblocked',
@@ -46,7 +49,7 @@ export interface MissedDecisions {
   /** Settlements as paid, and payments that were found for people, which name a quote and its payment. */
   readonly paid: readonly AuditRecord[];
   /** The last act on a run, payout, beneficiary, user or key, where that was one that stops. */
-  readonly stops: readonly (AuditRecord & { readonly action: Stopping })[];
+  readonly stops: readonly MissedStop[];
 }
 
 /** Entries of the audit log that Redis lost, in the order of their times. */
@@ -82,7 +85,7 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
   return { text: describe(all), all, submitted, paid, proposed, stops };
 }
 
-function isStopping(record: AuditRecord): record is AuditRecord & { readonly action: Stopping } {
+function isStopping(record: AuditRecord): record is MissedStop {
   return STOPPING.some((action) => action === record.action);
 }
 

@@ -16,6 +16,7 @@ import { foldedName } from '../access/same-person.ts';
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
  *   known-as              hash     run id that Redis forgot -> the run of the same content that it is known as, and `same` for the same file
+ *   stops-ahead           hash     run or payout that people stopped and that Redis forgot -> the act, until it is known again
  *   runs                  zset     run id by time of creation
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
@@ -77,6 +78,7 @@ export interface LedgerKeys {
   readonly head: string;
   readonly dirs: string;
   readonly knownAs: string;
+  readonly stopsAhead: string;
   readonly runs: string;
   readonly live: string;
   readonly watch: string;
@@ -125,6 +127,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     head: `${prefix}:head`,
     dirs: `${prefix}:dirs`,
     knownAs: `${prefix}:known-as`,
+    stopsAhead: `${prefix}:stops-ahead`,
     runs: `${prefix}:runs`,
     live: `${prefix}:live`,
     watch: `${prefix}:watch`,
@@ -211,7 +214,7 @@ local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
 local TRACKED, AUDIT, AUDIT_WAITING, YES = P .. ':tracked', P .. ':audit', P .. ':audit-waiting', P .. ':yes'
 local PEERS, BLOCKED, BLOCKED_SEAL = P .. ':peers', P .. ':blocked', P .. ':blocked-seal'
-local PEOPLE, WEAK = P .. ':people', P .. ':weak'
+local PEOPLE, WEAK, STOPS_AHEAD = P .. ':people', P .. ':weak', P .. ':stops-ahead'
 local function runKey(run) return P .. ':run:' .. run end
 local function rowsKey(run, block) return P .. ':run:' .. run .. ':rows:' .. block end
 local function statesKey(run) return P .. ':run:' .. run .. ':states' end

@@ -164,6 +164,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     createdAt: Date.UTC(2026, 0, 15, 9, 0),
     recordedAt: 1_800_000_000_000,
     isInDoubt: false,
+    isTakenOver: false,
     createdBy: 'cli',
     finishedAt: Date.UTC(2026, 0, 15, 10, 0),
     finishedChanges: 12,

@@ -173,7 +173,7 @@ test('a payout that is held meanwhile is not cancelled by a look at it that came
 test('that a run is recorded is noted only on a Redis whose season is open', async () => {
   const runId = await claimRun(desk.ledger, freshRows(1));
   await restart([]);
-  expect(await desk.ledger.runs.noteRecorded(runId, { lastLine: '2' })).toBe(false);
+  expect(await desk.ledger.runs.noteRecorded(runId, 'f', { lastLine: '2' })).toBe(false);
   expect((await desk.ledger.slices.position(runId)).lastLine).toBe(0);
 });
 

@@ -257,6 +257,10 @@ function holdLeftBehind(
   );
   const isSettled = entry.state === 'cancelled' && entry.get('rc') === 'E_NOT_PAID';
   if (hadBreach || isSettled || (entry.get('pid') ?? entry.quote) === payment) return;
+  if (entry.quote === null) {
+    entry.set({ q: quote });
+    noteYes(store, entry, { quote, payment });
+  }
   enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
   entry.set({ rc: 'E_BREACH', rs: `the service said yes to the quote ${quote}, which the payout left behind` });
   store.restored++;

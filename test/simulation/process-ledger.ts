@@ -248,6 +248,8 @@ function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
     restoreRun: (run) => ask('restore a run', (store, now) => restoreRun(store, run, now)),
     // Files are handed in once, and as they are.
     knownAs: async (id) => ({ id, isSameFile: true }),
+    stopAhead: async () => {},
+    stopsAhead: async () => new Map(),
   };
 }
 
@@ -283,7 +285,7 @@ function openRuns({ setting, ask, change }: Line) {
           .flatMap((entry) => payoutOf(entry, openSeals()) ?? []),
       );
     },
-    noteRecorded: (runId: string, fields: Record<string, string>) =>
+    noteRecorded: (runId: string, _fileSha256: string, fields: Record<string, string>) =>
       ask('note that all is recorded', (store) => {
         if (store.season !== store.server) return false;
         Object.assign(store.runs.get(runId)?.fields ?? {}, fields);

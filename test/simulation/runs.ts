@@ -200,6 +200,7 @@ export function runOf(entry: RunEntry): Run {
     fileTotals: [],
     createdAt: entry.createdAt,
     createdBy: entry.fields['createdBy'] ?? '',
+    isTakenOver: false,
     isInDoubt: entry.fields['restored'] !== undefined || entry.fields['doubted'] !== undefined,
     recordedAt: entry.fields['recordedAt'] === undefined ? null : number('recordedAt'),
     finishedAt: entry.finishedAt,

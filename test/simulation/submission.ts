@@ -96,7 +96,7 @@ export async function submit(
       );
       if (result === 'season') return;
     }
-    const isNoted = await ledger.runs.noteRecorded(runId, { lastLine: String(file.rows.length + 1) });
+    const isNoted = await ledger.runs.noteRecorded(runId, file.sha256, { lastLine: String(file.rows.length + 1) });
     if (!isNoted) return;
   }
   await ask('run to paying', (store, now) =>

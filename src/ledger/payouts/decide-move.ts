@@ -184,7 +184,7 @@ function step(
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
   const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
   operations.push(...effects(record, move, to));
-  if (isUncounted(record, to)) operations.push(['uncount', ...takeCounted(values)]);
+  if (isUncounted(record, move, to)) operations.push(['uncount', ...takeCounted(values)]);
   return {
     runId,
     line,
@@ -264,11 +264,10 @@ function dropped(record: StoredPayout, reason: string): Map<string, string> {
  * A payout that came to nothing, or that waits for people before it was sent, counts for no limit. A rejection after a payment request
  * may be none: it counts until that is confirmed.
  */
-function isUncounted(record: StoredPayout, to: PayoutState): boolean {
+function isUncounted(record: StoredPayout, { values }: PayoutMove, to: PayoutState): boolean {
   if (!record.values.has('ld')) return false;
-  return (
-    (to === 'rejected' && !record.values.has('q')) || to === 'cancelled' || (to === 'held' && record.state === 'ready')
-  );
+  if (to === 'rejected') return !record.values.has('q') || values?.rejectionConfirmed === true;
+  return to === 'cancelled' || (to === 'held' && record.state === 'ready');
 }
 
 /** Takes what a payout counts as out of its values. */

@@ -41,6 +41,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     createdBy: text('createdBy'),
     recordedAt: time('recordedAt'),
     isInDoubt: fields.has('restored') || fields.has('doubted'),
+    isTakenOver: fields.has('takenOver'),
     dropper: fields.get('dropper') ?? null,
     submissionKey: fields.get('submissionKey') ?? null,
     rowsDigest: fields.get('rowsDigest') ?? null,

@@ -12,6 +12,7 @@ import {
   MOVE_RUN,
   NOTE_RECORDED,
   PUT_OFF_START,
+  TAKE_FILE,
   TAKE_WATCH,
 } from '../scripts/runs.ts';
 import type { Seals } from '../seals.ts';
@@ -81,8 +82,13 @@ export interface Runs extends Rows {
   /** Ids of the runs that the sweeper walks. */
   live(): Promise<string[]>;
   events(runId: string): Promise<RunEvent[]>;
-  /** Notes that all rows of the run were recorded, with what is known of them; false in a closed season. */
-  noteRecorded(runId: string, fields: Readonly<Record<string, string>>): Promise<boolean>;
+  /**
+   * Notes that all rows of the run were recorded, with what is known of them; false in a closed season, or where another file stands
+   * for it by now.
+   */
+  noteRecorded(runId: string, fileSha256: string, fields: Readonly<Record<string, string>>): Promise<boolean>;
+  /** Lets another file of the same rows stand for the one of a run that is not recorded yet; false where it is. */
+  takeFile(runId: string, file: { sha256: string; name: string }): Promise<boolean>;
   /** Bookkeeping fields of the run hash. */
   note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
   /** Puts off the start of a run that waits for it; false when it does not wait any more. */
@@ -133,8 +139,13 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'jud
       return entries.map(([id, flat]) => readEvent(id, flat));
     },
     ...openRows(redis, keys, seals),
-    noteRecorded: async (runId, fields) =>
-      (await runScript(redis, scripts.recorded, { prefix, args: [runId, ...Object.entries(fields).flat()] })) === 1,
+    noteRecorded: async (runId, fileSha256, fields) =>
+      (await runScript(redis, scripts.recorded, {
+        prefix,
+        args: [runId, fileSha256, ...Object.entries(fields).flat()],
+      })) === 1,
+    takeFile: async (runId, { sha256, name }) =>
+      (await runScript(redis, scripts.takeFile, { prefix, args: [runId, sha256, name] })) === 1,
     async note(runId, fields) {
       await redis.hset(keys.run(runId), fields);
     },
@@ -161,6 +172,7 @@ function runScripts() {
   return {
     claim: script(CLAIM_RUN),
     recorded: script(NOTE_RECORDED),
+    takeFile: script(TAKE_FILE),
     move: script(MOVE_RUN),
     putOff: script(PUT_OFF_START),
     endStage: script(END_STAGE),

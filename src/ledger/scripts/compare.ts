@@ -238,6 +238,10 @@ end
 -- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again.
 local function holdLeftBehind(p, e)
   if hadBreach(p) or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
+  if not get(p, 'q') then
+    set(p, 'q', e.y)
+    noteYes(p, e.y, e.p)
+  end
   enter(p, 'held', 'breach', at)
   set(p, 'rc', 'E_BREACH')
   set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', which the payout left behind')

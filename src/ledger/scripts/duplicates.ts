@@ -29,7 +29,10 @@ local givesAllUp = false
 if run ~= '' and redis.call('HEXISTS', runKey(run), 'otherFile') == 1 then
   for _, field in ipairs(redis.call('HKEYS', runKey(run))) do givesAllUp = givesAllUp or string.find(field, '^gaveUp:') ~= nil end
 end
-local function isGivenUp(line) return givesAllUp or redis.call('HEXISTS', runKey(run), 'gaveUp:' .. line) == 1 end
+givesAllUp = givesAllUp or redis.call('HEXISTS', STOPS_AHEAD, run) == 1
+local function isGivenUp(line)
+  return givesAllUp or redis.call('HEXISTS', runKey(run), 'gaveUp:' .. line) == 1 or redis.call('HEXISTS', STOPS_AHEAD, run .. '-' .. line) == 1
+end
 
 local rows = {}
 for i = 2, #ARGV, 5 do

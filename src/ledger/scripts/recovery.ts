@@ -59,6 +59,7 @@ return { 'adopted', by }
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
 local run, file, content = ARGV[1], ARGV[2], ARGV[3]
+if redis.call('HEXISTS', runKey(run), 'restored') == 1 and ARGV[4] ~= '' then redis.call('HSETNX', runKey(run), 'onRecord', ARGV[4]) end
 if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return {} end
 -- One that is over with all of its rows may have been handed in again since: the run that was lost is that one.
 local known = runOf(file, content)

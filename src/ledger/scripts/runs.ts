@@ -33,11 +33,18 @@ end
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
 local known = runOf(ARGV[1], ARGV[2])
-if known and not (ARGV[5] == '1' and isFree(known)) then
+-- A hand-in under a key is carried on, whatever people made of its run meanwhile.
+local key = cjson.decode(ARGV[4]).submissionKey
+local isRestored = known and redis.call('HEXISTS', runKey(known), 'restored') == 1
+local isOwn = known and key and (isRestored or redis.call('HGET', runKey(known), 'submissionKey') == key)
+if known and (isOwn or not (ARGV[5] == '1' and isFree(known))) then
   redis.call('HSETNX', FILES, ARGV[1], known)
   redis.call('HSETNX', CONTENTS, ARGV[2], known)
   if redis.call('HEXISTS', runKey(known), 'rows') == 0 then
-    for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSETNX', runKey(known), name, value) end
+    -- A run that Redis forgot was handed in by somebody before.
+    for name, value in pairs(cjson.decode(ARGV[4])) do
+      if not (isRestored and name == 'submissionKey') then redis.call('HSETNX', runKey(known), name, value) end
+    end
   end
   return { known, 'known', redis.call('HGET', runKey(known), 'state') or '' }
 end
@@ -243,9 +250,25 @@ return 1
  * Returns 1, or 0 in a closed season, or where the run is gone.
  */
 export const NOTE_RECORDED = `${LUA_PRELUDE}
-if redis.call('HGET', HEAD, 'season') ~= serverNow() or redis.call('EXISTS', runKey(ARGV[1])) == 0 then return 0 end
+local f = redis.call('HMGET', runKey(ARGV[1]), 'state', 'fileSha256')
+if redis.call('HGET', HEAD, 'season') ~= serverNow() or f[2] ~= ARGV[2] then return 0 end
+-- Somebody else has recorded it.
+if f[1] ~= 'recording' and f[1] ~= 'cancelled' then return 1 end
 -- Who put the file into an inbox is named anew, or nobody is.
 redis.call('HDEL', runKey(ARGV[1]), 'dropper')
-redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 2))
+redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 3))
+return 1
+`;
+
+/**
+ * Lets another file of the same rows stand for the one of a run that is not recorded yet.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of the file; ARGV[3] its name
+ * Returns 1, or 0 where the run is recorded.
+ */
+export const TAKE_FILE = `${LUA_PRELUDE}
+local f = redis.call('HMGET', runKey(ARGV[1]), 'state', 'lastLine')
+if (f[1] ~= 'recording' and f[1] ~= 'cancelled') or f[2] then return 0 end
+redis.call('HSET', runKey(ARGV[1]), 'fileSha256', ARGV[2], 'fileName', ARGV[3], 'otherFile', '1')
 return 1
 `;

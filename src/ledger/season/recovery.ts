@@ -62,6 +62,10 @@ export interface Recovery {
     /** The entry of the audit log that tells how it was handed in. */
     onRecord?: string;
   }): Promise<void>;
+  /** Notes an act that stops a run or a payout which is not known again yet: its rows count as given up when they come. */
+  stopAhead(target: string, action: string): Promise<void>;
+  /** What was noted so: the act by its target. */
+  stopsAhead(): Promise<ReadonlyMap<string, string>>;
   /** The run as which this one is known. */
   knownAs(runId: string): Promise<KnownRun>;
   /** That entry; null for a run that Redis did not forget. */
@@ -103,6 +107,10 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       return { result: wordOf(words, word), proposedBy, missing };
     },
     forgetDirs: () => run('forget'),
+    async stopAhead(target, action) {
+      await redis.hset(keys.stopsAhead, target, action);
+    },
+    stopsAhead: async () => new Map(Object.entries(await redis.hgetall(keys.stopsAhead))),
     async knownAs(runId) {
       const [known, isOther] = await Promise.all([
         redis.hget(keys.knownAs, runId),

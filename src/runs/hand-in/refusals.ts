@@ -9,6 +9,14 @@ export function refuseInterrupted({ id, fileName, fileSha256 }: Run): Refusal {
   );
 }
 
+/** What people stopped is not begun anew by the same rows in another file. */
+export function refuseCancelled({ id, fileName }: Run): Refusal {
+  return new Refusal(
+    `The same rows came in ${fileName}, and people cancelled that run (${id}) before it was recorded.`,
+    'If they are to be paid after all, ask for a new run of them when you hand them in.',
+  );
+}
+
 /** `quietMs`: how long nobody may have recorded rows of the run before another file takes them over. */
 export function refuseBusy({ id, fileName }: Run, quietMs: number): Refusal {
   return new Refusal(

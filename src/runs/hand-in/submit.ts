@@ -14,7 +14,7 @@ import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { readRun } from '../read-run.ts';
 import { type RecordDeps, recordRows } from './record-rows.ts';
-import { refuseBusy, refuseInterrupted, refuseRestarted } from './refusals.ts';
+import { refuseBusy, refuseCancelled, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
 import { handedInOnRecord, type OnRecord, planDetails, sealOfRun } from './seal-run.ts';
@@ -167,6 +167,7 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   const run = await readRun(deps, claimed.id);
   if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
   if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
+  if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);
   // What was sent may be held too, where a lost host has it.
   if (run.isInDoubt) return claimed;
   if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
@@ -176,6 +177,7 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
     throw refuseBusy(run, RECORDING_QUIET_MS);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
+  await deps.ledger.runs.note(run.id, { takenOver: '1' });
   const { result } = await deps.ledger.runs.move(run.id, { from: run.state, to: 'cancelled', actor, reason });
   if (result !== 'moved' && result !== 'there') throw refuseBusy(run, RECORDING_QUIET_MS);
   await cancelReady(deps.ledger, run.id, actor);
@@ -251,8 +253,7 @@ async function isUnrecorded(
   if (await isRecorded(deps, run)) return false;
   if (run.fileSha256 === checked.sha256) return true;
   if (run.isInDoubt && (await standsOnSameLines(deps.ledger, run, file))) {
-    await deps.ledger.runs.note(run.id, { fileSha256: checked.sha256, fileName: checked.name, otherFile: '1' });
-    return true;
+    if (await deps.ledger.runs.takeFile(run.id, checked)) return true;
   }
   throw refuseInterrupted(run);
 }
@@ -295,7 +296,7 @@ async function recordRun(
     // A batch that fails beside the first one has nobody else to listen.
     await Promise.allSettled(inFlight);
   }
-  const isNoted = await runs.noteRecorded(runId, {
+  const isNoted = await runs.noteRecorded(runId, file.checked.sha256, {
     lastLine: String(lastLine),
     currencies: [...currencies].toSorted().join(' '),
     columns: file.checked.columns.join(' '),

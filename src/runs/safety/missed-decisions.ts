@@ -1,5 +1,5 @@
 import { writeEntry } from '../../audit/entry.ts';
-import { type MissedDecisions, missedDecisions, type Stopping } from '../../audit/missed.ts';
+import { type MissedDecisions, type MissedStop, missedDecisions, STOPPING, type Stopping } from '../../audit/missed.ts';
 import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BlockListFault } from '../../ledger/script.ts';
@@ -58,25 +58,40 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   }
   for (const { target } of missed.proposed) await voidProposal(deps, target);
   const left: string[] = [];
-  for (const { action, target, details, hash } of missed.stops) {
+  for (const { action, target, details, hash } of [...missed.stops, ...(await stopsAhead(ledger))]) {
     const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
-    if (!(await doAgain(deps, { ...(await inKnownRun(ledger, { action, target })), control }))) left.push(hash);
+    const known = await inKnownRun(ledger, { action, target });
+    // A run that comes back is paused anyhow.
+    if (known === undefined) await (action === 'run.paused' ? undefined : ledger.recovery.stopAhead(target, action));
+    else if (!(await doAgain(deps, { ...known, control })) && hash !== '') left.push(hash);
   }
   return left;
 }
 
+/** What people stopped before it was known again, as another directory had it. */
+async function stopsAhead({
+  recovery,
+}: Ledger): Promise<readonly Pick<MissedStop, 'action' | 'target' | 'details' | 'hash'>[]> {
+  return [...(await recovery.stopsAhead())].flatMap(([target, noted]) => {
+    const action = STOPPING.find((one) => one === noted);
+    return action === undefined ? [] : [{ action, target, details: {}, hash: '' }];
+  });
+}
+
 /**
  * What people stopped in a run that is known as another one, of the same content, stops that one. Where the rows came in another
- * file, nobody can tell which of them it was: the run is cancelled.
+ * file, nobody can tell which of them it was: the run is cancelled. Undefined where this Redis does not know the run (yet).
  */
 async function inKnownRun(
-  { recovery }: Ledger,
+  { recovery, runs }: Ledger,
   { action, target }: { action: Stopping; target: string },
-): Promise<{ action: Stopping; target: string }> {
-  if (action.startsWith('run.')) return { action, target: (await recovery.knownAs(target)).id };
-  if (!action.startsWith('payout.')) return { action, target };
-  const { runId, line } = placeOfId(target);
-  const { id, isSameFile } = await recovery.knownAs(runId);
+): Promise<{ action: Stopping; target: string } | undefined> {
+  const isOfPayout = action.startsWith('payout.');
+  if (!isOfPayout && !action.startsWith('run.')) return { action, target };
+  const { id, isSameFile } = await recovery.knownAs(isOfPayout ? placeOfId(target).runId : target);
+  if ((await runs.read(id)) === undefined) return undefined;
+  if (!isOfPayout) return { action, target: id };
+  const { line } = placeOfId(target);
   return isSameFile ? { action, target: payoutId({ runId: id, line }) } : { action: 'run.cancelled', target: id };
 }
 
@@ -116,7 +131,7 @@ const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
   const { runId, line } = place;
   const { payout } = await ledger.payouts.read(place);
   if (payout === undefined) {
-    if ((await ledger.runs.read(runId)) !== undefined) await ledger.runs.note(runId, { [`gaveUp:${line}`]: '1' });
+    await ledger.runs.note(runId, { [`gaveUp:${line}`]: '1' });
     return;
   }
   if (!MAY_BE_SENT.includes(payout.state)) {
@@ -129,6 +144,10 @@ const holdAgain: Stop = async ({ ledger, log }, target, { actor }) => {
   await ledger.payouts.move({ ...place, from: 'ready', to: 'held', actor, reason, values });
 };
 
+/** Of one who was only proposed, the proposal is withdrawn. */
+const endUser: Stop = (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor });
+const endKey: Stop = (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor });
+
 type Stop = (deps: MissedDeps, target: string, control: Control) => Promise<unknown>;
 
 /** How each act that only stops is done again, by its action on the audit log. */
@@ -136,8 +155,10 @@ const STOPS: Readonly<Record<Stopping, Stop>> = {
   'beneficiary.blocked': (deps, target, control) => blockBeneficiary(deps, target, control),
   'run.cancelled': ({ ledger }, target, control) => cancelRun({ ledger, wake: async () => {} }, target, control),
   'run.paused': pause,
-  'user.disabled': (deps, target, { actor }) => disableUser(deps, { name: target.replace('user ', ''), actor }),
-  'key.revoked': (deps, target, { actor }) => revokeKey(deps, { name: target.replace('key ', ''), actor }),
+  'user.disabled': endUser,
+  'user.add-withdrawn': endUser,
+  'key.revoked': endKey,
+  'key.create-withdrawn': endKey,
   'capability.disproved': ({ ledger }, target, { reason }) => ledger.state.disprove(target, reason),
   'payout.cancelled': holdAgain,
   'payout.drop-confirmed': holdAgain,

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openAuditLog } from '../../src/audit/audit-log.ts';
+import { systemClock, systemRandom } from '../../src/clock.ts';
+import { openAuditStore } from '../../src/ledger/audit.ts';
+import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { ensureSeason } from '../../src/ledger/season/season.ts';
+import { silentLog } from '../../src/log.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
+import { openRig } from '../support/pay-rig.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+/* The eighth attack: a payout that waits is held by a comparison, for the service said yes to a quote that was proven dead. */
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(() => redis.stop());
+
+test('people can settle a payout that a comparison held for a yes to a quote which it left behind', async () => {
+  const rig = await openRig(redis);
+  const pay = await rig.process();
+  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
+    dataDirId: 'dir-1',
+    dataDir: folder,
+  });
+  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const requests: Parameters<typeof rig.service.commit>[0][] = [];
+  rig.service.onPay = (request, answering) => {
+    requests.push(request);
+    answering.reset();
+  };
+  await rig.pay(pay);
+  const first = (await rig.payout()).quoteId ?? '';
+  for (let tries = 0; tries < 40 && (await rig.payout()).state !== 'ready'; tries++) {
+    await rig.passTime(5000);
+    await rig.lookUp(pay);
+  }
+  expect((await rig.payout()).state).toBe('ready');
+  // The service makes the payment late and says yes; this process wrote that down and held the payout. Redis forgot the latter.
+  if (requests[0] !== undefined) rig.service.commit(requests[0]);
+  const log = openIntentLog(rig.dataDir, { clock: systemClock, random: systemRandom });
+  await log.noteAnswer({ quoteId: first, paymentId: first });
+  await log.close();
+  await rig.redis.hset(`${rig.prefix}:head`, 'season', 'closed 1 2');
+  await rig.redis.hset(`${rig.prefix}:dirs`, 'dir-1', '-');
+  const dir = {
+    dataDir: rig.dataDir,
+    dataDirId: 'dir-1',
+    armDeadlineMs: 0,
+    compareDecisions: async () => {},
+    arms: true,
+  };
+  expect(await ensureSeason({ state: rig.ledger.state, ...dir, clock: systemClock, log: silentLog })).toEqual([]);
+  const held = await rig.payout();
+  console.log(held.state, held.reasonCode, held.reason, held.quoteId, 'book', rig.service.book.length);
+  expect(held.state).toBe('held');
+  const ends: string[] = [];
+  for (const [decision, paymentId] of [
+    ['paid', first],
+    ['not-paid', ''],
+    ['drop', ''],
+    ['allow', ''],
+  ] as const) {
+    for (const by of ['anna', 'bob']) {
+      await decidePayout(deps, await rig.payout(), {
+        decision,
+        paymentId,
+        by,
+        reason: 'settle it',
+        caveats: 'read',
+      }).then(
+        ({ result }) => ends.push(`${decision} ${by} ${result}`),
+        (error: unknown) => ends.push(`${decision} ${by} ${String(error)}`),
+      );
+    }
+  }
+  console.log(ends.join('\n'), '\n', (await rig.payout()).state);
+  expect((await rig.payout()).state).not.toBe('held');
+});
