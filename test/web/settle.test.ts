@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';

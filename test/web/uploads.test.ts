@@ -159,7 +159,7 @@ describe('an uploaded file', () => {
     expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
   });
 
-  test('tells whoever approves its run the fees that quotes told, and keeps nothing else of them', async () => {
+  test('whoever approves its run is told what leaves with fees, and nothing of what the review was told is kept', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'payrun-fees-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const config = join(folder, 'payrun.json');
@@ -170,7 +170,9 @@ describe('an uploaded file', () => {
     await anna.post(`${address}/cost`);
     await expect.poll(async () => (await anna.get(address)).text).toMatch(/By 2 of 2 quotes/);
     const run = (await anna.post(`${address}/hand-in`)).headers.get('location') ?? '';
-    expect((await carl.get(`${run}/approve`)).text).toMatch(/Fees of (?:(?!<\/p>).)* come on top by quotes of <time /);
+    expect((await carl.get(`${run}/approve`)).text).toMatch(
+      /with fees of (?:(?!<\/p>).)*, in 2 rows, by quotes of <time /,
+    );
     expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
   });
 

@@ -1,10 +1,14 @@
 import type { App } from '../../app.ts';
 import { outagesNoted } from '../../runs/outages.ts';
+import { withFunds } from '../../runs/preview/run-funds.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { requireTrueFacts } from '../../runs/safety/shown-seals.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { say } from '../print.ts';
 import { printRun } from '../print-run.ts';
+
+/** So long the service is asked what a run needs that waits for approval. */
+export const FUNDS_MS_MAX = 10_000;
 
 /** `payrun status`: how far a run is. */
 export const statusCommand = ledgerCommand(
@@ -17,7 +21,7 @@ export const statusCommand = ledgerCommand(
   async (app, { run: runId, json }) => {
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
-    await printRun(app, run, { json });
+    await printRun(app, await withFunds(app, run, FUNDS_MS_MAX), { json });
     for (const words of await outagesNoted(app)) say(words);
     await tellHalt(app);
   },

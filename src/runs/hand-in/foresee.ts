@@ -11,6 +11,7 @@ import type { Money } from '../../money.ts';
 import { beyondLimit } from '../../pay/limits.ts';
 import type { PayoutRow, Run, RunStart } from '../../payout.ts';
 import type { IdentityBook } from '../identities.ts';
+import { openLargest } from './largest.ts';
 import { openLimitsAhead } from './limits-ahead.ts';
 import { type StartRules, type Waiting, waitingFor } from './start.ts';
 
@@ -111,7 +112,7 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
   const pays = openTally();
   const lineOf = new Map<string, number>();
   const first: NamedRow[] = [];
-  const largest = new Map<string, NamedRow[]>();
+  const largest = openLargest<NamedRow>(LARGEST_ROWS);
   let paid = 0;
 
   const likenessOf = (row: PayoutRow) =>
@@ -150,7 +151,7 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
       for (const [index, row] of rows.entries()) {
         currencies.add(row.sourceCurrency).add(row.destinationCurrency);
         if (first.length < FIRST_ROWS) first.push(row);
-        keepLargest(largest, row);
+        largest.add(row);
         const stop = whyStopped(row, against[index] ?? NOTHING_AGAINST);
         if (stop !== undefined) {
           stopped.add(row, stop);
@@ -166,7 +167,7 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
       pays: { rows: paid, totals: pays.totals() },
       untold: ahead.untold(),
       first,
-      largest: [...largest].toSorted(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, rows]) => rows),
+      largest: largest.result(),
     }),
   };
 }
@@ -213,14 +214,4 @@ function openStopped() {
         named,
       })),
   };
-}
-
-function keepLargest(largest: Map<string, NamedRow[]>, row: PayoutRow): void {
-  const { currency, minor } = row.amount;
-  const rows = largest.get(currency) ?? [];
-  largest.set(currency, rows);
-  const at = rows.findIndex(({ amount }) => amount.minor < minor);
-  if (at === -1 && rows.length >= LARGEST_ROWS) return;
-  rows.splice(at === -1 ? rows.length : at, 0, row);
-  if (rows.length > LARGEST_ROWS) rows.pop();
 }

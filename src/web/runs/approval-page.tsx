@@ -9,7 +9,8 @@ import { Form } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { ApprovalCards, BeneficiaryLines, Checks, TopBeneficiaries } from './approval-cards.tsx';
+import { ApprovalCards, BeneficiaryLines, LargestPayouts } from './approval-cards.tsx';
+import { Checks } from './approval-checks.tsx';
 import type { ApprovalProps } from './approval-facts.ts';
 
 /** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (docs/security.md). */
@@ -19,7 +20,7 @@ export function ApprovalPage(props: ApprovalProps) {
     <>
       <ApprovalCards {...props} />
       <div class="today">
-        <TopBeneficiaries {...props} />
+        <LargestPayouts {...props} />
         <Checks {...props} />
       </div>
       <Changes changes={props.changes} />
@@ -228,7 +229,7 @@ function Decide({
     <div class="decide">
       <p>You approve exactly this file, its {shownCount(run.rows)} rows and totals, under these limits.</p>
       {mayCancel ? (
-        <a class="btn" href={`/runs/${run.id}/cancel`}>
+        <a class="btn" href={`/runs/${run.id}/send-back`}>
           <Icon name="arrow-back-up" /> Send back<span class="visually-hidden"> with a reason</span>…
         </a>
       ) : null}

@@ -11,11 +11,11 @@ import { sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
-import { readFeesOfRun } from '../uploads/cost.ts';
 import type { Web, WebDeps } from '../web.ts';
 import type { Seen } from './approval-facts.ts';
 import { ApprovalPage, approvalHead } from './approval-page.tsx';
 import { findRun, ofRun } from './find-run.ts';
+import { openFundsAsking } from './funds.ts';
 import { beneficiaryRows, fileRows } from './table-rows.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
@@ -25,13 +25,18 @@ const form = z.strictObject({ sha256, digest: sha256 });
 export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readBeneficiaries = openBeneficiaryBook(deps);
+  const funds = openFundsAsking(app);
+  web.addHook('preClose', () => funds.close());
   const readSeen = async (run: Run): Promise<Seen> => {
     const blocked = new Set((await app.ledger.approvals.blocked()).map(({ identityId }) => identityId));
     const beneficiaries = await readBeneficiaries(run, blocked);
-    const shown = [...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId);
+    const shown = [
+      ...[...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId),
+      ...beneficiaries.largest.map(({ row }) => row.beneficiaryIdentityId),
+    ];
     const [listed, neverPaid] = await Promise.all([
       app.ledger.names.read([...new Set(shown)]),
-      app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
+      app.ledger.beneficiaries.neverPaid([...new Set(shown)]),
     ]);
     const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
     return { beneficiaries, names, neverPaid, blocked };
@@ -51,8 +56,16 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
     const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
-    const fees = await readFeesOfRun(app, run);
-    const facts = { run, standing, limits, approval, changes, before, fees, ...(await readSeen(run)) };
+    const facts = {
+      run,
+      standing,
+      limits,
+      approval,
+      changes,
+      before,
+      ...(await readSeen(run)),
+      ...(await funds.see(run)),
+    };
     const mayCancel = request.who?.may('cancel') === true;
     const body = ApprovalPage({ ...facts, person: actorOf(request), mayCancel });
     return await sendPage(reply, deps, { ...approvalHead({ run, standing }), body });
