@@ -328,6 +328,7 @@ describe('each operation answers as the served document says', () => {
       leftOut: [moved],
       more: false,
     });
+    expect((await anna.call('POST', `${at(3)}/drop`, { body })).status).toBe(409);
     expect((await bob.call('POST', `/runs/${runId}/settle`, { body: together })).json).toEqual({
       proposed: 0,
       done: 1,

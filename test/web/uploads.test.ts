@@ -221,6 +221,32 @@ describe('an uploaded file', () => {
     expect(csv).toContain(`4,inv-1,${BENEFICIARY},7.00,USD,held,E_DUP_HISTORY,the reference was used before,${run}-2`);
   });
 
+  test('is not called sound where only a quote tells whether a limit stands against a row', async () => {
+    const { person } = await openWebRig(server.url, {
+      env: configured({ limits: { currencies: { USD: { run: '15.00' } } } }),
+    });
+    const anna = await person('anna', 'maker');
+    const address = await upload(
+      anna,
+      formOf(`${HEADER},amountType\nQ-1,${BENEFICIARY},10.00,USD,MXN,DESTINATION_AMOUNT\n`),
+    );
+    const { text } = await anna.get(address);
+    expect(text).not.toContain('The file is sound');
+    expect(text).toContain('Of 1 of them only a quote tells whether a limit stands against it.');
+  });
+
+  test('tells of each cut-off which rows it concerns, and whether there is enough time', async () => {
+    const always = { zone: 'UTC', opens: '00:00', cutOff: '23:59', weekend: [], holidays: [] };
+    const today = new Date().toISOString().slice(0, 10);
+    const { person } = await openWebRig(server.url, {
+      env: configured({ calendars: { USD: { ...always, holidays: [today] }, MXN: always } }),
+    });
+    const anna = await person('anna', 'maker');
+    const { text } = await anna.get(await upload(anna, formOf(payoutFile())));
+    expect(text).toMatch(/MXN: enough time before the cut-off at 23:59 \(UTC\): 2 rows, line 2 /);
+    expect(text).toMatch(new RegExp(`USD: ${today} is a holiday \\(UTC\\): 2 rows, line 2 `));
+  });
+
   test('whose content is a run already says so before it is handed in, and shows no button for it', async () => {
     const { person, app } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');

@@ -26,7 +26,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readBeneficiaries = openBeneficiaryBook(deps);
   const funds = openFundsAsking(app);
-  web.addHook('preClose', () => funds.close());
+  web.addHook('preClose', async () => funds.close());
   const readSeen = async (run: Run): Promise<Seen> => {
     const blocked = new Set((await app.ledger.approvals.blocked()).map(({ identityId }) => identityId));
     const beneficiaries = await readBeneficiaries(run, blocked);

@@ -22,7 +22,8 @@ export interface FundsSeen {
 export interface FundsAsking {
   /** What is known; asks where it is not, or was for other payouts, and waits a moment for the answer. */
   see(run: Run): Promise<FundsSeen>;
-  close(): Promise<void>;
+  /** Ends the asking; nothing waits for a service that does not answer. */
+  close(): void;
 }
 
 /** Asks by itself what runs need that wait for approval, whichever way they came. */
@@ -64,9 +65,6 @@ export function openFundsAsking(app: App): FundsAsking {
       waited.abort();
       return { funds: found.get(run.id)?.funds ?? run.funds, isAsking: asked.has(run.id) };
     },
-    async close() {
-      closing.abort();
-      await Promise.all(asked.values());
-    },
+    close: () => closing.abort(),
   };
 }
