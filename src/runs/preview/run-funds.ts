@@ -3,7 +3,6 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { fundsField } from '../../ledger/runs/run-record.ts';
 import type { RunFunds } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
 import { openCorridors } from './corridor.ts';
 import { EVERY_ROW_MAX, previewRows, QUOTES_MAX, SAMPLE_ROWS } from './preview.ts';
 import { type QuotingServiceDeps, withQuotingService } from './quoting-service.ts';
@@ -49,12 +48,12 @@ export async function askRunFunds(
 /** The same for a command: a run whose needs are not known, for the service does not answer, is shown all the same. */
 export async function withFunds(deps: FundsDeps, run: Run, timeMsMax: number): Promise<Run> {
   if (run.state !== 'awaiting-approval' || areFundsFresh(deps, run)) return run;
-  try {
-    const funds = await askRunFunds(deps, run, { timeMsMax });
-    return funds === null ? run : { ...run, funds };
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+  const end = new AbortController();
+  const asked = askRunFunds(deps, run, { timeMsMax, signal: end.signal }).catch((error: unknown) => {
     deps.log.debug('nobody knows what a run needs', { run: run.id, error });
-    return run;
-  }
+    return null;
+  });
+  const funds = await Promise.race([asked, deps.clock.sleep(timeMsMax, end.signal).then(() => null)]);
+  end.abort();
+  return funds === null ? run : { ...run, funds };
 }

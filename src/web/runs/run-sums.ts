@@ -14,7 +14,9 @@ const ROWS_AT_ONCE_MAX = 500;
 const RUNS_KEPT_MAX = 50;
 /** Sums of a run that goes on are made anew after this long, and after so many times as long as making them took. */
 const AGE_MS_MIN = 10_000;
-const REST_FACTOR = 20;
+const REST_FACTOR = 5;
+
+const REST_MS = 50;
 
 /** Why rows were not paid, or wait for a person. */
 export interface ReasonCount {
@@ -44,7 +46,7 @@ export interface RunSums {
 
 interface SumsDeps {
   readonly ledger: Pick<Ledger, 'runs' | 'references'>;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
   readonly log: Log;
 }
 
@@ -57,15 +59,15 @@ interface Kept {
 
 /**
  * The sums of runs for all who look at them. Those of a small run that is over are made at once, and any others beside the
- * pages: until they are there nothing is told, or what was added up last. Adding up takes at most a twentieth of the time.
+ * pages: until they are there nothing is told, or what was added up last. Adding up rests between batches and after its end, so that it takes a small part of the time.
  */
 export function openRunSums(deps: SumsDeps): (run: Run) => Promise<RunSums | null> {
   const runs = new Map<string, Kept>();
 
-  async function make(run: Run, kept: Kept): Promise<void> {
+  async function make(run: Run, kept: Kept, restMs: number): Promise<void> {
     const begun = deps.clock.monotonic();
     try {
-      kept.sums = await addUp(deps, run);
+      kept.sums = await addUp(deps, run, restMs);
     } catch (error) {
       deps.log.warn('a run cannot be added up', { run: run.id, error });
     } finally {
@@ -85,13 +87,13 @@ export function openRunSums(deps: SumsDeps): (run: Run) => Promise<RunSums | nul
     if (kept.sums?.changes === run.changes) return kept.sums;
     const isAtOnce = hasEnded(run) && run.rows <= ROWS_AT_ONCE_MAX;
     if (kept.making === undefined && (isAtOnce || deps.clock.monotonic() >= kept.restsUntil))
-      kept.making = make(run, kept);
+      kept.making = make(run, kept, isAtOnce ? 0 : REST_MS);
     if (isAtOnce) await kept.making;
     return kept.sums;
   };
 }
 
-async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run): Promise<RunSums> {
+async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run, restMs: number): Promise<RunSums> {
   const booking = openBooking();
   const arrives = new Map<string, Money>();
   const reasons = new Map<string, ReasonCount>();
@@ -106,6 +108,8 @@ async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run): Promise
       overTime.add(row);
       addArrival(arrives, row);
     }
+    // Pages come in between, and each of them bears at most one batch.
+    if (restMs > 0) await clock.sleep(restMs);
   }
   return {
     changes,

@@ -19,7 +19,7 @@ import { Problem, problemOf } from '../problem.ts';
 import { findRun, ofRun } from '../runs/find-run.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { DecidedPage } from './decided-page.tsx';
-import { hrefOfGroup, readGroups } from './groups.ts';
+import { hrefOfGroup, openReasons, readGroups } from './groups.ts';
 import { openProposed } from './proposed.ts';
 import { ToSettlePage } from './to-settle-page.tsx';
 import { filterOf, hrefOfList, settleQuery } from './wanted.ts';
@@ -54,24 +54,26 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const openPay = openLookUps(app);
   const readProposed = openProposed(app);
+  const readReasons = openReasons(app);
   const rules = () => ({ now: app.clock.now(), quoteGraceMs: app.config.quoteGraceMs });
 
   web.get('/to-settle', { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const wanted = request.query;
     const filter = filterOf(wanted, app.clock.now());
-    const page = await readToSettle(app.ledger, { ...filter, most: PAYOUTS_PER_PAGE });
     const isFirst = filter.from === null;
+    const found = isFirst
+      ? await readGroups(app.ledger, filter)
+      : { ...NO_GROUPS, ...(await readToSettle(app.ledger, { ...filter, most: PAYOUTS_PER_PAGE })) };
     const proposed = isFirst ? (await readProposed()).filter(({ runId }) => runId === (wanted.run || runId)) : [];
-    const { groups, outOf } = isFirst ? await readGroups(app.ledger, filter) : NO_GROUPS;
-    const all = filter.reason === undefined ? groups : (await readGroups(app.ledger, {})).groups;
     const maySettle = request.who?.may('settle') === true;
     const body = ToSettlePage({
-      ...page,
+      payouts: found.payouts.slice(0, PAYOUTS_PER_PAGE),
+      next: found.payouts[PAYOUTS_PER_PAGE] ?? found.next,
+      groups: found.groups.filter(({ payouts }) => payouts > 1),
+      outOf: found.outOf,
       wanted,
       proposed,
-      groups: groups.filter(({ payouts }) => payouts > 1),
-      outOf,
-      reasons: [...new Set(all.map(({ reason }) => reason))],
+      reasons: await readReasons(),
       rules: { ...rules(), maySettle },
       isFirst,
     });
