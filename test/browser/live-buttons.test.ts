@@ -12,6 +12,14 @@ const WINDOW = { width: 1440, height: 900 };
 const BUTTONS_ABOVE = 700;
 const HASH = 'a'.repeat(64);
 
+/** How far down the lowest of the buttons ends. */
+async function lowest(page: Page): Promise<number> {
+  const boxes = await Promise.all(
+    (await page.locator('#run-actions').locator('a, button').all()).map((one) => one.boundingBox()),
+  );
+  return Math.max(...boxes.map((box) => (box === null ? 0 : box.y + box.height)));
+}
+
 describe.skipIf(!hasBrowser())('the page of a run', () => {
   let server: TestRedis;
   let browser: Browser;
@@ -46,14 +54,6 @@ describe.skipIf(!hasBrowser())('the page of a run', () => {
         values: { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' },
       });
     return { ledger, runId, page, strays, loads, hold };
-  }
-
-  /** How far down the lowest of the buttons ends. */
-  async function lowest(page: Page): Promise<number> {
-    const boxes = await Promise.all(
-      (await page.locator('#run-actions').locator('a, button').all()).map((one) => one.boundingBox()),
-    );
-    return Math.max(...boxes.map((box) => (box === null ? 0 : box.y + box.height)));
   }
 
   test('shows its buttons by themselves: to settle, its report, and the retry file with the number of its rows', async () => {
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser())('the page of a run', () => {
     for (const to of ['paused', 'paying', 'cancelled'] as const) {
       await ledger.runs.move(runId, { to, actor: 'test', reason: 'the bank called, and asks whether we meant this' });
       await page.goto(`/runs/${runId}`);
-      expect(await lowest(page), to).toBeLessThanOrEqual(BUTTONS_ABOVE);
+      expect([to, (await lowest(page)) <= BUTTONS_ABOVE]).toEqual([to, true]);
     }
   });
 });

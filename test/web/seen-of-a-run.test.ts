@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { armPayout, beginRun, movePayout, recordRun, rowAt } from '../runs/recorded-run.ts';
@@ -36,6 +37,8 @@ async function hold({ ledger }: App, place: { runId: string; line: number }): Pr
   const values = { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' };
   await ledger.payouts.move({ ...place, to: 'held', actor: 'test', reason: 'held', values });
 }
+
+const mainOf = (html: string): string => html.slice(html.indexOf('<main'));
 
 /** Without its tags, and with one blank for many. */
 const wordsOf = (html: string): string => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -86,6 +89,25 @@ describe('the page of a run', () => {
     expect(text).toContain(`sha-${runId}`);
     expect(open).toContain(`href="/runs/${runId}/reports/v2.csv"`);
   });
+});
+
+test('an approval of a large run is read beside the pages, and nobody approves it before that', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'payrun-large-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const config = join(folder, 'payrun.json');
+  writeFileSync(config, JSON.stringify({ approval: { mode: 'on' } }));
+  const { app, person } = await openWebRig(server.url, { env: { PAYRUN_CONFIG: config } });
+  // With rests of 50 ms after each 500 rows it takes longer than a page waits.
+  const lines = Array.from({ length: 16_000 }, (_, index) => index + 2);
+  const runId = await beginRun(app.ledger, { lines });
+  await app.ledger.runs.move(runId, { to: 'awaiting-approval', actor: 'test', reason: 'submitted' });
+  const carl = await person('carl', 'checker');
+  const page = async (): Promise<string> => (await carl.get(`/runs/${runId}/approve`)).text;
+  const first = await page();
+  expect(first).toContain('The 16,000 rows are being read and checked');
+  expect(first).not.toContain('name="digest"');
+  await expect.poll(page).toContain('name="digest"');
+  expect(await page()).toContain('Largest payouts');
 });
 
 describe('what is to settle', () => {
@@ -165,7 +187,6 @@ test('no page of the way from a file to its settling has more than one button th
     `/runs/${paying}/settle/E_LIMIT`,
     '/upload',
   ];
-  const mainOf = (text: string): string => text.slice(text.indexOf('<main'));
   for (const [who, visitor] of [
     ['mia', mia],
     ['carl', carl],

@@ -125,24 +125,24 @@ test('of many payouts the first 200 are ticked, the page and the list say that m
   expect((await payoutAt(app.ledger, { runId, line: 503 })).state).toBe('cancelled');
 });
 
-describe('payouts of which nobody knows what came', () => {
-  /** Two that the service has paid and one that it has not, all unknown here. */
-  async function openUnknown() {
-    const rig = await openWebRig(server.url);
-    const { app } = rig;
-    const pay = await runSandbox(app);
-    const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
-    for (const line of [2, 3, 4]) {
-      const payout = await payoutAt(app.ledger, { runId, line });
-      const quoteId = line === 4 ? '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e94' : await paySecretly(pay, payout);
-      await armPayout(app.ledger, { runId, line }, quoteId);
-      await app.ledger.payouts.move({ runId, line, to: 'unknown', actor: 'test', reason: 'HTTP_503' });
-    }
-    const statesOf = () =>
-      Promise.all([2, 3, 4].map(async (line) => (await payoutAt(app.ledger, { runId, line })).state));
-    return { ...rig, runId, statesOf };
+/** Two that the service has paid and one that it has not, all unknown here. */
+async function openUnknown() {
+  const rig = await openWebRig(server.url);
+  const { app } = rig;
+  const pay = await runSandbox(app);
+  const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
+  for (const line of [2, 3, 4]) {
+    const payout = await payoutAt(app.ledger, { runId, line });
+    const quoteId = line === 4 ? '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e94' : await paySecretly(pay, payout);
+    await armPayout(app.ledger, { runId, line }, quoteId);
+    await app.ledger.payouts.move({ runId, line, to: 'unknown', actor: 'test', reason: 'HTTP_503' });
   }
+  const statesOf = () =>
+    Promise.all([2, 3, 4].map(async (line) => (await payoutAt(app.ledger, { runId, line })).state));
+  return { ...rig, runId, statesOf };
+}
 
+describe('payouts of which nobody knows what came', () => {
   test('are ticked and settled together by two people, each as paid by its own payment that the service shows', async () => {
     const { app, person, runId, statesOf } = await openUnknown();
     const mia = await person('mia', 'maker');

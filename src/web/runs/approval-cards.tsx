@@ -88,21 +88,24 @@ function LeavesPart({ funds, isAsking, beneficiaries: { pays } }: ApprovalProps)
   );
 }
 
-/** All of them: those beyond the first three in a fold. */
-function Figures({ amounts }: { amounts: readonly Money[] }) {
-  const others = amounts.slice(CURRENCIES_MAX);
-  const figure = (money: Money) => (
+function figureOf(money: Money) {
+  return (
     <p key={money.currency} class="figure">
       <Amount money={money} />
     </p>
   );
+}
+
+/** All of them: those beyond the first three in a fold. */
+function Figures({ amounts }: { amounts: readonly Money[] }) {
+  const others = amounts.slice(CURRENCIES_MAX);
   return (
     <>
-      {amounts.length === 0 ? <p class="figure">nothing</p> : amounts.slice(0, CURRENCIES_MAX).map(figure)}
+      {amounts.length === 0 ? <p class="figure">nothing</p> : amounts.slice(0, CURRENCIES_MAX).map(figureOf)}
       {others.length === 0 ? null : (
         <details>
           <summary>{`and ${others.length} more ${others.length === 1 ? 'currency' : 'currencies'}`}</summary>
-          {others.map(figure)}
+          {others.map(figureOf)}
         </details>
       )}
     </>

@@ -17,7 +17,7 @@ import type { ApprovalProps } from './approval-facts.ts';
 export function ApprovalPage(props: ApprovalProps) {
   const { run, standing, person, limits } = props;
   return (
-    <>
+    <section id="approval" aria-label="Approval">
       <ApprovalCards {...props} />
       <div class="today">
         <LargestPayouts {...props} />
@@ -41,7 +41,19 @@ export function ApprovalPage(props: ApprovalProps) {
       </p>
       <GivenApprovals standing={standing} />
       <Decide run={run} standing={standing} person={person} mayCancel={props.mayCancel} />
-    </>
+    </section>
+  );
+}
+
+/** In its place while the rows of a large run are being read and judged. */
+export function BeingReadPage({ run }: Pick<ApprovalProps, 'run'>) {
+  return (
+    <section id="approval" aria-label="Approval" data-refreshed data-asking>
+      <p class="empty" aria-live="polite">
+        The {shownCount(run.rows)} rows are being read and checked; this takes some seconds.{' '}
+        <a href={`/runs/${run.id}/approve`}>Look again</a>
+      </p>
+    </section>
   );
 }
 

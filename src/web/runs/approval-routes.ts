@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import type { Run } from '../../payout.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
 import { approvalStanding, approveRun } from '../../runs/decide/approve.ts';
@@ -13,9 +14,10 @@ import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import type { Seen } from './approval-facts.ts';
-import { ApprovalPage, approvalHead } from './approval-page.tsx';
+import { ApprovalPage, approvalHead, BeingReadPage } from './approval-page.tsx';
 import { findRun, ofRun } from './find-run.ts';
 import { openFundsAsking } from './funds.ts';
+import { restingRows } from './resting-rows.ts';
 import { beneficiaryRows, fileRows } from './table-rows.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
@@ -53,6 +55,9 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
         'Look at the run itself.',
       );
     await refuseFinding(app, factsFinding(app.ledger, run));
+    const seen = await within(app.clock, READ_MS_MAX, readSeen(run));
+    const head = approvalHead({ run, standing });
+    if (seen === undefined) return await sendPage(reply, deps, { ...head, body: BeingReadPage({ run }) });
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
     const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
@@ -63,12 +68,12 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
       approval,
       changes,
       before,
-      ...(await readSeen(run)),
+      ...seen,
       ...(await funds.see(run)),
     };
     const mayCancel = request.who?.may('cancel') === true;
     const body = ApprovalPage({ ...facts, person: actorOf(request), mayCancel });
-    return await sendPage(reply, deps, { ...approvalHead({ run, standing }), body });
+    return await sendPage(reply, deps, { ...head, body });
   });
 
   web.get('/runs/:run/approve/totals.csv', route, async (request, reply) => {
@@ -97,7 +102,23 @@ function isBefore(one: Run, run: Run): boolean {
   return one.fileName === run.fileName && one.createdAt < run.createdAt && one.state !== 'cancelled';
 }
 
+/** The rows of more of them are read with rests in between, beside the pages. */
+const ROWS_AT_ONCE_MAX = 500;
 const RUNS_KEPT_MAX = 20;
+/** So long a page waits for them; it shows them later otherwise. */
+const READ_MS_MAX = 1500;
+
+/** What it comes to, if it does in so many milliseconds. */
+async function within<T>(clock: Clock, ms: number, making: Promise<T>): Promise<T | undefined> {
+  const waited = new AbortController();
+  try {
+    return await Promise.race([making, clock.sleep(ms, waited.signal).then(() => undefined)]);
+  } finally {
+    waited.abort();
+    // What fails later is told to whoever asks next.
+    making.catch(() => {});
+  }
+}
 
 /**
  * Adds a run's beneficiaries up once for all who look at it while its payouts and the block list stay as they are: a large
@@ -106,5 +127,9 @@ const RUNS_KEPT_MAX = 20;
 function openBeneficiaryBook({ app }: WebDeps): (run: Run, blocked: ReadonlySet<string>) => Promise<Beneficiaries> {
   const recent = openRecent<Beneficiaries>(RUNS_KEPT_MAX);
   return (run, blocked) =>
-    recent(JSON.stringify([run.id, run.counts, [...blocked].toSorted()]), () => beneficiariesOf(app, run, blocked));
+    recent(JSON.stringify([run.id, run.counts, [...blocked].toSorted()]), () => {
+      if (run.rows <= ROWS_AT_ONCE_MAX) return beneficiariesOf(app, run, blocked);
+      const runs = { ...app.ledger.runs, rows: (runId: string) => restingRows(app, runId) };
+      return beneficiariesOf({ ...app, ledger: { ...app.ledger, runs } }, run, blocked);
+    });
 }

@@ -13,7 +13,7 @@ import type { Rates } from './rates.ts';
 import { MoneyCard, TieCard } from './run-cards.tsx';
 import { RunCharts } from './run-charts.tsx';
 import { runStatus } from './run-status.ts';
-import type { RunSums } from './run-sums.ts';
+import { hasSums, type RunSums } from './run-sums.ts';
 
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;
@@ -88,8 +88,7 @@ export async function readProgress({ rates, sumsOf, isHalted }: ProgressSources,
 
 /** Whether sums of the run as it is now are still to come. */
 export function isAdding(run: Run, sums: RunSums | null): boolean {
-  const hasSums = run.state !== 'recording' && run.state !== 'awaiting-approval' && run.purgedAt === null;
-  return hasSums && sums?.changes !== run.changes;
+  return hasSums(run) && sums?.changes !== run.changes;
 }
 
 /** What buttons and reports beside the progress depend on. */

@@ -8,6 +8,7 @@ import { isRefused, reportRow } from '../../report/row.ts';
 import { retryRowsIn } from '../../runs/after/retry-file.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
 import { openOverTime, type PaidBy } from './over-time.ts';
+import { restingRows } from './resting-rows.ts';
 
 /** As much is added up while somebody waits for the page: a page has 50 ms of the processor. */
 const ROWS_AT_ONCE_MAX = 500;
@@ -15,8 +16,6 @@ const RUNS_KEPT_MAX = 50;
 /** Sums of a run that goes on are made anew after this long, and after so many times as long as making them took. */
 const AGE_MS_MIN = 10_000;
 const REST_FACTOR = 5;
-
-const REST_MS = 50;
 
 /** Why rows were not paid, or wait for a person. */
 export interface ReasonCount {
@@ -64,10 +63,10 @@ interface Kept {
 export function openRunSums(deps: SumsDeps): (run: Run) => Promise<RunSums | null> {
   const runs = new Map<string, Kept>();
 
-  async function make(run: Run, kept: Kept, restMs: number): Promise<void> {
+  async function make(run: Run, kept: Kept, isAtOnce: boolean): Promise<void> {
     const begun = deps.clock.monotonic();
     try {
-      kept.sums = await addUp(deps, run, restMs);
+      kept.sums = await addUp(deps, run, isAtOnce);
     } catch (error) {
       deps.log.warn('a run cannot be added up', { run: run.id, error });
     } finally {
@@ -77,29 +76,39 @@ export function openRunSums(deps: SumsDeps): (run: Run) => Promise<RunSums | nul
     }
   }
 
-  return async (run) => {
-    if (run.state === 'recording' || run.state === 'awaiting-approval' || run.purgedAt !== null) return null;
-    const kept = runs.get(run.id) ?? { sums: null, making: undefined, restsUntil: 0 };
-    runs.delete(run.id);
-    runs.set(run.id, kept);
+  function keptOf({ id }: Run): Kept {
+    const kept = runs.get(id) ?? { sums: null, making: undefined, restsUntil: 0 };
+    runs.delete(id);
+    runs.set(id, kept);
     const [oldest] = runs.keys();
     if (runs.size > RUNS_KEPT_MAX && oldest !== undefined) runs.delete(oldest);
+    return kept;
+  }
+
+  return async (run) => {
+    if (!hasSums(run)) return null;
+    const kept = keptOf(run);
     if (kept.sums?.changes === run.changes) return kept.sums;
     const isAtOnce = hasEnded(run) && run.rows <= ROWS_AT_ONCE_MAX;
-    if (kept.making === undefined && (isAtOnce || deps.clock.monotonic() >= kept.restsUntil))
-      kept.making = make(run, kept, isAtOnce ? 0 : REST_MS);
+    const mayMake = isAtOnce || deps.clock.monotonic() >= kept.restsUntil;
+    if (kept.making === undefined && mayMake) kept.making = make(run, kept, isAtOnce);
     if (isAtOnce) await kept.making;
     return kept.sums;
   };
 }
 
-async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run, restMs: number): Promise<RunSums> {
+/** Whether anything of it is added up: it has rows, and somebody has let it be paid. */
+export function hasSums({ state, purgedAt }: Run): boolean {
+  return state !== 'recording' && state !== 'awaiting-approval' && purgedAt === null;
+}
+
+async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run, isAtOnce: boolean): Promise<RunSums> {
   const booking = openBooking();
   const arrives = new Map<string, Money>();
   const reasons = new Map<string, ReasonCount>();
   const overTime = openOverTime();
   let retryRows = 0;
-  for await (const batch of ledger.runs.rows(id)) {
+  for await (const batch of isAtOnce ? ledger.runs.rows(id) : restingRows({ ledger, clock }, id)) {
     retryRows += await retryRowsIn({ ledger }, batch);
     for (const row of batch) {
       addReason(reasons, row);
@@ -108,8 +117,6 @@ async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run, restMs: 
       overTime.add(row);
       addArrival(arrives, row);
     }
-    // Pages come in between, and each of them bears at most one batch.
-    if (restMs > 0) await clock.sleep(restMs);
   }
   return {
     changes,

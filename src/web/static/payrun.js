@@ -141,6 +141,8 @@ async function refreshParts(address) {
     if (!fresh || isBeingFilled(part)) continue;
     replaceIn(part, fresh.innerHTML);
     if (!fresh.hasAttribute('data-asking')) part.removeAttribute('data-asking');
+    // What somebody decides on stays as they see it.
+    if (!fresh.hasAttribute('data-refreshed')) part.removeAttribute('data-refreshed');
   }
 }
 
