@@ -18,6 +18,8 @@ import { hoursAhead, type StartRules, type Waiting, waitingFor } from './start.t
 
 /** Rows of a group that are named. */
 const NAMED_ROWS_MAX = 1000;
+/** Of a currency. */
+const CURRENCY_ROWS = 20;
 const FIRST_ROWS = 5;
 const LARGEST_ROWS = 5;
 
@@ -48,7 +50,7 @@ export interface StoppedRows {
   readonly named: readonly (NamedRow & { readonly other: string | null })[];
 }
 
-/** A currency's cut-off, and the rows that are paid from it or into it: the first 1,000 are named. */
+/** A currency's cut-off, and the rows that are paid from it or into it: the first 20 are named. */
 export interface CutOffAhead extends CurrencyHours {
   readonly rows: number;
   readonly named: readonly NamedRow[];
@@ -190,7 +192,7 @@ function addNamed(groups: Map<string, { rows: number; named: NamedRow[] }>, key:
   const group = groups.get(key) ?? { rows: 0, named: [] };
   groups.set(key, group);
   group.rows++;
-  if (group.named.length < NAMED_ROWS_MAX) group.named.push(row);
+  if (group.named.length < CURRENCY_ROWS) group.named.push(row);
 }
 
 const NOTHING_AGAINST: AgainstRow = { holder: null, freed: null, twin: null, isBlocked: false };

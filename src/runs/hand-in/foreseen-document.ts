@@ -33,7 +33,7 @@ export const foreseenSchema = z.object({
   /** Rows of which only a quote tells whether they pass a limit. */
   untold: count,
   waiting: z.object({ at: z.string(), reason: z.string() }).nullable(),
-  /** How each currency stands that has banking days; `shut` is why the run waits for it. The first 1,000 rows are named. */
+  /** How each currency stands that has banking days; `shut` is why the run waits for it. The first 20 rows are named. */
   cutOffs: z
     .array(
       z.object({

@@ -48,7 +48,7 @@ export function Checks({ run, limits, beneficiaries, changes }: ApprovalProps) {
               </a>
             </span>
           ))}
-          .
+          {blocked.length > LINKS_MAX ? ` and ${shownCount(blocked.length - LINKS_MAX)} more lines` : null}.
         </Check>
         <Check isGood={run.newBeneficiaryRows === 0} good="Everybody was paid before.">
           {shownCount(run.newBeneficiaryRows)} rows go to somebody who was never paid before.

@@ -106,7 +106,7 @@ function isBefore(one: Run, run: Run): boolean {
 const ROWS_AT_ONCE_MAX = 500;
 const RUNS_KEPT_MAX = 20;
 /** So long a page waits for them; it shows them later otherwise. */
-const READ_MS_MAX = 1500;
+const READ_MS_MAX = 250;
 
 /** What it comes to, if it does in so many milliseconds. */
 async function within<T>(clock: Clock, ms: number, making: Promise<T>): Promise<T | undefined> {

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Payout, RefusedRow } from '../../payout.ts';
 
-const REST_MS = 50;
+const REST_MS = 100;
 
 /** All rows of a run, with a rest after each batch: pages come in between, and each of them bears at most one batch. */
 export async function* restingRows(

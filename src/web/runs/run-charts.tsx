@@ -21,7 +21,7 @@ export function RunCharts({ run, sums }: { run: Run; sums: RunSums }) {
   return (
     <>
       <div class="cards charts">
-        {sums.reasons.length === 0 ? null : <ReasonChart run={run} reasons={sums.reasons.slice(0, REASONS_MAX)} />}
+        {sums.reasons.length === 0 ? null : <ReasonChart run={run} reasons={sums.reasons} />}
         <GrowthCharts paidBy={sums.paidBy} />
       </div>
       <OverTime paidBy={sums.paidBy} />
@@ -33,7 +33,9 @@ function wordsOf({ code, words }: ReasonCount): string {
   return reasonWords(code) ?? escapeUnseen(shownAmountsIn(words));
 }
 
-function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount[] }) {
+function ReasonChart({ run, reasons: all }: { run: Run; reasons: readonly ReasonCount[] }) {
+  const reasons = all.slice(0, REASONS_MAX);
+  const others = all.slice(REASONS_MAX).reduce((sum, { rows }) => sum + rows, 0);
   const keys = reasons.map((_, index) => index);
   const height = reasons.length * BAND * 2;
   const y = scaleBand<number>(keys, [0, height]).paddingInner(0.55);
@@ -58,6 +60,7 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
           </g>
         ))}
       </svg>
+      {others === 0 ? null : <p class="hint">And {shownCount(others)} rows for other reasons, which the report has.</p>}
       <details>
         <summary>The figures as a table</summary>
         <Table

@@ -16,6 +16,7 @@ import { GroupTable } from './bulk-page.tsx';
 import { Indications } from './decide-part.tsx';
 import { proposalWords } from './decisions.ts';
 import type { SettleGroups } from './groups.ts';
+import { PROPOSED_SHOWN_MAX } from './proposed.ts';
 import { hrefOfList, type SettleWanted } from './wanted.ts';
 
 interface ToSettleProps extends SettlePage, SettleGroups {
@@ -45,7 +46,11 @@ export function ToSettlePage(props: ToSettleProps) {
       <FilterForm {...props} />
       <GroupTable {...props} />
       {proposed.length === 0 ? null : (
-        <SettleTable caption="Payouts of other states that wait for another person" payouts={proposed} rules={rules} />
+        <SettleTable
+          caption={`Payouts of other states that wait for another person${proposed.length < PROPOSED_SHOWN_MAX ? '' : `: the last ${PROPOSED_SHOWN_MAX} that were proposed`}`}
+          payouts={proposed}
+          rules={rules}
+        />
       )}
       {payouts.length === 0 ? (
         <Nothing isLast={next === null} isAll={proposed.length === 0} />
