@@ -202,16 +202,7 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
 /** Ticked, unless the form was refused without it. */
 function Take({ line, reference }: { line: number; reference: string }) {
   const { typed, control } = useField({ name: `line-${line}` });
-  return (
-    <input
-      type="checkbox"
-      class="form-check-input"
-      value="on"
-      checked={typed !== ''}
-      aria-label={`Take ${reference}`}
-      {...control}
-    />
-  );
+  return <input type="checkbox" value="on" checked={typed !== ''} aria-label={`Take ${reference}`} {...control} />;
 }
 
 function BulkFields({ payouts, more, scope, proposed }: BulkProps & { proposed: Decision | undefined }) {
