@@ -161,3 +161,24 @@ export function decimalOfNumber(value: number): string | undefined {
   if (point >= all.length) return `${sign}${all.padEnd(point, '0')}`;
   return `${sign}${all.slice(0, point)}.${all.slice(point)}`;
 }
+
+/** What is to be there in one currency before a run: source amounts, and the fees that the service names in it. */
+export interface FundsNeeded {
+  readonly currency: string;
+  readonly amount: bigint;
+  /** What is finer than a minor unit counts as one in each corridor. */
+  readonly fees: bigint;
+  readonly isEstimate: boolean;
+}
+
+/** What a run needs before it is paid, by quotes that were never armed. */
+export interface RunFunds {
+  /** When the service was asked, in milliseconds since 1970. */
+  readonly at: number;
+  /** Payouts that waited to be paid then. */
+  readonly payouts: number;
+  /** Of those: of so many no quote told what they cost. */
+  readonly unpriced: number;
+  /** In alphabetic order of currencies. */
+  readonly needed: readonly FundsNeeded[];
+}

@@ -1,5 +1,5 @@
 import type { RowNames } from './access/listed-name.ts';
-import type { Money } from './money.ts';
+import type { Money, RunFunds } from './money.ts';
 import type { Reconciled } from './reconciled.ts';
 
 /* The words of payrun (docs/glossary.md), and what may happen to a payout. */
@@ -337,4 +337,6 @@ export interface Run {
   readonly deadQuotes: number;
   readonly deadQuotesFound: number | null;
   readonly reconciled: Reconciled | null;
+  /** What the payouts that wait need, where somebody asked; null before that. */
+  readonly funds: RunFunds | null;
 }

@@ -53,6 +53,7 @@ function describeRun(app: Shown, { document, run, changes, carriesOn }: Describe
     ...changes.map((change) => ['way changed', `${rfc3339(change.at)}: ${scheduleChangeWords(change)}`]),
     ...(run.finishedAt === null ? [] : [['ended', rfc3339(run.finishedAt)]]),
     ...document.reports.map((path) => ['report', path]),
+    ...fundsLines(document),
     ...(run.reconciled === null ? [] : [['bank', reconciledText(run.reconciled)]]),
     ['service', document.sandbox ? 'sandbox: no money moved' : app.serviceName],
     ['ledger', app.place],
@@ -61,6 +62,14 @@ function describeRun(app: Shown, { document, run, changes, carriesOn }: Describe
   return [facts, outcomeTable(document), nextSteps(run, { carriesOn }).join('\n')]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** What leaves the accounts with its fees, a line for each currency. */
+function fundsLines({ funds }: RunDocument): string[][] {
+  return (funds?.needed ?? []).map(({ currency, needed, fees, estimate }) => [
+    'needs',
+    `${estimate ? 'about ' : ''}${needed} ${currency} with fees of ${fees}, by quotes of ${funds?.at} for ${funds?.payouts} payouts`,
+  ]);
 }
 
 function capabilityWords({ capabilities }: RunDocument): string {

@@ -1,5 +1,5 @@
 import { rfc3339 } from '../clock.ts';
-import { formatAmount } from '../money.ts';
+import { formatAmount, type RunFunds } from '../money.ts';
 import type { Outcome, Run, RunState } from '../payout.ts';
 import type { Reconciled } from '../reconciled.ts';
 import type { BookingEntry } from './booking.ts';
@@ -23,6 +23,17 @@ export interface RunDocument {
   capabilities: Record<string, boolean>;
   /** With the last statement of the bank; null before the first. */
   reconciled: ReconciledDocument | null;
+  /** What the payouts that wait need, by quotes; null where nobody asked. */
+  funds: RunFundsDocument | null;
+}
+
+/** What a run needs before it is paid; amounts are decimals with the currency's digits. */
+export interface RunFundsDocument {
+  /** When the service was asked. */
+  at: string;
+  payouts: number;
+  unpriced: number;
+  needed: { currency: string; amount: string; fees: string; needed: string; estimate: boolean }[];
 }
 
 /** How far a run's payments were found on a statement. */
@@ -80,14 +91,32 @@ export function runDocument(
     reports: [...about.reports],
     capabilities: { ...about.capabilities },
     reconciled: run.reconciled === null ? null : { ...run.reconciled, at: rfc3339(run.reconciled.at) },
+    funds: run.funds === null ? null : fundsDocument(run.funds),
   };
 }
 
 /** A report's `--format summary` as JSON: the run's document, counted from the rows, and the report's own facts. */
-export function summaryJson(summary: ReportSummary): Omit<RunDocument, 'reconciled'> & FactsDocument & CountsDocument {
+export function summaryJson(
+  summary: ReportSummary,
+): Omit<RunDocument, 'reconciled' | 'funds'> & FactsDocument & CountsDocument {
   const { runId, state, sandbox, file, ...facts } = factsDocument(summary.facts);
   const { outcomes, totals, ...counts } = countsDocument(summary);
   return { runId, state, sandbox, file, outcomes, totals, ...facts, ...counts };
+}
+
+function fundsDocument({ at, payouts, unpriced, needed }: RunFunds): RunFundsDocument {
+  return {
+    at: rfc3339(at),
+    payouts,
+    unpriced,
+    needed: needed.map(({ currency, amount, fees, isEstimate }) => ({
+      currency,
+      amount: formatAmount({ minor: amount, currency }),
+      fees: formatAmount({ minor: fees, currency }),
+      needed: formatAmount({ minor: amount + fees, currency }),
+      estimate: isEstimate,
+    })),
+  };
 }
 
 export function factsDocument(facts: ReportFacts): FactsDocument {

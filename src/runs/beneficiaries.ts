@@ -1,7 +1,9 @@
+import { openTally, type Tally } from '../intake/tally.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Money, sumMoney } from '../money.ts';
 import type { Payout, Run } from '../payout.ts';
 import { settleReason } from './decide/to-settle.ts';
+import { type Largest, openLargest } from './hand-in/largest.ts';
 import { sealFinding } from './safety/seals.ts';
 import { refuseFinding } from './safety/shown-seals.ts';
 
@@ -21,17 +23,32 @@ export interface Beneficiaries {
   readonly blocked: readonly BeneficiaryTotal[];
   /** Those to whom this ledger never paid anything, and what goes to them, one entry for each currency. */
   readonly newOnes: { readonly beneficiaries: number; readonly amounts: readonly Money[] };
-  /** Held payouts by why they are held, the most frequent first. */
-  readonly held: readonly { readonly reason: string; readonly rows: number }[];
+  /** Held payouts by why they are held, the most frequent first, with their sums. */
+  readonly held: readonly { readonly reason: string; readonly rows: number; readonly amounts: readonly Money[] }[];
+  /** What is paid when its turn comes: payouts that are not held, to nobody who is blocked. */
+  readonly pays: { readonly rows: number; readonly amounts: readonly Money[] };
+  /** The largest payouts of each currency, held ones too. */
+  readonly largest: readonly Payout[];
 }
 
 const TOP_PER_CURRENCY = 20;
-const REASONS_MAX = 8;
+const LARGEST_PER_CURRENCY = 10;
 
 type OfCurrency = Map<string, { readonly rows: number; readonly minor: bigint }>;
 interface Totals {
   readonly currencies: Map<string, OfCurrency>;
-  readonly held: Map<string, number>;
+  readonly held: Map<string, Counted>;
+  readonly pays: Counted;
+  readonly largest: Largest<{ readonly amount: Money; readonly payout: Payout }>;
+}
+
+interface Counted {
+  rows: number;
+  readonly tally: Tally;
+}
+
+function nothing(): Counted {
+  return { rows: 0, tally: openTally() };
 }
 
 /**
@@ -44,10 +61,11 @@ export async function beneficiariesOf(
   run: Run,
   blocked: ReadonlySet<string>,
 ): Promise<Beneficiaries> {
-  const totals: Totals = { currencies: new Map(), held: new Map() };
-  const { held } = totals;
+  const largest = openLargest<{ amount: Money; payout: Payout }>(LARGEST_PER_CURRENCY);
+  const totals: Totals = { currencies: new Map(), held: new Map(), pays: nothing(), largest };
+  const { held, pays } = totals;
   const finding = await sealFinding(deps, run, (rows) => {
-    for (const payout of rows) if ('row' in payout && payout.state !== 'cancelled') addTo(totals, payout);
+    for (const payout of rows) if ('row' in payout && payout.state !== 'cancelled') addTo(totals, payout, blocked);
   });
   await refuseFinding(deps, finding);
   const currencies = [...totals.currencies].toSorted(([one], [other]) => (one < other ? -1 : 1));
@@ -65,13 +83,14 @@ export async function beneficiariesOf(
     blocked: among(blocked),
     newOnes: { beneficiaries: neverPaid.size, amounts: sumMoney(among(neverPaid).map(({ amount }) => amount)) },
     held: [...held]
-      .map(([reason, rows]) => ({ reason, rows }))
-      .toSorted((one, other) => other.rows - one.rows)
-      .slice(0, REASONS_MAX),
+      .map(([reason, { rows, tally }]) => ({ reason, rows, amounts: tally.totals() }))
+      .toSorted((one, other) => other.rows - one.rows),
+    pays: { rows: pays.rows, amounts: pays.tally.totals() },
+    largest: largest.result().map(({ payout }) => payout),
   };
 }
 
-function addTo({ currencies, held }: Totals, payout: Payout): void {
+function addTo({ currencies, held, pays, largest }: Totals, payout: Payout, blocked: ReadonlySet<string>): void {
   const { beneficiaryIdentityId, amount } = payout.row;
   const ofCurrency: OfCurrency = currencies.get(amount.currency) ?? new Map();
   const before = ofCurrency.get(beneficiaryIdentityId);
@@ -80,7 +99,13 @@ function addTo({ currencies, held }: Totals, payout: Payout): void {
     rows: (before?.rows ?? 0) + 1,
     minor: (before?.minor ?? 0n) + amount.minor,
   });
-  if (payout.state === 'held') held.set(settleReason(payout), (held.get(settleReason(payout)) ?? 0) + 1);
+  largest.add({ amount, payout });
+  const isHeld = payout.state === 'held';
+  if (!isHeld && blocked.has(beneficiaryIdentityId)) return;
+  const counted = isHeld ? (held.get(settleReason(payout)) ?? nothing()) : pays;
+  if (isHeld) held.set(settleReason(payout), counted);
+  counted.rows += 1;
+  counted.tally.add(amount);
 }
 
 function totalOf(

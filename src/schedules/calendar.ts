@@ -41,6 +41,26 @@ export function openingOf(calendars: Calendars, { currencies, nowMs, takesMs }: 
   return { open: false, reason: `${reasons.join('; ')}; ${then}`, opensAt: opensAt ?? nowMs + DAYS_AHEAD_MAX * DAY_MS };
 }
 
+/** How a currency stands against a run that would start now. */
+export interface CurrencyHours {
+  readonly currency: string;
+  /** Of its cut-off, `HH:MM` by its own clock. */
+  readonly cutOff: string;
+  readonly zone: string;
+  /** Why the run has to wait for it, for people; null where there is enough time. */
+  readonly shut: string | null;
+}
+
+/** The same for each currency that has a calendar, in alphabetic order. */
+export function hoursOf(calendars: Calendars, { currencies, nowMs, takesMs }: Asked): CurrencyHours[] {
+  return desksOf(calendars, currencies).map((desk) => ({
+    currency: desk.currency,
+    cutOff: desk.calendar.cutOff,
+    zone: desk.zone.name,
+    shut: earliestStart(desk, nowMs, takesMs) === nowMs ? null : whyShut(desk, nowMs),
+  }));
+}
+
 /** The time after which nothing of today counts for a currency. */
 export interface CutOff {
   readonly currency: string;

@@ -4,6 +4,7 @@ import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { paySecretly, runSandbox } from '../web/secretly-paid.ts';
 import { buildPayrun, type Payrun } from './payrun.ts';
 
 const QUOTE = '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e90';
@@ -82,6 +83,32 @@ test('payouts of one reason are settled together by two people, and what changed
   const entries: string[] = [];
   for await (const line of app.ledger.audit.lines(1)) entries.push(line);
   expect(entries.filter((line) => line.includes('payout.allow-confirmed'))).toHaveLength(3);
+});
+
+test('unknown payouts of one reason are settled by two people as paid, each by its own payment; what the service does not have is named', async () => {
+  const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, 'data-own') };
+  const app = await openTestApp(redis.url, place);
+  onTestFinished(() => app.close());
+  const pay = await runSandbox(app);
+  const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
+  for (const line of [2, 3, 4]) {
+    const quoteId = line === 4 ? QUOTE : await paySecretly(pay, await payoutAt(app.ledger, { runId, line }));
+    await armPayout(app.ledger, { runId, line }, quoteId);
+    await app.ledger.payouts.move({ runId, line, to: 'unknown', actor: 'test', reason: 'HTTP_503' });
+  }
+  const words = ['resolve', runId, '--reason-code', 'HTTP_503', '--own-payment', '--reason', 'on the statement'];
+  const proposed = await payrun.run([...words, '--as', 'anna'], place);
+  expect(proposed.stdout).toContain('HTTP_503: 0 done, 2 proposed, 1 left out');
+  expect(proposed.stdout).toContain(`line 4, INV-4: The payout of INV-4 cannot be settled like this`);
+  const confirmed = await payrun.run([...words, '--as', 'bob'], place);
+  expect(confirmed.stdout).toContain('HTTP_503: 2 done, 0 proposed, 1 left out');
+  const states = await Promise.all([2, 3, 4].map(async (line) => (await payoutAt(app.ledger, { runId, line })).state));
+  expect(states).toEqual(['accepted', 'accepted', 'unknown']);
+  const alone = await payrun.run(
+    ['resolve', runId, 'INV-4', '--own-payment', '--reason', 'on the statement', '--as', 'anna'],
+    place,
+  );
+  expect(alone.code).toBe(2);
 });
 
 test('all payouts of a reason are not settled as paid, for a payment is of one', async () => {

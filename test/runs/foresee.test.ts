@@ -187,7 +187,17 @@ describe('what handing a file in would come to', () => {
     const shut = { zone: 'UTC', opens: '00:00', cutOff: '23:59', weekend: [], holidays: [] };
     const today = new Date().toISOString().slice(0, 10);
     const { write, look } = await openDesk({ calendars: { USD: { ...shut, holidays: [today] } } });
-    expect((await look(write([row('A')]))).waiting?.reason).toContain(`${today} is a holiday`);
+    const found = await look(write([row('A'), row('B')]));
+    expect(found.waiting?.reason).toContain(`${today} is a holiday`);
+    expect(found.cutOffs).toMatchObject([
+      {
+        currency: 'USD',
+        cutOff: '23:59',
+        shut: `USD: ${today} is a holiday (UTC)`,
+        rows: 2,
+        named: [{ line: 2 }, { line: 3 }],
+      },
+    ]);
   });
 
   test('of a large file takes one call for each 500 rows', async () => {

@@ -73,6 +73,8 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'POST /runs/:run/resume': 'resume',
   'GET /runs/:run/cancel': 'cancel',
   'POST /runs/:run/cancel': 'cancel',
+  'GET /runs/:run/send-back': 'cancel',
+  'POST /runs/:run/send-back': 'cancel',
   'GET /runs/:run/purge': 'settings',
   'POST /runs/:run/purge': 'settings',
   'GET /search': 'read',

@@ -35,6 +35,7 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
   'POST /runs/:run/pause': ['POST /runs/:run/pause'],
   'POST /runs/:run/resume': ['POST /runs/:run/resume'],
   'POST /runs/:run/cancel': ['POST /runs/:run/cancel'],
+  'POST /runs/:run/send-back': ['POST /runs/:run/cancel'],
   'POST /runs/:run/purge': ['POST /runs/:run/purge'],
   'POST /runs/:run/payouts/:line/decide': [
     'POST /runs/:run/payouts/:line/allow',

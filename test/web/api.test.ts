@@ -16,7 +16,7 @@ import { readRun } from '../../src/runs/read-run.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { openBox, payouts, watching } from '../inbox/rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
-import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
+import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured, openApiRig } from './api-rig.ts';
 import { giveUp } from './given-up.ts';
@@ -320,15 +320,22 @@ describe('each operation answers as the served document says', () => {
     const done = await bob.call('POST', `${at(2)}/allow`, { body });
     expect(done.json).toMatchObject({ result: 'done', state: 'ready', proposal: null });
 
-    const together = { decision: 'drop', reasonCode: 'E_LIMIT', reason: 'agreed', lines: [2] };
+    const together = { decision: 'drop', reasonCode: 'test', reason: 'agreed', lines: [2, 3] };
+    const moved = { line: 2, reference: 'INV-2', why: 'It has changed meanwhile: it is ready now.' };
     expect((await anna.call('POST', `/runs/${runId}/settle`, { body: together })).json).toEqual({
-      proposed: 0,
+      proposed: 1,
       done: 0,
-      leftOut: [],
+      leftOut: [moved],
       more: false,
     });
-    await anna.call('POST', `${at(3)}/drop`, { body });
-    expect((await bob.call('POST', `${at(3)}/drop`, { body })).json).toMatchObject({ state: 'cancelled' });
+    expect((await anna.call('POST', `${at(3)}/drop`, { body })).status).toBe(409);
+    expect((await bob.call('POST', `/runs/${runId}/settle`, { body: together })).json).toEqual({
+      proposed: 0,
+      done: 1,
+      leftOut: [moved],
+      more: false,
+    });
+    expect((await payoutAt(app.ledger, { runId, line: 3 })).state).toBe('cancelled');
 
     const notPaid = { outcome: 'not-paid', reason: 'the bank confirms it' };
     expect((await anna.call('POST', `${at(4)}/resolve`, { body: notPaid })).status).toBe(503);

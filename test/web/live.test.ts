@@ -324,7 +324,7 @@ describe('the run that nobody looks at any more', () => {
     const clock = handClock();
     let reads = 0;
     const live = openLive({
-      endedOf: () => Promise.resolve(null),
+      sumsOf: () => Promise.resolve(null),
       isHalted: () => Promise.resolve(false),
       zone: openZone('UTC'),
       clock,
@@ -414,7 +414,7 @@ describe('the rate of a run', () => {
     const shown = (atMs: number, completed: number, isHalted: boolean): string => {
       nowMs = atMs;
       const counts = { ...run.counts, completed, ready: 4 - completed };
-      return progressHtml(progressOf(rates, { ...run, counts }, { ended: null, isHalted }), null);
+      return progressHtml(progressOf(rates, { ...run, counts }, { sums: null, isHalted }), null);
     };
     shown(0, 0, false);
     expect(shown(1000, 2, false)).toMatch(/payouts\/s · about .* left/);

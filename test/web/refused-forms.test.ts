@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { valueTexts } from '../../src/ledger/payouts/values.ts';
-import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
+import { armPayout, beginRun, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
@@ -131,6 +131,13 @@ const CASES: readonly Case[] = [
     route: 'POST /runs/:run/cancel',
     page: `${RUN}/cancel`,
     action: `${RUN}/cancel`,
+    typed: { reason: CRUEL },
+    wrong: 'reason',
+  },
+  {
+    route: 'POST /runs/:run/send-back',
+    page: '/runs/waits/send-back',
+    action: '/runs/waits/send-back',
     typed: { reason: CRUEL },
     wrong: 'reason',
   },
@@ -305,6 +312,8 @@ async function openSite() {
   await ledger.runs.move('stands', { to: 'paused', actor: 'test', reason: 'test' });
   await recordRun(ledger, { id: 'over', lines: [2] });
   await ledger.runs.move('over', { to: 'cancelled', actor: 'test', reason: 'test' });
+  await beginRun(ledger, { id: 'waits', lines: [2] });
+  await ledger.runs.move('waits', { to: 'awaiting-approval', actor: 'test', reason: 'test' });
   return { ...rig, ada: await rig.person('ada', 'admin') };
 }
 

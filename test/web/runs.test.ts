@@ -11,6 +11,7 @@ import { reportCsv } from '../../src/report/csv.ts';
 import { reportSource, writeReport } from '../../src/runs/after/report.ts';
 import { haltAll, pauseRun } from '../../src/runs/decide/control.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
@@ -479,14 +480,66 @@ describe('an approval', () => {
     await app.ledger.payouts.move({ runId: run.id, line: 3, to: 'held', actor: 'test', reason: 'held', values });
     const carl = await person('carl', 'checker');
     const { text } = await carl.get(`/runs/${run.id}/approve`);
-    expect(text).toContain('1 beneficiary is blocked.');
+    expect(text).toMatch(/1 beneficiary is blocked: (?:(?!<\/li>).)*11\.00/);
+    expect(text).toContain(`href="/runs/${run.id}/payouts?text=${small}"`);
     expect(text).not.toContain('No beneficiary is blocked.');
     expect(text).toMatch(new RegExp(`<code>${small}</code>(?:(?!</tr>).)*>blocked<`));
     expect(text).toContain('40 beneficiaries get <span><span class="money">1,220.00 <abbr>USD</abbr></span></span>');
-    expect(text).toMatch(/1 row is held and waits for people: 1 /);
+    expect(text).toMatch(
+      new RegExp(
+        `1 row is held and waits for people: <span><a href="/runs/${run.id}/settle/E_LIMIT">1 because it would pass a limit</a> \\((?:(?!</li>).)*49\\.00`,
+      ),
+    );
+    // Of 1,220.00 neither the held row nor that to somebody who is blocked is paid; the service quotes what leaves for it.
+    expect(text).toMatch(/in 38 rows, by quotes of <time /);
+    const { funds } = await readRun(app, run.id);
+    expect(funds).toMatchObject({ payouts: 39, unpriced: 0, needed: [{ currency: 'USD', amount: 116_000n }] });
+    expect([...text.matchAll(/<th scope="row"[^>]*><a href="[^"]*">(R[0-9]+)<\/a>/g)].map(([, one]) => one)).toEqual(
+      Array.from({ length: 10 }, (_, index) => `R${index + 1}`),
+    );
+    expect(text).toMatch(/>R2<(?:(?!<\/tr>).)*>held</);
     await app.ledger.approvals.unblock(small, 'root', []);
     await app.ledger.approvals.unblock(small, 'ada', []);
     expect((await carl.get(`/runs/${run.id}/approve`)).text).toContain('No beneficiary is blocked.');
+  });
+
+  test('says by how much it is more or less than the last file of the same name', async () => {
+    const { app, run, person } = await openApprovalRig();
+    const before = Date.now();
+    // An older run of the same name: 1,000.00 in one row.
+    const older = await app.ledger.runs.claim({
+      id: 'older',
+      fileName: 'wages.csv',
+      fileSha256: 'a'.repeat(64),
+      contentHash: 'b'.repeat(64),
+      rows: 1,
+      fileTotals: [{ minor: 100_000n, currency: 'USD' }],
+      createdBy: 'mia',
+    });
+    await app.ledger.runs.note(older.id, { createdAt: String(before - 7 * 86_400_000), state: 'finished' });
+    const carl = await person('carl', 'checker');
+    const { text } = await carl.get(`/runs/${run.id}/approve`);
+    expect(text).toMatch(
+      /Against the last file of this name<\/h2><p class="figure">\+ 110 %<\/p>(?:(?!<\/div>).)*1,000\.00/,
+    );
+  });
+
+  test('is not given by sending the run back, which has words of its own, a reason, and ends it', async () => {
+    const { app, run, person } = await openApprovalRig();
+    const carl = await person('carl', 'checker');
+    const { text } = await carl.get(`/runs/${run.id}/approve`);
+    expect(text).toContain(`href="/runs/${run.id}/send-back"`);
+    const page = await carl.get(`/runs/${run.id}/send-back`);
+    expect(page.text).toContain('<h1>Send wages.csv back?</h1>');
+    expect(page.text).toContain('mia, who handed it in, reads your reason');
+    expect((await carl.post(`/runs/${run.id}/send-back`, { reason: '' })).text).toContain(
+      '<h1>Send wages.csv back?</h1>',
+    );
+    const sent = await carl.post(`/runs/${run.id}/send-back`, { reason: 'line 3 is last month' });
+    expect(sent.headers.get('location')).toBe(`/runs/${run.id}`);
+    expect(await app.ledger.runs.read(run.id)).toMatchObject({ state: 'cancelled' });
+    expect((await carl.get(`/runs/${run.id}`)).text).toContain('line 3 is last month');
+    expect((await carl.get(`/runs/${run.id}/send-back`)).status).toBe(409);
   });
 
   test.each([

@@ -5,6 +5,7 @@ import { readToSettle } from '../../src/runs/decide/to-settle.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
+import { paySecretly, runSandbox } from './secretly-paid.ts';
 import type { Answer } from './visitor.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -47,11 +48,13 @@ test('18 held payouts of one reason are settled by two people with three pages e
   const form = { ...ticks(LINES), decision: 'allow', reason: 'agreed with treasury' };
   expect((await mia.post(group, form)).text).toContain('18 proposed.');
 
-  // Somebody else settles one of them meanwhile, and another one is not ticked.
+  // Somebody else settles one of them meanwhile.
   await app.ledger.payouts.move({ runId, line: 2, to: 'cancelled', actor: 'test', reason: 'dropped' });
   expect((await carl.get(group)).text).toContain('mia proposed to allow 17 of them: agreed with treasury');
-  const confirmed = await carl.post(group, { ...form, ...ticks([3, 4]), reason: 'looked at each' });
+  const confirmed = await carl.post(group, { ...form, reason: 'looked at each' });
   expect(confirmed.text).toContain('17 confirmed by two people');
+  expect(confirmed.text).toContain('Left out: 1');
+  expect(confirmed.text).toMatch(/>INV-2<.*It has changed meanwhile: it is cancelled now/);
   const states = await Promise.all(LINES.map(async (line) => (await payoutAt(app.ledger, { runId, line })).state));
   expect(states).toEqual(['cancelled', ...LINES.slice(1).map(() => 'ready')]);
   const entries: string[] = [];
@@ -79,6 +82,106 @@ test('one person alone settles none of them, and a payout that is not ticked sta
   const vera = await person('vera', 'viewer');
   expect((await vera.get(group)).text).not.toContain('name="decision"');
   expect((await vera.post(group, form)).status).toBe(403);
+});
+
+test('a ticked payout that waits for another reason meanwhile, or that the run does not have, is left out and named', async () => {
+  const { app, person } = await openWebRig(server.url);
+  const runId = await recordRun(app.ledger, { lines: LINES });
+  await holdAll(app, runId);
+  const mia = await person('mia', 'maker');
+  await movePayout(app.ledger, { runId, line: 3 }, 'ready');
+  const values = { reasonCode: 'E_BLOCKED', reason: 'blocked' };
+  await app.ledger.payouts.move({ runId, line: 3, to: 'held', actor: 'test', reason: 'held', values });
+  await mia.get(`/runs/${runId}/settle/E_LIMIT`);
+  const form = { ...ticks([2, 3, 900]), decision: 'drop', reason: 'sent by hand' };
+  const { text } = await mia.post(`/runs/${runId}/settle/E_LIMIT`, form);
+  expect(text).toContain('1 proposed.');
+  expect(text).toContain('Left out: 2');
+  expect(text).toMatch(/>INV-3<.*it is held for another reason now, E_BLOCKED/);
+  expect(text).toMatch(/>line 900<.*The run has no payout on line 900/);
+  expect((await payoutAt(app.ledger, { runId, line: 3 })).proposal).toBeNull();
+});
+
+test('of many payouts the first 200 are ticked, the page and the list say that more wait, and all of them are taken together', async () => {
+  const { app, person } = await openWebRig(server.url);
+  const lines = Array.from({ length: 502 }, (_, index) => index + 2);
+  const runId = await recordRun(app.ledger, { lines });
+  for (const line of lines) {
+    const values = { reasonCode: 'E_LIMIT', reason: 'it would pass the limit' };
+    await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'held', values });
+  }
+  const mia = await person('mia', 'maker');
+  expect((await mia.get('/to-settle')).text).toContain('of the first 500 payouts: more of them wait');
+  const group = `/runs/${runId}/settle/E_LIMIT`;
+  const page = await mia.get(group);
+  expect(page.text.match(/name="line-/g)).toHaveLength(200);
+  expect(page.text).toContain('more than 200 payouts wait for people');
+  expect(page.text).toContain('502 of this file are held');
+  const form = { all: 'yes', decision: 'drop', reason: 'sent by hand' };
+  expect((await mia.post(group, form)).text).toContain('502 proposed.');
+  const carl = await person('carl', 'checker');
+  await carl.get(group);
+  expect((await carl.post(group, form)).text).toContain('502 confirmed by two people');
+  expect((await payoutAt(app.ledger, { runId, line: 503 })).state).toBe('cancelled');
+});
+
+/** Two that the service has paid and one that it has not, all unknown here. */
+async function openUnknown() {
+  const rig = await openWebRig(server.url);
+  const { app } = rig;
+  const pay = await runSandbox(app);
+  const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
+  for (const line of [2, 3, 4]) {
+    const payout = await payoutAt(app.ledger, { runId, line });
+    const quoteId = line === 4 ? '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e94' : await paySecretly(pay, payout);
+    await armPayout(app.ledger, { runId, line }, quoteId);
+    await app.ledger.payouts.move({ runId, line, to: 'unknown', actor: 'test', reason: 'HTTP_503' });
+  }
+  const statesOf = () =>
+    Promise.all([2, 3, 4].map(async (line) => (await payoutAt(app.ledger, { runId, line })).state));
+  return { ...rig, runId, statesOf };
+}
+
+describe('payouts of which nobody knows what came', () => {
+  test('are ticked and settled together by two people, each as paid by its own payment that the service shows', async () => {
+    const { app, person, runId, statesOf } = await openUnknown();
+    const mia = await person('mia', 'maker');
+    const carl = await person('carl', 'checker');
+    const link = linkIn(await mia.get('/to-settle'), 'Settle together');
+    expect(link).toBe(`/runs/${runId}/settle/unknown?reason=HTTP_503`);
+    const page = await mia.get(link);
+    expect(page.text.match(/type="checkbox"/g)).toHaveLength(3);
+    expect([...page.text.matchAll(/type="radio" name="decision" value="([^"]+)"/g)].map(([, value]) => value)).toEqual([
+      'paid',
+    ]);
+    const group = `/runs/${runId}/settle/unknown`;
+    const form = { ...ticks([2, 3, 4]), decision: 'paid', reason: 'on the statement of the bank' };
+    const proposed = await mia.post(group, form);
+    expect(proposed.text).toContain('2 proposed.');
+    expect(proposed.text).toMatch(/>INV-4<.*the service knows no payment/);
+    expect(await statesOf()).toEqual(['unknown', 'unknown', 'unknown']);
+    expect((await carl.get(group)).text).toContain('mia proposed to settle as paid 2 of them');
+    expect((await carl.post(group, form)).text).toContain('2 confirmed by two people');
+    expect(await statesOf()).toEqual(['accepted', 'accepted', 'unknown']);
+    const entries: string[] = [];
+    for await (const line of app.ledger.audit.lines()) {
+      const entry = readEntry(line);
+      if (entry?.action.startsWith('payout.paid')) entries.push(`${entry.actor} ${entry.action}`);
+    }
+    expect(entries.toSorted()).toEqual([
+      ...Array.from({ length: 2 }, () => 'carl payout.paid-confirmed'),
+      ...Array.from({ length: 2 }, () => 'mia payout.paid-proposed'),
+    ]);
+  });
+
+  test('are not settled together as not paid: the quote of each may still be paid', async () => {
+    const { person, runId, statesOf } = await openUnknown();
+    const mia = await person('mia', 'maker');
+    await mia.get(`/runs/${runId}/settle/unknown`);
+    const form = { ...ticks([2, 3, 4]), decision: 'not-paid', reason: 'the bank says no' };
+    expect((await mia.post(`/runs/${runId}/settle/unknown`, form)).text).toContain('Left out: 3');
+    expect(await statesOf()).toEqual(['unknown', 'unknown', 'unknown']);
+  });
 });
 
 /** The lines of a run that a page lists. */
@@ -139,10 +242,16 @@ describe('what is to settle of a run', () => {
     expect(await listed(`hours=1&run=${runId}`)).toEqual([]);
     const soon = { from: null, most: 50, before: Date.now() + 60_000 };
     expect((await readToSettle(app.ledger, soon)).payouts).toHaveLength(5);
-    // Those of which nobody knows yet are a group too, which is looked at.
     const page = await mia.get('/to-settle?run=&state=&reason=&hours=');
     expect(rowsIn(page, runId)).toEqual([2, 3, 4, 5, 6]);
-    expect(linkIn(page, 'Show them')).toBe(`/to-settle?run=${runId}&amp;state=unknown&amp;reason=HTTP_503`);
+    // People choose among the reasons there are, in words.
+    const chosen = await mia.get('/to-settle?reason=E_LIMIT');
+    const options = [...chosen.text.matchAll(/<option value="([A-Z][A-Z0-9_]+)"( selected)?>([^<]+)</g)];
+    expect(options.map(([, code, isChosen = '', words]) => `${code}${isChosen}: ${words}`).toSorted()).toEqual([
+      'E_DUPLICATE: E_DUPLICATE',
+      'E_LIMIT selected: it would pass a limit',
+      'HTTP_503: the service answered with status 503',
+    ]);
   });
 
   test('comes in pages of the filter, however few of the rows are wanted', async () => {

@@ -1,20 +1,17 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
-import type { PayDeps } from '../../src/pay/deps.ts';
 import { type Payout, payoutId } from '../../src/payout.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
-import { paymentBody, quoteBody } from '../../src/service/bodies.ts';
-import { parseQuotes } from '../../src/service/replies.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
+import { paySecretly, runSandbox } from './secretly-paid.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-const SEND_MS_MAX = 20_000;
 const QUOTE = '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e90';
 
 let server: TestRedis;
@@ -36,30 +33,10 @@ async function actions({ ledger }: Pick<App, 'ledger'>): Promise<string[]> {
   return found;
 }
 
-/** The sandbox of the rig's data directory, as another process runs it. */
-async function runSandbox(app: App): Promise<PayDeps> {
-  const own = await startOwnSandbox(app.config.dataDir, app);
-  if (own === undefined) throw new Error('another process runs the sandbox');
-  onTestFinished(() => own.sandbox.close());
-  return await app.openPay(own.service);
-}
-
 /** Held with a spent quote that ended long ago, of which nobody knows what came of it. */
 async function holdSent(app: App, runId: string, { line = 2, quoteId = QUOTE } = {}): Promise<void> {
   await armPayout(app.ledger, { runId, line }, quoteId);
   await movePayout(app.ledger, { runId, line }, 'unknown', 'held');
-}
-
-/** Has the service pay a payout, without the ledger's learning of it; the quote that was paid. */
-async function paySecretly(pay: PayDeps, payout: Payout): Promise<string> {
-  const quotes = await pay.service.quote(quoteBody(payout.row, pay.rules));
-  const [quote] = (quotes.kind === 'answered' ? parseQuotes(quotes.json) : undefined) ?? [];
-  const quoteId = quote?.quoteId ?? '';
-  const paid = await pay.service.createPayment(paymentBody(payout.row, quoteId), {
-    sendBefore: pay.clock.monotonic() + SEND_MS_MAX,
-  });
-  expect(paid).toMatchObject({ kind: 'answered', status: 201 });
-  return quoteId;
 }
 
 /** What two doors may not leave different. */

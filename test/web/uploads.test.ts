@@ -159,7 +159,7 @@ describe('an uploaded file', () => {
     expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
   });
 
-  test('tells whoever approves its run the fees that quotes told, and keeps nothing else of them', async () => {
+  test('whoever approves its run is told what leaves with fees, and nothing of what the review was told is kept', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'payrun-fees-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const config = join(folder, 'payrun.json');
@@ -170,7 +170,9 @@ describe('an uploaded file', () => {
     await anna.post(`${address}/cost`);
     await expect.poll(async () => (await anna.get(address)).text).toMatch(/By 2 of 2 quotes/);
     const run = (await anna.post(`${address}/hand-in`)).headers.get('location') ?? '';
-    expect((await carl.get(`${run}/approve`)).text).toMatch(/Fees of (?:(?!<\/p>).)* come on top by quotes of <time /);
+    expect((await carl.get(`${run}/approve`)).text).toMatch(
+      /with fees of (?:(?!<\/p>).)*, in 2 rows, by quotes of <time /,
+    );
     expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
   });
 
@@ -217,6 +219,32 @@ describe('an uploaded file', () => {
     const csv = (await anna.get(`${address}/not-paid.csv`)).text;
     expect(csv).toMatch(/^line,reference,.*\r\n/);
     expect(csv).toContain(`4,inv-1,${BENEFICIARY},7.00,USD,held,E_DUP_HISTORY,the reference was used before,${run}-2`);
+  });
+
+  test('is not called sound where only a quote tells whether a limit stands against a row', async () => {
+    const { person } = await openWebRig(server.url, {
+      env: configured({ limits: { currencies: { USD: { run: '15.00' } } } }),
+    });
+    const anna = await person('anna', 'maker');
+    const address = await upload(
+      anna,
+      formOf(`${HEADER},amountType\nQ-1,${BENEFICIARY},10.00,USD,MXN,DESTINATION_AMOUNT\n`),
+    );
+    const { text } = await anna.get(address);
+    expect(text).not.toContain('The file is sound');
+    expect(text).toContain('Of 1 of them only a quote tells whether a limit stands against it.');
+  });
+
+  test('tells of each cut-off which rows it concerns, and whether there is enough time', async () => {
+    const always = { zone: 'UTC', opens: '00:00', cutOff: '23:59', weekend: [], holidays: [] };
+    const today = new Date().toISOString().slice(0, 10);
+    const { person } = await openWebRig(server.url, {
+      env: configured({ calendars: { USD: { ...always, holidays: [today] }, MXN: always } }),
+    });
+    const anna = await person('anna', 'maker');
+    const { text } = await anna.get(await upload(anna, formOf(payoutFile())));
+    expect(text).toMatch(/MXN: enough time before the cut-off at 23:59 \(UTC\): 2 rows, line 2 /);
+    expect(text).toMatch(new RegExp(`USD: ${today} is a holiday \\(UTC\\): 2 rows, line 2 `));
   });
 
   test('whose content is a run already says so before it is handed in, and shows no button for it', async () => {

@@ -4,10 +4,13 @@ import { rfc3339 } from '../../clock.ts';
 import { Refusal } from '../../refusal.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../runs/block.ts';
 import { approveRun } from '../../runs/decide/approve.ts';
+import { withFunds } from '../../runs/preview/run-funds.ts';
+import { readRun } from '../../runs/read-run.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { ledgerCommand } from '../ledger-command.ts';
+import { FUNDS_MS_MAX } from '../look/status.ts';
 import { actorOf, withLedger } from '../open.ts';
 import { parseOptions, personName, reasonText, SANDBOX } from '../options.ts';
 import { print, printJson, say } from '../print.ts';
@@ -32,6 +35,7 @@ export const approveCommand = ledgerCommand(
   },
   async (app, { run: runId, as: actor, sha256, json }) => {
     await app.ensureSeason();
+    await withFunds(app, await readRun(app, runId), FUNDS_MS_MAX);
     const { run, missing } = await approveRun(app, runId, { actor, sha256 });
     await printRun(app, run, { json });
     if (missing > 0) say(`Still needed: ${missing} more ${missing === 1 ? 'person' : 'people'}.`);

@@ -5,7 +5,7 @@ import type { Decision, Payout } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import { findPayout } from '../../runs/decide/control.ts';
 import { type Decided, decidePayout } from '../../runs/decide/decide.ts';
-import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../runs/decide/in-bulk.ts';
+import { type BulkDecided, decideInBulk, PAYOUTS_PER_CALL_MAX } from '../../runs/decide/in-bulk.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { proposalShown } from '../../runs/story.ts';
 import { command, type GivenOptions } from '../command.ts';
@@ -18,8 +18,8 @@ import { openForLookUp } from '../serve/pay-service.ts';
 const held = {
   reasonCode: [
     '<code>',
-    'all held payouts of the run that have this code, such as E_LIMIT, in place of one',
-    z.string().trim().regex(REASON_CODE, 'must be a code such as E_LIMIT').optional(),
+    'all payouts of the run that wait for this reason, such as E_LIMIT, in place of one',
+    z.string().trim().min(1, 'must be a code such as E_LIMIT').max(200).optional(),
   ],
   reason: ['<text>', 'why, for the history and the audit log', reasonText],
   as: ['<name>', 'who says so', personName],
@@ -66,17 +66,22 @@ export const resolveCommand = command(
     options: {
       ...held,
       paid: ['<payment>', 'it was paid, by this payment', paymentId.optional()],
+      ownPayment: 'with --reason-code: each was paid, by the payment of its own quote',
       notPaid: 'it was not paid; only after the end of its quote',
     },
     help: `${BY_TWO}\nThe service is asked both times, and its answer takes precedence over what people say.`,
     examples: [
       'payrun resolve 20260131-k3f9xq INV-7 --not-paid --reason "bank confirms" --as anna',
       'payrun resolve 20260131-k3f9xq INV-7 --paid 5f0c…e1 --reason "found in the console" --as bob',
+      'payrun resolve 20260131-k3f9xq --reason-code HTTP_503 --own-payment --reason "on the statement" --as bob',
     ],
   },
-  async ({ paid, notPaid, ...given }) => {
-    if ((paid === undefined) !== notPaid) {
-      throw new Refusal('Say either --paid PAYMENT or --not-paid.', '"payrun show" has what is known of the payout.');
+  async ({ paid, notPaid, ownPayment, ...given }) => {
+    if ([paid !== undefined, notPaid, ownPayment].filter(Boolean).length !== 1) {
+      throw new Refusal(
+        'Say one of --paid PAYMENT, --own-payment and --not-paid.',
+        '"payrun show" has what is known of the payout.',
+      );
     }
     return await decide(given, notPaid ? 'not-paid' : 'paid', paid);
   },
@@ -97,11 +102,12 @@ async function decide(
     await readRun(app, runId);
     const deps = { ...app, openPay: onceOpened(app) };
     const wanted = { paymentId: payment, by, reason, caveats: yes ? ('read' as const) : undefined };
-    if (code !== undefined && reference === undefined && decision !== 'paid') {
-      const decided = await decideInBulk(deps, { runId, reasonCode: code }, { ...wanted, decision });
+    if (code !== undefined && reference === undefined && payment === '') {
+      const decided = await decideInBulk(deps, { runId, reason: code }, { ...wanted, decision });
       return tellAll(decided, { runId, code, json });
     }
-    if (reference === undefined || code !== undefined) throw refuseWhich(decision);
+    if (reference === undefined || code !== undefined || (decision === 'paid' && payment === ''))
+      throw refuseWhich(decision);
     const decided = await decidePayout(deps, await requirePayout(app, runId, reference), { ...wanted, decision });
     tell(await requirePayout(app, runId, reference), decided, json);
     return decided.result === 'to-read' ? EXIT.unsettled : EXIT.ok;

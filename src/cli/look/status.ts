@@ -1,10 +1,14 @@
 import type { App } from '../../app.ts';
+import type { Run } from '../../payout.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { requireTrueFacts } from '../../runs/safety/shown-seals.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { say } from '../print.ts';
 import { printRun } from '../print-run.ts';
+
+/** So long the service is asked what a run needs that waits for approval. */
+export const FUNDS_MS_MAX = 10_000;
 
 /** `payrun status`: how far a run is. */
 export const statusCommand = ledgerCommand(
@@ -17,11 +21,18 @@ export const statusCommand = ledgerCommand(
   async (app, { run: runId, json }) => {
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
-    await printRun(app, run, { json });
+    await printRun(app, await runWithFunds(app, run), { json });
     for (const words of await outagesNoted(app)) say(words);
     await tellHalt(app);
   },
 );
+
+/** A run that waits for approval with what it needs; nothing else asks the service, nor loads what does. */
+async function runWithFunds(app: App, run: Run): Promise<Run> {
+  if (run.state !== 'awaiting-approval') return run;
+  const { withFunds } = await import('../../runs/preview/run-funds.ts');
+  return await withFunds(app, run, FUNDS_MS_MAX);
+}
 
 /** Says that everything is halted, if it is. */
 export async function tellHalt({ ledger }: Pick<App, 'ledger'>): Promise<boolean> {

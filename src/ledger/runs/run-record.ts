@@ -1,4 +1,4 @@
-import type { Money } from '../../money.ts';
+import type { Money, RunFunds } from '../../money.ts';
 import { moneyOfDecimal } from '../../money.ts';
 import {
   OUTCOMES,
@@ -61,6 +61,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     deadQuotes,
     deadQuotesFound: time('deadQuotesFound'),
     reconciled: readReconciled(fields.get('reconciled')),
+    funds: readFunds(fields.get('funds')),
   };
 }
 
@@ -102,6 +103,28 @@ function readReconciled(text: string | undefined): Reconciled | null {
 export function reconciledField(of: Reconciled): Record<string, string> {
   const { at, payments, reconciled, missing, different, extra, sha256 } = of;
   return { reconciled: [at, payments, reconciled, missing, different, extra, sha256].join(' ') };
+}
+
+function readFunds(text: string | undefined): RunFunds | null {
+  if (text === undefined) return null;
+  const [at, payouts, unpriced, ...needed] = text.split(' ');
+  return {
+    at: integerOf(at),
+    payouts: integerOf(payouts),
+    unpriced: integerOf(unpriced),
+    needed: needed.map((one) => {
+      const [currency = '', amount = '0', fees = '0', kind] = one.split(':');
+      return { currency, amount: BigInt(amount), fees: BigInt(fees), isEstimate: kind === 'estimate' };
+    }),
+  };
+}
+
+/** What a run needs, as the run hash keeps it: `USD:12345:99:exact` for each currency. */
+export function fundsField({ at, payouts, unpriced, needed }: RunFunds): Record<string, string> {
+  const each = needed.map(
+    ({ currency, amount, fees, isEstimate }) => `${currency}:${amount}:${fees}:${isEstimate ? 'estimate' : 'exact'}`,
+  );
+  return { funds: [at, payouts, unpriced, ...each].join(' ') };
 }
 
 function readStart(text: string | undefined): RunStart | null {

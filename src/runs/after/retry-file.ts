@@ -5,7 +5,7 @@ import { hashReference } from '../../intake/row/reference-hash.ts';
 import { COLUMNS, type Column, REQUIRED_COLUMNS } from '../../intake/template/columns.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { formatAmount } from '../../money.ts';
-import { FREE_STATES, type Payout, type PayoutRow, payoutId, type Run } from '../../payout.ts';
+import { FREE_STATES, type Payout, type PayoutRow, payoutId, type RefusedRow, type Run } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Cell } from '../../report/xlsx/cell.ts';
 import { workbookBytes } from '../../report/xlsx/workbook.ts';
@@ -92,6 +92,17 @@ async function* payouts({ ledger }: RetryDeps, { id }: Run): AsyncGenerator<Held
     const holders = await ledger.references.holders(own.map(({ row }) => hashReference(row.reference)));
     yield own.map((payout, index) => ({ payout, holders: holders[index] ?? [] }));
   }
+}
+
+/** How many of these rows the retry file has. */
+export async function retryRowsIn(
+  { ledger }: { readonly ledger: Pick<Ledger, 'references'> },
+  rows: readonly (Payout | RefusedRow)[],
+): Promise<number> {
+  const own = rows.filter((row): row is Payout => 'row' in row && fateOf(row, []) === 'free');
+  if (own.length === 0) return 0;
+  const holders = await ledger.references.holders(own.map(({ row }) => hashReference(row.reference)));
+  return own.filter((payout, index) => fateOf(payout, holders[index] ?? []) === 'free').length;
 }
 
 /** Whether the payout's reference may be used again, by the rule with which the ledger judges a new row. */

@@ -10,12 +10,16 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Money } from '../../money.ts';
 import { beyondLimit } from '../../pay/limits.ts';
 import type { PayoutRow, Run, RunStart } from '../../payout.ts';
+import type { CurrencyHours } from '../../schedules/calendar.ts';
 import type { IdentityBook } from '../identities.ts';
+import { openLargest } from './largest.ts';
 import { openLimitsAhead } from './limits-ahead.ts';
-import { type StartRules, type Waiting, waitingFor } from './start.ts';
+import { hoursAhead, type StartRules, type Waiting, waitingFor } from './start.ts';
 
 /** Rows of a group that are named. */
 const NAMED_ROWS_MAX = 1000;
+/** Of a currency. */
+const CURRENCY_ROWS = 20;
 const FIRST_ROWS = 5;
 const LARGEST_ROWS = 5;
 
@@ -46,6 +50,12 @@ export interface StoppedRows {
   readonly named: readonly (NamedRow & { readonly other: string | null })[];
 }
 
+/** A currency's cut-off, and the rows that are paid from it or into it: the first 20 are named. */
+export interface CutOffAhead extends CurrencyHours {
+  readonly rows: number;
+  readonly named: readonly NamedRow[];
+}
+
 /** What handing a file in would come to now. */
 export interface Foreseen {
   /** Milliseconds since 1970. */
@@ -59,6 +69,8 @@ export interface Foreseen {
   readonly untold: number;
   /** What the run would wait for before anything is paid, approval apart. */
   readonly waiting: Waiting | null;
+  /** How each currency stands that has banking days and a cut-off, with the rows in it. */
+  readonly cutOffs: readonly CutOffAhead[];
   readonly first: readonly NamedRow[];
   /** In each currency the largest first. */
   readonly largest: readonly NamedRow[];
@@ -87,8 +99,12 @@ export async function foresee(deps: ForeseeDeps, file: FileAhead): Promise<Fores
     }
   }
   const { currencies, ...found } = rows.result();
-  const run = { rows: file.checked.rows, currencies };
-  return { at, knownRun, ...found, waiting: waitingFor(deps, run, file.startAt) ?? null };
+  const run = { rows: file.checked.rows, currencies: [...currencies.keys()] };
+  const cutOffs = hoursAhead(deps, run).map((hours) => ({
+    ...hours,
+    ...(currencies.get(hours.currency) ?? { rows: 0, named: [] }),
+  }));
+  return { at, knownRun, ...found, waiting: waitingFor(deps, run, file.startAt) ?? null, cutOffs };
 }
 
 async function knownRunOf(
@@ -106,12 +122,12 @@ async function knownRunOf(
 function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
   const { rememberMs, duplicatesWithinMs, limits = null } = config;
   const ahead = openLimitsAhead(ledger.foresight, limits, at);
-  const currencies = new Set<string>();
+  const currencies = new Map<string, { rows: number; named: NamedRow[] }>();
   const stopped = openStopped();
   const pays = openTally();
   const lineOf = new Map<string, number>();
   const first: NamedRow[] = [];
-  const largest = new Map<string, NamedRow[]>();
+  const largest = openLargest<NamedRow>(LARGEST_ROWS);
   let paid = 0;
 
   const likenessOf = (row: PayoutRow) =>
@@ -148,9 +164,10 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
       }));
       const [against] = await Promise.all([ledger.foresight.against(asked, rememberMs), ahead.prepare(rows)]);
       for (const [index, row] of rows.entries()) {
-        currencies.add(row.sourceCurrency).add(row.destinationCurrency);
+        for (const currency of new Set([row.sourceCurrency, row.destinationCurrency]))
+          addNamed(currencies, currency, row);
         if (first.length < FIRST_ROWS) first.push(row);
-        keepLargest(largest, row);
+        largest.add(row);
         const stop = whyStopped(row, against[index] ?? NOTHING_AGAINST);
         if (stop !== undefined) {
           stopped.add(row, stop);
@@ -161,14 +178,21 @@ function openRowsAhead({ ledger, config }: ForeseeDeps, at: number) {
       }
     },
     result: () => ({
-      currencies: [...currencies],
+      currencies,
       stopped: stopped.groups(),
       pays: { rows: paid, totals: pays.totals() },
       untold: ahead.untold(),
       first,
-      largest: [...largest].toSorted(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, rows]) => rows),
+      largest: largest.result(),
     }),
   };
+}
+
+function addNamed(groups: Map<string, { rows: number; named: NamedRow[] }>, key: string, row: NamedRow): void {
+  const group = groups.get(key) ?? { rows: 0, named: [] };
+  groups.set(key, group);
+  group.rows++;
+  if (group.named.length < CURRENCY_ROWS) group.named.push(row);
 }
 
 const NOTHING_AGAINST: AgainstRow = { holder: null, freed: null, twin: null, isBlocked: false };
@@ -213,14 +237,4 @@ function openStopped() {
         named,
       })),
   };
-}
-
-function keepLargest(largest: Map<string, NamedRow[]>, row: PayoutRow): void {
-  const { currency, minor } = row.amount;
-  const rows = largest.get(currency) ?? [];
-  largest.set(currency, rows);
-  const at = rows.findIndex(({ amount }) => amount.minor < minor);
-  if (at === -1 && rows.length >= LARGEST_ROWS) return;
-  rows.splice(at === -1 ? rows.length : at, 0, row);
-  if (rows.length > LARGEST_ROWS) rows.pop();
 }

@@ -33,13 +33,26 @@ export const foreseenSchema = z.object({
   /** Rows of which only a quote tells whether they pass a limit. */
   untold: count,
   waiting: z.object({ at: z.string(), reason: z.string() }).nullable(),
+  /** How each currency stands that has banking days; `shut` is why the run waits for it. The first 20 rows are named. */
+  cutOffs: z
+    .array(
+      z.object({
+        currency: z.string(),
+        cutOff: z.string(),
+        zone: z.string(),
+        shut: z.string().nullable(),
+        rows: count,
+        named: z.array(row),
+      }),
+    )
+    .default([]),
   first: z.array(row),
   largest: z.array(row),
 });
 export type ForeseenDocument = z.infer<typeof foreseenSchema>;
 
 export function foreseenDocument(foreseen: Foreseen): ForeseenDocument {
-  const { at, knownRun, stopped, pays, untold, waiting, first, largest } = foreseen;
+  const { at, knownRun, stopped, pays, untold, waiting, cutOffs, first, largest } = foreseen;
   return {
     at: rfc3339(at),
     knownRun: knownRun && { runId: knownRun.id, state: knownRun.state, createdAt: rfc3339(knownRun.createdAt) },
@@ -57,6 +70,7 @@ export function foreseenDocument(foreseen: Foreseen): ForeseenDocument {
       at: waiting.at === 'schedule' ? waiting.at : rfc3339(waiting.at),
       reason: waiting.reason,
     },
+    cutOffs: cutOffs.map(({ named, ...one }) => ({ ...one, named: named.map(rowOf) })),
     first: first.map(rowOf),
     largest: largest.map(rowOf),
   };

@@ -2,7 +2,7 @@ import { type Clock, rfc3339 } from '../../clock.ts';
 import type { Calendars } from '../../config/calendars.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Run, RunStart } from '../../payout.ts';
-import { openingOf } from '../../schedules/calendar.ts';
+import { type CurrencyHours, hoursOf, openingOf } from '../../schedules/calendar.ts';
 
 /** What decides when a run may start. */
 export interface StartRules {
@@ -40,9 +40,20 @@ export function waitingFor(
   if (startAt === 'schedule') return { at: startAt, reason: 'it waits for the next schedule that starts runs' };
   const nowMs = clock.now();
   if (startAt !== undefined && startAt > nowMs) return { at: startAt, reason: `it starts at ${rfc3339(startAt)}` };
-  const takesMs = config.ratePerSecond === undefined ? 0 : Math.ceil((rows * SECOND_MS) / config.ratePerSecond);
-  const opening = openingOf(config.calendars ?? {}, { currencies, nowMs, takesMs });
+  const opening = openingOf(config.calendars ?? {}, { currencies, nowMs, takesMs: takesMs(config, rows) });
   return opening.open ? undefined : { at: opening.opensAt, reason: opening.reason };
+}
+
+/** How each currency of a run stands that would start now. */
+export function hoursAhead(
+  { config, clock }: Pick<StartDeps, 'config' | 'clock'>,
+  { rows, currencies }: Pick<Run, 'rows' | 'currencies'>,
+): CurrencyHours[] {
+  return hoursOf(config.calendars ?? {}, { currencies, nowMs: clock.now(), takesMs: takesMs(config, rows) });
+}
+
+function takesMs({ ratePerSecond }: StartRules, rows: number): number {
+  return ratePerSecond === undefined ? 0 : Math.ceil((rows * SECOND_MS) / ratePerSecond);
 }
 
 /**

@@ -1,25 +1,18 @@
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import { previewPayoutFile } from '../../intake/read-file.ts';
+import type { FundsNeeded } from '../../money.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Service } from '../../service/client.ts';
 import { type CorridorRows, inTurn, openCorridors, type SampleSize } from './corridor.ts';
 import type { CostBasis } from './cost-basis.ts';
 import { estimateTime, type TimeEstimate } from './estimate.ts';
 import { type Quoting, type QuotingDeps, quoteRows } from './quotes.ts';
-import {
-  type Arriving,
-  arriving,
-  type CorridorPreview,
-  type FundsNeeded,
-  fundsNeeded,
-  previewCorridors,
-  rowsUnpriced,
-} from './sums.ts';
+import { type Arriving, arriving, type CorridorPreview, fundsNeeded, previewCorridors, rowsUnpriced } from './sums.ts';
 
 /** With up to so many valid rows each of them is quoted. */
-const EVERY_ROW_MAX = 100;
+export const EVERY_ROW_MAX = 100;
 /** Rows of each corridor that are quoted of a larger file; its smallest and its largest row come on top. */
-const SAMPLE_ROWS = 20;
+export const SAMPLE_ROWS = 20;
 /** Quotes of one preview. */
 export const QUOTES_MAX = 20_000;
 /** Quotes asked for at a time, in a process that may pay as many payouts at a time or more. */
@@ -72,6 +65,15 @@ export async function previewFile(deps: PreviewDeps, path: string, options: Prev
   const checked = await checkPayoutFile(path, options.intake);
   const sample = sampleOf(checked, options.sample);
   const rows = checked.sha256 === '' ? [] : await readCorridors(path, checked, sample);
+  return { checked, sample, ...(await previewRows(deps, rows, options)) };
+}
+
+/** The same of rows that are known already. Throws TokenRefused or TokenUnavailable. */
+export async function previewRows(
+  deps: PreviewDeps,
+  rows: readonly CorridorRows[],
+  options: Pick<PreviewOptions, 'signal' | 'timeMsMax'>,
+): Promise<Omit<Preview, 'checked' | 'sample'>> {
   const asked = inTurn(rows).slice(0, QUOTES_MAX);
   if (asked.length > 0) await deps.service.ready();
   const { signal, timeMsMax = TIME_MS_MAX } = options;
@@ -80,8 +82,6 @@ export async function previewFile(deps: PreviewDeps, path: string, options: Prev
   const corridors = previewCorridors(rows, quoting);
   const payable = corridors.reduce((sum, corridor) => sum + corridor.payable, 0);
   return {
-    checked,
-    sample,
     quoting,
     corridors,
     funds: fundsNeeded(corridors),

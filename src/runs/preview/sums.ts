@@ -1,4 +1,4 @@
-import { addMoney, type Money, minorRoundedUp } from '../../money.ts';
+import { addMoney, type FundsNeeded, type Money, minorRoundedUp } from '../../money.ts';
 import type { PayoutRow } from '../../payout.ts';
 import { type Corridor, type CorridorRows, corridorKey, corridorOf } from './corridor.ts';
 import { type CostBasis, costBasisOf, type QuotedRow } from './cost-basis.ts';
@@ -26,15 +26,6 @@ export interface CorridorPreview extends Corridor {
   /** Plain decimals, as the service puts them. */
   readonly rates: { readonly lowest: string; readonly highest: string } | null;
   readonly cost: CostBasis | null;
-}
-
-/** What is to be there in one currency before a run: source amounts, and the fees that the service names in it. */
-export interface FundsNeeded {
-  readonly currency: string;
-  readonly amount: bigint;
-  /** What is finer than a minor unit counts as one in each corridor. */
-  readonly fees: bigint;
-  readonly isEstimate: boolean;
 }
 
 /** What arrives in one currency, as the quotes' destination amounts have it. */

@@ -58,7 +58,19 @@ const reconciled = z
   .nullable()
   .describe('How far its payments were found on the last statement of the bank; null before the first');
 
-export const runDocument: z.ZodType<RunDocument> = z.object({ ...runMembers, reconciled });
+const needed = z.object({
+  currency: z.string(),
+  amount: amount.describe('Source amounts'),
+  fees: amount,
+  needed: amount.describe('Both'),
+  estimate: z.boolean(),
+});
+const funds = z
+  .object({ at: time, payouts: count, unpriced: count, needed: z.array(needed) })
+  .nullable()
+  .describe('What its payouts that wait need, by quotes that are never armed; null where nobody asked');
+
+export const runDocument: z.ZodType<RunDocument> = z.object({ ...runMembers, reconciled, funds });
 
 const summaryMembers = {
   ...runMembers,

@@ -1,38 +1,36 @@
-import type { ComponentChildren } from 'preact';
 import { stagesText } from '../../config/stages.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Money } from '../../money.ts';
-import type { Run } from '../../payout.ts';
+import type { Payout, Run } from '../../payout.ts';
 import type { BeneficiaryTotal } from '../../runs/beneficiaries.ts';
-import { Badge, type Tone } from '../parts/badge.tsx';
-import { shownCount, shownDecimal } from '../parts/figures.ts';
-import { Icon, type IconName } from '../parts/icon.tsx';
+import { Badge } from '../parts/badge.tsx';
+import { shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
-import { reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import type { ApprovalProps, Seen } from './approval-facts.ts';
+import { hrefOfRow } from '../payouts/find-row.ts';
+import { type ApprovalProps, isDuplicate, type Seen } from './approval-facts.ts';
 
 /** More stand in the fold below. */
 const CURRENCIES_MAX = 3;
 const LINES_MAX = 10;
 
-/** The money of the file, what changed against the run before it, and who is paid for the first time. */
-export function ApprovalCards({ run, before, beneficiaries: { newOnes }, fees }: ApprovalProps) {
-  const others = run.fileTotals.length - CURRENCIES_MAX;
+/** What leaves, what changed against the run before it, and who is paid for the first time. */
+export function ApprovalCards(props: ApprovalProps) {
+  const { run, before, beneficiaries } = props;
+  const { newOnes } = beneficiaries;
   return (
     <div class="cards">
-      <div class="card card-body">
-        <h2 class="label">In the file</h2>
-        {run.fileTotals.slice(0, CURRENCIES_MAX).map((total) => (
-          <p key={total.currency} class="figure">
-            <Amount money={total} />
-          </p>
-        ))}
-        {others > 0 ? <p class="hint">{`and ${others} more ${others === 1 ? 'currency' : 'currencies'}`}</p> : null}
-        <Fees quoted={fees} />
+      <section
+        id="approval-funds"
+        class="card card-body"
+        aria-label="What leaves"
+        data-refreshed
+        {...(props.isAsking ? { 'data-asking': true } : {})}
+      >
+        <LeavesPart {...props} />
         {run.stages === null ? null : <p class="hint">Paid in stages: {stagesText(run.stages)}.</p>}
-      </div>
+      </section>
       <BeforeCard run={run} before={before} />
       <div class="card card-body">
         <h2 class="label">Paid for the first time</h2>
@@ -50,26 +48,72 @@ export function ApprovalCards({ run, before, beneficiaries: { newOnes }, fees }:
   );
 }
 
-/** What quotes said when whoever handed it in asked for them. */
-function Fees({ quoted }: { quoted: ApprovalProps['fees'] }) {
-  const fees = quoted?.funds.filter((one) => /[1-9]/.test(one.fees)) ?? [];
-  if (quoted === undefined) return <p class="hint">Fees come on top, as the service quotes them.</p>;
+/** By quotes, with fees; until there are some, the amounts of the rows that are paid. */
+function LeavesPart({ funds, isAsking, beneficiaries: { pays } }: ApprovalProps) {
+  const rows = `${shownCount(pays.rows)} ${pays.rows === 1 ? 'row' : 'rows'}`;
+  if (funds === null) {
+    return (
+      <>
+        <h2 class="label">To be paid</h2>
+        <Figures amounts={pays.amounts} />
+        <p class="hint">
+          In {rows}, without those that are refused, held or blocked.{' '}
+          {isAsking
+            ? 'The service is being asked what leaves with fees.'
+            : 'Fees come on top, as the service quotes them.'}
+        </p>
+      </>
+    );
+  }
+  const { needed, unpriced, at } = funds;
+  const fees = needed.filter((one) => one.fees > 0n).map((one) => ({ minor: one.fees, currency: one.currency }));
   return (
-    <p class="hint">
-      {fees.length === 0 ? 'No fees' : 'Fees of '}
-      {fees.slice(0, CURRENCIES_MAX).map(({ currency, fees: amount, estimate }, at) => (
-        <span key={currency}>
-          {at === 0 ? '' : ', '}
-          {estimate ? 'about ' : ''}
-          {shownDecimal(amount)} {currency}
-        </span>
-      ))}{' '}
-      come on top by quotes of <Time at={quoted.at} />.
+    <>
+      <h2 class="label">
+        {needed.some(({ isEstimate }) => isEstimate) ? 'Leaves the account, about' : 'Leaves the account'}
+      </h2>
+      <Figures amounts={needed.map((one) => ({ minor: one.amount + one.fees, currency: one.currency }))} />
+      <p class="hint">
+        {fees.length === 0 ? (
+          'without fees'
+        ) : (
+          <>
+            with fees of <Amounts amounts={fees} />
+          </>
+        )}
+        , in {rows}, by quotes of <Time at={at} />; without rows that are refused, held or blocked
+        {unpriced === 0 ? null : `; of ${shownCount(unpriced)} no quote told`}.
+      </p>
+    </>
+  );
+}
+
+function figureOf(money: Money) {
+  return (
+    <p key={money.currency} class="figure">
+      <Amount money={money} />
     </p>
   );
 }
 
-function Amounts({ amounts }: { amounts: readonly Money[] }) {
+/** All of them: those beyond the first three in a fold. */
+function Figures({ amounts }: { amounts: readonly Money[] }) {
+  const others = amounts.slice(CURRENCIES_MAX);
+  return (
+    <>
+      {amounts.length === 0 ? <p class="figure">nothing</p> : amounts.slice(0, CURRENCIES_MAX).map(figureOf)}
+      {others.length === 0 ? null : (
+        <details>
+          <summary>{`and ${others.length} more ${others.length === 1 ? 'currency' : 'currencies'}`}</summary>
+          {others.map(figureOf)}
+        </details>
+      )}
+    </>
+  );
+}
+
+/** The first few of them, and how many more there are. */
+export function Amounts({ amounts }: { amounts: readonly Money[] }) {
   const others = amounts.length - CURRENCIES_MAX;
   return (
     <>
@@ -121,17 +165,43 @@ function rowsChange(before: Run, run: Run): string {
   return more < 0 ? `− ${shownCount(-more)}` : `+ ${shownCount(more)}`;
 }
 
-/** The largest of each currency, then the next ones, ten in all. */
-export function TopBeneficiaries(props: ApprovalProps) {
-  const { beneficiaries } = props;
-  const { top, others } = beneficiaries;
-  const lines = tenOf(top);
-  const left = top.length - lines.length + others;
-  const caption = left === 0 ? 'Who gets most' : `Who gets most: ${lines.length}, and ${shownCount(left)} more lines`;
+/** The ten largest payouts, and whoever is blocked. */
+export function LargestPayouts(props: ApprovalProps) {
+  const { run, beneficiaries, names, neverPaid, blocked } = props;
+  const lines = tenOf(beneficiaries.largest);
   return (
     <div>
       <BlockedLines {...props} />
-      <BeneficiaryLines caption={caption} lines={lines} seen={props} />
+      <Table
+        caption={
+          <>
+            Largest payouts · <a href={`/runs/${run.id}/payouts`}>all {shownCount(run.rows)} rows</a>
+          </>
+        }
+        columns={['Beneficiary', 'Reference', { number: 'Amount' }, 'Look at']}
+      >
+        {lines.map(({ line, row, state, reasonCode }) => (
+          <tr key={line}>
+            <td>
+              {names.get(row.beneficiaryIdentityId) ?? <span class="dim">no name is known</span>}{' '}
+              <code class="d-block small">{row.beneficiaryIdentityId}</code>
+            </td>
+            <th scope="row">
+              <a href={hrefOfRow({ run: run.id, line })}>{escapeUnseen(row.reference)}</a>
+            </th>
+            <td class="number">
+              <Amount money={row.amount} />
+            </td>
+            <td>
+              {blocked.has(row.beneficiaryIdentityId) ? <Badge tone="bad">blocked</Badge> : null}{' '}
+              {state === 'held' ? (
+                <Badge tone="wait">{isDuplicate(reasonCode ?? '') ? 'likely duplicate: held' : 'held'}</Badge>
+              ) : null}{' '}
+              {neverPaid.has(row.beneficiaryIdentityId) ? <Badge tone="wait">never paid before</Badge> : null}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </div>
   );
 }
@@ -146,18 +216,19 @@ function BlockedLines(props: ApprovalProps) {
   return <BeneficiaryLines caption={caption} lines={lines} seen={props} />;
 }
 
-function tenOf(top: readonly BeneficiaryTotal[]): BeneficiaryTotal[] {
-  const rank = new Map<BeneficiaryTotal, number>();
+/** The largest of each currency, then the next ones, ten in all. */
+function tenOf(largest: readonly Payout[]): Payout[] {
   const seen = new Map<string, number>();
-  for (const line of top) {
-    const place = seen.get(line.amount.currency) ?? 0;
-    rank.set(line, place);
-    seen.set(line.amount.currency, place + 1);
-  }
-  const chosen = new Set(
-    top.toSorted((one, other) => (rank.get(one) ?? 0) - (rank.get(other) ?? 0)).slice(0, LINES_MAX),
-  );
-  return top.filter((line) => chosen.has(line));
+  const ranked = largest.map((payout) => {
+    const { currency } = payout.row.amount;
+    const rank = seen.get(currency) ?? 0;
+    seen.set(currency, rank + 1);
+    return { payout, rank };
+  });
+  return ranked
+    .toSorted((one, other) => one.rank - other.rank)
+    .slice(0, LINES_MAX)
+    .map(({ payout }) => payout);
 }
 
 interface LinesProps {
@@ -190,54 +261,5 @@ export function BeneficiaryLines({ caption, lines, seen: { names, neverPaid, blo
         </tr>
       ))}
     </Table>
-  );
-}
-
-/** What was checked, each in a line with its result. */
-export function Checks({ run, limits, beneficiaries, changes }: ApprovalProps) {
-  const { refused, held } = run.counts;
-  const stopped = new Set(beneficiaries.blocked.map(({ identityId }) => identityId));
-  return (
-    <div class="card card-body">
-      <h2 class="label">Checks</h2>
-      <ul class="checks">
-        <Check isGood={refused === 0} good="All rows are well-formed.">
-          {shownCount(refused)} {refused === 1 ? 'row was' : 'rows were'} refused in the file, and {isAre(refused)} not
-          paid.
-        </Check>
-        <Check isGood={held === 0} good="No row is held.">
-          {shownCount(held)} {held === 1 ? 'row is' : 'rows are'} held and {held === 1 ? 'waits' : 'wait'} for people:{' '}
-          {beneficiaries.held
-            .map(({ reason, rows }) => `${shownCount(rows)} because ${reasonWords(reason) ?? escapeUnseen(reason)}`)
-            .join(', ')}
-          .
-        </Check>
-        <Check isGood={stopped.size === 0} good="No beneficiary is blocked.">
-          {shownCount(stopped.size)} {stopped.size === 1 ? 'beneficiary is' : 'beneficiaries are'} blocked.
-        </Check>
-        <Check isGood={run.newBeneficiaryRows === 0} good="Everybody was paid before.">
-          {shownCount(run.newBeneficiaryRows)} rows go to somebody who was never paid before.
-        </Check>
-        <Check isGood={limits !== null} good="Limits are set, and count when it is paid.">
-          No limits are set.
-        </Check>
-        <Check isGood={changes.length === 0} good="The way it came is not new.">
-          Schedules on its way were changed lately; they stand below.
-        </Check>
-      </ul>
-    </div>
-  );
-}
-
-function isAre(count: number): string {
-  return count === 1 ? 'is' : 'are';
-}
-
-function Check({ isGood, good, children }: { isGood: boolean; good: string; children: ComponentChildren }) {
-  const [tone, icon]: [Tone, IconName] = isGood ? ['good', 'circle-check'] : ['wait', 'alert-triangle'];
-  return (
-    <li class={`tone-${tone}`}>
-      <Icon name={icon} /> <span>{isGood ? good : children}</span>
-    </li>
   );
 }

@@ -4,7 +4,7 @@ import type { Run } from '../../payout.ts';
 import type { Beneficiaries } from '../../runs/beneficiaries.ts';
 import type { ApprovalStanding } from '../../runs/decide/approve.ts';
 import type { ScheduleChange } from '../../runs/schedule-changes.ts';
-import type { QuotedFees } from '../uploads/upload.ts';
+import type { FundsSeen } from './funds.ts';
 
 /** Who is to get the money of a run. */
 export interface Seen {
@@ -18,7 +18,7 @@ export interface Seen {
 }
 
 /** What the page of an approval is made of. */
-export interface ApprovalProps extends Seen {
+export interface ApprovalProps extends Seen, FundsSeen {
   readonly run: Run;
   /** Who looks. */
   readonly person: string;
@@ -29,8 +29,11 @@ export interface ApprovalProps extends Seen {
   readonly changes: readonly ScheduleChange[];
   /** The run before it that came from a file of the same name; undefined for none lately. */
   readonly before: Run | undefined;
-  /** By the quotes of its file, where somebody asked for them on this host lately. */
-  readonly fees: QuotedFees | undefined;
   /** Whether who looks may send it back. */
   readonly mayCancel: boolean;
+}
+
+/** Whether a payout that is held for this reason looks like one that was paid before, or stands twice in the file. */
+export function isDuplicate(reason: string): boolean {
+  return reason.startsWith('E_DUP_');
 }

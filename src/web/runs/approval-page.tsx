@@ -9,17 +9,18 @@ import { Form } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { ApprovalCards, BeneficiaryLines, Checks, TopBeneficiaries } from './approval-cards.tsx';
+import { ApprovalCards, BeneficiaryLines, LargestPayouts } from './approval-cards.tsx';
+import { Checks } from './approval-checks.tsx';
 import type { ApprovalProps } from './approval-facts.ts';
 
 /** What somebody approves, from the ledger alone: file, rows, money, limits, and who gets it (docs/security.md). */
 export function ApprovalPage(props: ApprovalProps) {
   const { run, standing, person, limits } = props;
   return (
-    <>
+    <section id="approval" aria-label="Approval">
       <ApprovalCards {...props} />
       <div class="today">
-        <TopBeneficiaries {...props} />
+        <LargestPayouts {...props} />
         <Checks {...props} />
       </div>
       <Changes changes={props.changes} />
@@ -40,7 +41,19 @@ export function ApprovalPage(props: ApprovalProps) {
       </p>
       <GivenApprovals standing={standing} />
       <Decide run={run} standing={standing} person={person} mayCancel={props.mayCancel} />
-    </>
+    </section>
+  );
+}
+
+/** In its place while the rows of a large run are being read and judged. */
+export function BeingReadPage({ run }: Pick<ApprovalProps, 'run'>) {
+  return (
+    <section id="approval" aria-label="Approval" data-refreshed data-asking>
+      <p class="empty" aria-live="polite">
+        The {shownCount(run.rows)} rows are being read and checked; this takes some seconds.{' '}
+        <a href={`/runs/${run.id}/approve`}>Look again</a>
+      </p>
+    </section>
   );
 }
 
@@ -228,7 +241,7 @@ function Decide({
     <div class="decide">
       <p>You approve exactly this file, its {shownCount(run.rows)} rows and totals, under these limits.</p>
       {mayCancel ? (
-        <a class="btn" href={`/runs/${run.id}/cancel`}>
+        <a class="btn" href={`/runs/${run.id}/send-back`}>
           <Icon name="arrow-back-up" /> Send back<span class="visually-hidden"> with a reason</span>…
         </a>
       ) : null}

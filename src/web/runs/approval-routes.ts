@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import type { Run } from '../../payout.ts';
 import { type Beneficiaries, beneficiariesOf } from '../../runs/beneficiaries.ts';
 import { approvalStanding, approveRun } from '../../runs/decide/approve.ts';
@@ -11,11 +12,12 @@ import { sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
-import { readFeesOfRun } from '../uploads/cost.ts';
 import type { Web, WebDeps } from '../web.ts';
 import type { Seen } from './approval-facts.ts';
-import { ApprovalPage, approvalHead } from './approval-page.tsx';
+import { ApprovalPage, approvalHead, BeingReadPage } from './approval-page.tsx';
 import { findRun, ofRun } from './find-run.ts';
+import { openFundsAsking } from './funds.ts';
+import { restingRows } from './resting-rows.ts';
 import { beneficiaryRows, fileRows } from './table-rows.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
@@ -25,13 +27,18 @@ const form = z.strictObject({ sha256, digest: sha256 });
 export function addApprovalRoutes(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readBeneficiaries = openBeneficiaryBook(deps);
+  const funds = openFundsAsking(app);
+  web.addHook('preClose', async () => funds.close());
   const readSeen = async (run: Run): Promise<Seen> => {
     const blocked = new Set((await app.ledger.approvals.blocked()).map(({ identityId }) => identityId));
     const beneficiaries = await readBeneficiaries(run, blocked);
-    const shown = [...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId);
+    const shown = [
+      ...[...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId),
+      ...beneficiaries.largest.map(({ row }) => row.beneficiaryIdentityId),
+    ];
     const [listed, neverPaid] = await Promise.all([
       app.ledger.names.read([...new Set(shown)]),
-      app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
+      app.ledger.beneficiaries.neverPaid([...new Set(shown)]),
     ]);
     const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
     return { beneficiaries, names, neverPaid, blocked };
@@ -48,14 +55,25 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
         'Look at the run itself.',
       );
     await refuseFinding(app, factsFinding(app.ledger, run));
+    const seen = await within(app.clock, READ_MS_MAX, readSeen(run));
+    const head = approvalHead({ run, standing });
+    if (seen === undefined) return await sendPage(reply, deps, { ...head, body: BeingReadPage({ run }) });
     const { limits, approval } = app.config;
     const changes = await scheduleChangesOf(app.ledger, run);
     const before = (await deps.recentRuns()).find((one) => isBefore(one, run));
-    const fees = await readFeesOfRun(app, run);
-    const facts = { run, standing, limits, approval, changes, before, fees, ...(await readSeen(run)) };
+    const facts = {
+      run,
+      standing,
+      limits,
+      approval,
+      changes,
+      before,
+      ...seen,
+      ...(await funds.see(run)),
+    };
     const mayCancel = request.who?.may('cancel') === true;
     const body = ApprovalPage({ ...facts, person: actorOf(request), mayCancel });
-    return await sendPage(reply, deps, { ...approvalHead({ run, standing }), body });
+    return await sendPage(reply, deps, { ...head, body });
   });
 
   web.get('/runs/:run/approve/totals.csv', route, async (request, reply) => {
@@ -84,7 +102,23 @@ function isBefore(one: Run, run: Run): boolean {
   return one.fileName === run.fileName && one.createdAt < run.createdAt && one.state !== 'cancelled';
 }
 
+/** The rows of more of them are read with rests in between, beside the pages. */
+const ROWS_AT_ONCE_MAX = 500;
 const RUNS_KEPT_MAX = 20;
+/** So long a page waits for them; it shows them later otherwise. */
+const READ_MS_MAX = 250;
+
+/** What it comes to, if it does in so many milliseconds. */
+async function within<T>(clock: Clock, ms: number, making: Promise<T>): Promise<T | undefined> {
+  const waited = new AbortController();
+  try {
+    return await Promise.race([making, clock.sleep(ms, waited.signal).then(() => undefined)]);
+  } finally {
+    waited.abort();
+    // What fails later is told to whoever asks next.
+    making.catch(() => {});
+  }
+}
 
 /**
  * Adds a run's beneficiaries up once for all who look at it while its payouts and the block list stay as they are: a large
@@ -93,5 +127,9 @@ const RUNS_KEPT_MAX = 20;
 function openBeneficiaryBook({ app }: WebDeps): (run: Run, blocked: ReadonlySet<string>) => Promise<Beneficiaries> {
   const recent = openRecent<Beneficiaries>(RUNS_KEPT_MAX);
   return (run, blocked) =>
-    recent(JSON.stringify([run.id, run.counts, [...blocked].toSorted()]), () => beneficiariesOf(app, run, blocked));
+    recent(JSON.stringify([run.id, run.counts, [...blocked].toSorted()]), () => {
+      if (run.rows <= ROWS_AT_ONCE_MAX) return beneficiariesOf(app, run, blocked);
+      const runs = { ...app.ledger.runs, rows: (runId: string) => restingRows(app, runId) };
+      return beneficiariesOf({ ...app, ledger: { ...app.ledger, runs } }, run, blocked);
+    });
 }

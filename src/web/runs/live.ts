@@ -4,7 +4,7 @@ import type { Run } from '../../payout.ts';
 import { isStill } from '../../runs/progress.ts';
 import { Problem } from '../problem.ts';
 import { type Look, type Looks, liveEvents, type Watcher } from './live-events.ts';
-import { type ProgressSources, progressHtml, readProgress } from './progress-part.tsx';
+import { isAdding, type ProgressSources, progressHtml, readProgress } from './progress-part.tsx';
 
 const STREAMS_MAX = 1000;
 /** A page each; more than anybody looks at. */
@@ -154,7 +154,7 @@ async function lookAt(sources: ProgressSources, run: Run): Promise<Look> {
   return {
     id: `${run.changes}${progress.isHalted ? ' halted' : ''}`,
     html: progressHtml(progress, sources.zone),
-    isLast: isStill(run),
+    isLast: isStill(run) && !isAdding(run, progress.sums),
   };
 }
 

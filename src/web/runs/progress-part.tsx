@@ -9,11 +9,11 @@ import { shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { Time, ZoneContext } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
-import type { EndedRun } from './ended-run.ts';
 import type { Rates } from './rates.ts';
 import { MoneyCard, TieCard } from './run-cards.tsx';
 import { RunCharts } from './run-charts.tsx';
 import { runStatus } from './run-status.ts';
+import { hasSums, type RunSums } from './run-sums.ts';
 
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;
@@ -26,17 +26,22 @@ export interface ProgressProps {
   readonly isStuck: boolean;
   /** Whether everything is halted, so that nothing of it is sent. */
   readonly isHalted: boolean;
-  /** Null while it goes on, and where it has too many rows. */
-  readonly ended: EndedRun | null;
+  /** Null until they are there. */
+  readonly sums: RunSums | null;
 }
 
 /** How far a run is: what live progress replaces, from the run's own counters. */
-export function ProgressPart({ run, perSecond, isStuck, isHalted, ended }: ProgressProps) {
+export function ProgressPart({ run, perSecond, isStuck, isHalted, sums }: ProgressProps) {
   const { outcomes, totals, file } = runDocument(run, { sandbox: false, capabilities: {}, reports: [] });
   const { tone, words } = runStatus(run);
   const done = doneWords(run, isHalted ? ' · everything is halted' : rateWords(run, perSecond));
   return (
-    <div class="run-progress-part" data-state={run.state} data-words={`${words}. ${done}`}>
+    <div
+      class="run-progress-part"
+      data-state={run.state}
+      data-parts={partsKey(run, sums)}
+      data-words={`${words}. ${done}`}
+    >
       <p>
         <Badge tone={tone}>{words}</Badge> <StateReason run={run} />
       </p>
@@ -48,7 +53,7 @@ export function ProgressPart({ run, perSecond, isStuck, isHalted, ended }: Progr
         </p>
       ) : null}
       <div class="cards">
-        <MoneyCard run={run} ended={ended} />
+        <MoneyCard run={run} sums={sums} isAdding={isAdding(run, sums)} />
         <div class="card card-body">
           <h2 class="label">Rows</h2>
           <p class="figure">{shownCount(run.rows)}</p>
@@ -57,7 +62,7 @@ export function ProgressPart({ run, perSecond, isStuck, isHalted, ended }: Progr
         </div>
         <TieCard run={run} />
       </div>
-      {ended === null ? null : <RunCharts run={run} ended={ended} />}
+      {sums === null ? null : <RunCharts run={run} sums={sums} />}
       <TotalsTable outcomes={outcomes} totals={totals} file={file} />
       <p>
         <a href={`/runs/${run.id}/outcomes.csv`}>Outcomes as CSV</a> ·{' '}
@@ -70,22 +75,32 @@ export function ProgressPart({ run, perSecond, isStuck, isHalted, ended }: Progr
 /** What is known of runs beside their records. */
 export interface ProgressSources {
   readonly rates: Rates;
-  readonly endedOf: (run: Run) => Promise<EndedRun | null>;
+  readonly sumsOf: (run: Run) => Promise<RunSums | null>;
   readonly isHalted: () => Promise<boolean>;
   readonly zone: Zone;
 }
 
 /** What is shown of a run at this moment. */
-export async function readProgress({ rates, endedOf, isHalted }: ProgressSources, run: Run): Promise<ProgressProps> {
-  const [ended, halted] = await Promise.all([endedOf(run), isHalted()]);
-  return progressOf(rates, run, { ended, isHalted: halted });
+export async function readProgress({ rates, sumsOf, isHalted }: ProgressSources, run: Run): Promise<ProgressProps> {
+  const [sums, halted] = await Promise.all([sumsOf(run), isHalted()]);
+  return progressOf(rates, run, { sums, isHalted: halted });
+}
+
+/** Whether sums of the run as it is now are still to come. */
+export function isAdding(run: Run, sums: RunSums | null): boolean {
+  return hasSums(run) && sums?.changes !== run.changes;
+}
+
+/** What buttons and reports beside the progress depend on. */
+function partsKey({ state, counts, reportHashes }: Run, sums: RunSums | null): string {
+  return `${state} ${counts.held} ${reportHashes.length} ${sums?.retryRows ?? ''}`;
 }
 
 /** The same where the rest is known. What stands still for a halt is as fast as it goes after that. */
 export function progressOf(
   rates: Rates,
   run: Run,
-  known: Pick<ProgressProps, 'ended' | 'isHalted'> = { ended: null, isHalted: false },
+  known: Pick<ProgressProps, 'sums' | 'isHalted'> = { sums: null, isHalted: false },
 ): ProgressProps {
   const going = known.isHalted && run.state === 'paying' ? { ...run, state: 'paused' as const } : run;
   return { run, perSecond: rates.note(going), isStuck: rates.isStuck(going), ...known };

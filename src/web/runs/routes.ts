@@ -10,7 +10,6 @@ import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { addApprovalRoutes } from './approval-routes.ts';
 import { addDownloadRoutes } from './download-routes.ts';
-import { openEndedRuns } from './ended-run.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
 import { addLiveRoutes } from './live-routes.ts';
@@ -18,15 +17,16 @@ import { readProgress } from './progress-part.tsx';
 import { purgeOne } from './purge-one.ts';
 import { PurgePage } from './purge-page.tsx';
 import { openRates } from './rates.ts';
-import { CancelPage } from './run-actions.tsx';
+import { CancelPage, SendBackPage } from './run-actions.tsx';
 import { RunPage, runHead } from './run-page.tsx';
+import { openRunSums } from './run-sums.ts';
 
 /** The pages of runs. */
 export function addRunPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const sources = {
     rates: openRates(app.clock),
-    endedOf: openEndedRuns(app.ledger),
+    sumsOf: openRunSums(app),
     isHalted: async () => (await app.ledger.state.read()).halt !== null,
     zone: deps.zone,
   };
@@ -34,9 +34,10 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
     const events = await app.ledger.runs.events(run.id);
-    const body = RunPage({ progress: await readProgress(sources, run), events });
+    const progress = await readProgress(sources, run);
+    const body = RunPage({ progress, events });
     const title = escapeUnseen(run.fileName);
-    return await sendPage(reply, deps, { title, body, ...runHead(run, request.who) });
+    return await sendPage(reply, deps, { title, body, ...runHead(progress, request.who) });
   });
 
   addRunList(web, deps);
@@ -50,15 +51,16 @@ export function addRunPages(web: Web, deps: WebDeps): void {
 const controlForm = z.strictObject({ reason: reasonText });
 
 const ACTS = [
-  { act: 'pause', change: pauseRun, page: '/runs/:run' },
-  { act: 'resume', change: resumeRun, page: '/runs/:run' },
-  { act: 'cancel', change: cancelRun, page: '/runs/:run/cancel' },
+  { path: 'pause', act: 'pause', change: pauseRun, page: '/runs/:run' },
+  { path: 'resume', act: 'resume', change: resumeRun, page: '/runs/:run' },
+  { path: 'cancel', act: 'cancel', change: cancelRun, page: '/runs/:run/cancel' },
+  { path: 'send-back', act: 'cancel', change: cancelRun, page: '/runs/:run/send-back' },
 ] as const;
 
 /** What stops a run, lets it go on, or gives it up: as the commands of the same names do. */
 function addControlRoutes(web: Web, deps: WebDeps): void {
-  for (const { act, change, page } of ACTS) {
-    web.post(`/runs/:run/${act}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
+  for (const { path, act, change, page } of ACTS) {
+    web.post(`/runs/:run/${path}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
       const { id } = await findRun(deps, request.params.run);
       const { reason } = readForm(controlForm, request.body);
       await change(deps.app, id, { actor: actorOf(request), reason });
@@ -71,6 +73,16 @@ function addControlRoutes(web: Web, deps: WebDeps): void {
     if (run.state === 'finished' || run.state === 'cancelled')
       throw new Problem(409, `Run ${run.id} is ${run.state}; it cannot be cancelled.`, 'Look at the run as it is now.');
     return await sendPage(reply, deps, { title: `Cancel run ${run.id}?`, body: CancelPage({ run }) });
+  });
+
+  web.get('/runs/:run/send-back', { config: { act: 'cancel' }, schema: ofRun }, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    if (run.state !== 'awaiting-approval') {
+      const remedy = 'Look at the run as it is now.';
+      throw new Problem(409, `Run ${run.id} is ${run.state}; it does not wait for approval.`, remedy);
+    }
+    const title = `Send ${escapeUnseen(run.fileName)} back?`;
+    return await sendPage(reply, deps, { title, body: SendBackPage({ run }) });
   });
 }
 

@@ -4,17 +4,25 @@ import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { Person } from '../web.ts';
+import { isOver } from './run-status.ts';
+
+interface ActionsProps {
+  readonly run: Run;
+  readonly who: Person;
+  /** Rows of the retry file; null until they are counted. */
+  readonly retryRows: number | null;
+}
 
 /** What the person may do with the run in its state; the domain decides again when they do it. */
-export function RunActions({ run, who }: { run: Run; who: Person }) {
+export function RunActions({ run, who, retryRows }: ActionsProps) {
   const { id, state, startAt } = run;
   const isPaused = state === 'paused';
   const isWaiting = isPaused && startAt !== null;
   return (
     <div class="run-actions">
       <ApproveLink run={run} who={who} />
-      <SettleLink run={run} />
-      <FileLinks run={run} />
+      <SettleLink run={run} isMain={run.state !== 'awaiting-approval' || !who.may('approve')} />
+      <FileLinks run={run} retryRows={retryRows} />
       {isPaused && who.may('resume') ? <ReasonForm id={id} act="resume" words={resumeWords(run)} /> : null}
       {isWaiting && who.may('pause') ? <ReasonForm id={id} act="pause" words="Do not start by itself" /> : null}
       {state === 'paying' && who.may('pause') ? <ReasonForm id={id} act="pause" words="Pause" /> : null}
@@ -29,38 +37,41 @@ function resumeWords({ startAt, stages }: Run): string {
 }
 
 /** What cannot be undone is asked for on a page of its own. */
-function EndLinks({ run: { id, state, purgedAt }, who }: { run: Run; who: Person }) {
-  const isOver = state === 'finished' || state === 'cancelled';
-  const mayEnd = isOver ? purgedAt === null && who.may('settings') : who.may('cancel');
+function EndLinks({ run, who }: { run: Run; who: Person }) {
+  const { id, purgedAt } = run;
+  const mayEnd = isOver(run) ? purgedAt === null && who.may('settings') : who.may('cancel');
   if (!mayEnd) return null;
   return (
-    <a class="btn btn-outline-danger" href={`/runs/${id}/${isOver ? 'purge' : 'cancel'}`}>
-      {isOver ? 'Purge its rows…' : 'Cancel this run…'}
+    <a class="btn btn-outline-danger" href={`/runs/${id}/${isOver(run) ? 'purge' : 'cancel'}`}>
+      {isOver(run) ? 'Purge its rows…' : 'Cancel this run…'}
     </a>
   );
 }
 
-function SettleLink({ run: { id, counts } }: { run: Run }) {
+/** One button of a page stands out. */
+function SettleLink({ run: { id, counts }, isMain }: { run: Run; isMain: boolean }) {
   if (counts.held === 0) return null;
   return (
-    <a class="btn btn-primary" href={`/runs/${id}/settle`}>
+    <a class={isMain ? 'btn btn-primary' : 'btn'} href={`/runs/${id}/settle`}>
       <Icon name="user-question" /> Settle {shownCount(counts.held)}
     </a>
   );
 }
 
 /** What is taken away of a run that is over. */
-function FileLinks({ run: { id, state, counts, purgedAt } }: { run: Run }) {
-  if ((state !== 'finished' && state !== 'cancelled') || purgedAt !== null) return null;
+function FileLinks({ run, retryRows }: Pick<ActionsProps, 'run' | 'retryRows'>) {
+  const { id, counts, purgedAt } = run;
+  if (!isOver(run) || purgedAt !== null) return null;
   const { failed, returned, rejected, cancelled } = counts;
   return (
     <>
       <a class="btn" href={`/runs/${id}/report?format=csv`}>
         <Icon name="download" /> Report
       </a>
-      {failed + returned + rejected + cancelled === 0 ? null : (
+      {failed + returned + rejected + cancelled === 0 || retryRows === 0 ? null : (
         <a class="btn" href={`/runs/${id}/retry-file`}>
-          <Icon name="file-export" /> File to try again
+          <Icon name="file-export" /> Retry file{' '}
+          {retryRows === null ? null : `with ${shownCount(retryRows)} ${retryRows === 1 ? 'row' : 'rows'}`}
         </a>
       )}
     </>
@@ -126,6 +137,33 @@ export function CancelPage({ run }: { run: Run }) {
       </Form>
       <p>
         <a href={`/runs/${run.id}`}>Back, and leave it as it is</a>
+      </p>
+    </>
+  );
+}
+
+/** Asks why a run is not approved. */
+export function SendBackPage({ run }: { run: Run }) {
+  return (
+    <>
+      <p>
+        Nothing of its {shownCount(run.rows)} rows has been paid, and nothing will be: the run ends. {run.createdBy},
+        who handed it in, reads your reason on its page, mends the file and hands it in again.
+      </p>
+      <Form action={`/runs/${run.id}/send-back`} class="run-action">
+        <Field
+          label="What is to be mended"
+          name="reason"
+          required
+          maxLength={200}
+          hint="For the history and the audit log."
+        />
+        <button type="submit" class="btn btn-danger">
+          Send it back
+        </button>
+      </Form>
+      <p>
+        <a href={`/runs/${run.id}/approve`}>Back to the approval</a>
       </p>
     </>
   );

@@ -6,14 +6,16 @@ import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
-import type { EndedRun } from './ended-run.ts';
+import { Time } from '../parts/time.tsx';
+import { isOver } from './run-status.ts';
+import type { RunSums } from './run-sums.ts';
 
 /** More stand in the table below. */
 const CURRENCIES_MAX = 3;
 
-/** Money that leaves the account with its fees, and what arrives; before the end, what the file asks for. */
-export function MoneyCard({ run, ended }: { run: Run; ended: EndedRun | null }) {
-  if (ended !== null && ended.left.length > 0) return <LeftCard {...ended} />;
+/** Money that left the account with its fees, and what arrives; before anything did, what the file asks for. */
+export function MoneyCard({ run, sums, isAdding }: { run: Run; sums: RunSums | null; isAdding: boolean }) {
+  if (sums !== null && sums.left.length > 0) return <LeftCard run={run} sums={sums} />;
   const totals = fileTotals(run.fileTotals, run.amounts);
   return (
     <div class="card card-body">
@@ -24,14 +26,15 @@ export function MoneyCard({ run, ended }: { run: Run; ended: EndedRun | null }) 
         </p>
       ))}
       <More count={totals.length} />
+      {isAdding ? <p class="hint">Its money and rows are being added up.</p> : null}
     </div>
   );
 }
 
-function LeftCard({ left, arrives }: EndedRun) {
+function LeftCard({ run, sums: { left, arrives, at, changes } }: { run: Run; sums: RunSums }) {
   return (
     <div class="card card-body">
-      <h2 class="label">Left the account</h2>
+      <h2 class="label">{isOver(run) ? 'Left the account' : 'Left the account so far'}</h2>
       {left.slice(0, CURRENCIES_MAX).map(({ currency, debited, fees }) => (
         <div key={currency}>
           <p class="figure">
@@ -46,13 +49,18 @@ function LeftCard({ left, arrives }: EndedRun) {
       {arrives.length === 0 ? null : (
         <p class="hint">
           Arrives:{' '}
-          {arrives.slice(0, CURRENCIES_MAX).map((money, at) => (
+          {arrives.slice(0, CURRENCIES_MAX).map((money, index) => (
             <span key={money.currency}>
-              {at === 0 ? null : ', '}
+              {index === 0 ? null : ', '}
               <Amount money={money} />
             </span>
           ))}
           {arrives.length > CURRENCIES_MAX ? ` and ${arrives.length - CURRENCIES_MAX} more currencies` : null}
+        </p>
+      )}
+      {changes === run.changes ? null : (
+        <p class="hint">
+          Added up <Time at={at} />.
         </p>
       )}
     </div>

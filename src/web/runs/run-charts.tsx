@@ -8,23 +8,23 @@ import { Amount } from '../parts/money.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
 import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import type { EndedRun, ReasonCount } from './ended-run.ts';
 import type { PaidBy } from './over-time.ts';
+import type { ReasonCount, RunSums } from './run-sums.ts';
 
 const REASONS_MAX = 8;
 const WIDTH = 400;
 const BAND = 26;
 const CURRENCIES_MAX = 2;
 
-/** What is known of a run that is over: why rows were not paid, and how fast the others were. */
-export function RunCharts({ run, ended }: { run: Run; ended: EndedRun }) {
+/** Why rows of a run were not paid, and how fast the others were. */
+export function RunCharts({ run, sums }: { run: Run; sums: RunSums }) {
   return (
     <>
       <div class="cards charts">
-        {ended.reasons.length === 0 ? null : <ReasonChart run={run} reasons={ended.reasons.slice(0, REASONS_MAX)} />}
-        <GrowthCharts paidBy={ended.paidBy} />
+        {sums.reasons.length === 0 ? null : <ReasonChart run={run} reasons={sums.reasons} />}
+        <GrowthCharts paidBy={sums.paidBy} />
       </div>
-      <OverTime paidBy={ended.paidBy} />
+      <OverTime paidBy={sums.paidBy} />
     </>
   );
 }
@@ -33,7 +33,9 @@ function wordsOf({ code, words }: ReasonCount): string {
   return reasonWords(code) ?? escapeUnseen(shownAmountsIn(words));
 }
 
-function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount[] }) {
+function ReasonChart({ run, reasons: all }: { run: Run; reasons: readonly ReasonCount[] }) {
+  const reasons = all.slice(0, REASONS_MAX);
+  const others = all.slice(REASONS_MAX).reduce((sum, { rows }) => sum + rows, 0);
   const keys = reasons.map((_, index) => index);
   const height = reasons.length * BAND * 2;
   const y = scaleBand<number>(keys, [0, height]).paddingInner(0.55);
@@ -58,6 +60,7 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
           </g>
         ))}
       </svg>
+      {others === 0 ? null : <p class="hint">And {shownCount(others)} rows for other reasons, which the report has.</p>}
       <details>
         <summary>The figures as a table</summary>
         <Table

@@ -16,7 +16,7 @@ interface RunProps {
 }
 
 /** Around the title of a run: its place, how it is seen anew, and what the person may do with it. */
-export function runHead(run: Run, who: Person | null) {
+export function runHead({ run, sums }: ProgressProps, who: Person | null) {
   return {
     above: (
       <>
@@ -30,7 +30,7 @@ export function runHead(run: Run, who: Person | null) {
     ),
     actions: (
       <section id="run-actions" class="actions" data-refreshed aria-label="Actions">
-        {who === null ? null : <RunActions run={run} who={who} />}
+        {who === null ? null : <RunActions run={run} who={who} retryRows={sums?.retryRows ?? null} />}
       </section>
     ),
   };

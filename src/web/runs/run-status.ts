@@ -13,6 +13,11 @@ export const RUN_STATE_WORDS: Readonly<Record<RunState, string>> = {
   cancelled: 'cancelled',
 };
 
+/** Whether nothing more of it is begun. */
+export function isOver({ state }: Pick<Run, 'state'>): boolean {
+  return state === 'finished' || state === 'cancelled';
+}
+
 /** What became of the rows of a run, as people ask for it. */
 export interface RowsBecame {
   readonly paid: number;

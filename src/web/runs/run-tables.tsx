@@ -47,31 +47,42 @@ export function CopyTable({ run: { id, reportHashes } }: { run: Run }) {
     { name: `v${version}.csv`, sha256: csv },
     { name: `v${version}.json`, sha256: json },
   ]);
+  const [newest] = reportHashes.slice(-1);
   return (
     <>
-      <p>
-        <a href={`/runs/${id}/reports.csv`}>This list as CSV</a>
-      </p>
+      {newest === undefined ? null : (
+        <p>
+          The newest that was written:{' '}
+          <a href={`/runs/${id}/reports/v${newest.version}.csv`}>v{newest.version} as CSV</a>,{' '}
+          <a href={`/runs/${id}/reports/v${newest.version}.json`}>as JSON</a>.
+        </p>
+      )}
       {reportHashes.slice(0, -1).map(({ version }) => (
         <p key={version}>
           v{version} is not the newest:{' '}
           <a href={`/runs/${id}/changes?since=${version}`}>what changed since v{version}, as CSV</a>
         </p>
       ))}
-      <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
-        {files.map(({ name, sha256 }) => (
-          <tr key={name}>
-            <th scope="row">
-              <a href={`/runs/${id}/reports/${name}`}>
-                {id}.{name}
-              </a>
-            </th>
-            <td>
-              <code>{sha256}</code>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <details>
+        <summary>All reports that were written, with their hashes</summary>
+        <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
+          {files.map(({ name, sha256 }) => (
+            <tr key={name}>
+              <th scope="row">
+                <a href={`/runs/${id}/reports/${name}`}>
+                  {id}.{name}
+                </a>
+              </th>
+              <td>
+                <code>{sha256}</code>
+              </td>
+            </tr>
+          ))}
+        </Table>
+        <p>
+          <a href={`/runs/${id}/reports.csv`}>This list as CSV</a>
+        </p>
+      </details>
     </>
   );
 }

@@ -1,9 +1,12 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Money } from '../../money.ts';
-import type { Decision, Payout, Run } from '../../payout.ts';
-import type { BulkDecided } from '../../runs/decide/in-bulk.ts';
-import { Field, useField, Wrong } from '../parts/fields.tsx';
+import { DECISIONS, type Decision, type Payout, type Run } from '../../payout.ts';
+import { whyNotDecided } from '../../runs/decide/decision.ts';
+import { type BulkDecided, type BulkScope, PAYOUTS_PER_CALL_MAX } from '../../runs/decide/in-bulk.ts';
+import { settleReason } from '../../runs/decide/to-settle.ts';
+import { Field, Tick, useField, Wrong } from '../parts/fields.tsx';
+import { shownAmountsIn, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
@@ -11,15 +14,19 @@ import { PROPOSED_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Line, Table } from '../parts/table.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import type { Person } from '../web.ts';
-import { hrefOfGroup, type SettleGroup } from './groups.ts';
+import { hrefOfGroup, type SettleGroup, type SettleGroups, UNKNOWN } from './groups.ts';
 import { hrefOfList } from './wanted.ts';
 
 /** Payouts by reason and run, the largest group first. */
-export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
+export function GroupTable({ groups, outOf }: SettleGroups) {
   if (groups.length === 0) return null;
   return (
     <Table
-      caption="By reason and run"
+      caption={
+        outOf === null
+          ? 'By reason and run'
+          : `By reason and run, of the first ${shownCount(outOf)} payouts: more of them wait`
+      }
       columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, '']}
       class="stacked"
     >
@@ -54,12 +61,13 @@ function ReasonOf({ group: { state, reason } }: { group: SettleGroup }) {
   );
 }
 
-/** Held ones are settled together; what is not known yet is looked at. */
-function GroupLink({ group: { runId, state, reason, reasonCode } }: { group: SettleGroup }) {
+function GroupLink({ group }: { group: SettleGroup }) {
+  const { runId, state, reason } = group;
   const which = `${reasonWords(reason) ?? reason}, of ${runId}`;
-  if (reasonCode !== null) {
+  const href = hrefOfGroup(group);
+  if (href !== null) {
     return (
-      <a href={hrefOfGroup({ runId, reasonCode })} aria-label={`Settle together: ${which}`}>
+      <a href={href} aria-label={`Settle together: ${which}`}>
         Settle together
       </a>
     );
@@ -84,17 +92,22 @@ function Sums({ sums }: { sums: readonly Money[] }) {
 }
 
 interface BulkProps {
-  readonly run: Pick<Run, 'id' | 'fileName'>;
-  readonly reasonCode: string;
+  readonly run: Pick<Run, 'id' | 'fileName' | 'counts'>;
+  /** A reason's code, or `unknown`. */
+  readonly code: string;
+  readonly scope: BulkScope;
   readonly payouts: readonly Payout[];
+  /** Whether more of them wait than the page shows. */
+  readonly more: boolean;
   readonly who: Person | null;
 }
 
-const WORDS: readonly (readonly [Exclude<Decision, 'paid'>, string])[] = [
-  ['allow', 'Allow them: each is paid when its turn comes'],
-  ['drop', 'Drop them: they are given up and not paid'],
-  ['not-paid', 'They were not paid'],
-];
+const WORDS: Readonly<Record<Decision, string>> = {
+  allow: 'Allow them: each is paid when its turn comes',
+  drop: 'Drop them: they are given up and not paid',
+  paid: 'They were paid: each by the payment of its own quote, for which the service is asked',
+  'not-paid': 'They were not paid',
+};
 
 const BULK_WORDS: Readonly<Record<Decision, string>> = {
   allow: 'to allow',
@@ -104,19 +117,15 @@ const BULK_WORDS: Readonly<Record<Decision, string>> = {
 };
 
 /** The payouts of a run that have one reason, ticked, and one form for all of them. */
-export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
+export function BulkPage(props: BulkProps) {
+  const { run, code, payouts, who } = props;
   const waiting = payouts.filter(
     ({ proposal }) => proposal !== null && who !== null && !isSamePerson(proposal.by, who.name),
   );
   const proposal = waiting[0]?.proposal ?? null;
   return (
     <>
-      <p>
-        <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>: {payouts.length}{' '}
-        {payouts.length === 1 ? 'payout waits' : 'payouts wait'} for people:{' '}
-        {reasonWords(reasonCode) ?? 'the service says'} <span class="small">{reasonCode}</span>. One person proposes,
-        another one confirms. Each payout is checked by itself; one that has changed meanwhile is left out.
-      </p>
+      <BulkIntro {...props} />
       {proposal === null ? null : (
         <p class="proposal">
           {escapeUnseen(proposal.by)} proposed {BULK_WORDS[proposal.decision]} {waiting.length} of them:{' '}
@@ -128,12 +137,34 @@ export function BulkPage({ run, reasonCode, payouts, who }: BulkProps) {
           None is left. <a href="/to-settle">To settle</a>
         </p>
       ) : (
-        <Form action={hrefOfGroup({ runId: run.id, reasonCode })}>
+        <Form action={`/runs/${run.id}/settle/${code}`}>
           <BulkTable payouts={payouts} />
-          {who?.may('settle') === true ? <BulkFields proposed={proposal?.decision} /> : null}
+          {who?.may('settle') === true ? <BulkFields {...props} proposed={proposal?.decision} /> : null}
         </Form>
       )}
     </>
+  );
+}
+
+function BulkIntro({ run, code, payouts, more }: BulkProps) {
+  const isUnknown = code === UNKNOWN;
+  const many = isUnknown ? 'payouts are not known yet' : 'payouts wait for people';
+  const one = isUnknown ? 'payout is not known yet' : 'payout waits for people';
+  return (
+    <p>
+      <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>:{' '}
+      {more ? `more than ${shownCount(payouts.length)}` : payouts.length} {payouts.length === 1 ? one : many}:{' '}
+      {isUnknown ? 'a payment request may have been sent' : (reasonWords(code) ?? 'the service says')}{' '}
+      {isUnknown ? null : <span class="small">{code}</span>}. One person proposes, another one confirms. Each payout is
+      checked by itself; one that has changed meanwhile is left out and named.
+      {more ? (
+        <b>
+          {' '}
+          The first {shownCount(payouts.length)} stand here; {shownCount(run.counts[isUnknown ? 'unknown' : 'held'])} of
+          this file are {isUnknown ? 'not known' : 'held, for this reason or another'}.
+        </b>
+      ) : null}
+    </p>
   );
 }
 
@@ -141,26 +172,29 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
   return (
     <Table
       caption="Payouts"
-      columns={['Take', 'Reference', { number: 'Amount' }, 'Beneficiary', 'Why it is held', 'Proposed']}
+      columns={['Take', 'Reference', { number: 'Amount' }, 'Beneficiary', 'Why it waits', 'Proposed']}
     >
-      {payouts.map(({ runId, line, row, reason, proposal, beneficiaryName }) => (
-        <tr key={line}>
-          <td>
-            <Take line={line} reference={row.reference} />
-          </td>
-          <th scope="row">
-            <a href={hrefOfRow({ run: runId, line })}>{escapeUnseen(row.reference)}</a>
-          </th>
-          <td class="number">
-            <Amount money={row.amount} />
-          </td>
-          <td>
-            <Identity id={row.beneficiaryIdentityId} name={beneficiaryName} />
-          </td>
-          <td>{escapeUnseen(reason ?? '')}</td>
-          <td>{proposal === null ? '' : `${PROPOSED_WORDS[proposal.decision]}, by ${escapeUnseen(proposal.by)}`}</td>
-        </tr>
-      ))}
+      {payouts.map((payout) => {
+        const { runId, line, row, reason, proposal, beneficiaryName } = payout;
+        return (
+          <tr key={line}>
+            <td>
+              <Take line={line} reference={row.reference} />
+            </td>
+            <th scope="row">
+              <a href={hrefOfRow({ run: runId, line })}>{escapeUnseen(row.reference)}</a>
+            </th>
+            <td class="number">
+              <Amount money={row.amount} />
+            </td>
+            <td>
+              <Identity id={row.beneficiaryIdentityId} name={beneficiaryName} />
+            </td>
+            <td>{escapeUnseen(shownAmountsIn(reason ?? reasonWords(settleReason(payout)) ?? settleReason(payout)))}</td>
+            <td>{proposal === null ? '' : `${PROPOSED_WORDS[proposal.decision]}, by ${escapeUnseen(proposal.by)}`}</td>
+          </tr>
+        );
+      })}
     </Table>
   );
 }
@@ -168,29 +202,24 @@ function BulkTable({ payouts }: Pick<BulkProps, 'payouts'>) {
 /** Ticked, unless the form was refused without it. */
 function Take({ line, reference }: { line: number; reference: string }) {
   const { typed, control } = useField({ name: `line-${line}` });
-  return (
-    <input
-      type="checkbox"
-      class="form-check-input"
-      value="on"
-      checked={typed !== ''}
-      aria-label={`Take ${reference}`}
-      {...control}
-    />
-  );
+  return <input type="checkbox" value="on" checked={typed !== ''} aria-label={`Take ${reference}`} {...control} />;
 }
 
-function BulkFields({ proposed }: { proposed: Decision | undefined }) {
+function BulkFields({ payouts, more, scope, proposed }: BulkProps & { proposed: Decision | undefined }) {
   const { typed = proposed, problem, control } = useField({ name: 'decision' });
+  const possible = DECISIONS.filter((decision) => payouts.some((one) => whyNotDecided(one, decision) === undefined));
   return (
     <>
+      {more ? <Tick name="all" label="Take all of them, also those that do not stand here" /> : null}
+      <input type="hidden" name="which" value={scope.state === UNKNOWN ? (scope.reason ?? '') : ''} />
       <fieldset>
         <legend>What becomes of those that are ticked?</legend>
         <Wrong id={control.id} words={problem} />
-        {WORDS.map(([decision, words]) => (
+        {possible.map((decision) => (
           <p key={decision}>
             <label>
-              <input type="radio" name="decision" value={decision} required checked={decision === typed} /> {words}
+              <input type="radio" name="decision" value={decision} required checked={decision === typed} />{' '}
+              {WORDS[decision]}
             </label>
           </p>
         ))}
@@ -203,27 +232,45 @@ function BulkFields({ proposed }: { proposed: Decision | undefined }) {
   );
 }
 
+interface BulkDecidedProps {
+  readonly decided: BulkDecided;
+  readonly runId: string;
+  readonly code: string;
+}
+
 /** What came of it, with each payout that was left out. */
-export function BulkDecidedPage({ decided, href }: { decided: BulkDecided; href: string }) {
-  const { proposed, done, leftOut } = decided;
+export function BulkDecidedPage({ decided: { proposed, done, leftOut, more }, runId, code }: BulkDecidedProps) {
   return (
     <>
       {done === 0 ? null : <p class="decided-result">{done} confirmed by two people, and done.</p>}
       {proposed === 0 ? null : (
         <p class="decided-result">{proposed} proposed. They are done once another person has confirmed them.</p>
       )}
+      {more ? (
+        <p class="problem">
+          There are more of them: {shownCount(PAYOUTS_PER_CALL_MAX)} were taken. Do the same again for those that are
+          left.
+        </p>
+      ) : null}
       {leftOut.length === 0 ? null : (
         <Table caption={`Left out: ${leftOut.length}`} columns={['Reference', 'Why']}>
           {leftOut.map(({ line, reference, why }) => (
             <tr key={line}>
-              <th scope="row">{escapeUnseen(reference)}</th>
+              <th scope="row">
+                {reference === '' ? (
+                  `line ${line}`
+                ) : (
+                  <a href={hrefOfRow({ run: runId, line })}>{escapeUnseen(reference)}</a>
+                )}
+              </th>
               <td>{escapeUnseen(why)}</td>
             </tr>
           ))}
         </Table>
       )}
       <p>
-        <a href={href}>What is left of them</a> · <a href="/to-settle">What else is to settle</a>
+        <a href={`/runs/${runId}/settle/${code}`}>What is left of them</a> ·{' '}
+        <a href="/to-settle">What else is to settle</a>
       </p>
     </>
   );

@@ -28,7 +28,9 @@ export function DecidePart({ payout, who, rules }: DecideProps) {
       <h2>Settle</h2>
       <Indications payout={payout} />
       {proposal === null ? null : <Proposed payout={payout} proposal={proposal} who={who} />}
-      {maySettle && isDecidable ? <ProposeForm payout={payout} choices={choices} /> : null}
+      {maySettle && isDecidable ? (
+        <ProposeForm payout={payout} choices={choices} isMain={!mayConfirm(proposal, who)} />
+      ) : null}
       {isCancellable(payout) && who?.may('cancel') === true ? <CancelForm payout={payout} /> : null}
       {maySettle ? null : <p class="hint">Your role may look at it, and not decide.</p>}
     </section>
@@ -62,6 +64,10 @@ function Words({ title, words }: { title: string; words: readonly string[] }) {
   );
 }
 
+function mayConfirm(proposal: Proposal | null, who: Person | null): boolean {
+  return proposal !== null && who?.may('settle') === true && !isSamePerson(proposal.by, who.name);
+}
+
 function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposal; who: Person | null }) {
   const isOwn = who !== null && isSamePerson(proposal.by, who.name);
   return (
@@ -71,7 +77,7 @@ function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposa
         : {escapeUnseen(proposal.reason)}
       </p>
       {isOwn ? <p>Your proposal waits for another person.</p> : null}
-      {!isOwn && who?.may('settle') === true ? (
+      {mayConfirm(proposal, who) ? (
         <Form
           action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`}
           name={`confirm ${proposal.decision} of ${proposal.at}`}
@@ -88,7 +94,14 @@ function Proposed({ payout, proposal, who }: { payout: Payout; proposal: Proposa
   );
 }
 
-function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Choice[] }) {
+interface ProposeProps {
+  readonly payout: Payout;
+  readonly choices: readonly Choice[];
+  /** Whether nothing stands there that is to be confirmed first. */
+  readonly isMain: boolean;
+}
+
+function ProposeForm({ payout, choices, isMain }: ProposeProps) {
   return (
     <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`} class="propose">
       <Choices choices={choices} />
@@ -96,7 +109,7 @@ function ProposeForm({ payout, choices }: { payout: Payout; choices: readonly Ch
         <Field label="Payment id, if it was paid" name="paymentId" id="propose-payment" maxLength={128} />
       ) : null}
       <Reason id="propose-reason" />
-      <button type="submit" class="btn btn-primary">
+      <button type="submit" class={isMain ? 'btn btn-primary' : 'btn'}>
         Propose
       </button>
       <p class="hint">The service is asked first, both times: what it says counts for more than what people say.</p>

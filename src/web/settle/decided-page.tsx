@@ -2,6 +2,8 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout } from '../../payout.ts';
 import type { Asked, Decided } from '../../runs/decide/decide.ts';
 import { Form } from '../parts/form.tsx';
+import { Identity } from '../parts/identity.tsx';
+import { Amount } from '../parts/money.tsx';
 import { STATE_WORDS } from '../parts/outcome-words.ts';
 import { WithTimes } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
@@ -15,6 +17,7 @@ export function DecidedPage({ payout, asked, decided }: { payout: Payout; asked:
         {decided.result === 'proposed' ? 'Proposed. It is done once another person has confirmed it.' : null}
         {decided.result === 'done' ? `Confirmed by two people. It ${STATE_WORDS[payout.state]}.` : null}
       </p>
+      <Told payout={payout} />
       {decided.evidence.length === 0 ? null : (
         <>
           <h2>What was found</h2>
@@ -30,6 +33,24 @@ export function DecidedPage({ payout, asked, decided }: { payout: Payout; asked:
       {decided.result === 'to-read' ? <ConfirmAfterReading payout={payout} asked={asked} /> : null}
       <Onwards payout={payout} />
     </section>
+  );
+}
+
+/** Of which payout it is said. */
+function Told({ payout: { row, beneficiaryName } }: { payout: Payout }) {
+  return (
+    <dl class="card card-body facts">
+      <dt>Reference</dt>
+      <dd>{escapeUnseen(row.reference)}</dd>
+      <dt>Beneficiary</dt>
+      <dd>
+        <Identity id={row.beneficiaryIdentityId} name={beneficiaryName} />
+      </dd>
+      <dt>Amount</dt>
+      <dd>
+        <Amount money={row.amount} />
+      </dd>
+    </dl>
   );
 }
 

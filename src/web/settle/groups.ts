@@ -1,9 +1,23 @@
+import type { App } from '../../app.ts';
+import { openTally, type Tally } from '../../intake/tally.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Money } from '../../money.ts';
-import { readToSettle, type SettleFilter, type SettleState, settleReason } from '../../runs/decide/to-settle.ts';
+import {
+  readToSettle,
+  type SettleFilter,
+  type SettlePage,
+  type SettleState,
+  settleReason,
+} from '../../runs/decide/to-settle.ts';
+import { hrefWith } from '../lists/href.ts';
 
 /** Of so many payouts, those of the newest runs first, groups are made. */
 const GROUPED_MAX = 500;
+const REASONS_FRESH_MS = 10_000;
+/** What a reason code looks like. */
+export const REASON_CODE = /^[A-Z][A-Z0-9_]{1,39}$/;
+/** In the place of a code: all payouts of the run of which nobody knows what came. */
+export const UNKNOWN = 'unknown';
 
 /** Payouts of a run that wait for one reason. */
 export interface SettleGroup {
@@ -11,34 +25,60 @@ export interface SettleGroup {
   readonly state: SettleState;
   /** As `settleReason` tells it. */
   readonly reason: string;
-  /** Of held payouts that people settle together; null for the others. */
-  readonly reasonCode: string | null;
   readonly payouts: number;
   /** One for each currency. */
   readonly sums: readonly Money[];
 }
 
-/** The groups among the payouts that the filter wants, the largest first. */
-export async function readGroups({ runs }: Pick<Ledger, 'runs'>, filter: SettleFilter): Promise<SettleGroup[]> {
-  const { payouts } = await readToSettle({ runs }, { ...filter, from: null, most: GROUPED_MAX });
-  const groups = new Map<string, Omit<SettleGroup, 'sums'> & { payouts: number; minor: Map<string, bigint> }>();
+export interface SettleGroups {
+  /** The largest first. */
+  readonly groups: readonly SettleGroup[];
+  /** How many payouts were looked at, where there are more than that; null where these are all. */
+  readonly outOf: number | null;
+}
+
+/** The groups among the payouts that the filter wants, and the first of these payouts. */
+export async function readGroups(
+  { runs }: Pick<Ledger, 'runs'>,
+  filter: SettleFilter,
+): Promise<SettleGroups & SettlePage> {
+  const { payouts, next } = await readToSettle({ runs }, { ...filter, from: null, most: GROUPED_MAX });
+  const groups = new Map<string, Omit<SettleGroup, 'sums'> & { payouts: number; tally: Tally }>();
   for (const payout of payouts) {
     const { runId, row } = payout;
     const state = payout.state === 'held' ? 'held' : 'unknown';
     const reason = settleReason(payout);
     const key = JSON.stringify([runId, state, reason]);
-    const reasonCode = state === 'held' ? payout.reasonCode : null;
-    const group = groups.get(key) ?? { runId, state, reason, reasonCode, payouts: 0, minor: new Map<string, bigint>() };
+    const group = groups.get(key) ?? { runId, state, reason, payouts: 0, tally: openTally() };
     group.payouts += 1;
-    group.minor.set(row.amount.currency, (group.minor.get(row.amount.currency) ?? 0n) + row.amount.minor);
+    group.tally.add(row.amount);
     groups.set(key, group);
   }
-  return [...groups.values()]
-    .map(({ minor, ...group }) => ({ ...group, sums: [...minor].map(([currency, sum]) => ({ currency, minor: sum })) }))
-    .toSorted((one, other) => other.payouts - one.payouts);
+  return {
+    groups: [...groups.values()]
+      .map(({ tally, ...group }) => ({ ...group, sums: tally.totals() }))
+      .toSorted((one, other) => other.payouts - one.payouts),
+    outOf: next === null ? null : payouts.length,
+    payouts,
+    next,
+  };
 }
 
-/** Where held payouts of a run are settled together. */
-export function hrefOfGroup({ runId, reasonCode }: { runId: string; reasonCode: string }): string {
-  return `/runs/${encodeURIComponent(runId)}/settle/${encodeURIComponent(reasonCode)}`;
+/** The reasons for which payouts wait, as they were a moment ago. */
+export function openReasons({ ledger, clock }: Pick<App, 'ledger' | 'clock'>): () => Promise<readonly string[]> {
+  let known: { readonly at: number; readonly reasons: readonly string[] } | undefined;
+  return async () => {
+    if (known === undefined || clock.monotonic() - known.at > REASONS_FRESH_MS) {
+      const { groups } = await readGroups(ledger, {});
+      known = { at: clock.monotonic(), reasons: [...new Set(groups.map(({ reason }) => reason))] };
+    }
+    return known.reasons;
+  };
+}
+
+/** Where the payouts of a group are settled together; null where its reason is no code. */
+export function hrefOfGroup({ runId, state, reason }: Pick<SettleGroup, 'runId' | 'state' | 'reason'>): string | null {
+  const settle = `/runs/${encodeURIComponent(runId)}/settle`;
+  if (state === 'unknown') return hrefWith(`${settle}/${UNKNOWN}`, { reason });
+  return REASON_CODE.test(reason) ? `${settle}/${reason}` : null;
 }

@@ -5,7 +5,7 @@ import type { Payout } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
 
 /** More would be a slip; those that were proposed last are shown. */
-const SHOWN_MAX = 100;
+export const PROPOSED_SHOWN_MAX = 100;
 
 interface ProposedDeps {
   readonly ledger: { readonly audit: Pick<AuditLog, 'head' | 'lines'>; readonly runs: Pick<Ledger['runs'], 'row'> };
@@ -45,7 +45,7 @@ export function openProposed({ ledger }: ProposedDeps): () => Promise<Payout[]> 
       const payout = await payoutAt(ledger, target);
       if (payout === undefined) open.delete(target);
       else payouts.push(payout);
-      if (payouts.length === SHOWN_MAX) break;
+      if (payouts.length === PROPOSED_SHOWN_MAX) break;
     }
     return payouts;
   };

@@ -19,7 +19,7 @@ import { Problem, problemOf } from '../problem.ts';
 import { findRun, ofRun } from '../runs/find-run.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { DecidedPage } from './decided-page.tsx';
-import { hrefOfGroup, readGroups } from './groups.ts';
+import { hrefOfGroup, openReasons, readGroups } from './groups.ts';
 import { openProposed } from './proposed.ts';
 import { ToSettlePage } from './to-settle-page.tsx';
 import { filterOf, hrefOfList, settleQuery } from './wanted.ts';
@@ -29,6 +29,7 @@ const ROW = '/runs/:run/payouts/:line';
 const PAYOUTS_PER_PAGE = 50;
 const PAYOUTS_PER_CALL = 500;
 
+const NO_GROUPS = { groups: [], outOf: null };
 const list = { querystring: z.strictObject(settleQuery) };
 
 const TITLES = { proposed: 'Proposed', 'to-read': 'Read this first', done: 'Settled' } as const;
@@ -53,27 +54,38 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const openPay = openLookUps(app);
   const readProposed = openProposed(app);
+  const readReasons = openReasons(app);
   const rules = () => ({ now: app.clock.now(), quoteGraceMs: app.config.quoteGraceMs });
 
   web.get('/to-settle', { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const wanted = request.query;
     const filter = filterOf(wanted, app.clock.now());
-    const page = await readToSettle(app.ledger, { ...filter, most: PAYOUTS_PER_PAGE });
     const isFirst = filter.from === null;
+    const found = isFirst
+      ? await readGroups(app.ledger, filter)
+      : { ...NO_GROUPS, ...(await readToSettle(app.ledger, { ...filter, most: PAYOUTS_PER_PAGE })) };
     const proposed = isFirst ? (await readProposed()).filter(({ runId }) => runId === (wanted.run || runId)) : [];
-    const groups = isFirst ? (await readGroups(app.ledger, filter)).filter(({ payouts }) => payouts > 1) : [];
     const maySettle = request.who?.may('settle') === true;
-    const body = ToSettlePage({ ...page, wanted, proposed, groups, rules: { ...rules(), maySettle }, isFirst });
+    const body = ToSettlePage({
+      payouts: found.payouts.slice(0, PAYOUTS_PER_PAGE),
+      next: found.payouts[PAYOUTS_PER_PAGE] ?? found.next,
+      groups: found.groups.filter(({ payouts }) => payouts > 1),
+      outOf: found.outOf,
+      wanted,
+      proposed,
+      reasons: await readReasons(),
+      rules: { ...rules(), maySettle },
+      isFirst,
+    });
     return await sendPage(reply, deps, { title: 'To settle', body });
   });
 
   // To the one group that waits, or to the list.
   web.get('/runs/:run/settle', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const { id } = await findRun(deps, request.params.run);
-    const [group, ...others] = await readGroups(app.ledger, { run: id, state: 'held' });
-    const reasonCode = others.length === 0 ? (group?.reasonCode ?? null) : null;
-    const href = reasonCode === null ? hrefOfList({ run: id }) : hrefOfGroup({ runId: id, reasonCode });
-    return await reply.redirect(href, 303);
+    const [group, ...others] = (await readGroups(app.ledger, { run: id, state: 'held' })).groups;
+    const own = group === undefined || others.length > 0 ? null : hrefOfGroup(group);
+    return await reply.redirect(own ?? hrefOfList({ run: id }), 303);
   });
 
   web.get('/to-settle.csv', { config: { act: 'read' } }, async (_request, reply) => {

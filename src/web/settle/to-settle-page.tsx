@@ -5,6 +5,7 @@ import { type SettlePage, settleReason, TO_SETTLE } from '../../runs/decide/to-s
 import { Badge } from '../parts/badge.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';
+import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
 import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Pages } from '../parts/pages.tsx';
@@ -14,10 +15,11 @@ import { hrefOfRow } from '../payouts/find-row.ts';
 import { GroupTable } from './bulk-page.tsx';
 import { Indications } from './decide-part.tsx';
 import { proposalWords } from './decisions.ts';
-import type { SettleGroup } from './groups.ts';
+import type { SettleGroups } from './groups.ts';
+import { PROPOSED_SHOWN_MAX } from './proposed.ts';
 import { hrefOfList, type SettleWanted } from './wanted.ts';
 
-interface ToSettleProps extends SettlePage {
+interface ToSettleProps extends SettlePage, SettleGroups {
   readonly rules: {
     readonly now: number;
     readonly quoteGraceMs: number;
@@ -28,22 +30,27 @@ interface ToSettleProps extends SettlePage {
   readonly isFirst: boolean;
   /** Those of other states for which somebody has proposed something. */
   readonly proposed: readonly Payout[];
-  /** Payouts that wait for one reason; on the first page. */
-  readonly groups: readonly SettleGroup[];
+  /** For which payouts wait. */
+  readonly reasons: readonly string[];
 }
 
 /** Payouts that are unknown or held, over all runs, and those of other states for which somebody has proposed something. */
-export function ToSettlePage({ payouts, next, rules, wanted, isFirst, proposed, groups }: ToSettleProps) {
+export function ToSettlePage(props: ToSettleProps) {
+  const { payouts, next, rules, wanted, isFirst, proposed } = props;
   return (
     <>
       <p>
         A payout is unknown when a payment request may have been sent and nobody knows what came of it: it is looked up
         until it is known. A held one waits for people: one proposes what becomes of it, another one confirms.
       </p>
-      <FilterForm wanted={wanted} />
-      <GroupTable groups={groups} />
+      <FilterForm {...props} />
+      <GroupTable {...props} />
       {proposed.length === 0 ? null : (
-        <SettleTable caption="Payouts of other states that wait for another person" payouts={proposed} rules={rules} />
+        <SettleTable
+          caption={`Payouts of other states that wait for another person${proposed.length < PROPOSED_SHOWN_MAX ? '' : `: the last ${PROPOSED_SHOWN_MAX} that were proposed`}`}
+          payouts={proposed}
+          rules={rules}
+        />
       )}
       {payouts.length === 0 ? (
         <Nothing isLast={next === null} isAll={proposed.length === 0} />
@@ -65,7 +72,8 @@ export function ToSettlePage({ payouts, next, rules, wanted, isFirst, proposed, 
   );
 }
 
-function FilterForm({ wanted: { run, state, reason, hours } }: Pick<ToSettleProps, 'wanted'>) {
+function FilterForm({ wanted: { run, state, reason, hours }, reasons }: Pick<ToSettleProps, 'wanted' | 'reasons'>) {
+  const choices = [...new Set([...reasons, reason])].filter((one) => one !== '');
   return (
     <details open={[run, state, reason, hours].some((one) => one !== '')}>
       <summary>Show only some of them</summary>
@@ -76,7 +84,12 @@ function FilterForm({ wanted: { run, state, reason, hours } }: Pick<ToSettleProp
           value={state}
           options={[['', 'any'], ...TO_SETTLE.map((one) => [one, OUTCOME_WORDS[one]] as const)]}
         />
-        <Field label="Reason, as its code" name="reason" value={reason} maxLength={200} placeholder="E_LIMIT" />
+        <Choice
+          label="Reason"
+          name="reason"
+          value={reason}
+          options={[['', 'any'], ...choices.map((one) => [one, reasonWords(one) ?? escapeUnseen(one)] as const)]}
+        />
         <Field label="Run" name="run" value={run} maxLength={64} />
         <Field label="Has waited for hours" name="hours" value={String(hours)} inputMode="numeric" maxLength={6} />
         <button type="submit" class="btn">
@@ -105,7 +118,7 @@ function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' 
   return (
     <Table
       caption={caption}
-      columns={['Reference', 'Run', { number: 'Amount' }, 'State', 'Evidence', 'Decision']}
+      columns={['Reference', 'Beneficiary', 'Run', { number: 'Amount' }, 'State', 'Evidence', 'Decision']}
       class="to-settle stacked"
     >
       {payouts.map((payout) => (
@@ -123,6 +136,9 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
       <th scope="row">
         <a href={hrefOfRow({ run: payout.runId, line: payout.line })}>{row.reference}</a>
       </th>
+      <td>
+        <Identity id={row.beneficiaryIdentityId} name={payout.beneficiaryName} />
+      </td>
       <td>
         <a href={`/runs/${payout.runId}`}>{payout.runId}</a>, line {payout.line}
       </td>

@@ -55,10 +55,11 @@ function openLive(place, tell) {
   source.addEventListener('open', () => tell('', { isUrgent: true, isShown: true }));
   source.addEventListener('message', ({ data }) => {
     const before = stateOf(place);
-    showProgress(place, data);
+    const parts = partsOf(place);
+    replaceIn(place, data);
     const isOther = stateOf(place) !== before;
     tell(place.querySelector('[data-words]')?.dataset.words ?? '', { isUrgent: isOther, isShown: true });
-    if (isOther) refreshParts(page);
+    if (partsOf(place) !== parts) refreshParts(page);
   });
   source.addEventListener('end', ({ data }) => {
     source.close();
@@ -88,8 +89,13 @@ function stateOf(place) {
   return place.querySelector('[data-state]')?.dataset.state;
 }
 
-/** Keeps the keyboard where it was, on the link with the same address or on the same table, and tables as they were scrolled. */
-function showProgress(place, html) {
+/** What buttons and reports beside the progress depend on. */
+function partsOf(place) {
+  return place.querySelector('[data-parts]')?.dataset.parts;
+}
+
+/** Keeps the keyboard where it was, on the link with the same address or on the same table; folds and tables stay as they were. */
+function replaceIn(place, html) {
   const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
   const before = [...place.querySelectorAll('.scroll')];
   const [held, lefts] = [before.indexOf(document.activeElement), before.map(({ scrollLeft }) => scrollLeft)];
@@ -119,6 +125,12 @@ function teller(note) {
   };
 }
 
+/** Whether somebody has begun to fill a form in, or is about to send it. */
+function isBeingFilled(part) {
+  const isTyping = part.contains(document.activeElement) && !document.activeElement.matches('a, summary');
+  return isTyping || [...part.querySelectorAll('input')].some(({ value, defaultValue }) => value !== defaultValue);
+}
+
 /** Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. */
 async function refreshParts(address) {
   const answer = await fetch(address);
@@ -126,12 +138,12 @@ async function refreshParts(address) {
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of document.querySelectorAll('[data-refreshed]')) {
     const fresh = page.getElementById(part.id);
-    if (!fresh || part.contains(document.activeElement)) continue;
-    part.innerHTML = fresh.innerHTML;
+    if (!fresh || isBeingFilled(part)) continue;
+    replaceIn(part, fresh.innerHTML);
     if (!fresh.hasAttribute('data-asking')) part.removeAttribute('data-asking');
+    // What somebody decides on stays as they see it.
+    if (!fresh.hasAttribute('data-refreshed')) part.removeAttribute('data-refreshed');
   }
-  letKeysScroll();
-  tellTimes();
 }
 
 const ASK_AGAIN_MS = 1500;

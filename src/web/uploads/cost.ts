@@ -1,20 +1,11 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { nameOf } from '../../config/config.ts';
-import type { Run } from '../../payout.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { previewFile } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
 import { intakeOptionsOf } from './review.ts';
-import {
-  type QuotedFees,
-  readUpload,
-  readUploadJson,
-  type Upload,
-  type UploadPlace,
-  uploadPath,
-  writeUploadJson,
-} from './upload.ts';
+import { readUploadJson, type Upload, type UploadPlace, uploadPath, writeUploadJson } from './upload.ts';
 
 /** Somebody waits for the page. */
 const QUOTING_MS_MAX = 60_000;
@@ -93,20 +84,4 @@ export async function costUpload(
 /** What was found out when somebody asked; undefined when nobody did. */
 export async function readCost(deps: UploadPlace, { id }: Upload): Promise<UploadCost | undefined> {
   return await readUploadJson(deps, id, { file: 'cost.json', schema });
-}
-
-/** The fees of it, as they are kept with the run; undefined when nobody asked. */
-export async function feesOf(deps: UploadPlace, upload: Upload): Promise<QuotedFees | undefined> {
-  const cost = await readCost(deps, upload);
-  if (cost === undefined) return undefined;
-  return { at: cost.at, funds: cost.funds.map(({ currency, fees, estimate }) => ({ currency, fees, estimate })) };
-}
-
-/** The same for the run that was made of an upload, as long as the upload is kept on this host. */
-export async function readFeesOfRun(
-  deps: UploadPlace,
-  { submissionKey }: Pick<Run, 'submissionKey'>,
-): Promise<QuotedFees | undefined> {
-  const { success, data: id } = z.uuid().safeParse(submissionKey);
-  return success ? (await readUpload(deps, id))?.fees : undefined;
 }

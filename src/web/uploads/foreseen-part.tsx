@@ -26,7 +26,7 @@ const CHECKS = [
 
 /** Rows that would be held or rejected although nothing is wrong with them, and what else the run would meet. */
 export function ForeseenPart({ id, foreseen }: { id: string; foreseen: ForeseenDocument }) {
-  const { stopped, untold, waiting, at } = foreseen;
+  const { stopped, untold, waiting, cutOffs, at } = foreseen;
   return (
     <section aria-labelledby="foreseen">
       <h2 id="foreseen">What will happen to the valid rows</h2>
@@ -48,6 +48,9 @@ export function ForeseenPart({ id, foreseen }: { id: string; foreseen: ForeseenD
             <Icon name="calendar-clock" /> It will wait: {waiting.reason}
           </p>
         )}
+        {cutOffs.map((one) => (
+          <CutOff key={one.currency} one={one} />
+        ))}
         {untold === 0 ? null : (
           <p class="tie tone-wait">
             <Icon name="info-circle" /> {rowsText(untold)}: only a quote tells whether a limit stands against{' '}
@@ -60,6 +63,22 @@ export function ForeseenPart({ id, foreseen }: { id: string; foreseen: ForeseenD
         sent.
       </p>
     </section>
+  );
+}
+
+/** A currency's cut-off, with how many rows are in it and which. */
+function CutOff({ one: { currency, cutOff, zone, shut, rows, named } }: { one: ForeseenDocument['cutOffs'][number] }) {
+  const shown = named.slice(0, SHOWN_ROWS);
+  const others = rows - shown.length;
+  return (
+    <p class={`tie tone-${shut === null ? 'good' : 'wait'}`}>
+      <Icon name={shut === null ? 'circle-check' : 'calendar-clock'} />{' '}
+      <span>
+        {shut ?? `${currency}: enough time before the cut-off at ${cutOff} (${zone})`}: {rowsText(rows)},{' '}
+        {shown.map(({ line, reference }) => `line ${line} ${reference}`).join(', ')}
+        {others > 0 ? ` and ${shownCount(others)} more` : null}
+      </span>
+    </p>
   );
 }
 

@@ -4,7 +4,6 @@ import { Refusal } from '../../refusal.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { submitRun } from '../../runs/hand-in/submit.ts';
 import { Problem } from '../problem.ts';
-import { feesOf } from './cost.ts';
 import { driftOf, hasRowsToPay, intakeOptionsOf, keepFindings, readReview, stagesOf, startOfUpload } from './review.ts';
 import { removeOldUploads } from './staging.ts';
 import { listUploads, readUpload, removeContent, saveUpload, type Upload, uploadPath } from './upload.ts';
@@ -76,8 +75,7 @@ async function recordUpload(deps: HandInDeps, upload: Upload, sha256: string): P
     return await saveUpload(deps, { ...upload, state: 'checked', trouble });
   }
   const { run, isNew } = submitted;
-  const fees = await feesOf(deps, upload);
-  const recorded = await saveUpload(deps, { ...upload, state: 'recorded', runId: run.id, isNew, fees });
+  const recorded = await saveUpload(deps, { ...upload, state: 'recorded', runId: run.id, isNew });
   deps.log.info('an upload was recorded as a run', { run: run.id, actor: person });
   // The ledger has its rows and its SHA-256 now, and reports and retry files are made from there.
   await removeContent(deps, id);

@@ -71,7 +71,7 @@ function Verdict({ upload, review, foreseen }: Pick<ReviewPageProps, 'upload' | 
     );
   }
   if (foreseen !== undefined && foreseen.knownRun !== null) return <KnownVerdict {...foreseen.knownRun} />;
-  const isAllPaid = foreseen === undefined || foreseen.stopped.length === 0;
+  const isAllPaid = foreseen === undefined || (foreseen.stopped.length === 0 && foreseen.untold === 0);
   if (isPayable && problemsTotal === 0 && isAllPaid) {
     return (
       <p class="empty">The file is sound and can be handed in. {foreseen === undefined ? null : paysText(foreseen)}</p>
@@ -91,7 +91,7 @@ function Outlook({ isPayable, foreseen }: Pick<ReviewPageProps, 'foreseen'> & { 
 }
 
 function PayableVerdict({ review }: Pick<ReviewPageProps, 'review'>) {
-  if (review.problemsTotal === 0) return <p>The file can be handed in, and not all of it will be paid.</p>;
+  if (review.problemsTotal === 0) return <p>The file can be handed in. Perhaps not all of it will be paid.</p>;
   return <p>The valid rows can be handed in; {refusedText(review)}.</p>;
 }
 
@@ -117,7 +117,7 @@ function KnownVerdict({ runId, state, createdAt }: NonNullable<ForeseenDocument[
 }
 
 /** What becomes of the rows that can be handed in: `18 rows will be paid: 1,200.00 USD. 18 will not: ….` */
-function paysText({ pays, stopped }: ForeseenDocument): string {
+function paysText({ pays, stopped, untold }: ForeseenDocument): string {
   const rows = pays.rows === 1 ? '1 row' : `${shownCount(pays.rows)} rows`;
   const paid = pays.rows === 0 ? 'No row will be paid by itself.' : `${rows} will be paid: ${totalsText(pays.totals)}.`;
   const counts = (['held', 'rejected'] as const).map((becomes) => ({
@@ -125,7 +125,8 @@ function paysText({ pays, stopped }: ForeseenDocument): string {
     rows: stopped.filter((group) => group.becomes === becomes).reduce((sum, group) => sum + group.rows, 0),
   }));
   const others = counts.filter((one) => one.rows > 0).map((one) => `${shownCount(one.rows)} will be ${one.becomes}.`);
-  return [paid, ...others].join(' ');
+  const isUntold = `Of ${shownCount(untold)} of them only a quote tells whether a limit stands against it.`;
+  return [paid, ...others, ...(untold === 0 ? [] : [isUntold])].join(' ');
 }
 
 function refusedText({ rows, valid }: Review): string {

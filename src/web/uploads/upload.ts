@@ -76,15 +76,9 @@ const schema = z.strictObject({
   isNew: z.boolean(),
   /** Why it could not be handed in by itself. */
   trouble: z.string().nullable(),
-  /** Of one that is a run: the fees that quotes told, for whoever approves it; absent where nobody asked for any. */
-  fees: z
-    .strictObject({
-      at: z.int(),
-      funds: z.array(z.strictObject({ currency: z.string(), fees: z.string(), estimate: z.boolean() })),
-    })
-    .optional(),
+  /** Uploads of versions before have it. */
+  fees: z.unknown().optional(),
 });
-export type QuotedFees = NonNullable<Upload['fees']>;
 export type Upload = z.infer<typeof schema>;
 
 export interface UploadDeps {

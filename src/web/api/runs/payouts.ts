@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { reasonText } from '../../../access/words.ts';
-import { type Decision, PAYOUT_STATES, type Payout } from '../../../payout.ts';
+import { DECISIONS, type Decision, PAYOUT_STATES, type Payout } from '../../../payout.ts';
 import { isRefused } from '../../../report/row.ts';
 import { cancelPayout } from '../../../runs/decide/control.ts';
 import { decidePayout } from '../../../runs/decide/decide.ts';
-import { decideInBulk, PAYOUTS_PER_CALL_MAX, REASON_CODE } from '../../../runs/decide/in-bulk.ts';
+import { decideInBulk, PAYOUTS_PER_CALL_MAX } from '../../../runs/decide/in-bulk.ts';
 import { documentOf } from '../../../runs/document.ts';
 import { openLookUps } from '../../../runs/look-ups.ts';
 import { proposalShown } from '../../../runs/story.ts';
@@ -40,14 +40,19 @@ const resolution = z.discriminatedUnion('outcome', [
 ]);
 
 const bulk = z.strictObject({
-  decision: z.enum(['allow', 'drop', 'not-paid']),
-  reasonCode: z.string().regex(REASON_CODE, 'must be a code such as E_LIMIT'),
+  decision: z.enum(DECISIONS).describe('paid: each by the payment of its own quote'),
+  reasonCode: z
+    .string()
+    .trim()
+    .min(1, 'must be a code such as E_LIMIT')
+    .max(200)
+    .describe('Why they wait: the code with which they are held, or what was last said of an unknown one'),
   lines: z
     .array(z.int().min(1))
     .min(1)
     .max(PAYOUTS_PER_CALL_MAX)
     .optional()
-    .describe('Only the payouts on these lines of the file; all that have the code unless given'),
+    .describe('Only the payouts on these lines of the file; one that does not wait for this any more is left out'),
   reason: reasonText,
 });
 const bulkDecided = z.object({
@@ -90,7 +95,7 @@ export function addPayoutOperations(api: Web, deps: WebDeps): void {
   api.post('/runs/:run/settle', { config: settle, schema: inBulk }, async ({ params, body, who }) => {
     const { id: runId } = await findRun(deps, params.run);
     const { reasonCode, lines, decision, reason } = body;
-    const scope = { runId, reasonCode, lines: lines === undefined ? undefined : new Set(lines) };
+    const scope = { runId, reason: reasonCode, lines: lines === undefined ? undefined : new Set(lines) };
     const result = await decideInBulk({ ...app, openPay: openLookUps(app) }, scope, {
       decision,
       reason,
