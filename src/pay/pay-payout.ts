@@ -54,6 +54,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
   const step = nextStep(reading, self);
   if (step.kind === 'quote' || step.kind === 'arm-again') {
     if (!order.mayArm) return await leaveUnpaid(deps, step, 'the run was paused or cancelled');
+    if (!(await deps.intents.hasRoom())) return 'left';
     const refused = await judgeSeals(deps, step);
     if (refused !== undefined) return refused;
   }

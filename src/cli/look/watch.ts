@@ -18,7 +18,11 @@ const LOOK_EVERY_MS = 250;
 const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-approval'];
 
 /** Whoever only looks on knows of no service, and notes no disk. */
-const REDIS_ALONE = { answering: { awaySince: () => null }, freeBytes: async () => Number.POSITIVE_INFINITY };
+const REDIS_ALONE = {
+  answering: { awaySince: () => null },
+  freeBytes: async () => Number.POSITIVE_INFINITY,
+  intentRoom: { folder: '', isThere: async () => true, fault: () => undefined },
+};
 
 /** `payrun watch`: a line for each change of a run until it is over or stopped. */
 export const watchCommand = ledgerCommand(
