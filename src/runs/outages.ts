@@ -4,9 +4,12 @@ import { durationText } from '../duration.ts';
 import type { IntentRoom } from '../ledger/intents/room.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NotedOutage } from '../ledger/outages.ts';
+import type { Run } from '../payout.ts';
 import type { Answering } from '../service/answering.ts';
+import { type Work, workOf, workWords } from './progress.ts';
 
 const LOOK_EVERY_MS = 1000;
+const WORK_EVERY_MS = 2000;
 const REDIS_SILENT_MS_MIN = 2500;
 /** How often an outage that goes on is told again. */
 const TOLD_AGAIN_MS = 60_000;
@@ -35,7 +38,7 @@ export interface OutageWatching {
   readonly stop: AbortSignal;
   readonly say: (line: string) => void;
   /** How far the work is, as a sentence; empty where there is nothing to say of it. */
-  readonly progress?: () => string;
+  readonly progress?: (() => string) | undefined;
   /** Told at each look whether anything is away. */
   readonly setAway?: (isAway: boolean) => void;
   /** How long Redis is waited for, where that has an end. */
@@ -107,13 +110,45 @@ function goesOn({ what }: Outage, redisWaitMs: number | undefined): string {
 }
 
 /** An outage in one sentence. */
-export function outageWords({ name, since, fault = 'does not answer' }: Outage, now: number): string {
+function outageWords({ name, since, fault = 'does not answer' }: Outage, now: number): string {
   return `${name} ${fault} since ${rfc3339(since)} (${secondsSince(since, now)} s).`;
 }
 
-/** What workers see to be away now, each in one sentence, for who only looks. */
-export async function outagesNoted({ ledger, clock }: Pick<OutageDeps, 'ledger' | 'clock'>): Promise<string[]> {
-  return (await ledger.outages.read()).map((outage) => `${outageWords(outage, clock.now())} ${GOES_ON}`);
+interface LookDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ledger: Pick<Ledger, 'outages' | 'runs'>;
+}
+
+/** What workers see to be away now, each in a few sentences with how far the runs are, for who only looks. */
+export async function outagesNoted({ ledger, clock }: LookDeps, run?: Run): Promise<string[]> {
+  const noted = await ledger.outages.read();
+  if (noted.length === 0) return [];
+  const work = workWords(run === undefined ? await readWork(ledger) : workOf([run]));
+  return noted.map((outage) => outageText(outage, { now: clock.now(), work }));
+}
+
+/** An outage, how far the work is, and how it goes on. */
+export function outageText(outage: Outage, { now, work }: { now: number; work: string }): string {
+  return [outageWords(outage, now), work, GOES_ON].filter((part) => part !== '').join(' ');
+}
+
+/** How far all runs are that are being paid. */
+export async function readWork({ runs }: Pick<Ledger, 'runs'>): Promise<Work> {
+  const live = await Promise.all((await runs.live()).map((id) => runs.read(id)));
+  return workOf(live.filter((run) => run !== undefined && run.state === 'paying'));
+}
+
+/** The same as a sentence, as it was known last: whoever is told that Redis is away can ask it no more. */
+export function openWorkWords({ ledger, clock }: { ledger: Pick<Ledger, 'runs'>; clock: Clock }, stop: AbortSignal) {
+  let words = '';
+  const readOn = async (): Promise<void> => {
+    while (!stop.aborted) {
+      words = await readWork(ledger).then(workWords, () => words);
+      await clock.sleep(WORK_EVERY_MS, stop);
+    }
+  };
+  void readOn();
+  return (): string => words;
 }
 
 function secondsSince(since: number, now: number): number {

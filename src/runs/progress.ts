@@ -24,9 +24,44 @@ export function rowsSent({ counts }: Pick<Run, 'counts'>): number {
   return rowsInDoubt({ counts }) + counts.accepted + counts.completed + counts.failed + counts.returned;
 }
 
+/** How far runs are together, for who is told that they wait. */
+export interface Work {
+  readonly rows: number;
+  readonly sent: number;
+  /** Of those that were sent. */
+  readonly inDoubt: number;
+  readonly waiting: number;
+}
+
+export function workOf(runs: readonly Pick<Run, 'rows' | 'counts'>[]): Work {
+  const sum = (of: (run: Pick<Run, 'rows' | 'counts'>) => number): number =>
+    runs.reduce((total, run) => total + of(run), 0);
+  return {
+    rows: sum(({ rows }) => rows),
+    sent: sum(rowsSent),
+    inDoubt: sum(rowsInDoubt),
+    waiting: sum(({ counts }) => counts.ready),
+  };
+}
+
+/** A sentence; empty where there is nothing to pay. */
+export function workWords({ rows, sent, inDoubt, waiting }: Work): string {
+  if (rows === 0) return '';
+  const doubt = inDoubt === 0 ? '' : ` (of ${inDoubt} nobody knows yet whether they were paid)`;
+  return `${sent} of ${rows} rows were sent${doubt}, ${waiting} wait.`;
+}
+
 /** Rows that have a record. */
 export function rowsCounted({ counts }: Pick<Run, 'counts'>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Payments of a run that is over settle within seconds: so long they are waited for. */
+export const SETTLING_MS = 10_000;
+
+/** Whether the payments that are under way can all be looked at within the time that is waited for them. */
+export function maySettle({ counts }: Pick<Run, 'counts'>, tracksPerSecond: number): boolean {
+  return counts.accepted > 0 && counts.accepted <= (tracksPerSecond * SETTLING_MS) / 1000;
 }
 
 /** Whether the run's counters account for each row and all money of its file (architecture.md, rule 10). */

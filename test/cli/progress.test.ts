@@ -31,7 +31,7 @@ test('a figure stands whole or not at all, at each width of a terminal, and what
 function shownOn(width: number): string {
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
-  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run);
+  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run, { isWaitedFor: true });
   return written.join('').replace('\r\u001b[2K', '');
 }
 
@@ -44,7 +44,7 @@ function watchedTerminal() {
   const progress = openProgress({ monotonic: () => at }, openTerminal({ isTTY: true, columns: 200, write }, PLAIN));
   const show = (): string => {
     const counts = { ...run.counts, completed: Math.floor(done), ready: 1000 - Math.floor(done) };
-    progress.show({ ...run, rows: 1000, counts });
+    progress.show({ ...run, rows: 1000, counts }, { isWaitedFor: true });
     return written.at(-1) ?? '';
   };
   return {
@@ -96,8 +96,8 @@ function writtenWith(variables: Record<string, string>, isTTY = true): string {
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
   const progress = openProgress({ monotonic: () => 0 }, openTerminal({ isTTY, columns: 200, write }, variables));
   progress.phase('recording', '24000/60000 rows');
-  progress.show(run);
-  progress.show(run);
+  progress.show(run, { isWaitedFor: true });
+  progress.show(run, { isWaitedFor: true });
   progress.end();
   return written.join('');
 }

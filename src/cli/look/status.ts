@@ -18,7 +18,7 @@ export const statusCommand = ledgerCommand(
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
     await printRun(app, run, { json });
-    for (const words of await outagesNoted(app)) say(words);
+    for (const words of await outagesNoted(app, run)) say(words);
     await tellHalt(app);
   },
 );

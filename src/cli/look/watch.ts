@@ -1,9 +1,10 @@
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
+import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
-import { outageWords, watchOutages } from '../../runs/outages.ts';
-import { rowsTaken } from '../../runs/progress.ts';
+import { outageText, watchOutages } from '../../runs/outages.ts';
+import { rowsTaken, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -42,31 +43,43 @@ interface Watching {
 }
 
 async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
-  let seen = -1;
-  const tellOutages = openOutageTelling(app);
-  void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say });
-  while (!options.stop.aborted) {
+  let seen: Run | undefined;
+  const progress = (): string => (seen === undefined ? '' : workWords(workOf([seen])));
+  const tellOutages = openOutageTelling(app, progress);
+  void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say, progress });
+
+  /** The exit code, once there is no more to see. */
+  async function look(): Promise<ExitCode | undefined> {
     const run = await readRun(app, runId);
-    if (run.changes !== seen) await printChange(app, run, options);
-    seen = run.changes;
+    if (run.changes !== seen?.changes) await printChange(app, run, options);
+    seen = run;
     await tellOutages();
     // Whoever read the lines has seen enough of them.
     if (!process.stdout.writable) return EXIT.ok;
-    if (ENDS.includes(run.state) || (await tellHalt(app))) return await endOf(app, run);
+    return ENDS.includes(run.state) || (await tellHalt(app)) ? await endOf(app, run) : undefined;
+  }
+
+  while (!options.stop.aborted) {
+    const code = await look().catch((error: unknown) => {
+      // It is told, and waited for.
+      if (seen === undefined || !isRedisLoss(error)) throw error;
+      return undefined;
+    });
+    if (code !== undefined) return code;
     await app.clock.sleep(LOOK_EVERY_MS, options.stop);
   }
   return EXIT.interrupted;
 }
 
 /** Says what workers see to be away, once for each outage that begins. */
-function openOutageTelling(app: App): () => Promise<void> {
+function openOutageTelling(app: App, progress: () => string): () => Promise<void> {
   const told = new Set<string>();
   return async () => {
     for (const outage of await app.ledger.outages.read()) {
       const key = `${outage.what} ${outage.since}`;
       if (told.has(key)) continue;
       told.add(key);
-      say(outageWords(outage, app.clock.now()));
+      say(outageText(outage, { now: app.clock.now(), work: progress() }));
     }
   };
 }

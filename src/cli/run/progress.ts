@@ -1,9 +1,16 @@
 import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { perSecondOf, rowsInDoubt, rowsSent, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
+import {
+  perSecondOf,
+  rowsTaken,
+  type Sample,
+  SETTLING_MS,
+  withSample,
+  workOf,
+  workWords,
+} from '../../runs/progress.ts';
 import type { Terminal } from '../terminal.ts';
-import { SETTLING_MS } from './wait-limit.ts';
 
 const PLAIN_EVERY_MS = 5000;
 /** A rate over less tells nothing of the time that is left. */
@@ -16,7 +23,7 @@ const CLEAR = '\r\u001b[2K';
 
 /** Shows how far a run is: one line that is written over on a terminal; elsewhere a line for each phase, and every few seconds. */
 export interface Progress {
-  show(run: Run): void;
+  show(run: Run, options: { readonly isWaitedFor: boolean }): void;
   /** Shows that something else is done for the run, and how far that is. */
   phase(name: string, detail?: string): void;
   /** Takes note of how far the run is, without a line. */
@@ -64,7 +71,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
     setAway(now) {
       isAway = now;
     },
-    sentence: () => (last === undefined ? '' : sentenceOf(last)),
+    sentence: () => (last === undefined ? '' : workWords(workOf([last]))),
     note(run) {
       last = run;
     },
@@ -72,12 +79,13 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
       terminal.write(`${isOpen ? CLEAR : ''}${line}\n`);
       isOpen = false;
     },
-    show(run) {
+    show(run, { isWaitedFor }) {
       last = run;
       const done = rowsTaken(run);
       const rate = { done, perSecond: rateOf(done) };
       const width = terminal.rewrites ? terminal.width() - 1 : Number.POSITIVE_INFINITY;
-      put(phaseOf(run), progressLine(run, { ...rate, width }).slice(phaseOf(run).length));
+      const phase = phaseOf(run);
+      put(phase, progressLine(run, { ...rate, width, isWaitedFor }).slice(phase.length));
     },
     phase(name, detail) {
       const line = detail === undefined ? name : `${name} ${detail}`;
@@ -94,31 +102,34 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
 
 /** Its words begin the line. */
 function phaseOf({ state, counts }: Run): string {
-  return state === 'finished' && counts.accepted > 0 ? 'paid; waiting for the service to settle' : state;
+  return state === 'finished' && counts.accepted > 0 ? 'paid;' : state;
 }
 
-/** A finished run whose payments are under way is waited for, at most for a while. */
-function stateWords({ state, counts, stages }: Run): string {
+/** A finished run whose payments are under way is waited for by some, at most for a while. */
+function stateWords({ state, counts, stages }: Run, isWaitedFor: boolean): string {
   if (state === 'paying' && stages !== null) return `paying, stage ${stages.at + 1} of ${stages.ends.length},`;
   if (state !== 'finished' || counts.accepted === 0) return state;
+  if (!isWaitedFor) return `paid; ${counts.accepted} to be settled by the service;`;
   return `paid; waiting for the service to settle ${counts.accepted}, ${SETTLING_MS / 1000} s at most;`;
 }
 
-function sentenceOf({ rows, counts }: Run): string {
-  const unknown = rowsInDoubt({ counts });
-  const doubt = unknown === 0 ? '' : ` (of ${unknown} nobody knows yet whether they were paid)`;
-  return `${rowsSent({ counts })} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
+interface ProgressLine {
+  readonly done: number;
+  readonly perSecond: number;
+  readonly width?: number;
+  /** Whether whoever shows it waits for payments that are under way. */
+  readonly isWaitedFor?: boolean;
 }
 
 /**
  * Rows, rate, time left and money of a run in one line; `perSecond` is rows. Parts that do not fit into `width` characters
  * are left out whole and counted: a cut figure reads like another amount.
  */
-export function progressLine(run: Run, options: { done: number; perSecond: number; width?: number }): string {
-  const { done, perSecond, width = Number.POSITIVE_INFINITY } = options;
+export function progressLine(run: Run, options: ProgressLine): string {
+  const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false } = options;
   const left = run.rows - done;
   const parts = [
-    `${stateWords(run)} ${done}/${run.rows} rows`,
+    `${stateWords(run, isWaitedFor)} ${done}/${run.rows} rows`,
     ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),

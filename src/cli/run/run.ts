@@ -269,8 +269,9 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
 async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, waitLimit: WaitLimit): Promise<boolean> {
   await finishRun(app.ledger, runId);
   const run = await readRun(app, runId);
-  progress.show(run);
-  return waitLimit.isReached(run) || (await app.ledger.state.read()).halt !== null;
+  const isReached = waitLimit.isReached(run);
+  progress.show(run, { isWaitedFor: !isReached });
+  return isReached || (await app.ledger.state.read()).halt !== null;
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {
