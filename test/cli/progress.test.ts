@@ -31,7 +31,9 @@ test('a figure stands whole or not at all, at each width of a terminal, and what
 function shownOn(width: number): string {
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
-  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run, { isWaitedFor: true });
+  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run, {
+    isWaitedFor: true,
+  });
   return written.join('').replace('\r\u001b[2K', '');
 }
 

@@ -26,7 +26,8 @@ function runOf(rig: Rig): string {
 
 faultRow({
   ids: ['F22'],
-  fault: 'the disk of the intent log is full: nothing is sent, the worker says which disk, and the run goes on by itself with space',
+  fault:
+    'the disk of the intent log is full: nothing is sent, the worker says which disk, and the run goes on by itself with space',
   tries: { short: 1, long: 2 },
   missing: missingRoot(),
   rows: 60,

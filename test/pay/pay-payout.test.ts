@@ -627,7 +627,12 @@ describe('a request of which no byte left', () => {
     const rig = await openRig(redis);
     const fault = new IntentLogFault('no sync', { poisoned: true, cause: new Error('EIO') });
     const deps = await rig.process({
-      intents: { append: async () => await Promise.reject(fault), noteAnswer: async () => {}, hasRoom: async () => true, close: async () => {} },
+      intents: {
+        append: async () => await Promise.reject(fault),
+        noteAnswer: async () => {},
+        hasRoom: async () => true,
+        close: async () => {},
+      },
     });
     await expect(rig.pay(deps)).rejects.toBe(fault);
     expect(await rig.payout()).toMatchObject({ state: 'armed' });

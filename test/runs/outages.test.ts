@@ -113,14 +113,17 @@ test('a full disk is told by its name in one line, not with every row that waits
 test.each([
   ['ENOSPC', 'is full', 'has room again'],
   ['EROFS', 'cannot be written (EROFS)', 'can be written again'],
-])('a disk that takes no intent line (%s) is told by its name in one line, and to those who only look', async (code, words, back) => {
-  const { said, noted } = await watched({ intents: [1, 40], code, seconds: 45 });
-  expect(said.map(([, line]) => line)).toEqual([
-    `The disk of /data/intents ${words} since ${NOW}1.000Z (0 s). ${GOES_ON}`,
-    `The disk of /data/intents ${back} after 39 s.`,
-  ]);
-  expect(noted[0]).toEqual([{ what: 'disk', name: 'The disk of /data/intents', since: BEGAN + 1000, fault: words }]);
-});
+])(
+  'a disk that takes no intent line (%s) is told by its name in one line, and to those who only look',
+  async (code, words, back) => {
+    const { said, noted } = await watched({ intents: [1, 40], code, seconds: 45 });
+    expect(said.map(([, line]) => line)).toEqual([
+      `The disk of /data/intents ${words} since ${NOW}1.000Z (0 s). ${GOES_ON}`,
+      `The disk of /data/intents ${back} after 39 s.`,
+    ]);
+    expect(noted[0]).toEqual([{ what: 'disk', name: 'The disk of /data/intents', since: BEGAN + 1000, fault: words }]);
+  },
+);
 
 test('a private Redis that answers now and then on a full disk is back once the disk has room', async () => {
   const { said } = await watched({ disk: [1, 40], redis: [3, 10], seconds: 45 });

@@ -46,10 +46,7 @@ export function intentsFolder(dataDir: string): string {
  * This process's own log of its armings (architecture.md, rule 2): append-only, mode 600, a new file for each process
  * and after each failed write. Lines that come while a sync is under way share the next one.
  */
-export function openIntentLog(
-  dataDir: string,
-  deps: { clock: Clock; random: Random; room?: IntentRoom },
-): IntentLog {
+export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Random; room?: IntentRoom }): IntentLog {
   const folder = intentsFolder(dataDir);
   const room = deps.room ?? openIntentRoom(folder, deps.clock);
   let file: FileHandle | undefined;

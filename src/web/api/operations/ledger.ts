@@ -27,7 +27,9 @@ const status = z.object({
     .describe('What workers wait for: a service that does not answer, a disk that is full'),
   paying: z
     .object({ rows: z.int(), sent: z.int(), inDoubt: z.int(), waiting: z.int() })
-    .describe('Rows of all runs that are being paid: how many were sent, how many of those are in doubt, how many wait'),
+    .describe(
+      'Rows of all runs that are being paid: how many were sent, how many of those are in doubt, how many wait',
+    ),
   season: z.object({
     open: z.boolean(),
     missing: z.array(text).describe('Data directories that have yet to compare their intent logs'),
