@@ -14,11 +14,11 @@ export interface Terminal {
   readonly strong: (text: string) => string;
 }
 
-/** Plain lines for a file, a pipe and TERM=dumb; no colours with NO_COLOR; ASCII alone for LANG=C. */
+/** Plain lines for a file and a pipe; no colours with NO_COLOR; plain lines in ASCII alone for LANG=C and TERM=dumb. */
 export function openTerminal(stream: Stream, variables: Variables): Terminal {
   const rewrites = stream.isTTY && variables['TERM'] !== 'dumb';
   const hasColours = rewrites && (variables['NO_COLOR'] ?? '') === '';
-  const shown = isAscii(variables) ? asciiOf : (text: string): string => text;
+  const shown = isAsciiAlone(variables) ? asciiOf : (text: string): string => text;
   return {
     rewrites,
     width: () => stream.columns,
@@ -27,8 +27,9 @@ export function openTerminal(stream: Stream, variables: Variables): Terminal {
   };
 }
 
-/** Whether the language of a process has no letters but those of ASCII; one that names none is not asked. */
-function isAscii({ LC_ALL, LC_CTYPE, LANG }: Variables): boolean {
+/** Whether a terminal, or the language of a process, has no letters but those of ASCII; one that names no language is not asked. */
+export function isAsciiAlone({ TERM, LC_ALL, LC_CTYPE, LANG }: Variables): boolean {
+  if (TERM === 'dumb') return true;
   const language = [LC_ALL, LC_CTYPE, LANG].find((one) => one !== undefined && one !== '');
   return language === 'C' || language === 'POSIX';
 }
@@ -44,11 +45,15 @@ const ASCII: ReadonlyMap<string, string> = new Map([
   ['—', '-'],
   ['→', '->'],
   ['×', 'x'],
+  ['•', '*'],
+  ['›', '>'],
+  ['‹', '<'],
+  ['−', '-'],
   ['≥', '>='],
   ['≤', '<='],
 ]);
 
 /** Our own signs in ASCII; any other letter, such as one of a name, as a question mark. */
-function asciiOf(text: string): string {
+export function asciiOf(text: string): string {
   return text.replaceAll(/\P{ASCII}/gu, (sign) => ASCII.get(sign) ?? '?');
 }

@@ -135,7 +135,7 @@ export function outageText(outage: Outage, { now, work }: { now: number; work: s
 /** How far all runs are that are being paid. */
 export async function readWork({ runs }: Pick<Ledger, 'runs'>): Promise<Work> {
   const live = await Promise.all((await runs.live()).map((id) => runs.read(id)));
-  return workOf(live.filter((run) => run !== undefined && run.state === 'paying'));
+  return workOf(live.flatMap((run) => (run?.state === 'paying' ? [run] : [])));
 }
 
 /** The same as a sentence, as it was known last: whoever is told that Redis is away can ask it no more. */

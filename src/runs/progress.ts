@@ -15,7 +15,7 @@ export function rowsTaken({ counts }: Pick<Run, 'counts'>): number {
 }
 
 /** Rows of which nobody knows whether they were paid. */
-export function rowsInDoubt({ counts }: Pick<Run, 'counts'>): number {
+function rowsInDoubt({ counts }: Pick<Run, 'counts'>): number {
   return counts.armed + counts.quoted + counts.unknown;
 }
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { onSmallDisk } from '../faults/disk-steps.ts';
 import { missingRoot } from '../faults/needs.ts';
@@ -48,7 +49,7 @@ function desk(redisUrl: string): Desk {
 /** Hands the file in, and gives the run's id. */
 async function submitted({ cwd, env }: Desk): Promise<string> {
   const { stdout } = await processes.run(['submit', 'payouts.csv', '--json'], { cwd, env });
-  return JSON.parse(stdout).runId;
+  return z.object({ runId: z.string() }).parse(JSON.parse(stdout)).runId;
 }
 
 test('a full disk of the intent log is told in one line, nothing is armed, and run goes on by itself with room', async ({

@@ -10,6 +10,7 @@ import { printRun } from '../print-run.ts';
 export const statusCommand = ledgerCommand(
   'status',
   {
+    tellsPlace: false,
     takes: { '<run>': 'the run' },
     options: { json: 'print the run as JSON' },
     examples: ['payrun status 20260131-k3f9xq', 'payrun status 20260131-k3f9xq --json'],
