@@ -130,7 +130,7 @@ export function progressLine(run: Run, options: ProgressLine): string {
   const left = run.rows - done;
   const parts = [
     `${stateWords(run, isWaitedFor)} ${done}/${run.rows} rows`,
-    ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
+    ...(perSecond >= 1 ? [`${Math.round(perSecond)} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
     ...(run.stages !== null && run.counts.accepted > 0 ? [`${run.counts.accepted} to be settled by the service`] : []),
