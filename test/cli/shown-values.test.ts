@@ -98,9 +98,9 @@ test('a reference with every sign that it may have is the same in CSV, workbook,
   expect(await printed('show', runId, REFERENCE)).toContain(REFERENCE);
   expect(await printed('retry-file', runId)).toContain(`"${REFERENCE}"`);
   const { visitor } = await site();
-  expect((await visitor.get(`/runs/${runId}`)).text).toContain(REFERENCE);
-  const path = `/api/v1/runs/${runId}/payouts/${encodeURIComponent(REFERENCE)}`;
-  expect(JSON.parse((await visitor.get(path)).text)).toMatchObject({ reference: REFERENCE });
+  expect((await visitor.get(`/runs/${runId}/payouts`)).text).toContain(REFERENCE);
+  const path = `/api/v1/runs/${runId}/payouts?text=${encodeURIComponent(REFERENCE)}`;
+  expect(JSON.parse((await visitor.get(path)).text)).toMatchObject([{ reference: REFERENCE }]);
 });
 
 /** The pages on the ledger of the run, and somebody who is signed in. */
