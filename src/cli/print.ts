@@ -7,7 +7,8 @@ import { asciiOf, isAsciiAlone, openTerminal, type Terminal } from './terminal.t
 
 /** Data, on standard output. */
 export function print(text: string): void {
-  stdout().write(`${text}\n`);
+  const terminal = stdout();
+  terminal.write(`${terminal.toned(text)}\n`);
 }
 
 /** Data as one line of JSON that is safe on a terminal; what it cannot show is escaped, which changes no value. */
@@ -59,7 +60,8 @@ export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator
 /** Progress and remarks, on standard error. Nothing fails because they cannot be written. */
 export function say(text: string): void {
   try {
-    stderr().write(`${text}\n`);
+    const terminal = stderr();
+    terminal.write(`${terminal.toned(text)}\n`);
   } catch {
     // A file on a full disk: what is said is lost, and what is done goes on.
   }

@@ -12,6 +12,8 @@ export interface Terminal {
   readonly write: (text: string) => void;
   /** Text that stands out, where there are colours. */
   readonly strong: (text: string) => string;
+  /** Text whose warnings have a colour, where there are colours. */
+  readonly toned: (text: string) => string;
 }
 
 /** Plain lines for a file and a pipe; no colours with NO_COLOR; plain lines in ASCII alone for LANG=C and TERM=dumb. */
@@ -23,8 +25,22 @@ export function openTerminal(stream: Stream, variables: Variables): Terminal {
     rewrites,
     width: () => stream.columns,
     write: (text) => void stream.write(shown(text)),
-    strong: (text) => (hasColours ? styleText('bold', text, { validateStream: false }) : text),
+    strong: (text) => (hasColours ? styled('bold', text) : text),
+    toned: (text) => (hasColours ? TONES.reduce(inTone, text) : text),
   };
+}
+
+const TONES: readonly (readonly [tone: 'red' | 'yellow', words: RegExp])[] = [
+  ['red', /^FAIL(?= )|^(!!! |THIS REPORT DOES NOT TIE|Everything is halted).*$/gm],
+  ['yellow', /^warning(?= )|^[0-9,]+ (held|unknown)(?=\b)|^state +paused\b.*$/gm],
+];
+
+function inTone(text: string, [tone, words]: (typeof TONES)[number]): string {
+  return text.replaceAll(words, (found) => styled(tone, found));
+}
+
+function styled(format: 'bold' | 'red' | 'yellow', text: string): string {
+  return styleText(format, text, { validateStream: false });
 }
 
 /** Whether a terminal, or the language of a process, has no letters but those of ASCII; one that names no language is not asked. */

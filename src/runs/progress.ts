@@ -47,8 +47,13 @@ export function workOf(runs: readonly Pick<Run, 'rows' | 'counts'>[]): Work {
 /** A sentence; empty where there is nothing to pay. */
 export function workWords({ rows, sent, inDoubt, waiting }: Work): string {
   if (rows === 0) return '';
-  const doubt = inDoubt === 0 ? '' : ` (of ${inDoubt} nobody knows yet whether they were paid)`;
-  return `${sent} of ${rows} rows were sent${doubt}, ${waiting} wait.`;
+  const doubt = inDoubt === 0 ? '' : ` (of ${countText(inDoubt)} nobody knows yet whether they were paid)`;
+  return `${countText(sent)} of ${countText(rows)} rows were sent${doubt}, ${countText(waiting)} wait.`;
+}
+
+/** A number of rows for people, such as `60,000`. */
+export function countText(count: number): string {
+  return count.toLocaleString('en');
 }
 
 /** Rows that have a record. */

@@ -34,7 +34,7 @@ const SERVICE = {
   PAYRUN_ENVIRONMENT: 'test',
   PAYRUN_DATA_DIR: '/var/lib/payrun',
 };
-const { PAYRUN_TENANT_ID: _, ...HALF } = SERVICE;
+const { PAYRUN_TENANT_ID: _tenant, ...HALF } = SERVICE;
 
 const OWN_DISK = { PAYRUN_DATA_DIR: 'FOLDER/data' };
 
@@ -48,7 +48,7 @@ function onDisk(options: string): readonly string[] {
 const NARROW = ['sh', '-c', 'exec script -qec "stty cols 60; $*" /dev/null', 'sh'];
 
 function rows(count: number): NonNullable<Mistake['files']> {
-  return { 'a.csv': { text: payoutFile(Array.from({ length: count }, (_, index) => [`INV-${index}`, '10.00'])) } };
+  return { 'a.csv': { text: payoutFile(Array.from({ length: count }, (_row, index) => [`INV-${index}`, '10.00'])) } };
 }
 const [SOME, MANY] = [rows(40), rows(30_000)];
 

@@ -51,7 +51,7 @@ beforeAll(async () => {
   const message = readFileSync(join(SAMPLES, 'payment-message.xml'), 'utf8').replace('PM-2026-0001', REFERENCE);
   writeFileSync(join(cwd, 'message.xml'), message);
   const ended = await payrun('run', 'message.xml', '--template', TEMPLATE, '--json');
-  expect([ended.code, ended.stderr]).toEqual([EXIT.notPaid, expect.any(String)]);
+  if (ended.code !== EXIT.notPaid) throw new Error(`the run ended with ${ended.code}: ${ended.stderr}`);
   runId = z.object({ runId: z.string() }).parse(JSON.parse(ended.stdout)).runId;
 }, 180_000);
 afterAll(async () => {

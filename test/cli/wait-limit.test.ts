@@ -28,7 +28,7 @@ test('a run whose payments are under way is not called finished', () => {
     'paid; waiting for the service to settle 43, 10 s at most',
   );
   expect(progressLine(finished(20_000), { done: 20_000, perSecond: 0 })).toContain(
-    'paid; 20000 to be settled by the service;',
+    'paid; 20,000 to be settled by the service;',
   );
   expect(progressLine(finished(0), { done: 0, perSecond: 0 })).toContain('finished');
 });

@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import {
+  countText,
   perSecondOf,
   rowsTaken,
   type Sample,
@@ -18,6 +19,8 @@ const RATE_SPAN_MS_MIN = 5000;
 /** Between two looks that are further apart something was away, and nothing was paid. */
 const GAP_MS_MAX = 2000;
 const MINUTE_S = 60;
+/** The same width in ASCII. */
+const CUT = '...';
 /** To the start of the line, and nothing on it. */
 const CLEAR = '\r\u001b[2K';
 
@@ -89,7 +92,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
     },
     phase(name, detail) {
       const line = detail === undefined ? name : `${name} ${detail}`;
-      put(name, line.slice(name.length, terminal.rewrites ? terminal.width() - 1 : undefined));
+      put(name, (terminal.rewrites ? marked(line, terminal.width() - 1) : line).slice(name.length));
     },
     end() {
       if (isOpen) terminal.write('\n');
@@ -98,6 +101,11 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
       unshown = '';
     },
   };
+}
+
+/** A line that is cut, such as by a long name of a file, says so. */
+function marked(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - CUT.length))}${CUT}`;
 }
 
 /** Its words begin the line. */
@@ -109,8 +117,8 @@ function phaseOf({ state, counts }: Run): string {
 function stateWords({ state, counts, stages }: Run, isWaitedFor: boolean): string {
   if (state === 'paying' && stages !== null) return `paying, stage ${stages.at + 1} of ${stages.ends.length},`;
   if (state !== 'finished' || counts.accepted === 0) return state;
-  if (!isWaitedFor) return `paid; ${counts.accepted} to be settled by the service;`;
-  return `paid; waiting for the service to settle ${counts.accepted}, ${SETTLING_MS / 1000} s at most;`;
+  if (!isWaitedFor) return `paid; ${countText(counts.accepted)} to be settled by the service;`;
+  return `paid; waiting for the service to settle ${countText(counts.accepted)}, ${SETTLING_MS / 1000} s at most;`;
 }
 
 interface ProgressLine {
@@ -129,12 +137,14 @@ export function progressLine(run: Run, options: ProgressLine): string {
   const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false } = options;
   const left = run.rows - done;
   const parts = [
-    `${stateWords(run, isWaitedFor)} ${done}/${run.rows} rows`,
-    ...(perSecond >= 1 ? [`${Math.round(perSecond)} rows/s`] : []),
+    `${stateWords(run, isWaitedFor)} ${countText(done)}/${countText(run.rows)} rows`,
+    ...(perSecond >= 1 ? [`${countText(Math.round(perSecond))} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
-    ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
-    ...(run.stages !== null && run.counts.accepted > 0 ? [`${run.counts.accepted} to be settled by the service`] : []),
-    ...(run.counts.held > 0 ? [`${run.counts.held} held`] : []),
+    ...(run.counts.unknown > 0 ? [`${countText(run.counts.unknown)} unknown`] : []),
+    ...(run.stages !== null && run.counts.accepted > 0
+      ? [`${countText(run.counts.accepted)} to be settled by the service`]
+      : []),
+    ...(run.counts.held > 0 ? [`${countText(run.counts.held)} held`] : []),
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
   ];
   return fitting(parts, width);
