@@ -100,6 +100,16 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
   return [...kept.slice(first), sample];
 }
 
+/** A rate over less tells nothing of the time that is left. */
+const RATE_SPAN_MS_MIN = 5000;
+
+/** Rows a second over the last seconds; 0 before there are enough of them. */
+export function steadyRateOf(samples: readonly Sample[]): number {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.atMs - first.atMs < RATE_SPAN_MS_MIN) return 0;
+  return perSecondOf(samples) ?? 0;
+}
+
 /** Rows a second between the first and the last sample; null when they tell nothing yet. */
 export function perSecondOf(samples: readonly Sample[]): number | null {
   const [first, last] = [samples[0], samples.at(-1)];

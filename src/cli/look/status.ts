@@ -1,3 +1,4 @@
+import { endingWords } from '../../../jobs/cut-offs.ts';
 import type { App } from '../../app.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import { readRun } from '../../runs/read-run.ts';
@@ -19,6 +20,8 @@ export const statusCommand = ledgerCommand(
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
     await printRun(app, run, { json });
+    const ending = json ? undefined : await endingWords(app, run);
+    if (ending !== undefined) say(ending);
     for (const words of await outagesNoted(app, run)) say(words);
     await tellHalt(app);
   },

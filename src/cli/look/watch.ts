@@ -4,7 +4,7 @@ import type { Run, RunState } from '../../payout.ts';
 import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
 import { outageText, watchOutages } from '../../runs/outages.ts';
-import { rowsTaken, workOf, workWords } from '../../runs/progress.ts';
+import { rowsTaken, type Sample, steadyRateOf, withSample, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -44,6 +44,7 @@ interface Watching {
 
 async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
   let seen: Run | undefined;
+  let samples: readonly Sample[] = [];
   const progress = (): string => (seen === undefined ? '' : workWords(workOf([seen])));
   const tellOutages = openOutageTelling(app, progress);
   void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say, progress });
@@ -51,7 +52,8 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
   /** The exit code, once there is no more to see. */
   async function look(): Promise<ExitCode | undefined> {
     const run = await readRun(app, runId);
-    if (run.changes !== seen?.changes) await printChange(app, run, options);
+    samples = withSample(samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
+    if (run.changes !== seen?.changes) await printChange(app, run, { ...options, samples });
     seen = run;
     await tellOutages();
     // Whoever read the lines has seen enough of them.
@@ -84,9 +86,14 @@ function openOutageTelling(app: App, progress: () => string): () => Promise<void
   };
 }
 
-async function printChange(app: App, run: Run, { json }: { json: boolean }): Promise<void> {
+interface Shown {
+  readonly json: boolean;
+  readonly samples: readonly Sample[];
+}
+
+async function printChange(app: App, run: Run, { json, samples }: Shown): Promise<void> {
   if (json) return printJson(await documentOf(app, run));
-  const progress = progressLine(run, { done: rowsTaken(run), perSecond: 0 });
+  const progress = progressLine(run, { done: rowsTaken(run), perSecond: steadyRateOf(samples) });
   print(columnsLine([rfc3339(app.clock.now()), progress, run.pauseReason ?? ''], { widths: [] }));
 }
 

@@ -3,10 +3,10 @@ import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import {
   countText,
-  perSecondOf,
   rowsTaken,
   type Sample,
   SETTLING_MS,
+  steadyRateOf,
   withSample,
   workOf,
   workWords,
@@ -14,8 +14,6 @@ import {
 import type { Terminal } from '../terminal.ts';
 
 const PLAIN_EVERY_MS = 5000;
-/** A rate over less tells nothing of the time that is left. */
-const RATE_SPAN_MS_MIN = 5000;
 /** Between two looks that are further apart something was away, and nothing was paid. */
 const GAP_MS_MAX = 2000;
 const MINUTE_S = 60;
@@ -53,7 +51,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
     const atMs = clock.monotonic();
     const isCut = isAway || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
     samples = withSample(isCut ? [] : samples, { atMs, done });
-    return atMs - (samples[0]?.atMs ?? atMs) >= RATE_SPAN_MS_MIN ? (perSecondOf(samples) ?? 0) : 0;
+    return steadyRateOf(samples);
   }
 
   function put(phase: string, rest: string): void {
