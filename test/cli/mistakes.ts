@@ -334,7 +334,13 @@ export const MISTAKES: readonly Mistake[] = [
     code: 130,
     says: '40 of 40 rows were sent',
   },
-  { mistake: 'questions without a terminal', command: 'init', code: 130, says: 'nothing was written' },
+  {
+    mistake: 'questions without a terminal',
+    command: 'init',
+    through: ['sh', '-c', 'exec "$0" "$@" </dev/null'],
+    code: 130,
+    says: 'nothing was written',
+  },
   {
     mistake: 'a terminal of 60 columns',
     command: 'list --help',
