@@ -332,7 +332,7 @@ export const MISTAKES: readonly Mistake[] = [
     files: SOME,
     until: 'waiting for the service to settle 40',
     code: 130,
-    says: '40 of 40 rows were sent',
+    says: '40 rows were sent',
   },
   {
     mistake: 'questions without a terminal',

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts';
-import { watchOutages } from '../../runs/outages.ts';
+import { type OutageDeps, watchOutages } from '../../runs/outages.ts';
 import { say } from '../print.ts';
 import type { Progress } from '../run/progress.ts';
 
@@ -14,7 +14,10 @@ interface Telling {
 }
 
 /** Says what does not answer from now on, until a signal stops the command or the app is closed. */
-export function tellOutages(app: App, { stop, progress, sentence, redisWaitMs }: Telling): void {
+export function tellOutages(
+  app: OutageDeps & Pick<App, 'onClose'>,
+  { stop, progress, sentence, redisWaitMs }: Telling,
+): void {
   const closed = new AbortController();
   app.onClose(async () => closed.abort());
   const telling =

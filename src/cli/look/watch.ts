@@ -3,7 +3,7 @@ import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
 import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
-import { outageText, watchOutages } from '../../runs/outages.ts';
+import { outageText } from '../../runs/outages.ts';
 import { rowsTaken, type Sample, steadyRateOf, withSample, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
@@ -12,6 +12,7 @@ import { ledgerCommand } from '../ledger-command.ts';
 import { print, printJson, say } from '../print.ts';
 import { progressLine } from '../run/progress.ts';
 import { exitCodeOf } from '../run-end.ts';
+import { tellOutages } from './outages.ts';
 import { tellHalt } from './status.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -46,8 +47,8 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
   let seen: Run | undefined;
   let samples: readonly Sample[] = [];
   const progress = (): string => (seen === undefined ? '' : workWords(workOf([seen])));
-  const tellOutages = openOutageTelling(app, progress);
-  void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say, progress });
+  const tellNoted = openOutageTelling(app, progress);
+  tellOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, sentence: progress });
 
   /** The exit code, once there is no more to see. */
   async function look(): Promise<ExitCode | undefined> {
@@ -55,7 +56,7 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
     samples = withSample(samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
     if (run.changes !== seen?.changes) await printChange(app, run, { ...options, samples });
     seen = run;
-    await tellOutages();
+    await tellNoted();
     // Whoever read the lines has seen enough of them.
     if (!process.stdout.writable) return EXIT.ok;
     return ENDS.includes(run.state) || (await tellHalt(app)) ? await endOf(app, run) : undefined;
