@@ -19,7 +19,7 @@ the examples \`FOLDER\` stands for the working folder. Exit codes: \`payrun help
 `;
 
 const TAIL = `
-Of lines with \`N\`, \`RUN\` or \`TIME\`, that part differs each time; where the command was interrupted, the end of what is shown stands here.
+\`N\` and \`TIME\` stand for what differs each time. Of a command that was interrupted only the lines stand here that say so, and why it waited.
 
 What happens when something fails in the middle of a run is tried too: Ctrl-C in each phase (\`test/cli/interrupted.test.ts\`), a
 service, a Redis or a disk that is gone or full (\`test/cli/outages-of-runs.test.ts\`, \`test/redis/private-redis.test.ts\`,
@@ -77,17 +77,15 @@ async function make(mistake: Mistake): Promise<Shown> {
   return { ...done, mistake, text: until === undefined ? text : lastWords(text, mistake.says) };
 }
 
-/** From the line that matters on, with what differs each time as `N`, `RUN` and `TIME`. */
+/** The line that matters and those of the end, with what differs each time as `N` and `TIME`. */
 function lastWords(text: string, says: string): string {
-  const from = text.split('\n').findIndex((line) => line.includes(says));
-  const lines = text.split('\n').slice(from);
-  const summary = lines.findIndex((line) => line.startsWith('run '));
-  return [...lines.slice(0, summary === -1 ? undefined : summary), ...(summary === -1 ? [] : ['…'])]
+  return text
+    .split('\n')
+    .filter((line) => line.includes(says) || /^(Interrupted|The same command carries on)/.test(line))
     .join('\n')
-    .replaceAll(/[0-9]{8}-[a-z0-9]{6}/g, 'RUN')
     .replaceAll(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/g, 'TIME')
     .replaceAll(/\([0-9]+ s\)/g, '(N s)')
-    .replaceAll(/[0-9]+ of ([0-9]+) rows/g, 'N of $1 rows');
+    .replaceAll(/[0-9]+ of 40 rows/g, 'N of 40 rows');
 }
 
 test('each mistake ends with its exit code and says what was wrong', () => {

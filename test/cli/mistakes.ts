@@ -278,9 +278,9 @@ export const MISTAKES: readonly Mistake[] = [
     command: 'run a.csv',
     files: file(HEADER, ROW),
     env: { ...SERVICE, ...OWN_DISK },
-    until: 'payrun keeps trying and goes on by itself.',
+    until: '0 of 1 rows were sent, 1 wait. payrun keeps trying',
     code: 130,
-    says: 'does not answer since',
+    says: '1 wait. payrun keeps trying and goes on by itself.',
   },
   {
     mistake: 'a full disk',

@@ -117,7 +117,8 @@ function commandWords(command: Command, above = ''): string[] {
   });
 }
 
-test('no command is left out here', async () => {
+// It loads all commands.
+test('no command is left out here', { timeout: 300_000 }, async () => {
   const all = commandWords(await openProgram({ end: () => {} }));
   const tried = new Set(
     [...REFUSED, ...WITH_SERVICE].flatMap((line) => [
