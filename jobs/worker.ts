@@ -107,7 +107,10 @@ function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => voi
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
-  worker.on('error', (error) => app.log.warn('a worker has a fault', { job: name, error }));
+  // That Redis is away is told once, and not by each job of it.
+  worker.on('error', (error) =>
+    app.log['syscall' in error ? 'debug' : 'warn']('a worker has a fault', { job: name, error }),
+  );
   worker.on('stalled', () => app.log.warn('a job was given to another worker', { job: name }));
   worker.on('failed', (_job, error) => {
     app.log.warn('a job failed', { job: name, error });

@@ -6,8 +6,9 @@ import { type Release, releaseAll } from './closing.ts';
 import { type Config, nameOf, SANDBOX_NAME } from './config/config.ts';
 import { type DataDir, openDataDir, requireFormerLedger } from './ledger/intents/data-dir.ts';
 import { claimDataDir, openDirLease } from './ledger/intents/dir-lease.ts';
-import { highestCounter } from './ledger/intents/intent-log.ts';
+import { highestCounter, intentsFolder } from './ledger/intents/intent-log.ts';
 import { readPeers } from './ledger/intents/peers.ts';
+import { type IntentRoom, openIntentRoom } from './ledger/intents/room.ts';
 import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
@@ -83,6 +84,8 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly place: string;
   /** Whether the service answers this process. */
   readonly answering: Answering;
+  /** Whether the disk takes this process's intent lines. */
+  readonly intentRoom: IntentRoom;
   readonly overrides: readonly string[];
   readonly observe: ObserveCall;
   readonly traceJob: TraceJob;
@@ -139,6 +142,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       serviceName,
       place: placeOf(config),
       answering: openAnswering(clock),
+      intentRoom: openIntentRoom(intentsFolder(config.dataDir), clock),
       ...known,
       overrides,
       safety,

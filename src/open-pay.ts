@@ -4,6 +4,7 @@ import type { Clock, Random } from './clock.ts';
 import type { Release } from './closing.ts';
 import type { Config, ServiceSettings } from './config/config.ts';
 import { openIntentLog } from './ledger/intents/intent-log.ts';
+import type { IntentRoom } from './ledger/intents/room.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { openTokenStore } from './ledger/people/token-store.ts';
@@ -49,6 +50,7 @@ interface ClientDeps {
 interface AppParts extends ClientDeps, KnownService {
   readonly at: AtCrashPoint;
   readonly joinSeason: () => Promise<readonly string[]>;
+  readonly intentRoom: IntentRoom;
 }
 
 /** Where a client's Redis and its end belong. */
@@ -89,7 +91,7 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
   const rate = rateOf(app);
   const client = await openClient(app, { redis, service, closing, brake, saw: rate?.saw });
   const quoteLead = openQuoteLead();
-  const intents = openIntentLog(config.dataDir, { clock, random });
+  const intents = openIntentLog(config.dataDir, { clock, random, room: app.intentRoom });
   closing.push(() => intents.close());
   return {
     payouts: {

@@ -18,7 +18,10 @@ type LedgerCommandWords<
   Above extends OptionsWords,
 > = CommandWords<Takes, Options, Above> & Omit<LedgerOptions, 'sandbox'>;
 
-/** A command that looks at the ledger or steers runs: it is opened before `run`, as `withLedger` opens it. */
+/**
+ * A command that looks at the ledger or steers runs: it is opened before `run`, as `withLedger` opens it. It says of which
+ * service and ledger it answers, unless a program is to read it, or its answer has that itself.
+ */
 export function ledgerCommand<
   const Takes extends ArgumentsWords = Nothing,
   const Options extends OptionsWords = Nothing,
@@ -30,6 +33,8 @@ export function ledgerCommand<
 ): MakeCommand {
   return command(name, words, async (given) => {
     const sandbox = 'sandbox' in given && given['sandbox'] === true;
-    return await withLedger((app, stop) => run(app, given, stop), { ...words, sandbox });
+    const isJson = 'json' in given && given['json'] === true;
+    const options = { ...words, sandbox, tellsPlace: words.tellsPlace ?? !isJson };
+    return await withLedger((app, stop) => run(app, given, stop), options);
   });
 }

@@ -60,10 +60,9 @@ async function withStop<Result>(options: OpenOptions, command: AppCommand<Result
       .catch(async (error: unknown) => await closeOpening(opening, error))
       .finally(opened);
     try {
-      const working = command(app, stop);
-      const result = await (options.endsItself === true ? working : unlessStopped(working, stop));
       if (options.tellsPlace === true) say(safeText(`Service ${app.serviceName}, ledger ${app.place}.`));
-      return result;
+      const working = command(app, stop);
+      return await (options.endsItself === true ? working : unlessStopped(working, stop));
     } finally {
       await app.close();
     }

@@ -10,10 +10,11 @@ import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
 import { print, printJson, safeText } from './print.ts';
+import { heldText } from './run/held-rows.ts';
 import { nextSteps } from './run/next-steps.ts';
 
 interface Shown extends DocumentDeps {
-  readonly ledger: Pick<Ledger, 'audit' | 'state'>;
+  readonly ledger: Pick<Ledger, 'audit' | 'state' | 'runs'>;
   readonly place: string;
   readonly jobs: Pick<Jobs, 'workers'>;
 }
@@ -23,8 +24,12 @@ export async function printRun(app: Shown, run: Run, { json }: { json: boolean }
   const document = await documentOf(app, run);
   if (json) printJson(document);
   else {
-    const [changes, carriesOn] = await Promise.all([scheduleChangesOf(app.ledger, run), carrierOf(app, run)]);
-    print(safeText(describeRun(app, { document, run, changes, carriesOn })));
+    const [changes, carriesOn, held] = await Promise.all([
+      scheduleChangesOf(app.ledger, run),
+      carrierOf(app, run),
+      heldText(app, run),
+    ]);
+    print(safeText(describeRun(app, { document, run, changes, carriesOn, held })));
   }
 }
 
@@ -39,9 +44,10 @@ interface Described {
   readonly run: Run;
   readonly changes: readonly ScheduleChange[];
   readonly carriesOn: string;
+  readonly held: readonly string[];
 }
 
-function describeRun(app: Shown, { document, run, changes, carriesOn }: Described): string {
+function describeRun(app: Shown, { document, run, changes, carriesOn, held }: Described): string {
   const facts = columns([
     ['run', document.runId],
     ['state', stateText(run)],
@@ -59,7 +65,7 @@ function describeRun(app: Shown, { document, run, changes, carriesOn }: Describe
     ['ledger', app.place],
     ['capabilities', capabilityWords(document)],
   ]);
-  return [facts, outcomeTable(document), nextSteps(run, { carriesOn }).join('\n')]
+  return [facts, outcomeTable(document), nextSteps(run, { carriesOn, held }).join('\n')]
     .filter((part) => part !== '')
     .join('\n\n');
 }

@@ -3,16 +3,29 @@ import { terminalVariables } from '../config/terminal-variables.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
-import { openTerminal, type Terminal } from './terminal.ts';
+import { asciiOf, isAsciiAlone, openTerminal, type Terminal } from './terminal.ts';
 
 /** Data, on standard output. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  const terminal = stdout();
+  terminal.write(`${terminal.toned(text)}\n`);
 }
 
-/** Data as one line of JSON that is safe on a terminal. */
+/** Data as one line of JSON that is safe on a terminal; what it cannot show is escaped, which changes no value. */
 export function printJson(value: unknown): void {
-  print(jsonText(value));
+  print(shownJson(value));
+}
+
+function shownJson(value: unknown): string {
+  const text = jsonText(value);
+  return isAsciiAlone(terminalVariables()) ? text.replaceAll(/\P{ASCII}/gu, escapeSign) : text;
+}
+
+function escapeSign(sign: string): string {
+  return Array.from(
+    { length: sign.length },
+    (_, index) => `\\u${sign.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }
 
 /** Data that is too much for one text. Ends early, without a fault, when whoever reads it has seen enough. */
@@ -24,11 +37,21 @@ export async function printAll(chunks: AsyncIterable<string | Uint8Array>): Prom
   }
 }
 
+/** Lines for people that are too many for one text. */
+export async function printTexts(chunks: AsyncIterable<string | Uint8Array>): Promise<void> {
+  const shown = isAsciiAlone(terminalVariables()) ? asciiTexts(chunks) : chunks;
+  await printAll(shown);
+}
+
+async function* asciiTexts(chunks: AsyncIterable<string | Uint8Array>): AsyncGenerator<string | Uint8Array, void> {
+  for await (const chunk of chunks) yield typeof chunk === 'string' ? asciiOf(chunk) : chunk;
+}
+
 /** Data as an array of JSON, a line for each value. */
 export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator<string, void> {
   let before = '[';
   for await (const value of values) {
-    yield `${before}\n${jsonText(value)}`;
+    yield `${before}\n${shownJson(value)}`;
     before = ',';
   }
   yield before === '[' ? '[]\n' : '\n]\n';
@@ -37,10 +60,16 @@ export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator
 /** Progress and remarks, on standard error. Nothing fails because they cannot be written. */
 export function say(text: string): void {
   try {
-    stderr().write(`${text}\n`);
+    const terminal = stderr();
+    terminal.write(`${terminal.toned(text)}\n`);
   } catch {
     // A file on a full disk: what is said is lost, and what is done goes on.
   }
+}
+
+/** Where people read what a command answers; data that programs read is written as it is. */
+export function stdout(): Terminal {
+  return openTerminal(process.stdout, terminalVariables());
 }
 
 /** Where people read what a command says. */

@@ -4,6 +4,7 @@ import { VERSION } from '../version.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { helpCommand } from './help.ts';
+import { stderr, stdout } from './print.ts';
 
 const ENV_FILE = '--env-file';
 const WITHOUT_SETTINGS: ReadonlySet<string> = new Set(['init', 'help', 'completion']);
@@ -30,7 +31,7 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
     .description('Pays a CSV file of payouts through a cross-border payments service, once each, and proves it.')
     .version(VERSION)
     .option(`${ENV_FILE} <file>`, 'a file with settings (default: payrun.env in this folder, when it is there)')
-    .configureHelp(ONE_WORD_EACH)
+    .configureHelp({ ...HELP, ...ONE_WORD_EACH })
     .helpCommand(false)
     .addHelpText(
       'after',
@@ -60,9 +61,13 @@ export function exitCodeOfUsage(error: unknown): ExitCode | undefined {
 
 /** Of a command that is not loaded, options and arguments are not known. */
 const ONE_WORD_EACH: HelpConfiguration = { subcommandTerm: (command) => command.name() };
+/** So that a narrow terminal breaks no word. */
+const HELP: HelpConfiguration = { minWidthToWrap: 30 };
+
+const OUTPUT = { writeOut: (text: string) => stdout().write(text), writeErr: (text: string) => stderr().write(text) };
 
 /** Lets main.ts choose the exit code of what commander ends by itself, in nested commands too. */
 function throwInstead(command: Command, path: string): void {
-  command.exitOverride().showHelpAfterError(`See "${path} --help".`);
-  for (const nested of command.commands) throwInstead(nested, `${path} ${nested.name()}`);
+  command.configureOutput(OUTPUT).exitOverride().showHelpAfterError(`See "${path} --help".`);
+  for (const nested of command.commands) throwInstead(nested.configureHelp(HELP), `${path} ${nested.name()}`);
 }

@@ -4,7 +4,6 @@ import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import type { Run } from '../payout.ts';
 import { jsonText } from '../report/json-text.ts';
 import { type ReportDeps, writeReport } from '../runs/after/report.ts';
-import { hasEnded } from '../runs/decide/control.ts';
 import { readRun } from '../runs/read-run.ts';
 import { type Answer, type AnswerDeps, answerFile, type HandingIn, lateRefusal, parseAnswer } from './answer.ts';
 import { openLateWrites, putChangedAfterClaim } from './changed-after-claim.ts';
@@ -21,6 +20,7 @@ import {
 import { putAway, putMarkedUp, putRead } from './claim-files.ts';
 import { bytesOf } from './copy.ts';
 import { ANSWER_ENDINGS } from './names.ts';
+import { isReportDue } from './report-due.ts';
 import type { Entry, InboxSource } from './source.ts';
 
 /** After this long another watcher takes over from one that was killed. */
@@ -64,19 +64,6 @@ async function underLease(
   }
 }
 
-/** Payments of a run that is over settle within seconds: one report of them is worth more than two. */
-const SETTLING_MS = 10_000;
-/** Dead quotes are looked up once more before the report; a service that does not answer keeps it no longer than this. */
-const LAST_LOOK_MS = 60_000;
-
-/** Whether a run has come to its end, and its report would not be another one in a moment. */
-function isReportDue(run: Run, nowMs: number): boolean {
-  if (!hasEnded(run)) return false;
-  const overMs = nowMs - (run.finishedAt ?? 0);
-  const isLookedUp = run.deadQuotes === 0 || run.deadQuotesFound !== null || overMs >= LAST_LOOK_MS;
-  return isLookedUp && (run.counts.accepted === 0 || overMs >= SETTLING_MS);
-}
-
 /** Puts copies of the run's newest report beside the file's acknowledgement. */
 async function deliverReport(
   deps: ReportDeps & { readonly random: Random },
@@ -90,7 +77,8 @@ async function deliverReport(
   }
 }
 
-export type StepDeps = AnswerDeps & ReportDeps & { readonly random: Random };
+export type StepDeps = AnswerDeps &
+  ReportDeps & { readonly random: Random; readonly config: { readonly trackRatePerSecond: number } };
 
 export interface StepOptions extends HandingIn {
   /** Told of each answer that lies in `reports/`; of one again when a crash came right behind it. */
@@ -176,7 +164,7 @@ export function openSteps(deps: StepDeps, source: InboxSource, options: StepOpti
       const { runId, file } = answer.document;
       const run = await readRun(deps, runId);
       const isPurged = run.purgedAt !== null;
-      const isLast = isPurged || isReportDue(run, deps.clock.now());
+      const isLast = isPurged || isReportDue(run, { nowMs: deps.clock.now(), ...deps.config });
       if (await late.isLate(claim, file.sha256, isLast)) await refuseLate(claim, file.name, run);
       if (!isLast) return run;
       if (!isPurged) {

@@ -12,6 +12,8 @@ export interface NotedOutage {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly since: number;
+  /** What is wrong with it, as the words after its name; that it does not answer, where there are none. */
+  readonly fault?: string | undefined;
 }
 
 /** What is away now, for those who only look. Nothing is decided by it. */
@@ -22,7 +24,14 @@ export interface Outages {
   read(): Promise<readonly NotedOutage[]>;
 }
 
-const schema = z.array(z.object({ what: z.enum(['service', 'disk']), name: z.string(), since: z.number() }));
+const schema = z.array(
+  z.object({
+    what: z.enum(['service', 'disk']),
+    name: z.string(),
+    since: z.number(),
+    fault: z.string().optional(),
+  }),
+);
 
 export function openOutages(redis: Redis, { outages: key }: LedgerKeys): Outages {
   return {

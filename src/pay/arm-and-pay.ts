@@ -6,7 +6,6 @@ import type { ArmAnswer, ArmingLimits, ArmRefusal } from '../ledger/payouts/acts
 import type { PayoutValues } from '../ledger/payouts/values.ts';
 import type { Money } from '../money.ts';
 import type { Payout } from '../payout.ts';
-import { codeOf } from '../refusal.ts';
 import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
@@ -218,7 +217,7 @@ interface Intent {
   readonly counted: Counted | undefined;
 }
 
-/** False when the line is not certainly on disk: the payout is ready again, and the run pauses. */
+/** False when the line is not certainly on disk: the payout is as it was, and waits until the disk takes lines again. */
 async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body, counted }: Intent): Promise<boolean> {
   try {
     await deps.intents.append({
@@ -239,16 +238,15 @@ async function writeIntent(deps: PayDeps, payout: Payout, { toPay, armed, body, 
     return true;
   } catch (error) {
     if (!(error instanceof IntentLogFault)) throw error;
-    deps.log.error('the intent log failed: nothing is sent', { ...logFields(payout), error: error.cause });
-    if (error.poisoned) throw error;
+    if (error.poisoned) {
+      deps.log.error('the intent log failed: nothing is sent', { ...logFields(payout), error: error.cause });
+      throw error;
+    }
+    deps.log.debug('the intent log took no line: nothing is sent', { ...logFields(payout), error: error.cause });
     await settleAnswer(deps, payout, {
       answer: notSent('intent log'),
       quote: toPay.quote,
       version: armed.version,
-    });
-    await stopRun(deps, payout.runId, {
-      code: 'E_INTENT_LOG',
-      reason: `the intent log could not be written (${codeOf(error.cause) ?? 'error'}); is the disk full?`,
     });
     return false;
   }

@@ -53,8 +53,7 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
   const self = { owner, armDeadlineMs: rules.armDeadlineMs, credentials: service.fingerprint };
   const step = nextStep(reading, self);
   if (step.kind === 'quote' || step.kind === 'arm-again') {
-    if (!order.mayArm) return await leaveUnpaid(deps, step, 'the run was paused or cancelled');
-    const refused = await judgeSeals(deps, step);
+    const refused = await refuseArming(deps, step, order);
     if (refused !== undefined) return refused;
   }
   switch (step.kind) {
@@ -88,6 +87,13 @@ async function takeStep(deps: PayDeps, order: PayOrder, signal: AbortSignal): Pr
       });
     }
   }
+}
+
+/** Undefined when the payout may be armed, as far as this process can tell. */
+async function refuseArming(deps: PayDeps, step: ArmingStep, order: PayOrder): Promise<StepResult | undefined> {
+  if (!order.mayArm) return await leaveUnpaid(deps, step, 'the run was paused or cancelled');
+  if (!(await deps.intents.hasRoom())) return 'left';
+  return await judgeSeals(deps, step);
 }
 
 /** A spent quote that is not armed again is looked up from now on. */

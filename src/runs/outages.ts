@@ -1,11 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { durationText } from '../duration.ts';
+import type { IntentRoom } from '../ledger/intents/room.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NotedOutage } from '../ledger/outages.ts';
+import type { Run } from '../payout.ts';
 import type { Answering } from '../service/answering.ts';
+import { type Work, workOf, workWords } from './progress.ts';
 
 const LOOK_EVERY_MS = 1000;
+const WORK_EVERY_MS = 2000;
 const REDIS_SILENT_MS_MIN = 2500;
 /** How often an outage that goes on is told again. */
 const TOLD_AGAIN_MS = 60_000;
@@ -14,10 +18,8 @@ const FREE_BYTES_MIN = 256 * 1024;
 const SECOND_MS = 1000;
 
 /** Something that payrun waits for, and which it was seen to do without since a time in milliseconds since 1970. */
-export interface Outage {
+export interface Outage extends Omit<NotedOutage, 'what'> {
   readonly what: NotedOutage['what'] | 'redis';
-  readonly name: string;
-  readonly since: number;
 }
 
 export interface OutageDeps {
@@ -27,6 +29,7 @@ export interface OutageDeps {
   readonly place: string;
   readonly config: { readonly dataDir: string; readonly redisUrl?: string | undefined };
   readonly answering: Pick<Answering, 'awaySince'>;
+  readonly intentRoom: Pick<IntentRoom, 'folder' | 'fault' | 'isThere'>;
   /** Free bytes of the disk of a folder; for tests. */
   readonly freeBytes?: (folder: string) => Promise<number>;
 }
@@ -35,7 +38,7 @@ export interface OutageWatching {
   readonly stop: AbortSignal;
   readonly say: (line: string) => void;
   /** How far the work is, as a sentence; empty where there is nothing to say of it. */
-  readonly progress?: () => string;
+  readonly progress?: (() => string) | undefined;
   /** Told at each look whether anything is away. */
   readonly setAway?: (isAway: boolean) => void;
   /** How long Redis is waited for, where that has an end. */
@@ -72,8 +75,7 @@ export async function watchOutages(
       // A private Redis on a full disk answers until its next write.
       if (what === 'redis' && config.redisUrl === undefined && told.has('disk')) continue;
       told.delete(what);
-      const back = what === 'disk' ? 'has room again' : 'answers again';
-      say(`${outage.name} ${back} after ${secondsSince(outage.since, clock.now())} s.`);
+      say(`${outage.name} ${backWords(outage)} after ${secondsSince(outage.since, clock.now())} s.`);
     }
   }
 
@@ -97,20 +99,56 @@ export async function watchOutages(
 
 const GOES_ON = 'payrun keeps trying and goes on by itself.';
 
+function backWords({ what, fault }: Outage): string {
+  if (what !== 'disk') return 'answers again';
+  return fault === IS_FULL ? 'has room again' : 'can be written again';
+}
+
 function goesOn({ what }: Outage, redisWaitMs: number | undefined): string {
   if (what !== 'redis' || redisWaitMs === undefined) return GOES_ON;
   return `payrun waits ${durationText(redisWaitMs)} at most and goes on by itself.`;
 }
 
 /** An outage in one sentence. */
-export function outageWords({ what, name, since }: Outage, now: number): string {
-  const from = `since ${rfc3339(since)} (${secondsSince(since, now)} s)`;
-  return what === 'disk' ? `${name} is full ${from}.` : `${name} does not answer ${from}.`;
+function outageWords({ name, since, fault = 'does not answer' }: Outage, now: number): string {
+  return `${name} ${fault} since ${rfc3339(since)} (${secondsSince(since, now)} s).`;
 }
 
-/** What workers see to be away now, each in one sentence, for who only looks. */
-export async function outagesNoted({ ledger, clock }: Pick<OutageDeps, 'ledger' | 'clock'>): Promise<string[]> {
-  return (await ledger.outages.read()).map((outage) => `${outageWords(outage, clock.now())} ${GOES_ON}`);
+interface LookDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ledger: Pick<Ledger, 'outages' | 'runs'>;
+}
+
+/** What workers see to be away now, each in a few sentences with how far the runs are, for who only looks. */
+export async function outagesNoted({ ledger, clock }: LookDeps, run?: Run): Promise<string[]> {
+  const noted = await ledger.outages.read();
+  if (noted.length === 0) return [];
+  const work = workWords(run === undefined ? await readWork(ledger) : workOf([run]));
+  return noted.map((outage) => outageText(outage, { now: clock.now(), work }));
+}
+
+/** An outage, how far the work is, and how it goes on. */
+export function outageText(outage: Outage, { now, work }: { now: number; work: string }): string {
+  return [outageWords(outage, now), work, GOES_ON].filter((part) => part !== '').join(' ');
+}
+
+/** How far all runs are that are being paid. */
+export async function readWork({ runs }: Pick<Ledger, 'runs'>): Promise<Work> {
+  const live = await Promise.all((await runs.live()).map((id) => runs.read(id)));
+  return workOf(live.flatMap((run) => (run?.state === 'paying' ? [run] : [])));
+}
+
+/** The same as a sentence, as it was known last: whoever is told that Redis is away can ask it no more. */
+export function openWorkWords({ ledger, clock }: { ledger: Pick<Ledger, 'runs'>; clock: Clock }, stop: AbortSignal) {
+  let words = '';
+  const readOn = async (): Promise<void> => {
+    while (!stop.aborted) {
+      words = await readWork(ledger).then(workWords, () => words);
+      await clock.sleep(WORK_EVERY_MS, stop);
+    }
+  };
+  void readOn();
+  return (): string => words;
 }
 
 function secondsSince(since: number, now: number): number {
@@ -147,12 +185,23 @@ function openRedisLook({ clock, ledger, place }: OutageDeps): () => Outage | und
   };
 }
 
-function openDiskLook({ clock, config: { dataDir }, freeBytes = freeBytesOf }: OutageDeps) {
+const IS_FULL = 'is full';
+const FULL_CODES: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', undefined]);
+
+/** What the intent log could not write to comes first: then nothing is sent. */
+function openDiskLook({ clock, config: { dataDir }, freeBytes = freeBytesOf, intentRoom }: OutageDeps) {
   let since: number | undefined;
   return async (): Promise<Outage | undefined> => {
+    // Where no payout asks, nobody else would see that it has room again.
+    await intentRoom.isThere();
+    const lost = intentRoom.fault();
+    if (lost !== undefined) {
+      const fault = FULL_CODES.has(lost.code) ? IS_FULL : `cannot be written (${lost.code})`;
+      return { what: 'disk', name: `The disk of ${intentRoom.folder}`, since: lost.since, fault };
+    }
     const free = await freeBytes(dataDir).catch(() => undefined);
     since = free === undefined || free >= FREE_BYTES_MIN ? undefined : (since ?? clock.now());
-    return since === undefined ? undefined : { what: 'disk', name: `The disk of ${dataDir}`, since };
+    return since === undefined ? undefined : { what: 'disk', name: `The disk of ${dataDir}`, since, fault: IS_FULL };
   };
 }
 

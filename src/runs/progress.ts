@@ -15,7 +15,7 @@ export function rowsTaken({ counts }: Pick<Run, 'counts'>): number {
 }
 
 /** Rows of which nobody knows whether they were paid. */
-export function rowsInDoubt({ counts }: Pick<Run, 'counts'>): number {
+function rowsInDoubt({ counts }: Pick<Run, 'counts'>): number {
   return counts.armed + counts.quoted + counts.unknown;
 }
 
@@ -24,9 +24,49 @@ export function rowsSent({ counts }: Pick<Run, 'counts'>): number {
   return rowsInDoubt({ counts }) + counts.accepted + counts.completed + counts.failed + counts.returned;
 }
 
+/** How far runs are together, for who is told that they wait. */
+export interface Work {
+  readonly rows: number;
+  readonly sent: number;
+  /** Of those that were sent. */
+  readonly inDoubt: number;
+  readonly waiting: number;
+}
+
+export function workOf(runs: readonly Pick<Run, 'rows' | 'counts'>[]): Work {
+  const sum = (of: (run: Pick<Run, 'rows' | 'counts'>) => number): number =>
+    runs.reduce((total, run) => total + of(run), 0);
+  return {
+    rows: sum(({ rows }) => rows),
+    sent: sum(rowsSent),
+    inDoubt: sum(rowsInDoubt),
+    waiting: sum(({ counts }) => counts.ready),
+  };
+}
+
+/** A sentence; empty where there is nothing to pay. */
+export function workWords({ rows, sent, inDoubt, waiting }: Work): string {
+  if (rows === 0) return '';
+  const doubt = inDoubt === 0 ? '' : ` (of ${countText(inDoubt)} nobody knows yet whether they were paid)`;
+  return `${countText(sent)} of ${countText(rows)} rows were sent${doubt}, ${countText(waiting)} wait.`;
+}
+
+/** A number of rows for people, such as `60,000`. */
+export function countText(count: number): string {
+  return count.toLocaleString('en');
+}
+
 /** Rows that have a record. */
 export function rowsCounted({ counts }: Pick<Run, 'counts'>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Payments of a run that is over settle within seconds: so long they are waited for. */
+export const SETTLING_MS = 10_000;
+
+/** Whether the payments that are under way can all be looked at within the time that is waited for them. */
+export function maySettle({ counts }: Pick<Run, 'counts'>, tracksPerSecond: number): boolean {
+  return counts.accepted > 0 && counts.accepted <= (tracksPerSecond * SETTLING_MS) / 1000;
 }
 
 /** Whether the run's counters account for each row and all money of its file (architecture.md, rule 10). */
@@ -58,6 +98,16 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
     kept.findLastIndex(({ atMs }) => sample.atMs - atMs >= WINDOW_MS),
   );
   return [...kept.slice(first), sample];
+}
+
+/** A rate over less tells nothing of the time that is left. */
+const RATE_SPAN_MS_MIN = 5000;
+
+/** Rows a second over the last seconds; 0 before there are enough of them. */
+export function steadyRateOf(samples: readonly Sample[]): number {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || last.atMs - first.atMs < RATE_SPAN_MS_MIN) return 0;
+  return perSecondOf(samples) ?? 0;
 }
 
 /** Rows a second between the first and the last sample; null when they tell nothing yet. */

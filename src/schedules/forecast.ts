@@ -16,21 +16,37 @@ export interface LateRun {
   readonly words: string;
 }
 
+interface Pace {
+  readonly perSecond: number;
+  readonly nowMs: number;
+}
+
 /**
- * Which of the runs will miss a cut-off at this rate of payments. Runs that are paid at a time take turns, so before one ends as many rows
- * of each other one leave as it has itself, or all that the other one has.
+ * When the last row of a run will have been sent, at this rate of payments. Runs that are paid at a time take turns, so before one
+ * ends as many rows of each other one leave as it has itself, or all that the other one has.
  */
+export function foreseeEnd(run: Run, runs: readonly Run[], { perSecond, nowMs }: Pace): number {
+  const { ready } = run.counts;
+  const before = runs.filter(isSending).reduce((sum, { counts }) => sum + Math.min(ready, counts.ready), 0);
+  return nowMs + (before * SECOND_MS) / perSecond;
+}
+
+/** Whether payments of the run are leaving. */
+export function isSending({ state, counts }: Run): boolean {
+  return state === 'paying' && counts.ready > 0;
+}
+
+/** Which of the runs will miss a cut-off at this rate of payments. */
 export function foreseeLate(
   runs: readonly Run[],
-  { calendars, perSecond, nowMs }: { calendars: Calendars; perSecond: number; nowMs: number },
+  { calendars, ...pace }: Pace & { readonly calendars: Calendars },
 ): LateRun[] {
-  const paying = runs.filter(({ state, counts }) => state === 'paying' && counts.ready > 0);
-  return paying.flatMap((run): LateRun[] => {
+  const { nowMs } = pace;
+  return runs.filter(isSending).flatMap((run): LateRun[] => {
     const cutOff = cutOffOf(calendars, { currencies: run.currencies, nowMs });
     if (cutOff === undefined) return [];
     const { ready } = run.counts;
-    const before = paying.reduce((sum, { counts }) => sum + Math.min(ready, counts.ready), 0);
-    const endsAt = nowMs + (before * SECOND_MS) / perSecond;
+    const endsAt = foreseeEnd(run, runs, pace);
     if (endsAt <= cutOff.atMs) return [];
     const share = Math.max(0, cutOff.atMs - nowMs) / (endsAt - nowMs);
     const rows = ready - Math.floor(ready * share);

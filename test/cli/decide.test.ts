@@ -118,3 +118,29 @@ test('all payouts of a reason are not settled as paid, for a payment is of one',
   );
   expect(ended.code).toBe(2);
 });
+
+test('status tells when a run ends; it, and what steers a run, tell why rows are held, and the command that lists them', async () => {
+  const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, 'data-held') };
+  const app = await openTestApp(redis.url, place);
+  onTestFinished(() => app.close());
+  const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
+  expect((await payrun.run(['status', runId], { ...place, PAYRUN_RATE: '3' })).stderr).toMatch(
+    /^Ends about 20\d\d-\d\d-\d\dT\d\d:\d\dZ at 3 payments a second\.$/m,
+  );
+  for (const [line, reasonCode] of [
+    [2, 'E_LIMIT'],
+    [3, 'E_LIMIT'],
+    [4, 'E_BLOCKED'],
+  ] as const) {
+    const move = { runId, line, to: 'held', actor: 'test', reason: reasonCode, values: { reasonCode } } as const;
+    await app.ledger.payouts.move(move);
+  }
+  const told = `3 held: E_LIMIT 2, E_BLOCKED 1 -> payrun list ${runId} --outcome held`;
+  for (const words of [
+    ['status', runId],
+    ['pause', runId, '--reason', 'a look'],
+    ['resume', runId],
+  ]) {
+    expect((await payrun.run(words, place)).stdout).toContain(told);
+  }
+});

@@ -1,11 +1,14 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { buildProcesses, type Processes, redisServersBelow } from '../support/payrun-processes.ts';
 import { payoutFile } from './payrun.ts';
 
 const ROWS = 30_000;
+/** Their report takes longer than a signal. */
+const REPORTED = 10_000;
 /** More than Redis holds before rows are recorded, and less than all of them take. */
 const RECORDING_BYTES = 100_000;
 
@@ -76,6 +79,24 @@ test.each([
   );
   expect(stdout).toMatch(/^[0-9]+ (wait to be sent|under way at the service) -> payrun run some\.csv$/m);
   expect(stdout).not.toMatch(/payrun (watch|status)/);
+  expect(redisServersBelow(cwd)).toEqual([]);
+});
+
+test('Ctrl-C while the report is written says how many rows were sent, and leaves no half report', async () => {
+  const cwd = processes.folder();
+  const rows = Array.from({ length: REPORTED }, (_row, index) => [`INV-${index}`, '10.00'] as const);
+  writeFileSync(join(cwd, 'many.csv'), payoutFile(rows));
+  const { stdout } = await processes.run(['submit', '--sandbox', 'many.csv', '--json'], { cwd });
+  const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(stdout));
+  expect(await processes.run(['cancel', runId], { cwd })).toMatchObject({ code: 0 });
+  const started = processes.start(['run', 'many.csv'], { cwd });
+  await started.said('writing the report');
+  started.kill('SIGINT');
+  const { code, stderr } = await started.ended;
+  expect(code).toBe(EXIT.interrupted);
+  expect(stderr).toContain('Interrupted; 0 of 10,000 rows were sent. The same command carries on.');
+  const reports = readdirSync(join(cwd, '.payrun/reports'));
+  expect(reports.filter((name) => !/\.v1\.(csv|json)$/.test(name))).toEqual([]);
   expect(redisServersBelow(cwd)).toEqual([]);
 });
 

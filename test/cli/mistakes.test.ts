@@ -19,10 +19,13 @@ the examples \`FOLDER\` stands for the working folder. Exit codes: \`payrun help
 `;
 
 const TAIL = `
+\`N\` and \`TIME\` stand for what differs each time. Of a command that was interrupted only the lines stand here that say so, and why it waited.
+
 What happens when something fails in the middle of a run is tried too: Ctrl-C in each phase (\`test/cli/interrupted.test.ts\`), a
-service or a Redis that is gone (\`test/cli/outages.test.ts\`), a full disk (\`test/redis/private-redis.test.ts\`,
+service, a Redis or a disk that is gone or full (\`test/cli/outages-of-runs.test.ts\`, \`test/redis/private-redis.test.ts\`,
 \`test/sandbox/storage.test.ts\`), a disk that can only be read (\`test/ledger/read-only-disk.test.ts\`), root
-(\`test/cli/as-root.test.ts\`), narrow terminals, none, \`TERM=dumb\`, \`NO_COLOR\` and \`LANG=C\` (\`test/cli/progress.test.ts\`).
+(\`test/cli/as-root.test.ts\`), narrow terminals, none, \`TERM=dumb\`, \`NO_COLOR\` and \`LANG=C\` (\`test/cli/progress.test.ts\`,
+\`test/cli/ascii.test.ts\`).
 `;
 
 let processes: Processes;
@@ -54,11 +57,35 @@ async function make(mistake: Mistake): Promise<Shown> {
   for (const [name, { text, mode = 0o600 }] of Object.entries(mistake.files ?? {})) {
     writeFileSync(join(cwd, name), text, { mode });
   }
-  const done = await processes.run(mistake.command.split(' ').filter(Boolean), { cwd, env: mistake.env ?? {} });
+  const { through = [], before, until, env = {} } = mistake;
+  const given = Object.entries(env).map(([name, value]) => [name, value.replaceAll('FOLDER', cwd)]);
+  const options = { cwd, env: Object.fromEntries(given), through };
+  if (before !== undefined) await processes.run(before.split(' '), options);
+  const started = processes.start(mistake.command.split(' ').filter(Boolean), options);
+  if (until !== undefined) {
+    await started.said(until);
+    started.kill('SIGINT');
+  }
+  const done = await started.ended;
   // Whoever tests may be root, of which a newcomer is told.
   const lines = `${done.stderr}${done.stdout}`.split('\n').filter((line) => !line.startsWith('payrun runs as root'));
-  const text = lines.join('\n').replaceAll(cwd, 'FOLDER').replaceAll(/ +$/gm, '').trimEnd();
-  return { ...done, mistake, text };
+  const text = lines
+    .join('\n')
+    .replaceAll(cwd, 'FOLDER')
+    .replaceAll(/[ \r]+$/gm, '')
+    .trimEnd();
+  return { ...done, mistake, text: until === undefined ? text : lastWords(text, mistake.says) };
+}
+
+/** The line that matters and those of the end, with what differs each time as `N` and `TIME`. */
+function lastWords(text: string, says: string): string {
+  return text
+    .split('\n')
+    .filter((line) => line.includes(says) || /^(Interrupted|The same command carries on)/.test(line))
+    .join('\n')
+    .replaceAll(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/g, 'TIME')
+    .replaceAll(/\([0-9]+ s\)/g, '(N s)')
+    .replaceAll(/[0-9]+ of 40 rows/g, 'N of 40 rows');
 }
 
 test('each mistake ends with its exit code and says what was wrong', () => {

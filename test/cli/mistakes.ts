@@ -1,9 +1,18 @@
+import { payoutFile } from './payrun.ts';
+
 /** A usual mistake, made in a folder with these files; blanks part the words of the command. */
 export interface Mistake {
   readonly mistake: string;
   readonly command: string;
   readonly files?: Readonly<Record<string, { readonly text: string; readonly mode?: number }>>;
+  /** `FOLDER` in a value is the folder. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Words before the command, such as those that give it another disk. */
+  readonly through?: readonly string[];
+  /** A command that is given before. */
+  readonly before?: string;
+  /** Ctrl-C comes when this is shown; then the end of what is shown is told. */
+  readonly until?: string;
   readonly code: number;
   /** Part of what is shown. */
   readonly says: string;
@@ -25,7 +34,23 @@ const SERVICE = {
   PAYRUN_ENVIRONMENT: 'test',
   PAYRUN_DATA_DIR: '/var/lib/payrun',
 };
-const { PAYRUN_TENANT_ID: _, ...HALF } = SERVICE;
+const { PAYRUN_TENANT_ID: _tenant, ...HALF } = SERVICE;
+
+const OWN_DISK = { PAYRUN_DATA_DIR: 'FOLDER/data' };
+
+/** Runs a command with a file system of its own, in memory, in the place of `data`. */
+function onDisk(options: string): readonly string[] {
+  const mounted = `mount -t tmpfs -o ${options} tmpfs data && exec "$0" "$@"`;
+  return ['unshare', '--map-root-user', '--mount', 'sh', '-c', mounted];
+}
+
+/** Runs a command on a terminal of 60 columns. */
+const NARROW = ['sh', '-c', 'exec script -qec "stty cols 60; $*" /dev/null', 'sh'];
+
+function rows(count: number): NonNullable<Mistake['files']> {
+  return { 'a.csv': { text: payoutFile(Array.from({ length: count }, (_row, index) => [`INV-${index}`, '10.00'])) } };
+}
+const [SOME, MANY] = [rows(40), rows(30_000)];
 
 /** What a newcomer does wrong, in the order of a first day. */
 export const MISTAKES: readonly Mistake[] = [
@@ -247,5 +272,88 @@ export const MISTAKES: readonly Mistake[] = [
     env: SERVICE,
     code: 2,
     says: 'A rehearsal pays nobody',
+  },
+  {
+    mistake: 'the service is down',
+    command: 'run a.csv',
+    files: file(HEADER, ROW),
+    env: { ...SERVICE, ...OWN_DISK },
+    until: '0 of 1 rows were sent, 1 wait. payrun keeps trying',
+    code: 130,
+    says: '1 wait. payrun keeps trying and goes on by itself.',
+  },
+  {
+    mistake: 'a full disk',
+    command: 'run a.csv',
+    files: file(HEADER, ROW),
+    env: OWN_DISK,
+    through: onDisk('size=16k'),
+    code: 69,
+    says: 'its disk is full',
+  },
+  {
+    mistake: 'a disk that can only be read',
+    command: 'run a.csv',
+    files: file(HEADER, ROW),
+    env: OWN_DISK,
+    through: onDisk('ro'),
+    code: 69,
+    says: 'EROFS',
+  },
+  {
+    mistake: 'Ctrl-C while the file is read',
+    command: 'run a.csv',
+    files: MANY,
+    until: 'reading a.csv',
+    code: 130,
+    says: 'nothing was paid',
+  },
+  {
+    mistake: 'Ctrl-C while rows are recorded',
+    command: 'run a.csv',
+    files: MANY,
+    until: 'recording',
+    code: 130,
+    says: 'nothing was paid',
+  },
+  {
+    mistake: 'Ctrl-C while the run is paid',
+    command: 'run a.csv',
+    files: SOME,
+    env: { PAYRUN_RATE: '5' },
+    until: 'paying',
+    code: 130,
+    says: 'The same command carries on.',
+  },
+  {
+    mistake: 'Ctrl-C while payments settle',
+    command: 'run a.csv',
+    before: 'sandbox set completesAfterMs=600000 --folder .payrun/sandbox',
+    files: SOME,
+    until: 'waiting for the service to settle 40',
+    code: 130,
+    says: '40 rows were sent',
+  },
+  {
+    mistake: 'questions without a terminal',
+    command: 'init',
+    through: ['sh', '-c', 'exec "$0" "$@" </dev/null'],
+    code: 130,
+    says: 'nothing was written',
+  },
+  {
+    mistake: 'a terminal of 60 columns',
+    command: 'list --help',
+    through: NARROW,
+    code: 0,
+    says: 'payrun list 20260131-k3f9xq --outcome held',
+  },
+  {
+    mistake: 'a language with no letters but those of ASCII (`LANG=C`)',
+    command: 'validate Köln.csv',
+    files: { 'Köln.csv': { text: `${HEADER}\n${ROW}\n` } },
+    env: { LANG: 'C' },
+    code: 0,
+    says: 'K?ln.csv',
   },
 ];

@@ -31,7 +31,9 @@ test('a figure stands whole or not at all, at each width of a terminal, and what
 function shownOn(width: number): string {
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
-  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run);
+  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run, {
+    isWaitedFor: true,
+  });
   return written.join('').replace('\r\u001b[2K', '');
 }
 
@@ -44,7 +46,7 @@ function watchedTerminal() {
   const progress = openProgress({ monotonic: () => at }, openTerminal({ isTTY: true, columns: 200, write }, PLAIN));
   const show = (): string => {
     const counts = { ...run.counts, completed: Math.floor(done), ready: 1000 - Math.floor(done) };
-    progress.show({ ...run, rows: 1000, counts });
+    progress.show({ ...run, rows: 1000, counts }, { isWaitedFor: true });
     return written.at(-1) ?? '';
   };
   return {
@@ -96,8 +98,8 @@ function writtenWith(variables: Record<string, string>, isTTY = true): string {
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
   const progress = openProgress({ monotonic: () => 0 }, openTerminal({ isTTY, columns: 200, write }, variables));
   progress.phase('recording', '24000/60000 rows');
-  progress.show(run);
-  progress.show(run);
+  progress.show(run, { isWaitedFor: true });
+  progress.show(run, { isWaitedFor: true });
   progress.end();
   return written.join('');
 }
@@ -124,4 +126,41 @@ test.each([{ LANG: 'C' }, { LANG: 'de_DE.UTF-8', LC_ALL: 'POSIX' }])('%j gets AS
 
 test.each([{}, { LANG: 'C.UTF-8' }, { LANG: 'C', LC_ALL: 'en_US.UTF-8' }])('%j gets the usual signs', (variables) => {
   expect(writtenWith(variables)).toContain(' · EUR 631533.41 · ');
+});
+
+test('the name of a file that is longer than the line is cut with a mark', () => {
+  for (const [width, shown] of [
+    [60, 'reading payouts-of-the-second-half-of-march-in-all-curre...'],
+    [200, 'reading payouts-of-the-second-half-of-march-in-all-currencies-and-countries.csv'],
+  ] as const) {
+    const written: string[] = [];
+    const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
+    const terminal = openTerminal({ isTTY: true, columns: width, write }, PLAIN);
+    openProgress({ monotonic: () => 0 }, terminal).phase(
+      'reading',
+      'payouts-of-the-second-half-of-march-in-all-currencies-and-countries.csv',
+    );
+    expect(written.join('')).toBe(`\r\u001b[2K${shown}`);
+  }
+});
+
+test('numbers of rows have separators', () => {
+  const counts = { ...run.counts, completed: 24_000, held: 1500, ready: 34_500 };
+  const line = progressLine({ ...run, rows: 60_000, counts }, { done: 25_500, perSecond: 1200 });
+  expect(line).toContain('25,500/60,000 rows · 1,200 rows/s');
+  expect(line).toContain('1,500 held');
+});
+
+test.each([
+  ['FAIL          Redis  no', '\u001b[31mFAIL\u001b[39m          Redis  no'],
+  ['warning       Redis  no', '\u001b[33mwarning\u001b[39m       Redis  no'],
+  ['!!! THIS REPORT DOES NOT TIE: do not', '\u001b[31m!!! THIS REPORT DOES NOT TIE: do not\u001b[39m'],
+  ['a\n3 held: E_LIMIT -> payrun list', 'a\n\u001b[33m3 held\u001b[39m: E_LIMIT -> payrun list'],
+  ['Everything is halted: x', '\u001b[31mEverything is halted: x\u001b[39m'],
+  ['ok            Redis  yes', 'ok            Redis  yes'],
+])('of %j the warning has a colour on a terminal, and none elsewhere or with NO_COLOR', (text, coloured) => {
+  const toned = (isTTY: boolean, variables: Record<string, string>): string =>
+    openTerminal({ isTTY, columns: 80, write: () => true }, variables).toned(text);
+  expect(toned(true, { TERM: 'xterm' })).toBe(coloured);
+  expect([toned(false, {}), toned(true, PLAIN), toned(true, { TERM: 'dumb' })]).toEqual([text, text, text]);
 });

@@ -37,7 +37,11 @@ describe('report --format pain.002', { timeout: 180_000 }, () => {
       '--output',
       'status.xml',
     ]);
-    expect(wrote).toMatchObject({ code: 0, stdout: '', stderr: 'wrote status.xml\n' });
+    expect(wrote).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^Service sandbox, .*\nwrote status\.xml\n$/),
+    });
     const status = parseXml(readFileSync(join(payrun.dir, 'status.xml'), 'utf8'));
     expect(schemaFaults(status)).toEqual([]);
     const group = 'CstmrPmtStsRpt/OrgnlGrpInfAndSts';

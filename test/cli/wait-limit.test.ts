@@ -24,8 +24,11 @@ test('more payments than can be looked at in ten seconds are not waited for', ()
 });
 
 test('a run whose payments are under way is not called finished', () => {
-  expect(progressLine(finished(43), { done: 43, perSecond: 0 })).toContain(
+  expect(progressLine(finished(43), { done: 43, perSecond: 0, isWaitedFor: true })).toContain(
     'paid; waiting for the service to settle 43, 10 s at most',
+  );
+  expect(progressLine(finished(20_000), { done: 20_000, perSecond: 0 })).toContain(
+    'paid; 20,000 to be settled by the service;',
   );
   expect(progressLine(finished(0), { done: 0, perSecond: 0 })).toContain('finished');
 });

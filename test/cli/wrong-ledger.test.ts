@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -42,7 +44,7 @@ async function refused(words: string): Promise<{ text: string; exitCode: number 
   }
 }
 
-const COMMANDS = [
+const REFUSED = [
   'halt --reason x --as anna',
   'release --as anna',
   'pause r1 --reason x',
@@ -73,7 +75,61 @@ const COMMANDS = [
   'write-off d1 --reason x --as anna',
   'audit list',
   'audit verify',
+  'audit export r1 --output log.jsonl',
+  `reconcile r1 --statement box`,
+  'report --day 2026-01-31',
+  'key revoke erp --as anna',
+  'notifications retry erp',
+  'notifications drop erp',
+  'schedule remove nightly',
+  'user disable anna --as anna',
+  'user enable anna --as anna',
+  'user role anna admin --as anna',
+  'user reset anna --as anna',
+  'user remove-factor anna --as anna',
 ];
+
+/** They need no ledger, make one, or have nothing to say of one that there is not. */
+const MAY_GO_ON = [
+  'validate',
+  'preview',
+  'run',
+  'verify',
+  'adopt-ledger',
+  'sandbox',
+  'init',
+  'settings show',
+  'key sign-init',
+  'key sign-show',
+  'doctor',
+  'probe',
+  'template',
+  'backup',
+  'completion',
+  'help',
+];
+
+/** The words of each command that does something. */
+function commandWords(command: Command, above = ''): string[] {
+  return command.commands.flatMap((one) => {
+    const words = `${above}${one.name()}`;
+    return [words, ...commandWords(one, `${words} `)];
+  });
+}
+
+// It loads all commands.
+test('no command is left out here', { timeout: 300_000 }, async () => {
+  const all = commandWords(await openProgram({ end: () => {} }));
+  const tried = new Set(
+    [...REFUSED, ...WITH_SERVICE].flatMap((line) => [
+      line.split(' ').slice(0, 1).join(' '),
+      line.split(' ').slice(0, 2).join(' '),
+    ]),
+  );
+  const goesOn = new RegExp(`^(${MAY_GO_ON.join('|')})( |$)`);
+  expect(all.filter((words) => !tried.has(words) && !goesOn.test(words))).toEqual([]);
+  expect(MAY_GO_ON.filter((one) => !all.includes(one))).toEqual([]);
+});
 
 const ADDS_ANNA = 'user add anna --role admin --as anna';
 /** What has to be there for a command to have something to do. */
@@ -113,7 +169,7 @@ describe.each(['private', 'shared'])('where there is no ledger, on a %s Redis', 
     },
   );
 
-  test.each(COMMANDS)('payrun %s is refused, names the place and leaves nothing behind', async (words) => {
+  test.each(REFUSED)('payrun %s is refused, names the place and leaves nothing behind', async (words) => {
     const told = await refused(words);
     expect(told).toMatchObject({ exitCode: 2, text: expect.stringContaining('There is no ledger in ') });
     expect(told?.text).toContain(kind === 'shared' ? `${prefix} on Redis at ` : dir);
@@ -202,4 +258,52 @@ test.each([
   expect(printed.join('')).toContain(answer);
   expect(printed.join('')).not.toBe('');
   expect(said.join('')).toMatch(/^Service sandbox, ledger \{t[0-9a-f]+\} on Redis at .*\.$/m);
+});
+
+const LOOKS = [
+  'list',
+  'list RUN',
+  'watch RUN',
+  'show RUN INV-1',
+  'report RUN',
+  'report RUN --format summary',
+  'report --day 2026-01-31',
+  'retry-file RUN',
+  'audit list',
+  'audit verify',
+  'settings',
+  'notifications',
+  'schedule list',
+  'user list',
+  'key list',
+  'block',
+];
+
+test('a look says first of which service and ledger it answers, and not where a program reads it', async () => {
+  vi.stubEnv('REDIS_URL', redis.url);
+  vi.stubEnv('PAYRUN_PREFIX', freshPrefix());
+  const file = join(dir, 'one.csv');
+  writeFileSync(file, payoutFile([['INV-1', '10.00']]));
+  const [printed, said]: [string[], string[]] = [[], []];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  const told: Record<string, string> = {};
+  try {
+    await refused(`submit ${file} --sandbox --json`);
+    const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(printed.join('')));
+    await refused(`cancel ${runId}`);
+    for (const words of LOOKS) {
+      said.length = 0;
+      const fault = await refused(words.replace('RUN', runId));
+      told[words] = fault === undefined ? (said.join('').split('\n')[0] ?? '') : fault.text;
+    }
+    said.length = 0;
+    for (const words of ['list --json', `show ${runId} INV-1 --json`, `report ${runId} --json`, 'user list --json'])
+      expect(await refused(words)).toBeUndefined();
+  } finally {
+    vi.restoreAllMocks();
+  }
+  for (const line of Object.values(told))
+    expect(line).toMatch(/^Service sandbox, ledger \{t[0-9a-f]+\} on Redis at .*\.$/);
+  expect(said.join('')).not.toContain('Service sandbox');
 });

@@ -38,7 +38,7 @@ const SENDING: readonly Mutation[] = [
     ),
     caughtBy: named(
       PAY_TESTS,
-      'a request of which no byte left because the intent log cannot be written: ready again, and the run is paused',
+      'a request of which no byte left because the intent log cannot be written: ready again, nothing more is armed, and it goes on once the disk takes lines',
     ),
   },
   {

@@ -604,21 +604,35 @@ describe('a request of which no byte left', () => {
     expect(rig.service.book).toHaveLength(1);
   });
 
-  test('because the intent log cannot be written: ready again, and the run is paused', async () => {
+  test('because the intent log cannot be written: ready again, nothing more is armed, and it goes on once the disk takes lines', async () => {
     const rig = await openRig(redis);
     rmSync(intentsFolder(rig.dataDir), { recursive: true, force: true });
     writeFileSync(intentsFolder(rig.dataDir), 'in the way');
-    expect(await rig.pay(await rig.process())).toBe('left');
-    expect(await rig.payout()).toMatchObject({ state: 'ready', quoteId: null, attempts: 0 });
-    expect((await rig.run()).pauseReason).toContain('E_INTENT_LOG');
+    const clock = movableClock();
+    const deps = await rig.process({ clock });
+    expect(await rig.pay(deps)).toBe('left');
+    const putBack = await rig.payout();
+    expect(putBack).toMatchObject({ state: 'ready', quoteId: null, attempts: 0 });
+    expect(await rig.pay(deps)).toBe('left');
+    expect((await rig.payout()).version).toBe(putBack.version);
+    expect((await rig.run()).state).toBe('paying');
     expect(rig.service.payments()).toEqual([]);
+    rmSync(intentsFolder(rig.dataDir));
+    clock.move(1000);
+    expect(await rig.goOn(deps)).toMatchObject({ state: 'accepted', attempts: 1 });
+    expect(rig.service.book).toHaveLength(1);
   });
 
   test('because a sync of the intent log failed: the process is told, and nothing is sent', async () => {
     const rig = await openRig(redis);
     const fault = new IntentLogFault('no sync', { poisoned: true, cause: new Error('EIO') });
     const deps = await rig.process({
-      intents: { append: async () => await Promise.reject(fault), noteAnswer: async () => {}, close: async () => {} },
+      intents: {
+        append: async () => await Promise.reject(fault),
+        noteAnswer: async () => {},
+        hasRoom: async () => true,
+        close: async () => {},
+      },
     });
     await expect(rig.pay(deps)).rejects.toBe(fault);
     expect(await rig.payout()).toMatchObject({ state: 'armed' });

@@ -74,6 +74,17 @@ describe('durability', () => {
     });
   });
 
+  test('each remedy stands on a line of its own', async () => {
+    await withSettings({ appendfsync: 'no', 'maxmemory-policy': 'volatile-lru' }, async () => {
+      const refused = await requireDurability(server.redis, 'required').catch((error: unknown) => error);
+      expect(refused).toMatchObject({
+        remedy: expect.stringMatching(
+          /^Set it with: redis-cli CONFIG SET appendfsync always,.*\nSet it with: redis-cli CONFIG SET maxmemory-policy noeviction,.*\nPAYRUN_REDIS_DURABILITY=/,
+        ),
+      });
+    });
+  });
+
   test('an ACL that forbids CONFIG is a finding for each setting that cannot be read', async () => {
     await server.redis.call('ACL', 'SETUSER', 'limited', 'on', '>secret', '~*', '+@all', '-config');
     const redis = await connectRedis({ socket: server.socket }, { name: 'test', kind: 'commands' });

@@ -81,3 +81,17 @@ describe('who handed a file in', () => {
     expect([run.dropper, app.ledger.seals.judgeRun(run)]).toEqual([null, 'true']);
   });
 });
+
+test('who hands a file in is told how many of its rows are recorded, up to all of them', async () => {
+  const rows = Array.from({ length: 2500 }, (_row, index) => [`R-${index}`, '10.00'] as const);
+  writeFileSync(join(folder, 'file.csv'), payoutFile(rows));
+  const told: number[] = [];
+  const onRecording = (done: number, of: number): void => {
+    expect(of).toBe(2500);
+    told.push(done);
+  };
+  expect((await submitRun({ ...app, onRecording }, submission({}))).kind).not.toBe('refused');
+  expect(told.length).toBeGreaterThan(1);
+  expect(told).toEqual(told.toSorted((one, other) => one - other));
+  expect(told.at(-1)).toBe(2500);
+});

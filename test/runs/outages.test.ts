@@ -11,6 +11,9 @@ interface World {
   readonly service?: readonly [number, number];
   readonly redis?: readonly [number, number];
   readonly disk?: readonly [number, number];
+  /** The disk of the intent logs, and what the system says of it. */
+  readonly intents?: readonly [number, number];
+  readonly code?: string;
   readonly seconds: number;
   readonly redisWaitMs?: number;
 }
@@ -41,6 +44,12 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     place: '/data',
     config: { dataDir: '/data' },
     answering: { awaySince: () => (isAway(world.service) ? BEGAN + (world.service?.[0] ?? 0) * 1000 : null) },
+    intentRoom: {
+      folder: '/data/intents',
+      isThere: async () => !isAway(world.intents),
+      fault: () =>
+        isAway(world.intents) ? { since: BEGAN + (world.intents?.[0] ?? 0) * 1000, code: world.code } : undefined,
+    },
     freeBytes: async () => (isAway(world.disk) ? 0 : 1e9),
     ledger: {
       state: {
@@ -100,6 +109,21 @@ test('a full disk is told by its name in one line, not with every row that waits
     'The disk of /data has room again after 39 s.',
   ]);
 });
+
+test.each([
+  ['ENOSPC', 'is full', 'has room again'],
+  ['EROFS', 'cannot be written (EROFS)', 'can be written again'],
+])(
+  'a disk that takes no intent line (%s) is told by its name in one line, and to those who only look',
+  async (code, words, back) => {
+    const { said, noted } = await watched({ intents: [1, 40], code, seconds: 45 });
+    expect(said.map(([, line]) => line)).toEqual([
+      `The disk of /data/intents ${words} since ${NOW}1.000Z (0 s). ${GOES_ON}`,
+      `The disk of /data/intents ${back} after 39 s.`,
+    ]);
+    expect(noted[0]).toEqual([{ what: 'disk', name: 'The disk of /data/intents', since: BEGAN + 1000, fault: words }]);
+  },
+);
 
 test('a private Redis that answers now and then on a full disk is back once the disk has room', async () => {
   const { said } = await watched({ disk: [1, 40], redis: [3, 10], seconds: 45 });

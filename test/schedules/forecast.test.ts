@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Calendars } from '../../src/config/calendars.ts';
-import { foreseeLate } from '../../src/schedules/forecast.ts';
+import { foreseeEnd, foreseeLate } from '../../src/schedules/forecast.ts';
 import { runOf as reportedRun } from '../report/rows.ts';
 
 const CALENDARS: Calendars = {
@@ -64,4 +64,11 @@ describe('a run is not foreseen to be late', () => {
   ])('%s', (_name, run, now) => {
     expect(foresee([run], now)).toEqual([]);
   });
+});
+
+test('the end of a run is foreseen with those that are paid in turn with it, whether it has a cut-off or none', () => {
+  const [small, large] = [runOf(100, { id: 'small', currencies: [] }), runOf(1000, { id: 'large' })];
+  const at = { perSecond: 10, nowMs: 1_000_000 };
+  const runs = [small, large, runOf(5000, { id: 'paused', state: 'paused' })];
+  expect(runs.slice(0, 2).map((run) => foreseeEnd(run, runs, at) - at.nowMs)).toEqual([20_000, 110_000]);
 });

@@ -59,6 +59,7 @@ export function openFakeIntents(
       if (fault(0.06)) throw new IntentLogFault('not written', { poisoned: false, cause: 'ENOSPC' });
       disk.answers.push({ answer, isSynced: false });
     },
+    hasRoom: async () => true,
     close: async () => {},
   };
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Processes } from './payrun-processes.ts';
+import type { Processes, Started } from './payrun-processes.ts';
 
 /** The simulated service as a process of its own. */
 export interface ServiceProcess {
@@ -8,6 +8,10 @@ export interface ServiceProcess {
   readonly folder: string;
   /** The five service settings; another address stands for a relay in front of it. */
   settings(url?: string): Record<string, string>;
+  /** Ends it at once. */
+  kill(): Promise<void>;
+  /** Starts it anew under the same address, on the same book. */
+  startAgain(): Promise<void>;
 }
 
 export interface ServiceOptions {
@@ -31,9 +35,13 @@ export async function startService(processes: Processes, options: ServiceOptions
   const anyIdentity = identities === undefined ? ['--any-identity'] : [];
   const set = switches.length === 0 ? [] : ['--set', ...switches];
   const at = host === undefined ? [] : ['--host', host.address];
-  const words = ['sandbox', '--port', '0', '--folder', folder, ...at, ...anyIdentity, ...set];
-  const serving = processes.start(words, host === undefined ? {} : { through: host.through });
-  await serving.said('\ntenant ');
+  const start = async (port: string): Promise<Started> => {
+    const words = ['sandbox', '--port', port, '--folder', folder, ...at, ...anyIdentity, ...set];
+    const started = processes.start(words, host === undefined ? {} : { through: host.through });
+    await started.said('\ntenant ');
+    return started;
+  };
+  let serving = await start('0');
   const url = /^test +(\S+)$/m.exec(serving.stdout())?.[1] ?? '';
   return {
     url,
@@ -45,6 +53,13 @@ export async function startService(processes: Processes, options: ServiceOptions
       PAYRUN_TENANT_ID: credential.tenantId,
       PAYRUN_ENVIRONMENT: 'test',
     }),
+    async kill() {
+      serving.kill('SIGKILL');
+      await serving.ended;
+    },
+    async startAgain() {
+      serving = await start(new URL(url).port);
+    },
   };
 }
 

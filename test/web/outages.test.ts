@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openApiRig } from './api-rig.ts';
 
@@ -17,12 +18,16 @@ test('what workers see to be away stands on each page and in the API, for those 
   const page = async (path: string, headers = {}): Promise<string> =>
     await (await fetch(`${rig.base}${path}`, { headers })).text();
 
+  await recordRun(ledger, { lines: [2, 3] });
   const since = Date.UTC(2026, 3, 1);
   await ledger.outages.note([{ what: 'service', name: 'The payments service (<b>)', since }]);
   const words = 'The payments service (&lt;b>) does not answer since 2026-04-01T00:00:00.000Z';
-  expect(await page('/runs', anna.headers)).toContain(words);
+  const shown = await page('/runs', anna.headers);
+  expect(shown).toContain(words);
+  expect(shown).toContain('0 of 2 rows were sent, 2 wait. payrun keeps trying and goes on by itself.');
   expect((await anna.call('GET', '/status')).json).toMatchObject({
     outages: [{ what: 'service', name: 'The payments service (<b>)', since: '2026-04-01T00:00:00.000Z' }],
+    paying: { rows: 2, sent: 0, inDoubt: 0, waiting: 2 },
   });
   expect(await page('/sign-in')).not.toContain('does not answer');
   await ledger.outages.forget();

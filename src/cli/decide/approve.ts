@@ -20,6 +20,7 @@ import { printRun } from '../print-run.ts';
 export const approveCommand = ledgerCommand(
   'approve',
   {
+    tellsPlace: false,
     purpose: 'approve',
     takes: { '<run>': 'the run' },
     options: {
@@ -61,7 +62,7 @@ export const blockCommand = command(
     examples: ['payrun block 7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f --reason "account taken over" --as anna'],
   },
   async ({ json, sandbox, id, as, reason: given }) => {
-    if (id === undefined) return await withLedger((app) => list(app, json), { sandbox });
+    if (id === undefined) return await withLedger((app) => list(app, json), { sandbox, tellsPlace: !json });
     const { reason } = parseOptions(z.object({ reason: reasonText }), { reason: given });
     return await withLedger(
       async (app): Promise<undefined> => {
@@ -88,7 +89,6 @@ export const unblockCommand = ledgerCommand(
   'unblock',
   {
     purpose: 'unblock',
-    tellsPlace: true,
     takes: { '<id>': ['identity id of the beneficiary', identity] },
     options: { as: ['<name>', 'who does it', personName] },
     examples: ['payrun unblock 7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f --as bob'],

@@ -16,6 +16,7 @@ const json = 'print the run as JSON';
 export const pauseCommand = ledgerCommand(
   'pause',
   {
+    tellsPlace: false,
     purpose: 'pause',
     takes: { '<run>': 'the run' },
     options: { as: by, json, reason: ['<text>', 'why, for the history of the run', reasonText] },
@@ -29,6 +30,7 @@ export const pauseCommand = ledgerCommand(
 export const resumeCommand = ledgerCommand(
   'resume',
   {
+    tellsPlace: false,
     purpose: 'resume',
     takes: { '<run>': 'the run' },
     options: { as: by, json, reason: ['<text>', 'why, for the history of the run', reasonText, 'resumed'] },
@@ -41,6 +43,7 @@ export const resumeCommand = ledgerCommand(
 export const cancelCommand = ledgerCommand(
   'cancel',
   {
+    tellsPlace: false,
     purpose: 'cancel',
     takes: { '<run>': 'the run', '[reference]': 'one payout of it' },
     options: { as: by, json, reason: ['<text>', 'why, for the history', reasonText, 'cancelled'] },

@@ -12,6 +12,7 @@ import { print, printJson, safeText, say } from '../print.ts';
 export const haltCommand = ledgerCommand(
   'halt',
   {
+    tellsPlace: false,
     purpose: 'halt',
     options: {
       reason: ['<text>', 'why', reasonText],
@@ -34,6 +35,7 @@ export const haltCommand = ledgerCommand(
 export const releaseCommand = ledgerCommand(
   'release',
   {
+    tellsPlace: false,
     purpose: 'release',
     options: { as: ['<name>', 'who does it', personName], json: 'print the halt as JSON' },
     examples: ['payrun release --as anna', 'payrun release --as bob'],

@@ -8,7 +8,7 @@ import { columnsLine } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { ledgerCommand } from '../ledger-command.ts';
-import { jsonLines, print, printAll, printJson, safeText, say } from '../print.ts';
+import { jsonLines, print, printAll, printJson, printTexts, safeText, say } from '../print.ts';
 
 const HEADER = ['entry', 'time', 'who', 'did', 'to', 'details'];
 /** What the cells mostly take: a time has 24 characters, a payout's id about as many. */
@@ -56,7 +56,7 @@ const listCommand = ledgerCommand(
   },
   async (app, { run, json }) => {
     const records = entriesAbout(app, run);
-    await printAll(json ? jsonLines(documentsOf(records)) : textLines(records));
+    await (json ? printAll(jsonLines(documentsOf(records))) : printTexts(textLines(records)));
   },
 );
 

@@ -10,7 +10,7 @@ import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { columns, columnsLine } from '../columns.ts';
 import { command } from '../command.ts';
 import { withLedger } from '../open.ts';
-import { jsonLines, print, printAll, printJson, say } from '../print.ts';
+import { jsonLines, print, printAll, printJson, printTexts, say } from '../print.ts';
 import { reconciledWords } from '../print-run.ts';
 import { isRowless, rowlessText } from './awaiting-row.ts';
 
@@ -33,12 +33,13 @@ export const listCommand = command(
     if (runId === undefined && outcome !== undefined) {
       throw new Refusal('--outcome is for the rows of one run.', `Name the run: payrun list RUN --outcome ${outcome}`);
     }
-    return await withLedger(async (app): Promise<undefined> => {
+    const list = async (app: App): Promise<undefined> => {
       if (runId === undefined) return await listRuns(app, json);
       const run = await readRun(app, runId);
       const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
-      await printAll(json ? jsonLines(rows) : textLines(rows));
-    });
+      await (json ? printAll(jsonLines(rows)) : printTexts(textLines(rows)));
+    };
+    return await withLedger(list, { tellsPlace: !json });
   },
 );
 

@@ -29,7 +29,7 @@ export async function reportPeriod(
   }
   const summary = Readable.from([`${safeText(summaryOf(report))}\n`]);
   const content = format === 'summary' ? summary : periodContent(report, { format, bom });
-  await writeOut(output, content);
+  await writeOut({ output, format }, content);
   return report.faults.length === 0 ? EXIT.ok : EXIT.defect;
 }
 

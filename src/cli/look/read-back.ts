@@ -19,6 +19,8 @@ interface Wanted {
 
 const COLUMNS = ['line', 'reference', 'paymentId', 'what', 'ledger', 'service'] as const;
 
+const LOOKS = { logLevel: 'error', makesLedger: false, purpose: 'look at' } as const;
+
 /** What was asked and what came of it, for the line at the end. */
 interface Count {
   asked: number;
@@ -31,7 +33,7 @@ interface Count {
  * difference. Exit 1 with any difference, 69 when the service did not say of every payment.
  */
 export async function reportReadBack(runId: string, { json, output }: Wanted): Promise<ExitCode> {
-  return await withApp({ logLevel: 'error', makesLedger: false, purpose: 'look at' }, async (app) => {
+  return await withApp({ ...LOOKS, tellsPlace: !json }, async (app) => {
     const count: Count = { asked: 0, different: 0, unanswered: 0 };
     const run = await readRun(app, runId);
     if (run.purgedAt !== null) throw refusePurged(runId);

@@ -50,7 +50,9 @@ export const reconcileCommand = command(
   },
   async ({ runs, ...given }) => {
     requireTableFormat(given);
-    return await withLedger((app) => reconcile(app, [...new Set(runs)], given));
+    return await withLedger((app) => reconcile(app, [...new Set(runs)], given), {
+      tellsPlace: given.format !== 'json',
+    });
   },
 );
 
@@ -60,7 +62,7 @@ async function reconcile(app: App, runIds: readonly string[], given: Options): P
   const statement = await readStatement(file, { template, limits: app.config.files });
   const { lines, counts } = await reconcileRuns(app, runIds, statement);
   const text = textOf(lines, { given, statement, runIds, counts, now: app.clock.now() });
-  await writeOut(output, text);
+  await writeOut({ output, format }, text);
   if (output !== undefined || format !== 'summary') say(countWords(counts()));
   if (actor !== undefined) await noteReconciled(app, runIds, { statement, counts, actor });
   return isReconciled(counts()) ? EXIT.ok : EXIT.defect;

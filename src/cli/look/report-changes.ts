@@ -1,3 +1,4 @@
+import type { App } from '../../app.ts';
 import { writeAtomically } from '../../files.ts';
 import { Refusal } from '../../refusal.ts';
 import { changesCsv } from '../../report/changes.ts';
@@ -20,7 +21,7 @@ export async function writeChanges(runId: string, { since, output, format, json 
   if (json || (format !== undefined && format !== 'csv')) {
     throw new Refusal('--changes-since writes CSV.', 'Leave --json and --format out.');
   }
-  return await withLedger(async (app) => {
+  const write = async (app: App): Promise<ExitCode> => {
     const { version, changes } = await reportChanges(app.config.reportDir, await readRun(app, runId), since);
     const text = changesCsv(changes);
     if (output === undefined) await printAll(text);
@@ -28,5 +29,6 @@ export async function writeChanges(runId: string, { since, output, format, json 
     say(`The newest report is v${version}.`);
     if (output !== undefined) say(`wrote ${safeText(output)}`);
     return EXIT.ok;
-  });
+  };
+  return await withLedger(write, { tellsPlace: true });
 }

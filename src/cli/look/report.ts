@@ -82,7 +82,7 @@ export const reportCommand = command(
     if (given.verifyWithService) return await verifyWithService(runId, given);
     if (given.changesSince !== undefined) return await writeChanges(runId, { ...given, since: given.changesSince });
     const wanted = { ...given, format: formatOf(given) };
-    return await withLedger((app) => report(app, runId, wanted));
+    return await withLedger((app) => report(app, runId, wanted), { tellsPlace: !isForPrograms(wanted) });
   },
 );
 
@@ -96,7 +96,9 @@ async function reportRuns(given: ReportOptions): Promise<ExitCode> {
   if (format === 'pain.002' || format === 'summary-json') {
     throw new Refusal('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
-  return await withLedger((app) => reportPeriod(app, range, { ...given, format }));
+  return await withLedger((app) => reportPeriod(app, range, { ...given, format }), {
+    tellsPlace: !isForPrograms({ format }),
+  });
 }
 
 async function verifyWithService(runId: string, { format, original, output, json }: ReportOptions): Promise<ExitCode> {
@@ -117,7 +119,7 @@ async function report(app: App, runId: string, { format, output, original, bom }
     format === 'pain.002' ? await statusReport(app, runId, original) : await plainReport(app, runId, { format, bom });
   if (!summary.ties) tellFaults(summary);
   tellVersion(summary);
-  await writeOut(output, text);
+  await writeOut({ output, format }, text);
   return summary.ties ? EXIT.ok : EXIT.defect;
 }
 
@@ -131,6 +133,10 @@ function requireOwnService({ config, serviceName }: App): void {
 }
 
 type Format = (typeof FORMATS)[number] | 'summary-json';
+
+function isForPrograms({ format }: { format: Format }): boolean {
+  return format === 'json' || format === 'summary-json';
+}
 type PlainFormat = Exclude<Format, 'pain.002'>;
 
 function formatOf({ original, output, bom, json, ...given }: ReportOptions): Format {

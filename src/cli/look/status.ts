@@ -1,3 +1,4 @@
+import { endingWords } from '../../../jobs/cut-offs.ts';
 import type { App } from '../../app.ts';
 import type { Run } from '../../payout.ts';
 import { outagesNoted } from '../../runs/outages.ts';
@@ -14,6 +15,7 @@ export const FUNDS_MS_MAX = 10_000;
 export const statusCommand = ledgerCommand(
   'status',
   {
+    tellsPlace: false,
     takes: { '<run>': 'the run' },
     options: { json: 'print the run as JSON' },
     examples: ['payrun status 20260131-k3f9xq', 'payrun status 20260131-k3f9xq --json'],
@@ -22,7 +24,9 @@ export const statusCommand = ledgerCommand(
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
     await printRun(app, await runWithFunds(app, run), { json });
-    for (const words of await outagesNoted(app)) say(words);
+    const ending = json ? undefined : await endingWords(app, run);
+    if (ending !== undefined) say(ending);
+    for (const words of await outagesNoted(app, run)) say(words);
     await tellHalt(app);
   },
 );

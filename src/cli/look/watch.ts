@@ -1,9 +1,10 @@
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
+import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
-import { outageWords, watchOutages } from '../../runs/outages.ts';
-import { rowsTaken } from '../../runs/progress.ts';
+import { outageText } from '../../runs/outages.ts';
+import { rowsTaken, type Sample, steadyRateOf, withSample, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -11,6 +12,7 @@ import { ledgerCommand } from '../ledger-command.ts';
 import { print, printJson, say } from '../print.ts';
 import { progressLine } from '../run/progress.ts';
 import { exitCodeOf } from '../run-end.ts';
+import { tellOutages } from './outages.ts';
 import { tellHalt } from './status.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -18,7 +20,11 @@ const LOOK_EVERY_MS = 250;
 const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-approval'];
 
 /** Whoever only looks on knows of no service, and notes no disk. */
-const REDIS_ALONE = { answering: { awaySince: () => null }, freeBytes: async () => Number.POSITIVE_INFINITY };
+const REDIS_ALONE = {
+  answering: { awaySince: () => null },
+  freeBytes: async () => Number.POSITIVE_INFINITY,
+  intentRoom: { folder: '', isThere: async () => true, fault: () => undefined },
+};
 
 /** `payrun watch`: a line for each change of a run until it is over or stopped. */
 export const watchCommand = ledgerCommand(
@@ -38,38 +44,57 @@ interface Watching {
 }
 
 async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
-  let seen = -1;
-  const tellOutages = openOutageTelling(app);
-  void watchOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, say });
-  while (!options.stop.aborted) {
+  let seen: Run | undefined;
+  let samples: readonly Sample[] = [];
+  const progress = (): string => (seen === undefined ? '' : workWords(workOf([seen])));
+  const tellNoted = openOutageTelling(app, progress);
+  tellOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, sentence: progress });
+
+  /** The exit code, once there is no more to see. */
+  async function look(): Promise<ExitCode | undefined> {
     const run = await readRun(app, runId);
-    if (run.changes !== seen) await printChange(app, run, options);
-    seen = run.changes;
-    await tellOutages();
+    samples = withSample(samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
+    if (run.changes !== seen?.changes) await printChange(app, run, { ...options, samples });
+    seen = run;
+    await tellNoted();
     // Whoever read the lines has seen enough of them.
     if (!process.stdout.writable) return EXIT.ok;
-    if (ENDS.includes(run.state) || (await tellHalt(app))) return await endOf(app, run);
+    return ENDS.includes(run.state) || (await tellHalt(app)) ? await endOf(app, run) : undefined;
+  }
+
+  while (!options.stop.aborted) {
+    const code = await look().catch((error: unknown) => {
+      // It is told, and waited for.
+      if (seen === undefined || !isRedisLoss(error)) throw error;
+      return undefined;
+    });
+    if (code !== undefined) return code;
     await app.clock.sleep(LOOK_EVERY_MS, options.stop);
   }
   return EXIT.interrupted;
 }
 
 /** Says what workers see to be away, once for each outage that begins. */
-function openOutageTelling(app: App): () => Promise<void> {
+function openOutageTelling(app: App, progress: () => string): () => Promise<void> {
   const told = new Set<string>();
   return async () => {
     for (const outage of await app.ledger.outages.read()) {
       const key = `${outage.what} ${outage.since}`;
       if (told.has(key)) continue;
       told.add(key);
-      say(outageWords(outage, app.clock.now()));
+      say(outageText(outage, { now: app.clock.now(), work: progress() }));
     }
   };
 }
 
-async function printChange(app: App, run: Run, { json }: { json: boolean }): Promise<void> {
+interface Shown {
+  readonly json: boolean;
+  readonly samples: readonly Sample[];
+}
+
+async function printChange(app: App, run: Run, { json, samples }: Shown): Promise<void> {
   if (json) return printJson(await documentOf(app, run));
-  const progress = progressLine(run, { done: rowsTaken(run), perSecond: 0 });
+  const progress = progressLine(run, { done: rowsTaken(run), perSecond: steadyRateOf(samples) });
   print(columnsLine([rfc3339(app.clock.now()), progress, run.pauseReason ?? ''], { widths: [] }));
 }
 

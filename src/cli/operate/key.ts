@@ -12,7 +12,7 @@ import { print, printJson, safeText, say } from '../print.ts';
 import { signInitCommand, signShowCommand } from './sign-key.ts';
 
 const role = z.enum(KEY_ROLES, `must be one of ${KEY_ROLES.join(', ')}: a program decides nothing that needs people`);
-const CHANGES = { purpose: 'change', tellsPlace: true } as const;
+const CHANGES = { purpose: 'change' } as const;
 
 const createOne = ledgerCommand(
   'create',

@@ -12,7 +12,6 @@ export const purgeCommand = ledgerCommand(
   'purge',
   {
     purpose: 'purge',
-    tellsPlace: true,
     options: {
       olderThan: [
         '<duration>',

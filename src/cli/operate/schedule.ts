@@ -15,7 +15,7 @@ import { actorOf, withLedger } from '../open.ts';
 import { personName, SANDBOX } from '../options.ts';
 import { print, printJson, say } from '../print.ts';
 
-const CHANGES = { purpose: 'change', tellsPlace: true } as const;
+const CHANGES = { purpose: 'change' } as const;
 
 const listCommand = ledgerCommand(
   'list',
@@ -68,7 +68,7 @@ const setCommand = command(
         else print(setText(stored, schedule));
         if (result === 'there') say('It was set before; nothing has changed.');
       },
-      { ...CHANGES, sandbox },
+      { ...CHANGES, sandbox, tellsPlace: !json },
     );
   },
 );

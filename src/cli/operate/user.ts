@@ -25,7 +25,7 @@ import { personName, SANDBOX } from '../options.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 
 const role = z.enum(ROLES, `must be one of ${ROLES.join(', ')}`);
-const CHANGES = { purpose: 'change', tellsPlace: true } as const;
+const CHANGES = { purpose: 'change' } as const;
 const BY_TWO = 'Once there is another admin, one proposes it and another confirms it by the same command.';
 
 /** What two people decide of a user. */

@@ -1,4 +1,4 @@
-import type { App } from '../../app.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { Run } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
 import { twinOf } from '../../runs/story.ts';
@@ -6,11 +6,11 @@ import { twinOf } from '../../runs/story.ts';
 const CODES_SHOWN_MAX = 5;
 
 /** How many rows of a run are held, for which reasons, and the command that lists them; empty where none is. */
-export async function heldText({ ledger }: Pick<App, 'ledger'>, run: Run): Promise<string[]> {
+export async function heldText({ ledger }: { readonly ledger: Pick<Ledger, 'runs'> }, run: Run): Promise<string[]> {
   if (run.counts.held === 0) return [];
   const reasons = new Map<string, number>();
   const twins = new Set<string>();
-  for await (const batch of ledger.runs.rows(run.id)) {
+  for await (const batch of ledger.runs.rows(run.id, ['held'])) {
     for (const row of batch) {
       if (isRefused(row) || row.state !== 'held') continue;
       const code = row.reasonCode ?? 'in doubt';

@@ -1,22 +1,30 @@
 import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
-import { perSecondOf, rowsInDoubt, rowsSent, rowsTaken, type Sample, withSample } from '../../runs/progress.ts';
+import {
+  countText,
+  rowsTaken,
+  type Sample,
+  SETTLING_MS,
+  steadyRateOf,
+  withSample,
+  workOf,
+  workWords,
+} from '../../runs/progress.ts';
 import type { Terminal } from '../terminal.ts';
-import { SETTLING_MS } from './wait-limit.ts';
 
 const PLAIN_EVERY_MS = 5000;
-/** A rate over less tells nothing of the time that is left. */
-const RATE_SPAN_MS_MIN = 5000;
 /** Between two looks that are further apart something was away, and nothing was paid. */
 const GAP_MS_MAX = 2000;
 const MINUTE_S = 60;
+/** The same width in ASCII. */
+const CUT = '...';
 /** To the start of the line, and nothing on it. */
 const CLEAR = '\r\u001b[2K';
 
 /** Shows how far a run is: one line that is written over on a terminal; elsewhere a line for each phase, and every few seconds. */
 export interface Progress {
-  show(run: Run): void;
+  show(run: Run, options: { readonly isWaitedFor: boolean }): void;
   /** Shows that something else is done for the run, and how far that is. */
   phase(name: string, detail?: string): void;
   /** Takes note of how far the run is, without a line. */
@@ -43,7 +51,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
     const atMs = clock.monotonic();
     const isCut = isAway || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
     samples = withSample(isCut ? [] : samples, { atMs, done });
-    return atMs - (samples[0]?.atMs ?? atMs) >= RATE_SPAN_MS_MIN ? (perSecondOf(samples) ?? 0) : 0;
+    return steadyRateOf(samples);
   }
 
   function put(phase: string, rest: string): void {
@@ -64,7 +72,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
     setAway(now) {
       isAway = now;
     },
-    sentence: () => (last === undefined ? '' : sentenceOf(last)),
+    sentence: () => (last === undefined ? '' : workWords(workOf([last]))),
     note(run) {
       last = run;
     },
@@ -72,16 +80,17 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
       terminal.write(`${isOpen ? CLEAR : ''}${line}\n`);
       isOpen = false;
     },
-    show(run) {
+    show(run, { isWaitedFor }) {
       last = run;
       const done = rowsTaken(run);
       const rate = { done, perSecond: rateOf(done) };
       const width = terminal.rewrites ? terminal.width() - 1 : Number.POSITIVE_INFINITY;
-      put(phaseOf(run), progressLine(run, { ...rate, width }).slice(phaseOf(run).length));
+      const phase = phaseOf(run);
+      put(phase, progressLine(run, { ...rate, width, isWaitedFor }).slice(phase.length));
     },
     phase(name, detail) {
       const line = detail === undefined ? name : `${name} ${detail}`;
-      put(name, line.slice(name.length, terminal.rewrites ? terminal.width() - 1 : undefined));
+      put(name, (terminal.rewrites ? marked(line, terminal.width() - 1) : line).slice(name.length));
     },
     end() {
       if (isOpen) terminal.write('\n');
@@ -92,38 +101,48 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
   };
 }
 
+/** A line that is cut, such as by a long name of a file, says so. */
+function marked(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - CUT.length))}${CUT}`;
+}
+
 /** Its words begin the line. */
 function phaseOf({ state, counts }: Run): string {
-  return state === 'finished' && counts.accepted > 0 ? 'paid; waiting for the service to settle' : state;
+  return state === 'finished' && counts.accepted > 0 ? 'paid;' : state;
 }
 
-/** A finished run whose payments are under way is waited for, at most for a while. */
-function stateWords({ state, counts, stages }: Run): string {
+/** A finished run whose payments are under way is waited for by some, at most for a while. */
+function stateWords({ state, counts, stages }: Run, isWaitedFor: boolean): string {
   if (state === 'paying' && stages !== null) return `paying, stage ${stages.at + 1} of ${stages.ends.length},`;
   if (state !== 'finished' || counts.accepted === 0) return state;
-  return `paid; waiting for the service to settle ${counts.accepted}, ${SETTLING_MS / 1000} s at most;`;
+  if (!isWaitedFor) return `paid; ${countText(counts.accepted)} to be settled by the service;`;
+  return `paid; waiting for the service to settle ${countText(counts.accepted)}, ${SETTLING_MS / 1000} s at most;`;
 }
 
-function sentenceOf({ rows, counts }: Run): string {
-  const unknown = rowsInDoubt({ counts });
-  const doubt = unknown === 0 ? '' : ` (of ${unknown} nobody knows yet whether they were paid)`;
-  return `${rowsSent({ counts })} of ${rows} rows were sent${doubt}, ${counts.ready} wait.`;
+interface ProgressLine {
+  readonly done: number;
+  readonly perSecond: number;
+  readonly width?: number;
+  /** Whether whoever shows it waits for payments that are under way. */
+  readonly isWaitedFor?: boolean;
 }
 
 /**
  * Rows, rate, time left and money of a run in one line; `perSecond` is rows. Parts that do not fit into `width` characters
  * are left out whole and counted: a cut figure reads like another amount.
  */
-export function progressLine(run: Run, options: { done: number; perSecond: number; width?: number }): string {
-  const { done, perSecond, width = Number.POSITIVE_INFINITY } = options;
+export function progressLine(run: Run, options: ProgressLine): string {
+  const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false } = options;
   const left = run.rows - done;
   const parts = [
-    `${stateWords(run)} ${done}/${run.rows} rows`,
-    ...(perSecond > 0 ? [`${Math.round(perSecond)} rows/s`] : []),
+    `${stateWords(run, isWaitedFor)} ${countText(done)}/${countText(run.rows)} rows`,
+    ...(perSecond >= 1 ? [`${countText(Math.round(perSecond))} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
-    ...(run.counts.unknown > 0 ? [`${run.counts.unknown} unknown`] : []),
-    ...(run.stages !== null && run.counts.accepted > 0 ? [`${run.counts.accepted} to be settled by the service`] : []),
-    ...(run.counts.held > 0 ? [`${run.counts.held} held`] : []),
+    ...(run.counts.unknown > 0 ? [`${countText(run.counts.unknown)} unknown`] : []),
+    ...(run.stages !== null && run.counts.accepted > 0
+      ? [`${countText(run.counts.accepted)} to be settled by the service`]
+      : []),
+    ...(run.counts.held > 0 ? [`${countText(run.counts.held)} held`] : []),
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
   ];
   return fitting(parts, width);

@@ -17,7 +17,7 @@ import { hasEnded } from '../../runs/decide/control.ts';
 import { documentOf } from '../../runs/document.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { requireSeason, type Submitted, submitRun } from '../../runs/hand-in/submit.ts';
-import { rowsSent } from '../../runs/progress.ts';
+import { countText, rowsSent } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { command, type GivenOptions } from '../command.ts';
@@ -126,7 +126,8 @@ function sameCommand(file: string, { rehearse }: RunOptions): string {
 
 async function interruptedText(app: App, runId: string): Promise<string> {
   const run = await readRun(app, runId);
-  return `Interrupted; ${rowsSent(run)} of ${run.rows} rows were sent. The same command carries on.`;
+  const sent = `${countText(rowsSent(run))} of ${countText(run.rows)} rows were sent`;
+  return `Interrupted; ${sent}. The same command carries on.`;
 }
 
 interface HandedIn {
@@ -146,7 +147,8 @@ async function handIn(
   await requireReportFolder(given.reportDir ?? app.config.reportDir);
   const early = await openEarly(app, given);
   progress.phase('reading', safeText(path));
-  const onRecording = (done: number, of: number): void => progress.phase('recording', `${done}/${of} rows`);
+  const onRecording = (done: number, of: number): void =>
+    progress.phase('recording', `${countText(done)}/${countText(of)} rows`);
   const submitted = await submitRun(
     { ...app, onRecording, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
     {
@@ -269,8 +271,9 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
 async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, waitLimit: WaitLimit): Promise<boolean> {
   await finishRun(app.ledger, runId);
   const run = await readRun(app, runId);
-  progress.show(run);
-  return waitLimit.isReached(run) || (await app.ledger.state.read()).halt !== null;
+  const isReached = waitLimit.isReached(run);
+  progress.show(run, { isWaitedFor: !isReached });
+  return isReached || (await app.ledger.state.read()).halt !== null;
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

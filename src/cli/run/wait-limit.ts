@@ -1,9 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Run } from '../../payout.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
-
-/** Final states of accepted payments are waited for this long. */
-export const SETTLING_MS = 10_000;
+import { maySettle, SETTLING_MS } from '../../runs/progress.ts';
 
 export interface WaitLimits {
   readonly unknownMs: number;
@@ -37,11 +35,6 @@ export function openWaitLimit(clock: Clock, { unknownMs, tracksPerSecond }: Wait
       return hasEnded(run) && (!maySettle(run, tracksPerSecond) || settling.hasPassed(SETTLING_MS));
     },
   };
-}
-
-/** Whether the payments that are under way can all have settled within the time that is waited for them. */
-function maySettle({ counts }: Pick<Run, 'counts'>, tracksPerSecond: number): boolean {
-  return counts.accepted > 0 && counts.accepted <= (tracksPerSecond * SETTLING_MS) / 1000;
 }
 
 function isInFlight({ counts }: Run, isStopped: boolean): boolean {

@@ -5,6 +5,7 @@ import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
 import type { PayDeps } from '../../pay/deps.ts';
+import { openWorkWords } from '../../runs/outages.ts';
 import { listenForMetrics } from '../../web/operations/metrics-listener.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
@@ -64,7 +65,7 @@ async function tellMetrics(app: App<JobQueues>, metrics: Metrics): Promise<void>
  * fault that ended it before.
  */
 export async function payUntil(app: App<JobQueues>, stop: AbortSignal, tellReady = () => {}): Promise<void> {
-  tellOutages(app, { stop });
+  tellOutages(app, { stop, sentence: openWorkWords(app, stop) });
   const deps = await openPayService(app, { signal: stop, hasEnded: async () => false });
   if (deps !== undefined) await workUntil(app, deps, { stop, tellReady });
 }

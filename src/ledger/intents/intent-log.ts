@@ -13,6 +13,7 @@ import {
   readIntentLine,
   writeIntentLine,
 } from './intent-line.ts';
+import { type IntentRoom, openIntentRoom } from './room.ts';
 
 /** The line is not known to be on disk: nothing may be sent for it. */
 export class IntentLogFault extends Error {
@@ -31,6 +32,8 @@ export interface IntentLog {
   append(line: IntentLine): Promise<void>;
   /** Resolves when the line is written: it outlives the process, and a loss of power once the next arming is synced. */
   noteAnswer(line: AnswerLine): Promise<void>;
+  /** Whether the disk takes lines. While it does not, nothing is to be armed. */
+  hasRoom(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -43,8 +46,9 @@ export function intentsFolder(dataDir: string): string {
  * This process's own log of its armings (architecture.md, rule 2): append-only, mode 600, a new file for each process
  * and after each failed write. Lines that come while a sync is under way share the next one.
  */
-export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Random }): IntentLog {
+export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Random; room?: IntentRoom }): IntentLog {
   const folder = intentsFolder(dataDir);
+  const room = deps.room ?? openIntentRoom(folder, deps.clock);
   let file: FileHandle | undefined;
   let poisoned: IntentLogFault | undefined;
   let waiting: { line: LogLine; resolve: () => void; reject: (error: unknown) => void }[] = [];
@@ -70,6 +74,7 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
     } catch (cause) {
       await file?.close().catch(() => {});
       file = undefined;
+      room.lost(cause);
       throw new IntentLogFault('the intent log could not be written', { poisoned: false, cause });
     }
     if (!lines.some(isIntent)) return;
@@ -103,6 +108,7 @@ export function openIntentLog(dataDir: string, deps: { clock: Clock; random: Ran
   return {
     append: write,
     noteAnswer: write,
+    hasRoom: () => room.isThere(),
     async close() {
       await writing;
       await file?.close();

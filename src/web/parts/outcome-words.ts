@@ -64,7 +64,6 @@ const REASONS: Readonly<Record<string, string>> = {
   E_DUP_HISTORY: 'an earlier payout has the same reference',
   E_DUP_LIKELY: 'it looks like an earlier payout',
   E_GIVEN_UP: 'it was given up',
-  E_INTENT_LOG: 'the record of what was sent could not be written',
   E_LEDGER_KEY: 'it was recorded with another ledger key',
   E_LIMIT: 'it would pass a limit',
   E_NO_QUOTE: 'the service gave no quote for it',

@@ -4,6 +4,7 @@ import { rfc3339 } from '../../../clock.ts';
 import { CAPABILITIES, SANDBOX_NAME } from '../../../config/config.ts';
 import { capabilitiesThatHold } from '../../../ledger/intents/safety.ts';
 import { haltAll } from '../../../runs/decide/control.ts';
+import { readWork } from '../../../runs/outages.ts';
 import { settingsIn } from '../../../runs/safety/adopt-settings.ts';
 import { actorOf } from '../../actor.ts';
 import { Problem } from '../../problem.ts';
@@ -22,8 +23,13 @@ const status = z.object({
   environment: z.enum(['test', 'prod']),
   halt: text.nullable(),
   outages: z
-    .array(z.object({ what: z.enum(['service', 'disk']), name: text, since: text }))
+    .array(z.object({ what: z.enum(['service', 'disk']), name: text, since: text, fault: text.optional() }))
     .describe('What workers wait for: a service that does not answer, a disk that is full'),
+  paying: z
+    .object({ rows: z.int(), sent: z.int(), inDoubt: z.int(), waiting: z.int() })
+    .describe(
+      'Rows of all runs that are being paid: how many were sent, how many of those are in doubt, how many wait',
+    ),
   season: z.object({
     open: z.boolean(),
     missing: z.array(text).describe('Data directories that have yet to compare their intent logs'),
@@ -86,10 +92,11 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
 }
 
 async function readStatus({ app }: WebDeps): Promise<z.infer<typeof status>> {
-  const [head, { open, missing }, noted] = await Promise.all([
+  const [head, { open, missing }, noted, paying] = await Promise.all([
     app.ledger.state.read(),
     app.ledger.state.season(),
     app.ledger.outages.read(),
+    readWork(app.ledger),
   ]);
   const hold = capabilitiesThatHold(head);
   return {
@@ -98,6 +105,7 @@ async function readStatus({ app }: WebDeps): Promise<z.infer<typeof status>> {
     environment: app.config.service?.environment ?? 'test',
     halt: head.halt,
     outages: noted.map(({ since, ...outage }) => ({ ...outage, since: rfc3339(since) })),
+    paying,
     season: { open, missing: [...missing] },
     capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, hold[name] ?? false])),
     overrides: [...app.overrides],

@@ -1,0 +1,150 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
+import { EXIT } from '../../src/cli/exit-code.ts';
+import { onSmallDisk } from '../faults/disk-steps.ts';
+import { missingRoot } from '../faults/needs.ts';
+import { buildProcesses, type Processes, type Started } from '../support/payrun-processes.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { type ServiceProcess, startService } from '../support/service-process.ts';
+import { payoutFile } from './payrun.ts';
+
+// It starts several processes.
+vi.setConfig({ testTimeout: 180_000 });
+
+const ROWS = 60;
+/** Seconds from the beginning of an outage to its first line. */
+const TOLD_S_MAX = 5;
+
+let redis: TestRedis;
+let processes: Processes;
+let service: ServiceProcess;
+beforeAll(async () => {
+  redis = await startTestRedis();
+  processes = buildProcesses();
+  service = await startService(processes);
+});
+afterAll(async () => {
+  await processes.remove();
+  await redis.stop();
+});
+
+interface Desk {
+  readonly cwd: string;
+  /** All that a process that pays needs, and what one that looks does. */
+  readonly env: Record<string, string>;
+  readonly looking: Record<string, string>;
+}
+
+/** A folder with a payout file, slow enough to be met in the middle. */
+function desk(redisUrl: string): Desk {
+  const cwd = processes.folder();
+  const rows = Array.from({ length: ROWS }, (_, index) => [`INV-${index}`, '10.00'] as const);
+  writeFileSync(join(cwd, 'payouts.csv'), payoutFile(rows));
+  const looking = { REDIS_URL: redisUrl, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
+  return { cwd, looking, env: { ...looking, ...service.settings(), PAYRUN_CONCURRENCY: '4', PAYRUN_RATE: '10' } };
+}
+
+/** Hands the file in, and gives the run's id. */
+async function submitted({ cwd, env }: Desk): Promise<string> {
+  const { stdout } = await processes.run(['submit', 'payouts.csv', '--json'], { cwd, env });
+  return z.object({ runId: z.string() }).parse(JSON.parse(stdout)).runId;
+}
+
+test('a full disk of the intent log is told in one line, nothing is armed, and run goes on by itself with room', async ({
+  skip,
+}) => {
+  if (missingRoot() !== undefined) skip('needs root, to mount');
+  const at = desk(redis.url);
+  const { cwd, env, looking } = at;
+  await onSmallDisk(join(cwd, 'data/intents'), 12, async (disk) => {
+    const runId = await submitted(at);
+    const running = processes.start(['run', 'payouts.csv'], { cwd, env });
+    await running.said(`The disk of ${disk.path} is full since 20`);
+    await running.said('wait. payrun keeps trying and goes on by itself.');
+    const status = await processes.run(['status', runId], { cwd, env: looking });
+    expect(status.stdout).toMatch(/^state +paying$/m);
+    expect(status.stderr).toContain(`The disk of ${disk.path} is full since 20`);
+    disk.resize(1024);
+    const { code, stdout, stderr } = await running.ended;
+    expect(code).toBe(EXIT.ok);
+    expect(stdout).toMatch(new RegExp(`rows +${ROWS} +${ROWS}`));
+    expect(stderr.match(/is full since/g)).toHaveLength(1);
+    expect(stderr).toContain(`The disk of ${disk.path} has room again after`);
+    expect(stderr).not.toContain('{"');
+  });
+});
+
+async function inTheMiddle(watching: Started): Promise<void> {
+  await vi.waitUntil(() => /paying [23][0-9]\/60 rows/.test(watching.stdout()), { timeout: 60_000, interval: 20 });
+}
+
+/** Resolves when all has been sent but for what was in flight, of which nobody may know for long. */
+async function wentOn(watching: Started): Promise<void> {
+  await vi.waitUntil(() => /(paying|paid;.*) (5[6-9]|60)\/60 rows/.test(watching.stdout()), {
+    timeout: 100_000,
+    interval: 20,
+  });
+}
+
+/** What they said on standard error, once they have ended. */
+async function saidBy(working: Started, watching: Started): Promise<readonly [string, string]> {
+  working.kill('SIGTERM');
+  watching.kill('SIGINT');
+  return [(await working.ended).stderr, (await watching.ended).stderr];
+}
+
+/** How far the work was, as a line about an outage says it. */
+const WORK = String.raw`(\d+) of ${ROWS} rows were sent(?: \(of \d+ nobody knows yet whether they were paid\))?, (\d+) wait\. payrun keeps trying and goes on by itself\.`;
+
+/** Says what is wrong with the first line about an outage, if anything; the counts are those of a run in its middle. */
+function expectTold(text: string, what: string): void {
+  const told = new RegExp(`^${what} does not answer since \\S+Z \\((\\d+) s\\)\\. ${WORK}$`, 'm').exec(text);
+  expect(text).toMatch(new RegExp(`^${what} does not answer since`, 'm'));
+  const [, seconds, sent, waiting] = (told ?? []).map(Number);
+  expect(seconds).toBeLessThanOrEqual(TOLD_S_MAX);
+  expect(sent).toBeGreaterThan(0);
+  expect(waiting).toBeGreaterThan(0);
+}
+
+test('a service that is killed in mid-run is told by worker, watch and status with what was sent and what waits, and the run goes on by itself', async () => {
+  const at = desk(redis.url);
+  const { cwd, env, looking } = at;
+  const runId = await submitted(at);
+  const working = processes.start(['worker'], { cwd, env });
+  const watching = processes.start(['watch', runId], { cwd, env: looking });
+  await inTheMiddle(watching);
+  await service.kill();
+  for (const one of [working, watching]) await one.said('wait. payrun keeps trying and goes on by itself.');
+  const status = await processes.run(['status', runId], { cwd, env: looking });
+  await service.startAgain();
+  await wentOn(watching);
+  const said = await saidBy(working, watching);
+  const name = `The payments service \\(${service.url} test \\S+\\)`;
+  for (const stderr of said) expectTold(stderr, name);
+  expect(status.stderr).toMatch(new RegExp(`^${name} does not answer since .* ${WORK}$`, 'm'));
+  expect(said[0]).toMatch(new RegExp(`^${name} answers again after`, 'm'));
+});
+
+test('a Redis that is killed is told by worker and watch with what was sent and what waits, and both go on by themselves', async () => {
+  const own = await startTestRedis();
+  onTestFinished(() => own.stop());
+  const at = desk(own.url);
+  const { cwd, env, looking } = at;
+  const runId = await submitted(at);
+  const working = processes.start(['worker'], { cwd, env });
+  const watching = processes.start(['watch', runId], { cwd, env: looking });
+  await inTheMiddle(watching);
+  process.kill(own.pid, 'SIGKILL');
+  for (const one of [working, watching]) await one.said('wait. payrun keeps trying and goes on by itself.');
+  const status = await processes.run(['status', runId], { cwd, env: looking });
+  expect(status.code).toBe(EXIT.unavailable);
+  expect(status.stderr).toContain(`Redis at ${own.url}`);
+  await own.restart();
+  await wentOn(watching);
+  for (const stderr of await saidBy(working, watching)) {
+    expectTold(stderr, String.raw`Redis of the ledger \(.+\)`);
+    expect(stderr).toContain('answers again after');
+  }
+});
