@@ -63,7 +63,10 @@ export interface MissingEntries {
  * Undefined when nothing was decided in what is missing. Of a lost ledger the files of stopped runs alone are made known
  * again: what else was handed in comes back with its intent lines, or is over.
  */
-export function missedDecisions({ ours, former }: MissingEntries): MissedDecisions | undefined {
+export function missedDecisions(
+  { ours, former }: MissingEntries,
+  stopsAhead: readonly string[] = [],
+): MissedDecisions | undefined {
   const all = [...former, ...ours].filter(({ action }) => !NO_DECISIONS.has(action));
   if (all.length === 0) return undefined;
   const lasting = all.filter((record) => isStopping(record) || ENDING.has(record.action));
@@ -74,9 +77,12 @@ export function missedDecisions({ ours, former }: MissingEntries): MissedDecisio
     if (last.get(about)?.action !== 'run.cancelled') last.set(about, record);
   }
   const stops = [...last.values()].filter(isStopping);
-  const stopped = new Set(
-    stops.map(({ action, target }) => (action.startsWith('payout.') ? placeOfId(target).runId : target)),
-  );
+  const stoppedPayouts = stops.flatMap(({ action, target }) => (action.startsWith('payout.') ? [target] : []));
+  const stopped = new Set([
+    ...stops.map(({ target }) => target),
+    ...stopsAhead,
+    ...[...stoppedPayouts, ...stopsAhead].map((id) => placeOfId(id).runId),
+  ]);
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
     ({ action }) => action === 'run.submitted' || action === 'run.attached',
   );

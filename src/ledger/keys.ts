@@ -10,6 +10,7 @@ import { foldedName } from '../access/same-person.ts';
  *   dir-lease:<directory> string   the host on which the directory's id is used, for as long as it says so
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
+ *   submitted-as:<key>    string   the run that a hand-in under this key came to, for a month
  *   submission:<hash>     string   SHA-256 of what was handed in, by the hash of a person and the name of their handing in
  *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last; several with blanks between
  *                                  them where nobody can tell which was the last

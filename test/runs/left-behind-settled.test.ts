@@ -59,7 +59,6 @@ test('people can settle a payout that a comparison held for a yes to a quote whi
   };
   expect(await ensureSeason({ state: rig.ledger.state, ...dir, clock: systemClock, log: silentLog })).toEqual([]);
   const held = await rig.payout();
-  console.log(held.state, held.reasonCode, held.reason, held.quoteId, 'book', rig.service.book.length);
   expect(held.state).toBe('held');
   const ends: string[] = [];
   for (const [decision, paymentId] of [
@@ -81,6 +80,5 @@ test('people can settle a payout that a comparison held for a yes to a quote whi
       );
     }
   }
-  console.log(ends.join('\n'), '\n', (await rig.payout()).state);
   expect((await rig.payout()).state).not.toBe('held');
 });

@@ -61,10 +61,6 @@ test.each([
       String(error),
     );
     const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-    console.log(
-      typeof again === 'string' ? again : again.run.id,
-      runs.map((run) => `${run?.id} ${run?.state} ready ${run?.counts.ready}`),
-    );
     expect(runs.map((run) => run?.state)).toEqual(['cancelled']);
   },
 );

@@ -249,6 +249,7 @@ function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
     // Files are handed in once, and as they are.
     knownAs: async (id) => ({ id, isSameFile: true }),
     stopAhead: async () => {},
+    forgetStop: async () => {},
     stopsAhead: async () => new Map(),
   };
 }

@@ -1,18 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NO_WEB_SETTINGS } from '../../src/config/web.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { handInUpload, resumeUploads } from '../../src/web/uploads/hand-in.ts';
-import { listUploads, type UploadPlace } from '../../src/web/uploads/upload.ts';
+import { listUploads } from '../../src/web/uploads/upload.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig, type Visitor } from './rig.ts';
 
 const BENEFICIARY = '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f';
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
-const SECONDS = 1000;
-const HOUR_MS = 3_600_000;
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -22,20 +17,6 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A folder that is gone after the test. */
-function freshFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-uploads-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-/** The settings of a configuration file. */
-function configured(settings: object): Record<string, string> {
-  const path = join(freshFolder(), 'config.json');
-  writeFileSync(path, JSON.stringify(settings));
-  return { PAYRUN_CONFIG: path };
-}
-
 /** A sound payout file with so many rows, each to another beneficiary. */
 function payoutFile(rows = 2, amount = '12.50'): string {
   const lines = Array.from(
@@ -44,8 +25,6 @@ function payoutFile(rows = 2, amount = '12.50'): string {
   );
   return `${[HEADER, ...lines].join('\n')}\n`;
 }
-
-const WITH_MISTAKES = `${HEADER}\nINV-1,${BENEFICIARY},12.50,USD,MXN\n<b>x</b>,${BENEFICIARY},twelve,USD,MXN\n`;
 
 /** A form as the page sends it; the token is added by the visitor. */
 function formOf(content: string, { name = 'payouts.csv', ...fields }: Record<string, string> = {}): FormData {
@@ -61,14 +40,6 @@ async function upload(person: Visitor, form: FormData): Promise<string> {
   expect(answer.text).toBe('');
   expect(answer.status).toBe(303);
   return answer.headers.get('location') ?? '';
-}
-
-const idOf = (address: string): string => address.split('/').at(-1) ?? '';
-
-/** Everything that lies among the uploads of an app. */
-function onDisk({ config }: UploadPlace): string[] {
-  const folder = join(config.dataDir, 'uploads');
-  return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
 }
 
 /* The eighth attack: an upload that was handed in with "again" is carried on after people cancelled its run. */
@@ -93,11 +64,6 @@ describe('an upload that is to pay rows anew', () => {
     await cancelRun(app, first, { actor: 'bob', reason: 'it is the wrong file' });
     await resumeUploads({ ...app, settings });
     const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-    console.log(
-      runs.map(
-        (run) => `${run?.id} ${run?.state} ${run?.createdBy} ready ${run?.counts.ready} held ${run?.counts.held}`,
-      ),
-    );
     expect(runs.map((run) => run?.state)).toEqual(['cancelled']);
   });
 
@@ -123,11 +89,6 @@ describe('an upload that is to pay rows anew', () => {
     // What keepUploads does each hour.
     await resumeUploads({ ...app, settings });
     const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-    console.log(
-      runs.map(
-        (run) => `${run?.id} ${run?.state} ${run?.createdBy} ready ${run?.counts.ready} held ${run?.counts.held}`,
-      ),
-    );
     expect(runs.map((run) => run?.state)).toEqual(['cancelled']);
   });
 });

@@ -2,6 +2,9 @@ import { OPEN_STATES } from '../../payout.ts';
 import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
+/** A hand-in may be carried on for so long, and a little longer than its API key or its upload is kept. */
+const SUBMISSION_KEPT_MS = 31 * 24 * 60 * 60_000;
+
 const LUA_FREE_RUN = `
 -- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
 local function isPartial(run)
@@ -35,9 +38,16 @@ export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
 local known = runOf(ARGV[1], ARGV[2])
 -- A hand-in under a key is carried on, whatever people made of its run meanwhile.
 local key = cjson.decode(ARGV[4]).submissionKey
+local keyed = key and P .. ':submitted-as:' .. key
+local own = keyed and redis.call('GET', keyed)
+if own and redis.call('EXISTS', runKey(own)) == 1 then
+  return { own, 'known', redis.call('HGET', runKey(own), 'state') or '' }
+end
+local function noteKey(run) if keyed then redis.call('SET', keyed, run, 'NX', 'PX', ${SUBMISSION_KEPT_MS}) end end
 local isRestored = known and redis.call('HEXISTS', runKey(known), 'restored') == 1
-local isOwn = known and key and (isRestored or redis.call('HGET', runKey(known), 'submissionKey') == key)
-if known and (isOwn or not (ARGV[5] == '1' and isFree(known))) then
+local isAwaited = isRestored and redis.call('HEXISTS', runKey(known), 'lastLine') == 0
+if known and (isAwaited and key or not (ARGV[5] == '1' and isFree(known))) then
+  if isAwaited then noteKey(known) end
   redis.call('HSETNX', FILES, ARGV[1], known)
   redis.call('HSETNX', CONTENTS, ARGV[2], known)
   if redis.call('HEXISTS', runKey(known), 'rows') == 0 then
@@ -52,6 +62,7 @@ if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { '', 'season',
 local run = ARGV[3]
 if redis.call('EXISTS', runKey(run)) == 1 then return { run, 'taken', '' } end
 local at = now()
+noteKey(run)
 redis.call('HSET', FILES, ARGV[1], run)
 redis.call('HSET', CONTENTS, ARGV[2], run)
 if known and isPartial(known) then

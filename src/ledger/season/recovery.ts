@@ -64,6 +64,8 @@ export interface Recovery {
   }): Promise<void>;
   /** Notes an act that stops a run or a payout which is not known again yet: its rows count as given up when they come. */
   stopAhead(target: string, action: string): Promise<void>;
+  /** It was done. */
+  forgetStop(target: string): Promise<void>;
   /** What was noted so: the act by its target. */
   stopsAhead(): Promise<ReadonlyMap<string, string>>;
   /** The run as which this one is known. */
@@ -109,6 +111,9 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
     forgetDirs: () => run('forget'),
     async stopAhead(target, action) {
       await redis.hset(keys.stopsAhead, target, action);
+    },
+    async forgetStop(target) {
+      await redis.hdel(keys.stopsAhead, target);
     },
     stopsAhead: async () => new Map(Object.entries(await redis.hgetall(keys.stopsAhead))),
     async knownAs(runId) {

@@ -167,9 +167,9 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   const run = await readRun(deps, claimed.id);
   if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
   if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
-  if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);
   // What was sent may be held too, where a lost host has it.
   if (run.isInDoubt) return claimed;
+  if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);
   if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   await requireSeason(deps);
   // A time that is far ahead is of a clock that stepped back since.

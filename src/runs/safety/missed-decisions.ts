@@ -29,7 +29,8 @@ interface MissedDeps {
 export async function redoMissedDecisions(deps: MissedDeps, server: string): Promise<void> {
   const { audit } = deps.ledger;
   const missing = await audit.missing();
-  const missed = missedDecisions(missing);
+  const ahead = [...(await deps.ledger.recovery.stopsAhead()).keys()];
+  const missed = missedDecisions(missing, ahead);
   const left = missed === undefined ? [] : await stopAndRedo(deps, missed, server);
   const noted = [...missing.former, ...missing.ours].filter(({ hash }) => !left.includes(hash));
   await audit.noteMissing(noted, server);
@@ -63,7 +64,8 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
     const known = await inKnownRun(ledger, { action, target });
     // A run that comes back is paused anyhow.
     if (known === undefined) await (action === 'run.paused' ? undefined : ledger.recovery.stopAhead(target, action));
-    else if (!(await doAgain(deps, { ...known, control })) && hash !== '') left.push(hash);
+    else if (await doAgain(deps, { ...known, control })) await ledger.recovery.forgetStop(target);
+    else if (hash !== '') left.push(hash);
   }
   return left;
 }
