@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import type { Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { WEB_LIMITS } from '../../src/web/limits/limits.ts';
+import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { selfSigned } from '../service/certificates.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { openWebRig } from './rig.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+const ADDRESSES = 26;
+/** Below what one address may have at once; all of them together are more than the server takes. */
+const EACH = 2 * WEB_LIMITS.strangersPerAddressMax - 20;
+
+/** How long a stranger has at least. */
+const AGAIN_MS = WEB_LIMITS.strangerMsMin;
+
+/** Connections with TLS over which nothing is said, each opened again in its time once it has ended. */
+async function flood(port: number) {
+  let opened = 0;
+  let isOver = false;
+  const open: Set<Socket> = new Set();
+  onTestFinished(() => {
+    isOver = true;
+    for (const socket of open) socket.destroy();
+  });
+  const connectAgain = async (localAddress: string): Promise<void> => {
+    while (!isOver) {
+      const socket = connectTls({ port, host: '127.0.0.1', localAddress, rejectUnauthorized: false });
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.once('secureConnect', () => opened++);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      await Promise.all([closed, wait(AGAIN_MS)]);
+      open.delete(socket);
+    }
+  };
+  for (let address = 1; address <= ADDRESSES; address++) {
+    for (let one = 0; one < EACH; one++) void connectAgain(`127.0.1.${address}`);
+  }
+  return { opened: () => opened };
+}
+
+test('idle connections from many addresses, opened again whenever they end, keep out neither health checks, nor whoever signs in, nor people who have', async () => {
+  const { cert: certificate, key } = selfSigned('localhost');
+  const { base, hosts, session } = await openWebRig(server.url, { settings: { tls: { certificate, key } } });
+  hosts.add(new URL(base).host);
+  const cookie = `${SESSION_COOKIE}=${await session('anna', 'viewer')}`;
+  const port = Number(new URL(base).port);
+  const ask = async (path: string, headers = {}): Promise<number | undefined> => {
+    const asked = get({ host: '127.0.0.1', port, path, agent: false, rejectUnauthorized: false, headers });
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    await once(answer, 'end');
+    return answer.statusCode;
+  };
+  const { opened } = await flood(port);
+  await expect.poll(opened, { timeout: 200_000, interval: 100 }).toBeGreaterThan(WEB_LIMITS.connectionsMax);
+  for (let round = 0; round < 10; round++) {
+    expect(await ask('/healthz')).toBe(204);
+    expect(await ask('/sign-in')).toBe(200);
+    expect(await ask('/runs', { cookie })).toBe(200);
+  }
+});
