@@ -77,6 +77,7 @@ export function openLedger(
   const payouts = openPayouts(connections, { ...place, seals });
   const state = openLedgerState(connections.redis, keys, payouts);
   const sealing = { seals, halt: async (reason: string) => await state.halt('payrun', reason) };
+  const people = openPeople(connections.redis, keys, { ...place, ...sealing });
   return {
     seals,
     state,
@@ -86,7 +87,7 @@ export function openLedger(
     schedules: openSchedules(connections.redis, keys, sealing),
     inboxes: openInboxes(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
-    recovery: openRecovery(connections.redis, keys),
+    recovery: openRecovery(connections.redis, keys, { seals, people }),
     outbox: openOutbox(connections.redis, keys),
     outages: openOutages(connections.redis, keys),
     rawRecord: async ({ runId, line }) =>
@@ -97,7 +98,7 @@ export function openLedger(
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
     names: openNames(connections.redis, keys),
-    people: openPeople(connections.redis, keys, { ...place, ...sealing }),
+    people,
     submissions: openSubmissions(connections.redis, keys),
   };
 }

@@ -308,7 +308,7 @@ const STOPPING: readonly Mutation[] = [
   },
   {
     guard: 'a lost ledger is adopted by two people',
-    edits: replaced('src/ledger/people/second-person.ts', 'if (isSamePerson(proposedBy, actor))', 'if (false)'),
+    edits: replaced('src/ledger/season/recovery.ts', ': isSamePerson(by, actor)', ': false'),
     caughtBy: named(RECOVERY_TESTS, 'nothing is adopted by one person, who is anna and anna'),
   },
   {

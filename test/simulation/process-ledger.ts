@@ -60,7 +60,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
   const payouts = openPayouts(line, parts);
   const ledger = {
     // What is written here cannot be forged.
-    seals: { ...openSeals(), judgePayout: () => 'true', judgeRelease: () => 'true' },
+    seals: { ...openSeals(), judgePayout: () => 'true', judgeWord: () => 'true' },
     payouts,
     state: openHead(line),
     runs: openRuns(line),

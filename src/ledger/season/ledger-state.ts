@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { LedgerKeys } from '../keys.ts';
 import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
-import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
+import { integerOf, listOf, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { COMPARE_LINES } from '../scripts/compare.ts';
 import {
@@ -58,6 +58,8 @@ export interface HeadFacts {
   readonly releaseBy: string | null;
   /** Seal of that proposal; '' for none. */
   readonly releaseSeal: string;
+  /** Safety settings that somebody proposes, and the seal of it; null for none. */
+  readonly proposedSafety: { readonly safety: string; readonly by: string; readonly seal: string } | null;
   readonly armings: number;
   readonly refusedMoves: number;
   readonly disproved: readonly string[];
@@ -86,7 +88,7 @@ export interface LedgerState {
   /** Accepts this process's safety settings for the ledger. */
   adoptSafety(safety: string): Promise<void>;
   /** The same where it changes limits or approval: the first person proposes it, another one carries it out. */
-  adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
+  adoptSafetyByTwo(safety: string, actor: string, seals: AdoptionSeals): Promise<'proposed' | 'adopted' | 'changed'>;
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
   /**
@@ -127,6 +129,13 @@ export interface LedgerState {
   weakTimes(): Promise<WeakTime[]>;
   /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
   lookAtClock(): Promise<number>;
+}
+
+/** `seen`: of the proposal that was read, or ''; `isSecond`: it stands, is for the same settings, and is another person's. */
+export interface AdoptionSeals {
+  readonly own: string;
+  readonly seen: string;
+  readonly isSecond: boolean;
 }
 
 /** The shared rate as it stands, whether the caller has just written it, and the time by Redis. */
@@ -182,6 +191,7 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
         halt: fields['halt'] ?? null,
         releaseBy: fields['releaseBy'] ?? null,
         releaseSeal: fields['releaseSeal'] ?? '',
+        proposedSafety: proposedSafetyOf(fields),
         armings: integerOf(fields['armings'] ?? '0'),
         refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
         disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
@@ -191,11 +201,9 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
     async adoptSafety(safety) {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
     },
-    async adoptSafetyByTwo(safety, actor) {
-      const [word] = await bySecondPerson(actor, async (seen) =>
-        textsOf(await run('adoptSafety', safety, actor, seen)),
-      );
-      return word === 'adopted' || word === 'same-person' ? word : 'proposed';
+    async adoptSafetyByTwo(safety, actor, { own, seen, isSecond }) {
+      const word = textOf(await run('adoptSafety', safety, actor, seen, own, flag(isSecond)));
+      return wordOf(['proposed', 'adopted', 'changed'], word);
     },
     ...seasonActs(run, armings),
     async halt(actor, reason, act = '') {
@@ -223,6 +231,16 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
 function weakTimeOf(text: string): WeakTime {
   const [to = '', from = '', ...settings] = text.split(' ');
   return { to: to === '' ? null : integerOf(to), from: integerOf(from), settings };
+}
+
+function proposedSafetyOf({
+  safetyNew,
+  safetyBy,
+  safetySeal = '',
+}: Record<string, string>): HeadFacts['proposedSafety'] {
+  return safetyNew === undefined || safetyBy === undefined
+    ? null
+    : { safety: safetyNew, by: safetyBy, seal: safetySeal };
 }
 
 function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {
