@@ -11,6 +11,7 @@ import { readPeers } from './ledger/intents/peers.ts';
 import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { openSeenVersions } from './ledger/people/seen-versions.ts';
 import { openSeals, type Seals } from './ledger/seals.ts';
 import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
 import { adoptedWord, openRecovery, type Recovery } from './ledger/season/recovery.ts';
@@ -130,6 +131,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       dataDir: dataDir.path,
       lease: lease.token,
       seals: sealsOf(config, serviceName, instance),
+      seen: await openSeenVersions(instance, { dataDir: dataDir.path, log }),
       auditKeys: openLedgerKeys(config, 'audit entry'),
     };
     const ledger = openLedger({ redis, arming }, { prefix: config.prefix, ...own });

@@ -12,6 +12,7 @@ import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Names, openNames } from './people/names.ts';
 import { openPeople, type People } from './people/people.ts';
+import { type SeenVersions, seenVersions } from './people/seen-versions.ts';
 import { openPurging, type Purging } from './runs/purging.ts';
 import { openRuns, type Runs } from './runs/runs.ts';
 import { openSchedules, type Schedules } from './schedules.ts';
@@ -61,25 +62,28 @@ export interface Ledger {
   readonly submissions: Submissions;
   readonly beneficiaries: Beneficiaries;
   readonly names: Names;
+  readonly seen: SeenVersions;
 }
 
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
  * again. Without `dataDir`, the directory's path, the audit log has no copy on disk; without `auditKeys` its entries carry no
- * codes. `lease`: see `DirLease`. `seals`: by the ledger's keys; those of a sandbox unless given.
+ * codes. `lease`: see `DirLease`. `seals`: by the ledger's keys; those of a sandbox unless given. `seen`:
+ * for as long as this lives unless given.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },
-  place: { prefix: string; lease?: string; seals?: Seals } & AuditPlace,
+  place: { prefix: string; lease?: string; seals?: Seals; seen?: SeenVersions } & AuditPlace,
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
-  const { seals = openSeals() } = place;
+  const { seals = openSeals(), seen = seenVersions() } = place;
   const payouts = openPayouts(connections, { ...place, seals });
   const state = openLedgerState(connections.redis, keys, payouts);
-  const sealing = { seals, halt: async (reason: string) => await state.halt('payrun', reason) };
+  const sealing = { seals, seen, halt: async (reason: string) => await state.halt('payrun', reason) };
   const people = openPeople(connections.redis, keys, { ...place, ...sealing });
   return {
     seals,
+    seen,
     state,
     runs: openRuns(connections.redis, keys, seals),
     payouts,

@@ -43,6 +43,21 @@ async function openFresh() {
   return { ...desk, name };
 }
 
+const adoption = (actor: string, formerInstance: string) => ({
+  formerInstance,
+  newInstance: systemRandom.uuid(),
+  service: 'sandbox',
+  safety: 'test',
+  dataDirIds: ['dir-a'],
+  actor,
+});
+
+const openPeople = async () => {
+  const rig = await peopleRig(server.redis);
+  for (const name of ['ada', 'mallory']) await addWithPassword(rig, name, 'admin');
+  return rig;
+};
+
 describe('who can write to Redis, with one person', () => {
   test('does not make other settings those of the ledger', async () => {
     const { ledger, redis, keys } = await openFresh();
@@ -89,15 +104,6 @@ describe('who can write to Redis, with one person', () => {
 
 describe('an adoption', () => {
   const SETTINGS = { PAYRUN_LEDGER_KEY: 'a key that is not in Redis, of the test' };
-  const adoption = (actor: string, formerInstance: string) => ({
-    formerInstance,
-    newInstance: systemRandom.uuid(),
-    service: 'sandbox',
-    safety: 'test',
-    dataDirIds: ['dir-a'],
-    actor,
-  });
-
   test('that nobody proposed, or that was proposed for more data directories, is not confirmed by one person', async () => {
     const desk = await newLedger({ redis: server.redis, arming: server.redis });
     const empty = async () => {
@@ -150,12 +156,6 @@ describe('an adoption', () => {
 });
 
 describe('the word of somebody who was disabled since', () => {
-  const openPeople = async () => {
-    const rig = await peopleRig(server.redis);
-    for (const name of ['ada', 'mallory']) await addWithPassword(rig, name, 'admin');
-    return rig;
-  };
-
   test('adopts no settings', async () => {
     const rig = await openPeople();
     expect((await settingsOf(rig.ledger, 'mallory')).result).toBe('proposed');

@@ -6,6 +6,7 @@ const RECOVERY = 'src/ledger/season/recovery.ts';
 const TESTS = 'test/runs/attack-seven-write-off.test.ts';
 const WRITER_TESTS = 'test/attack/redis-writer.test.ts';
 const WORD_TESTS = 'test/attack/forged-words.test.ts';
+const REPLAY_TESTS = 'test/attack/replayed-lists.test.ts';
 const INSIDER_TESTS = 'test/attack/insider.test.ts';
 const LATE_HOST = 'a host that was written off and comes back while Redis is being restarted';
 const DISABLED = 'the word of an admin who was found out and disabled';
@@ -100,6 +101,22 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
       WRITER_TESTS,
       'a release that nobody proposed a maker who can write to Redis does not make an admin by "confirming" it',
       'a release that nobody proposed a maker who can write to Redis does not end a block by "confirming" it',
+    ),
+  },
+  {
+    guard: 'a former list of users with its seal is false, also to who starts later',
+    edits: replaced('src/ledger/people/people-list.ts', `version < seen.highest('people')`, 'version < 0'),
+    caughtBy: named(
+      REPLAY_TESTS,
+      'a former list of users, with its admin who was disabled since, lets nobody in who starts later; two people look at it, and release',
+    ),
+  },
+  {
+    guard: 'what was seen of lists outlives the process',
+    edits: replaced('src/app.ts', 'await openSeenVersions(instance, { dataDir: dataDir.path, log })', 'undefined'),
+    caughtBy: named(
+      REPLAY_TESTS,
+      'a former block list is none to a worker that starts after one that saw a later list',
     ),
   },
   {

@@ -41,7 +41,7 @@ async function flood(port: number): Promise<void> {
     socket.on('error', () => {});
     socket.once('close', () => {
       open.delete(socket);
-      setTimeout(connectAgain, AGAIN_MS, localAddress);
+      setTimeout(() => void connectAgain(localAddress), AGAIN_MS);
     });
     await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
   };

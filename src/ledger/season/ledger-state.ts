@@ -16,6 +16,7 @@ import {
   TAKE_PACE,
 } from '../scripts/head.ts';
 import { ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
+import { type HeadFacts, headFactsOf, type WeakTime, weakTimeOf } from './head-facts.ts';
 import { refuseHead, requireOurs, SCHEMA_VERSION, SCHEMA_VERSION_MIN } from './refuse-ledger.ts';
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
@@ -41,30 +42,6 @@ export interface Season {
   readonly strangers: readonly string[];
   /** The server whose season it is, or the name of a closing; '' for one that never was open. */
   readonly name: string;
-}
-
-/** A time in which Redis was less durable than it has to be, and which of its settings were; `to` null: still. */
-export interface WeakTime {
-  readonly from: number;
-  readonly to: number | null;
-  readonly settings: readonly string[];
-}
-
-export interface HeadFacts {
-  readonly instance: string;
-  readonly service: string;
-  readonly safety: string;
-  readonly halt: string | null;
-  readonly releaseBy: string | null;
-  /** Seal of that proposal; '' for none. */
-  readonly releaseSeal: string;
-  /** Safety settings that somebody proposes, and the seal of it; null for none. */
-  readonly proposedSafety: { readonly safety: string; readonly by: string; readonly seal: string } | null;
-  readonly armings: number;
-  readonly refusedMoves: number;
-  readonly disproved: readonly string[];
-  /** When the clock of Redis was last seen to step back, by itself, and by how much; null: never. */
-  readonly clockStep: { readonly at: number; readonly ms: number } | null;
 }
 
 /** What a process says of itself when it opens the ledger. */
@@ -183,20 +160,7 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
       throw refuseHead(result, { found, service, safety });
     },
     async read() {
-      const fields = await redis.hgetall(keys.head);
-      return {
-        instance: fields['instance'] ?? '',
-        service: fields['service'] ?? '',
-        safety: fields['safety'] ?? '',
-        halt: fields['halt'] ?? null,
-        releaseBy: fields['releaseBy'] ?? null,
-        releaseSeal: fields['releaseSeal'] ?? '',
-        proposedSafety: proposedSafetyOf(fields),
-        armings: integerOf(fields['armings'] ?? '0'),
-        refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
-        disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
-        clockStep: clockStepOf(fields),
-      };
+      return headFactsOf(await redis.hgetall(keys.head));
     },
     async adoptSafety(safety) {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
@@ -226,26 +190,6 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
     },
     ...timedActs(redis, run, keys),
   };
-}
-
-function weakTimeOf(text: string): WeakTime {
-  const [to = '', from = '', ...settings] = text.split(' ');
-  return { to: to === '' ? null : integerOf(to), from: integerOf(from), settings };
-}
-
-function proposedSafetyOf({
-  safetyNew,
-  safetyBy,
-  safetySeal = '',
-}: Record<string, string>): HeadFacts['proposedSafety'] {
-  return safetyNew === undefined || safetyBy === undefined
-    ? null
-    : { safety: safetyNew, by: safetyBy, seal: safetySeal };
-}
-
-function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {
-  if (clockSteppedAt === undefined || clockSteppedMs === undefined) return null;
-  return { at: integerOf(clockSteppedAt), ms: integerOf(clockSteppedMs) };
 }
 
 type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]) => Promise<unknown>;

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { isSamePerson } from '../../access/same-person.ts';
 import { Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
@@ -209,7 +210,7 @@ async function adoptOnce(
   const [seal = '', by = '', ...proposed] = stored.map((field) => field ?? '');
   const stands = seal !== '' && (await wordStands(judge, seal, { act: 'adopt ledger', by, about: proposed }));
   const about = [formerInstance, service, safety];
-  const named: string[] = stands ? JSON.parse(proposed[3] ?? '[]') : [];
+  const named = stands ? z.array(z.string()).parse(JSON.parse(proposed[3] ?? '[]')) : [];
   const dirs = JSON.stringify([...new Set([...named, ...dataDirIds])]);
   const how = !stands
     ? 'proposed'

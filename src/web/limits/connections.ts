@@ -134,7 +134,7 @@ function openStrangers() {
     size: () => all.size,
     has: (connection: Connection): boolean => all.has(connection),
     oldest: (): Connection | undefined => all.values().next().value,
-    newestFirst: () => [...all].reverse(),
+    newestFirst: () => [...all].toReversed(),
     add(connection: Connection) {
       all.add(connection);
       count(connection.address, 1);
