@@ -31,7 +31,7 @@ if ARGV[9] == 'other' then return 'other' end
 if ARGV[9] ~= 'adopted' then
   -- The proposal is all that there is yet, and the database is payrun's from here on.
   redis.call('SETNX', 'payrun-database', '1')
-  redis.call('HSET', key, 'by', ARGV[1], 'former', ARGV[3], 'service', ARGV[6], 'safety', ARGV[7], 'dirs', ARGV[8], 'seal', ARGV[10])
+  redis.call('HSET', key, 'by', ARGV[11], 'former', ARGV[3], 'service', ARGV[6], 'safety', ARGV[7], 'dirs', ARGV[8], 'seal', ARGV[10])
   return ARGV[9]
 end
 redis.call('HSET', HEAD, 'instance', ARGV[4], 'adopted', ARGV[3], 'adoptedBy', ARGV[11], 'adoptedSeal', ARGV[10],

@@ -219,12 +219,13 @@ async function adoptOnce(
       : isSamePerson(by, actor)
         ? 'same-person'
         : 'adopted';
+  const proposedBy = stands ? by : actor;
   const own: Word =
     how === 'adopted'
-      ? adoptedWord({ formerInstance, instance: newInstance, proposedBy: by })
-      : { act: 'adopt ledger', by: actor, about: [...about, dirs] };
+      ? adoptedWord({ formerInstance, instance: newInstance, proposedBy })
+      : { act: 'adopt ledger', by: proposedBy, about: [...about, dirs] };
   const ledger = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, dirs];
-  const word = textOf(await run('adopt', actor, seal, ...ledger, how, judge.seals.word(own), by));
+  const word = textOf(await run('adopt', actor, seal, ...ledger, how, judge.seals.word(own), proposedBy));
   if (word === 'other' || word === 'occupied') throw refuseAdoption(word);
   return wordOf(['proposed', 'adopted', 'same-person', 'there', 'changed'], word);
 }
