@@ -199,7 +199,8 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
   if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
   const requirePersistentDisk = config.service !== undefined && !readOnly;
-  const folder = await openDataDir(config.dataDir, { random, requirePersistentDisk });
+  const closesToOthers = config.service?.environment === 'prod' && !readOnly;
+  const folder = await openDataDir(config.dataDir, { random, requirePersistentDisk, closesToOthers });
   // Before a Redis is started that nobody asked for.
   if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
