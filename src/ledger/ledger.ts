@@ -101,7 +101,7 @@ export function openLedger(
     purging: openPurging(connections.redis, keys),
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
-    names: openNames(connections.redis, keys),
+    names: openNames(connections.redis, keys, seals),
     people,
     submissions: openSubmissions(connections.redis, keys),
   };

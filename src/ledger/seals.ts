@@ -1,3 +1,4 @@
+import type { ListedName } from '../access/listed-name.ts';
 import { type LedgerKeySource, openLedgerKeys } from '../ledger-key.ts';
 import { formatAmount } from '../money.ts';
 import type { Approval, CostLimit, Payout, PayoutRow, Proposal, Run } from '../payout.ts';
@@ -32,6 +33,8 @@ export interface Seals {
   /** All users, keys of programs and what is proposed of them, as they are kept. */
   people(version: number, entries: ReadonlyMap<string, string>): string;
   word(word: Word): string;
+  /** Of what the service called an identity. */
+  name(id: string, listed: ListedName): string;
   /** Of a payout as the ledger gives it: a proposal whose seal is not true is left out, and makes this false. */
   judgePayout(payout: ProposedFor & Pick<Payout, 'row' | 'costLimit' | 'seals' | 'proposal'>): SealVerdict;
   /** Of the payout's present quote. */
@@ -44,6 +47,7 @@ export interface Seals {
   judgeSchedule(seal: string, schedule: SealedSchedule): SealVerdict;
   judgePeople(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
   judgeWord(seal: string, word: Word): SealVerdict;
+  judgeName(seal: string, id: string, listed: ListedName): SealVerdict;
 }
 
 /** What one of two people says about the ledger as a whole: what is to be done, and all that it depends on. */
@@ -114,6 +118,7 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY, ledger = ''): S
     schedule: (schedule) => seal(...scheduleParts(schedule)),
     people: (version, entries) => seal(...listParts('people', version, entries)),
     word: ({ act, by, about }) => seal(act, by, ...about),
+    name: (id, { name, listedAt }) => seal('name', id, name, String(listedAt)),
     judgePayout({ seals, row, costLimit, proposal, ...place }) {
       const verdicts = [judge(seals.row, ...rowParts(place, row, seals.costLimit !== null))];
       if (seals.costLimit !== null) verdicts.push(judge(seals.costLimit, ...costParts(place, costLimit)));
@@ -133,6 +138,7 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY, ledger = ''): S
     judgeSchedule: (given, schedule) => judge(given, ...scheduleParts(schedule)),
     judgePeople: (given, version, entries) => judge(given, ...listParts('people', version, entries)),
     judgeWord: (given, { act, by, about }) => judge(given, act, by, ...about),
+    judgeName: (given, id, { name, listedAt }) => judge(given, 'name', id, name, String(listedAt)),
   };
 }
 

@@ -30,7 +30,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
     const beneficiaries = await readBeneficiaries(run, blocked);
     const shown = [...beneficiaries.top, ...beneficiaries.blocked].map(({ identityId }) => identityId);
     const [listed, neverPaid] = await Promise.all([
-      app.ledger.names.read([...new Set(shown)]),
+      app.ledger.names.proven([...new Set(shown)]),
       app.ledger.beneficiaries.neverPaid(beneficiaries.top.map(({ identityId }) => identityId)),
     ]);
     const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));
