@@ -198,9 +198,7 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   const { config, random, log, readOnly = false } = options;
   const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
   if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
-  const requirePersistentDisk = config.service !== undefined && !readOnly;
-  const closesToOthers = config.service?.environment === 'prod' && !readOnly;
-  const folder = await openDataDir(config.dataDir, { random, requirePersistentDisk, closesToOthers });
+  const folder = await openDataDir(config.dataDir, { random, ...diskRules(options) });
   // Before a Redis is started that nobody asked for.
   if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
@@ -220,6 +218,12 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   const overrides = findings.map(({ setting }) => `redis ${setting}`);
   const known = await readKnownService(config);
   return { folder, redis, connect, findings, overrides, known, safety: safetyOf(config, known, overrides) };
+}
+
+/** With a real service the disk keeps what is written, and in prod nobody else looks into it. */
+function diskRules({ config: { service }, readOnly = false }: AppOptions<Jobs>) {
+  const pays = service !== undefined && !readOnly;
+  return { requirePersistentDisk: pays, closesToOthers: pays && service.environment === 'prod' };
 }
 
 /** What is adopted, and what came of it. */

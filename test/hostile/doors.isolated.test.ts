@@ -84,10 +84,10 @@ function templates() {
 
 /** Does something while others ask whether the server lives; the longest of their waits. */
 async function whileAsking<Value>(base: string, act: () => Promise<Value>) {
-  let isDone = false;
+  const acting = { isDone: false };
   let longestMs = 0;
   const asking = (async () => {
-    while (!isDone) {
+    while (!acting.isDone) {
       const began = performance.now();
       expect((await fetch(`${base}/healthz`)).status).toBe(204);
       longestMs = Math.max(longestMs, performance.now() - began);
@@ -96,7 +96,7 @@ async function whileAsking<Value>(base: string, act: () => Promise<Value>) {
   try {
     return { value: await act(), longestMs };
   } finally {
-    isDone = true;
+    acting.isDone = true;
     await asking;
   }
 }

@@ -202,13 +202,19 @@ interface AdoptParts {
   readonly judge: WordJudge;
 }
 
+/** What somebody proposes to adopt: the lost ledger, service, settings and data directories. */
+async function readProposedAdoption({ redis, keys, judge }: Omit<AdoptParts, 'run'>) {
+  const stored = await redis.hmget(keys.adoption, 'seal', 'by', 'former', 'service', 'safety', 'dirs');
+  const [seal = '', by = '', ...proposed] = stored.map((field) => field ?? '');
+  const stands = seal !== '' && (await wordStands(judge, seal, { act: 'adopt ledger', by, about: proposed }));
+  return { seal, by, proposed, stands };
+}
+
 async function adoptOnce(
   { redis, keys, run, judge }: AdoptParts,
   { formerInstance, newInstance, service, safety, dataDirIds, actor }: Adoption,
 ): Promise<'proposed' | 'adopted' | 'same-person' | 'there' | 'changed'> {
-  const stored = await redis.hmget(keys.adoption, 'seal', 'by', 'former', 'service', 'safety', 'dirs');
-  const [seal = '', by = '', ...proposed] = stored.map((field) => field ?? '');
-  const stands = seal !== '' && (await wordStands(judge, seal, { act: 'adopt ledger', by, about: proposed }));
+  const { seal, by, proposed, stands } = await readProposedAdoption({ redis, keys, judge });
   const about = [formerInstance, service, safety];
   const named = stands ? z.array(z.string()).parse(JSON.parse(proposed[3] ?? '[]')) : [];
   const dirs = JSON.stringify([...new Set([...named, ...dataDirIds])]);
