@@ -12,9 +12,10 @@ import { type IntentRoom, openIntentRoom } from './ledger/intents/room.ts';
 import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
-import { openSeals } from './ledger/seals.ts';
+import { openSeenVersions } from './ledger/people/seen-versions.ts';
+import { openSeals, type Seals } from './ledger/seals.ts';
 import { type LedgerState, openLedgerState } from './ledger/season/ledger-state.ts';
-import { openRecovery } from './ledger/season/recovery.ts';
+import { adoptedWord, openRecovery, type Recovery } from './ledger/season/recovery.ts';
 import { openLedgerKeys } from './ledger-key.ts';
 import type { Log } from './log.ts';
 import { type Notifier, openNotifier } from './notify/notifier.ts';
@@ -26,6 +27,7 @@ import { type DurabilityFinding, readDurability, requireDurability } from './red
 import { requirePassword } from './redis/open-redis.ts';
 import { hadPrivateRedis } from './redis/private-place.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
+import { Refusal } from './refusal.ts';
 import { type IdentityBook, openIdentityBook } from './runs/identities.ts';
 import type { LivingWorker } from './runs/safety/adopt-settings.ts';
 import { openDurabilityWatch } from './runs/safety/durability-watch.ts';
@@ -124,13 +126,15 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const serviceName = await claimedService(options, head);
     const claim = { knownInstance: folder.instance, newInstance: random.uuid(), service: serviceName, safety };
     const instance = await head.open({ ...claim, requireMatch: false, writes: !readOnly });
+    await requireTrueAdoption(redis, { config, folder, instance });
     const lease = await openDirLease(redis, ledgerKeys(config.prefix), folder.path);
     const dataDir = readOnly ? folder : await claimDataDir(folder, { lease, instance, clock, random });
     const own = {
       dataDirId: dataDir.id,
       dataDir: dataDir.path,
       lease: lease.token,
-      seals: serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? openSeals() : openSeals(config, instance),
+      seals: sealsOf(config, serviceName, instance),
+      seen: await openSeenVersions(instance, { dataDir: dataDir.path, log }),
       auditKeys: openLedgerKeys(config, 'audit entry'),
     };
     const ledger = openLedger({ redis, arming }, { prefix: config.prefix, ...own });
@@ -198,8 +202,7 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   const { config, random, log, readOnly = false } = options;
   const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
   if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
-  const requirePersistentDisk = config.service !== undefined && !readOnly;
-  const folder = await openDataDir(config.dataDir, { random, requirePersistentDisk });
+  const folder = await openDataDir(config.dataDir, { random, ...diskRules(options) });
   // Before a Redis is started that nobody asked for.
   if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
@@ -221,6 +224,12 @@ async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promis
   return { folder, redis, connect, findings, overrides, known, safety: safetyOf(config, known, overrides) };
 }
 
+/** With a real service the disk keeps what is written, and in prod nobody else looks into it. */
+function diskRules({ config: { service }, readOnly = false }: AppOptions<Jobs>) {
+  const pays = service !== undefined && !readOnly;
+  return { requirePersistentDisk: pays, closesToOthers: pays && service.environment === 'prod' };
+}
+
 /** What is adopted, and what came of it. */
 export interface AdoptAnswer {
   readonly result: 'proposed' | 'adopted' | 'same-person' | 'there';
@@ -235,7 +244,7 @@ export async function adoptLedger(options: AppOptions<Jobs>, actor: string): Pro
     const { folder, redis, safety } = await openGround(options, closing);
     requireFormerLedger(folder);
     const dataDirIds = [...new Set([folder.id, ...(await readPeers(folder.path))])];
-    const result = await openRecovery(redis, ledgerKeys(config.prefix)).adopt({
+    const result = await formerRecovery(redis, config, folder).adopt({
       formerInstance: folder.instance,
       newInstance: random.uuid(),
       service: nameOf(config.service),
@@ -247,6 +256,31 @@ export async function adoptLedger(options: AppOptions<Jobs>, actor: string): Pro
   } finally {
     await releaseAll(closing, { clock, log });
   }
+}
+
+/** With the seals of the ledger that the directory knows. If that one's users were lost with its Redis, nobody of them is disabled. */
+function formerRecovery(redis: Redis, config: Config, { instance }: DataDir): Recovery {
+  const seals = sealsOf(config, nameOf(config.service), instance);
+  return openRecovery(redis, ledgerKeys(config.prefix), { seals, people: { disabled: async () => [] } });
+}
+
+function sealsOf(config: Config, serviceName: string, instance: string): Seals {
+  return serviceName === SANDBOX_NAME && config.ledgerKey === undefined ? openSeals() : openSeals(config, instance);
+}
+
+/** Throws a Refusal where the ledger here is another one than the directory knows, and nobody with the key adopted it for that one. */
+async function requireTrueAdoption(
+  redis: Redis,
+  { config, folder, instance }: { config: Config; folder: DataDir; instance: string },
+): Promise<void> {
+  if (folder.instance === '' || folder.instance === instance) return;
+  const adoption = await formerRecovery(redis, config, folder).readAdoption();
+  const seals = sealsOf(config, nameOf(config.service), folder.instance);
+  if (adoption !== null && seals.judgeWord(adoption.seal, adoptedWord(adoption)) === 'true') return;
+  throw new Refusal(
+    'This Redis says that its ledger was adopted for this data directory, and nobody who has the key of the ledger said so.',
+    'Find out who can write to Redis. If it was adopted by an older payrun, start that one once with this directory.',
+  );
 }
 
 async function claimedService({ config, readOnly }: AppOptions<Jobs>, head: LedgerState): Promise<string> {

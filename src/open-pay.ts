@@ -112,7 +112,7 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
       disprove: (capability, evidence) => disproveCapability(app, capability, evidence),
     },
     seals: ledger.seals,
-    blockList: openKnownBlockList(ledger.approvals),
+    blockList: openKnownBlockList(ledger),
     intents,
     service: client,
     canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),

@@ -146,6 +146,17 @@ describe('imports go one way', () => {
     expect(shown(broken.filter(({ isTypeOnly }) => !isTypeOnly))).toEqual([]);
   });
 
+  test("readers of others' files run in a process of their own: its program alone imports them", () => {
+    const readers = /^src\/intake\/(?:xlsx\/read-xlsx|pain001\/read-pain001|statement\/camt|records)\.ts$/;
+    const users = LOCAL.filter(({ target, isTypeOnly }) => readers.test(target) && !isTypeOnly).map(({ file }) => file);
+    expect([...new Set(users)]).toEqual(['src/intake/reader/reader.ts']);
+    expect(shown(LOCAL.filter(({ target }) => target === 'src/intake/reader/reader.ts'))).toEqual([]);
+    // Parsers of XML and ZIP are for those readers; one more reads what payrun itself had taken.
+    const parsers = LOCAL.filter(({ target }) => /^src\/intake\/(?:xml|xlsx\/zip)\.ts$/.test(target));
+    const others = parsers.filter(({ file }) => !/^src\/intake\/(?:xlsx|pain001|statement\/camt)/.test(file));
+    expect(others.map(({ file }) => file)).toEqual(['src/report/pain002/message-ids.ts']);
+  });
+
   test('and never in a circle', () => {
     expect(inCircles(LOCAL)).toEqual([]);
   });

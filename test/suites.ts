@@ -64,6 +64,8 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // Attacks on pages and API, each tried on all of them.
   ['test/web/api-bodies.test.ts', 'system'],
   ['test/web/exports.test.ts', 'system'],
+  // It takes all connections that the server gives.
+  ['test/web/floods.test.ts', 'system'],
   ['test/web/forged-people.test.ts', 'system'],
   ['test/web/headers.test.ts', 'system'],
   ['test/web/hostile.test.ts', 'system'],

@@ -33,11 +33,10 @@ function escapeCodeUnits(character: string): string {
  * control characters are escaped. Any other text is returned as it is. Not for numbers: a negative amount is no formula.
  */
 export function textCell(text: string): string {
-  if (PLAIN.test(text)) return text;
-  return escapeControls(neutralised(text).replaceAll(FORMULA_BEHIND, ";'"));
+  return PLAIN.test(text) ? text : escapeControls(neutralised(text));
 }
 
-/** The beginning alone: for a copy that is to be read again, in which anything else would be other text. */
+/** The same without the escapes: for a copy that is to be read again. */
 export function neutralised(text: string): string {
-  return FORMULA.test(text) ? `'${text}` : text;
+  return (FORMULA.test(text) ? `'${text}` : text).replaceAll(FORMULA_BEHIND, ";'");
 }

@@ -5,7 +5,7 @@ import { foldedName } from '../access/same-person.ts';
  *
  *   payrun-database       string   beside the prefix: this database is for ledgers; without it, one with keys is not ours
  *   head                  hash     instance, schema, service, safety settings, season, halt, arming counter, refused moves
- *   adoption              string   who proposes to make a ledger here for data directories whose Redis is gone
+ *   adoption              hash     who proposes to make a ledger here for data directories whose Redis is gone
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   dir-lease:<directory> string   the host on which the directory's id is used, for as long as it says so
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
@@ -77,6 +77,7 @@ export interface LedgerKeys {
   /** Given to scripts as their first key; they build the names below from it. */
   readonly prefix: string;
   readonly head: string;
+  readonly adoption: string;
   readonly dirs: string;
   readonly knownAs: string;
   readonly stopsAhead: string;
@@ -126,6 +127,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
   return {
     prefix,
     head: `${prefix}:head`,
+    adoption: `${prefix}:adoption`,
     dirs: `${prefix}:dirs`,
     knownAs: `${prefix}:known-as`,
     stopsAhead: `${prefix}:stops-ahead`,

@@ -12,6 +12,7 @@ import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Names, openNames } from './people/names.ts';
 import { openPeople, type People } from './people/people.ts';
+import { type SeenVersions, seenVersions } from './people/seen-versions.ts';
 import { openPurging, type Purging } from './runs/purging.ts';
 import { openRuns, type Runs } from './runs/runs.ts';
 import { openSchedules, type Schedules } from './schedules.ts';
@@ -61,24 +62,28 @@ export interface Ledger {
   readonly submissions: Submissions;
   readonly beneficiaries: Beneficiaries;
   readonly names: Names;
+  readonly seen: SeenVersions;
 }
 
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
  * again. Without `dataDir`, the directory's path, the audit log has no copy on disk; without `auditKeys` its entries carry no
- * codes. `lease`: see `DirLease`. `seals`: by the ledger's keys; those of a sandbox unless given.
+ * codes. `lease`: see `DirLease`. `seals`: by the ledger's keys; those of a sandbox unless given. `seen`:
+ * for as long as this lives unless given.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },
-  place: { prefix: string; lease?: string; seals?: Seals } & AuditPlace,
+  place: { prefix: string; lease?: string; seals?: Seals; seen?: SeenVersions } & AuditPlace,
 ): Ledger {
   const keys = ledgerKeys(place.prefix);
-  const { seals = openSeals() } = place;
+  const { seals = openSeals(), seen = seenVersions() } = place;
   const payouts = openPayouts(connections, { ...place, seals });
   const state = openLedgerState(connections.redis, keys, payouts);
-  const sealing = { seals, halt: async (reason: string) => await state.halt('payrun', reason) };
+  const sealing = { seals, seen, halt: async (reason: string) => await state.halt('payrun', reason) };
+  const people = openPeople(connections.redis, keys, { ...place, ...sealing });
   return {
     seals,
+    seen,
     state,
     runs: openRuns(connections.redis, keys, seals),
     payouts,
@@ -86,7 +91,7 @@ export function openLedger(
     schedules: openSchedules(connections.redis, keys, sealing),
     inboxes: openInboxes(connections.redis, keys),
     audit: openAuditLog(openAuditStore(connections.redis, keys), place),
-    recovery: openRecovery(connections.redis, keys),
+    recovery: openRecovery(connections.redis, keys, { seals, people }),
     outbox: openOutbox(connections.redis, keys),
     outages: openOutages(connections.redis, keys),
     rawRecord: async ({ runId, line }) =>
@@ -96,8 +101,8 @@ export function openLedger(
     purging: openPurging(connections.redis, keys),
     approvals: openApprovals(connections.redis, keys, seals),
     beneficiaries: openBeneficiaries(connections.redis, keys),
-    names: openNames(connections.redis, keys),
-    people: openPeople(connections.redis, keys, { ...place, ...sealing }),
+    names: openNames(connections.redis, keys, seals),
+    people,
     submissions: openSubmissions(connections.redis, keys),
   };
 }

@@ -49,10 +49,13 @@ export interface Rows {
   countIn(runIds: readonly string[], states: readonly RowState[]): Promise<number[]>;
 }
 
+/** By which it is seen what of a row stands. */
+export type RowSeals = Pick<Seals, 'judgeProposal' | 'name' | 'judgeName'>;
+
 /** The rows of the ledger's runs, found by the index of their states. */
-export function openRows(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Rows {
+export function openRows(redis: Redis, keys: LedgerKeys, seals: RowSeals): Rows {
   const read = openReading(redis, keys.prefix);
-  const names = openNames(redis, keys);
+  const names = openNames(redis, keys, seals);
 
   async function stored(runId: string, lines: readonly number[]) {
     const reading = await read(lines.map((line) => ({ runId, line })));

@@ -65,3 +65,9 @@ export function wordOf<const Word extends string>(words: readonly Word[], reply:
   if (word === undefined) throw new LedgerFault('a script gave an unknown answer');
   return word;
 }
+
+/** Redis's time, in milliseconds since 1970. */
+export async function redisTime(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await redis.time();
+  return integerOf(seconds) * 1000 + Math.floor(integerOf(microseconds) / 1000);
+}

@@ -1,3 +1,4 @@
+import type { ListedName } from '../access/listed-name.ts';
 import { type LedgerKeySource, openLedgerKeys } from '../ledger-key.ts';
 import { formatAmount } from '../money.ts';
 import type { Approval, CostLimit, Payout, PayoutRow, Proposal, Run } from '../payout.ts';
@@ -31,7 +32,9 @@ export interface Seals {
   schedule(schedule: SealedSchedule): string;
   /** All users, keys of programs and what is proposed of them, as they are kept. */
   people(version: number, entries: ReadonlyMap<string, string>): string;
-  release(proposal: SealedRelease): string;
+  word(word: Word): string;
+  /** Of what the service called an identity. */
+  name(id: string, listed: ListedName): string;
   /** Of a payout as the ledger gives it: a proposal whose seal is not true is left out, and makes this false. */
   judgePayout(payout: ProposedFor & Pick<Payout, 'row' | 'costLimit' | 'seals' | 'proposal'>): SealVerdict;
   /** Of the payout's present quote. */
@@ -43,14 +46,15 @@ export interface Seals {
   judgeSession(seal: string, hash: string, record: string): SealVerdict;
   judgeSchedule(seal: string, schedule: SealedSchedule): SealVerdict;
   judgePeople(seal: string, version: number, entries: ReadonlyMap<string, string>): SealVerdict;
-  judgeRelease(seal: string, proposal: SealedRelease): SealVerdict;
+  judgeWord(seal: string, word: Word): SealVerdict;
+  judgeName(seal: string, id: string, listed: ListedName): SealVerdict;
 }
 
-/** Who proposes to release which halt, and digests of the lists that hold as they stand with it. */
-export interface SealedRelease {
+/** What one of two people says about the ledger as a whole: what is to be done, and all that it depends on. */
+export interface Word {
+  readonly act: 'release' | 'adopt settings' | 'write off' | 'agree to write off' | 'adopt ledger' | 'adopted ledger';
   readonly by: string;
-  readonly halt: string;
-  readonly lists: string;
+  readonly about: readonly string[];
 }
 
 /** What of a schedule decides what it does, when, and who is behind it. */
@@ -113,7 +117,8 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY, ledger = ''): S
     session: (hash, record) => seal('session', hash, record),
     schedule: (schedule) => seal(...scheduleParts(schedule)),
     people: (version, entries) => seal(...listParts('people', version, entries)),
-    release: ({ by, halt, lists }) => seal('release', by, halt, lists),
+    word: ({ act, by, about }) => seal(act, by, ...about),
+    name: (id, { name, listedAt }) => seal('name', id, name, String(listedAt)),
     judgePayout({ seals, row, costLimit, proposal, ...place }) {
       const verdicts = [judge(seals.row, ...rowParts(place, row, seals.costLimit !== null))];
       if (seals.costLimit !== null) verdicts.push(judge(seals.costLimit, ...costParts(place, costLimit)));
@@ -132,7 +137,8 @@ export function openSeals(source: LedgerKeySource = SANDBOX_KEY, ledger = ''): S
     judgeSession: (given, hash, record) => judge(given, 'session', hash, record),
     judgeSchedule: (given, schedule) => judge(given, ...scheduleParts(schedule)),
     judgePeople: (given, version, entries) => judge(given, ...listParts('people', version, entries)),
-    judgeRelease: (given, { by, halt, lists }) => judge(given, 'release', by, halt, lists),
+    judgeWord: (given, { act, by, about }) => judge(given, act, by, ...about),
+    judgeName: (given, id, { name, listedAt }) => judge(given, 'name', id, name, String(listedAt)),
   };
 }
 

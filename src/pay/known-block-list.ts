@@ -1,9 +1,10 @@
 import type { Approvals } from '../ledger/people/approvals.ts';
+import type { SeenVersions } from '../ledger/people/seen-versions.ts';
 import type { SealVerdict } from '../ledger/seals.ts';
 
 /** The block list as this process verified it last: an arming is refused where Redis has another one by then. */
 export interface KnownBlockList {
-  /** Reads and judges it anew. A version below one that was seen before is false: somebody put a former list back. */
+  /** Reads and judges it anew. A version below one that was seen before from this data directory is false: somebody put a former list back. */
   refresh(): Promise<SealVerdict>;
   /** Its version and seal as Redis keeps them. */
   kept(): string;
@@ -11,14 +12,20 @@ export interface KnownBlockList {
   has(identityId: string): boolean;
 }
 
+interface KnownFrom {
+  readonly approvals: Pick<Approvals, 'blockList'>;
+  readonly seen: SeenVersions;
+}
+
 /** Knows an empty list until the first `refresh`. */
-export function openKnownBlockList(approvals: Pick<Approvals, 'blockList'>): KnownBlockList {
-  let known = { kept: '', version: 0, identityIds: new Set<string>() as ReadonlySet<string> };
+export function openKnownBlockList({ approvals, seen }: KnownFrom): KnownBlockList {
+  let known = { kept: '', identityIds: new Set<string>() as ReadonlySet<string> };
   return {
     async refresh() {
-      const { verdict, ...list } = await approvals.blockList();
+      const { verdict, version, ...list } = await approvals.blockList();
       if (verdict !== 'true') return verdict;
-      if (list.version < known.version) return 'false';
+      if (version < seen.highest('blocked')) return 'false';
+      await seen.saw('blocked', version);
       known = list;
       return 'true';
     },

@@ -45,7 +45,6 @@ import { addUploadPages } from './uploads/routes.ts';
 import type { Web, WebDeps, WebParts } from './web.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
-const REQUEST_MS_MAX = 15 * 60_000;
 const IDLE_MS_MAX = 30_000;
 /** How often it is looked whether headers come in time. */
 const HEADERS_LOOK_MS = 1000;
@@ -66,7 +65,7 @@ export async function openWeb(parts: WebParts): Promise<Web> {
     genReqId: () => app.random.uuid(),
     trustProxy: settings.proxies.length > 0 ? [...settings.proxies] : false,
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_MS_MAX,
+    requestTimeout: limits.requestMsMax,
     connectionTimeout: 0,
     keepAliveTimeout: IDLE_MS_MAX,
     http: timesOf(limits),

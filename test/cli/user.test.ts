@@ -124,8 +124,11 @@ describe('payrun key', () => {
     ]);
     expect((await payrun('key', 'list')).stdout).toMatch(/^name .*\naccounting +maker +anna /);
     expect(listed.stdout).not.toContain(made.stdout.trim().slice(-43));
-    expect((await payrun('key', 'revoke', 'accounting', '--as', 'anna')).stdout).toContain('is revoked');
-    expect(await payrun('key', 'revoke', 'accounting')).toMatchObject({ code: 2 });
+    const told = await payrun('key', 'revoke', 'accounting', '--as', 'anna');
+    expect(told).toMatchObject({ code: 2, stderr: expect.stringMatching(/was not revoked yet[^]*--yes/) });
+    expect((await payrun('key', 'list')).stdout).toContain('accounting');
+    expect((await payrun('key', 'revoke', 'accounting', '--as', 'anna', '--yes')).stdout).toContain('is revoked');
+    expect(await payrun('key', 'revoke', 'accounting', '--yes')).toMatchObject({ code: 2 });
   });
 
   test('no key decides anything that needs people', async () => {

@@ -136,7 +136,7 @@ const ADDS_ANNA = 'user add anna --role admin --as anna';
 const BEFORE = new Map([
   ['user disable anna --as anna', [ADDS_ANNA]],
   ['key create erp --role maker --as anna', [ADDS_ANNA]],
-  ['key revoke erp --as anna', [ADDS_ANNA, 'key create erp --role maker --as anna']],
+  ['key revoke erp --as anna --yes', [ADDS_ANNA, 'key create erp --role maker --as anna']],
   ['schedule remove nightly', ['schedule set nightly --cron 0_3_*_*_* --zone UTC --do start']],
 ]);
 
@@ -235,7 +235,7 @@ test.each([
   ['user add anna --role admin --as anna', 'anna'],
   ['user disable anna --as anna', 'cannot sign in'],
   ['key create erp --role maker --as anna', ''],
-  ['key revoke erp --as anna', 'revoked'],
+  ['key revoke erp --as anna --yes', 'revoked'],
   ['schedule set nightly --cron 0_3_*_*_* --zone UTC --do start', 'nightly'],
   ['schedule remove nightly', 'removed'],
   ['purge --older-than 400d --as anna', 'nothing to purge'],

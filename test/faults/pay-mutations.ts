@@ -295,7 +295,7 @@ const STOPPING: readonly Mutation[] = [
   },
   {
     guard: 'a former block list is not believed',
-    edits: replaced('src/pay/known-block-list.ts', 'list.version < known.version', 'false'),
+    edits: replaced('src/pay/known-block-list.ts', `version < seen.highest('blocked')`, 'false'),
     caughtBy: named(
       CHANGED_TESTS,
       'somebody who writes to Redis does not get past a block by putting a former list and its seal back',
@@ -308,7 +308,7 @@ const STOPPING: readonly Mutation[] = [
   },
   {
     guard: 'a lost ledger is adopted by two people',
-    edits: replaced('src/ledger/people/second-person.ts', 'if (isSamePerson(proposedBy, actor))', 'if (false)'),
+    edits: replaced('src/ledger/season/recovery.ts', ': isSamePerson(by, actor)', ': false'),
     caughtBy: named(RECOVERY_TESTS, 'nothing is adopted by one person, who is anna and anna'),
   },
   {

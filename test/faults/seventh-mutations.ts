@@ -1,9 +1,12 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
 const COMPARE = 'src/ledger/scripts/compare.ts';
-const RELEASE = 'src/runs/decide/release.ts';
+const WORD = 'src/ledger/people/word.ts';
+const RECOVERY = 'src/ledger/season/recovery.ts';
 const TESTS = 'test/runs/attack-seven-write-off.test.ts';
 const WRITER_TESTS = 'test/attack/redis-writer.test.ts';
+const WORD_TESTS = 'test/attack/forged-words.test.ts';
+const REPLAY_TESTS = 'test/attack/replayed-lists.test.ts';
 const INSIDER_TESTS = 'test/attack/insider.test.ts';
 const LATE_HOST = 'a host that was written off and comes back while Redis is being restarted';
 const DISABLED = 'the word of an admin who was found out and disabled';
@@ -93,11 +96,92 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'nobody confirms a release that nobody proposed',
-    edits: replaced(RELEASE, `if (verdict === 'true' && mayPropose)`, 'if (mayPropose)'),
+    edits: replaced(WORD, `return verdict === 'true' && `, 'return '),
     caughtBy: named(
       WRITER_TESTS,
       'a release that nobody proposed a maker who can write to Redis does not make an admin by "confirming" it',
       'a release that nobody proposed a maker who can write to Redis does not end a block by "confirming" it',
+    ),
+  },
+  {
+    guard: 'a former list of users with its seal is false, also to who starts later',
+    edits: replaced('src/ledger/people/people-list.ts', `version < seen.highest('people')`, 'version < 0'),
+    caughtBy: named(
+      REPLAY_TESTS,
+      'a former list of users, with its admin who was disabled since, lets nobody in who starts later; two people look at it, and release',
+    ),
+  },
+  {
+    guard: 'what was seen of lists outlives the process',
+    edits: replaced('src/app.ts', 'await openSeenVersions(instance, { dataDir: dataDir.path, log })', 'undefined'),
+    caughtBy: named(
+      REPLAY_TESTS,
+      'a former block list is none to a worker that starts after one that saw a later list',
+    ),
+  },
+  {
+    guard: 'the word of somebody who was disabled about the ledger does not count',
+    edits: replaced(WORD, ' && !isAnyBehind(await people.disabled(), word.by)', ''),
+    caughtBy: named(
+      WORD_TESTS,
+      'the word of somebody who was disabled since adopts no settings',
+      'the word of somebody who was disabled since writes off no data directory',
+    ),
+  },
+  {
+    guard: 'settings that nobody proposed are not adopted',
+    edits: replaced(
+      'src/runs/safety/adopt-settings.ts',
+      'proposed?.safety === safety && (await wordStands(ledger, proposed.seal, wordBy(proposed.by)))',
+      'proposed?.safety === safety',
+    ),
+    caughtBy: named(
+      WORD_TESTS,
+      'who can write to Redis, with one person does not make other settings those of the ledger',
+    ),
+  },
+  {
+    guard: 'a data directory is not written off on a word that nobody gave',
+    edits: replaced(
+      RECOVERY,
+      'const isProposed = await wordStands(judge, seal, writeOffWord(by, about));',
+      'const isProposed = seal === seal;',
+    ),
+    caughtBy: named(
+      WORD_TESTS,
+      'who can write to Redis, with one person does not write off a data directory of which Redis says that others proposed it',
+    ),
+  },
+  {
+    guard: 'a data directory is not written off on an agreement that nobody gave',
+    edits: replaced(RECOVERY, ' && (await wordStands(judge, agreedSeal, agreementWord(agreed, about)))', ''),
+    caughtBy: named(
+      WORD_TESTS,
+      'who can write to Redis, with one person does not write off another data directory beside the one on which two people agreed',
+    ),
+  },
+  {
+    guard: 'a ledger is not adopted on a word that nobody gave, or that was changed',
+    edits: replaced(
+      RECOVERY,
+      `seal !== '' && (await wordStands(judge, seal, { act: 'adopt ledger', by, about: proposed }))`,
+      `by !== ''`,
+    ),
+    caughtBy: named(
+      WORD_TESTS,
+      'an adoption that nobody proposed, or that was proposed for more data directories, is not confirmed by one person',
+    ),
+  },
+  {
+    guard: 'a data directory does not follow Redis to a ledger that nobody adopted for it',
+    edits: replaced(
+      'src/app.ts',
+      `adoption !== null && seals.judgeWord(adoption.seal, adoptedWord(adoption)) === 'true'`,
+      'adoption !== null',
+    ),
+    caughtBy: named(
+      WORD_TESTS,
+      'an adoption of which only Redis says that there was one does not lead a data directory to another ledger',
     ),
   },
   {

@@ -95,6 +95,7 @@ const FILES: readonly Case[] = [
   ),
   [48, 'a tab before a formula', withCategory('\t=1+1'), 'R', 'E_CONTROL'],
   [48, 'a carriage return before a formula', withCategory('"\r=1+1"'), 'R', 'E_CONTROL'],
+  [49, 'a formula behind a semicolon', withCategory('BANK; =1+1'), 'R', 'E_FORMULA'],
   [49, 'a DDE call', withCategory("=cmd|' /C calc'!A0"), 'R', 'E_FORMULA'],
   [49, 'a formula as the amount', withCells({ amount: '=SUM(C2:C9)' }), 'R', 'E_FORMULA'],
   ...['#REF!', '#N/A', '#VALUE!', '#WERT!', '#DIV/0!', '########'].map(

@@ -143,14 +143,24 @@ describe('the marked-up copy', () => {
     const { rows } = await copy(put(text), { template: parsed });
     expect(rows.map((cells) => cells.at(-3))).toEqual(['Memo', "'+49 30 1234", 'two\nlines']);
     expect(rows[1]?.[0]).toBe("'@SUM(A1)");
+    const semicolons = parseTemplate(JSON.stringify({ name: 't', ignore: ['Memo'], delimiter: ';' }));
+    if (Array.isArray(semicolons)) throw new Error(semicolons.join());
+    const cut = `${HEADER},Memo\n${line({ reference: 'INV-1' })},x;=1+1\n`
+      .replaceAll(',', ';')
+      .replace('x;=1+1', '"x; =1+1"');
+    expect((await copy(put(cut), { template: semicolons })).rows[1]?.at(-3)).toBe("x;' =1+1");
   });
 
   test('neither changes a cell that intake accepts nor makes one of those that it refuses sound', async () => {
     const cell = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
       fc
-        .tuple(fc.constantFrom('=', '+', '-', '@', '﹦', '＝', "'", ' ', '\u200B', '\t'), fc.string({ maxLength: 5 }))
-        .map(([a, b]) => a + b),
+        .tuple(
+          fc.constantFrom('', 'x;', 'x; '),
+          fc.constantFrom('=', '+', '-', '@', '﹦', '＝', "'", ' ', '\u200B', '\t'),
+          fc.string({ maxLength: 5 }),
+        )
+        .map((parts) => parts.join('')),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(cell, { minLength: 1, maxLength: 20 }), async (cells) => {

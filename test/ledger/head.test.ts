@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
@@ -234,6 +234,30 @@ describe('a data directory', () => {
     expect(await bindDataDir(bound, 'ledger-1')).toEqual(bound);
     expect(statSync(join(bound.path, 'ledger.json')).mode & 0o777).toBe(0o600);
   });
+
+  test('that is there already is closed to others where that is asked for, and else stays as it is', async () => {
+    const { path } = await open();
+    const modeOf = () => statSync(path).mode & 0o777;
+    chmodSync(path, 0o755);
+    await open();
+    expect(modeOf()).toBe(0o755);
+    await openDataDir(path, { random: systemRandom, requirePersistentDisk: true, closesToOthers: true });
+    expect(modeOf()).toBe(0o700);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'of another user is refused where all others look into it, and not where a group was given it',
+    async () => {
+      const { path } = await open();
+      const close = () =>
+        openDataDir(path, { random: systemRandom, requirePersistentDisk: true, closesToOthers: true });
+      chownSync(path, 12_345, 12_345);
+      chmodSync(path, 0o755);
+      expect((await refusalOf(close())).message).toContain(path);
+      chmodSync(path, 0o770);
+      expect((await close()).path).toBe(path);
+    },
+  );
 
   test('that two bind at once gets one id, and both know it', async () => {
     const opened = await Promise.all(Array.from({ length: 10 }, () => open()));

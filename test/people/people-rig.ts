@@ -7,7 +7,7 @@ import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerKeySource } from '../../src/ledger-key.ts';
 import { openPasswords, type Passwords } from '../../src/people/password.ts';
-import { changePassword } from '../../src/people/sign-in.ts';
+import { changePassword, type SignInDeps } from '../../src/people/sign-in.ts';
 import { addUser, type UserDeps } from '../../src/people/users.ts';
 import { all } from '../audit/audit-rig.ts';
 import { freshPrefix } from '../support/redis.ts';
@@ -76,7 +76,7 @@ export async function add(rig: UserDeps, name: string, role: Role): Promise<stri
 }
 
 /** The same for one who has chosen `PASSWORD`. */
-export async function addWithPassword(rig: PeopleRig, name: string, role: Role): Promise<void> {
+export async function addWithPassword(rig: UserDeps & SignInDeps, name: string, role: Role): Promise<void> {
   const password = await add(rig, name, role);
   const { kind } = await changePassword(rig, { name, password, newPassword: PASSWORD, ip: IP });
   if (kind !== 'changed') throw new Error(`not changed: ${kind}`);

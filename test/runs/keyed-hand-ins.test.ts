@@ -54,7 +54,6 @@ test('a hand-in under a key that had its run makes no further one, also where an
   // The process that handed in the first one (or a program that never saw its answer) carries it on.
   await submit('file.csv', text, app, { again: true, key: 'upload-1' }).catch((error: unknown) => String(error));
   const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-  console.log(runs.map((run) => `${run?.id} ${run?.state} ready ${run?.counts.ready} ${run?.submissionKey}`));
   expect(runs.map((run) => run?.state)).toEqual(['cancelled', 'cancelled']);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { NotedOutage } from '../../src/ledger/outages.ts';
-import type { HeadFacts } from '../../src/ledger/season/ledger-state.ts';
+import type { HeadFacts } from '../../src/ledger/season/head-facts.ts';
 import { type OutageDeps, watchOutages } from '../../src/runs/outages.ts';
 
 const BEGAN = Date.UTC(2026, 3, 1);

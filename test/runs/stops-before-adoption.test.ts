@@ -86,10 +86,6 @@ test.each([
     }
     await submit('file.csv', text).catch((error: unknown) => String(error));
     const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-    console.log(
-      run.id,
-      runs.map((one) => `${one?.id} ${one?.state} ready ${one?.counts.ready} held ${one?.counts.held}`),
-    );
     expect(runs.filter((one) => (one?.counts.ready ?? 0) > 0 && one?.state !== 'cancelled')).toHaveLength(0);
     await office.close();
   },

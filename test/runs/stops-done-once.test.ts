@@ -77,7 +77,6 @@ test('a run whose rows came in another order is not cancelled by each later comp
   await compares(app);
   const [first = '', ...lines] = text.trimEnd().split('\n');
   expect((await submit('other.csv', [first, ...lines.toReversed(), ''].join('\n'))).run.id).toBe(run.id);
-  console.log((await app.ledger.runs.read(run.id))?.state, (await app.ledger.runs.read(run.id))?.counts.held);
   const held = await findPayout(app.ledger, run.id, 'S-0');
   expect(held?.state).toBe('held');
   expect((await app.ledger.runs.read(run.id))?.state).toBe('paused');

@@ -127,7 +127,6 @@ test('rows of a cancelled run that Redis forgot may be paid anew where its very 
       (error: unknown) => said.push(`${again} ${String(error)}`),
     );
   }
-  console.log(said.join('\n'));
   const last = await handIn('other.csv', other, app, { again: true }).catch(() => undefined);
   expect(last?.state).toBeDefined();
 });

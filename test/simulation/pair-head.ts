@@ -119,13 +119,16 @@ async function giveUp(pair: Pair, dir: string): Promise<void> {
   const { dice, store, real } = pair;
   const { recovery } = real.ledger;
   const actor = dice.pick(['anna', 'ben']);
-  // It may take two commands.
+  // It takes several commands.
   const theirs = recovery.writeOff(dir, actor);
   const mine = writeOff(store, { dir, actor });
   ask(pair, `write off ${dir} by ${actor}`, { mine, theirs });
   await theirs;
-  if (mine.result === 'begun')
-    ask(pair, 'forget directories', { mine: forgetDirs(store), theirs: recovery.forgetDirs() });
+  if (mine.result === 'begun') {
+    const forgotten = recovery.forgetDirs();
+    ask(pair, 'forget directories', { mine: forgetDirs(store), theirs: forgotten });
+    await forgotten;
+  }
   const run = {
     id: dice.pick(['run-1', `run-${dice.hex(4)}`]),
     fileSha256: `sha-${dice.hex(4)}`,

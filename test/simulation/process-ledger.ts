@@ -3,7 +3,8 @@ import type { Ledger, References } from '../../src/ledger/ledger.ts';
 import type { PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import type { Payouts } from '../../src/ledger/payouts/payouts.ts';
 import { openSeals } from '../../src/ledger/seals.ts';
-import type { HeadFacts, LedgerState } from '../../src/ledger/season/ledger-state.ts';
+import type { HeadFacts } from '../../src/ledger/season/head-facts.ts';
+import type { LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import type { Recovery } from '../../src/ledger/season/recovery.ts';
 import { payoutId, type Run, type RunState } from '../../src/payout.ts';
 import { openAudit } from './audit.ts';
@@ -60,7 +61,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
   const payouts = openPayouts(line, parts);
   const ledger = {
     // What is written here cannot be forged.
-    seals: { ...openSeals(), judgePayout: () => 'true', judgeRelease: () => 'true' },
+    seals: { ...openSeals(), judgePayout: () => 'true', judgeWord: () => 'true' },
     payouts,
     state: openHead(line),
     runs: openRuns(line),

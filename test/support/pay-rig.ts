@@ -309,7 +309,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     runs: ledger.runs,
     state: ledger.state,
     seals: ledger.seals,
-    blockList: openKnownBlockList(ledger.approvals),
+    blockList: openKnownBlockList(ledger),
     intents,
     service,
     canary: options.canary ?? { sings: async () => true },

@@ -137,7 +137,11 @@ describe('who may do what', () => {
     const key = await program('accounting', 'viewer');
     const ada = await person('ada', 'admin');
     expect((await key.call('GET', '/runs')).status).toBe(200);
-    expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(204);
+    for (const unsaid of ['', '?confirm=', '?confirm=another']) {
+      expect((await ada.call('DELETE', `/keys/accounting${unsaid}`)).status).toBe(409);
+    }
+    expect((await key.call('GET', '/runs')).status).toBe(200);
+    expect((await ada.call('DELETE', '/keys/accounting?confirm=accounting')).status).toBe(204);
     expect((await key.call('GET', '/runs')).status).toBe(401);
   });
 });

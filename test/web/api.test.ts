@@ -537,8 +537,8 @@ describe('each operation answers as the served document says', () => {
     expect((await eve.call('POST', '/proposals/withdraw', { body: reset })).status).toBe(409);
     expect((await ada.call('GET', '/users')).json).toMatchObject({ proposals: [] });
 
-    expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(204);
-    expect((await ada.call('DELETE', '/keys/accounting')).status).toBe(404);
+    expect((await ada.call('DELETE', '/keys/accounting?confirm=accounting')).status).toBe(204);
+    expect((await ada.call('DELETE', '/keys/accounting?confirm=accounting')).status).toBe(404);
   });
 
   test('and none was left out', () => {

@@ -77,10 +77,11 @@ async function openSmall(limits: Partial<WebLimits>, { proxies = [] }: { proxies
     await new Promise<number>((resolve) => {
       web.server.getConnections((_error, open) => resolve(open));
     });
-  /** This many connections that say nothing, as fast as they are taken. */
-  const flood = async (sockets: number): Promise<void> => {
-    const opened = Array.from({ length: sockets }, () => {
-      const socket = connectTcp(port, '127.0.0.1').on('error', () => {});
+  /** This many connections that say nothing, as fast as they are taken, from these addresses in turn. */
+  const flood = async (sockets: number, addresses: readonly string[] = ['127.0.0.1']): Promise<void> => {
+    const opened = Array.from({ length: sockets }, (_, at) => {
+      const localAddress = addresses[at % addresses.length] ?? '';
+      const socket = connectTcp({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
       onTestFinished(() => void socket.destroy());
       return socket;
     });
@@ -157,6 +158,21 @@ describe('strangers who are too many', () => {
     }
     // The one that is over it, Anna, and who came from elsewhere.
     expect(highest).toBeLessThanOrEqual(most + 1 + 1 + 6);
+  });
+
+  test('from many addresses, none of which has too many, give way at once to the next one when the server is full', async () => {
+    const { connect, count, flood } = await openSmall({ connectionsMax: 100, strangerMsMin: 60_000 });
+    const addresses = Array.from({ length: 26 }, (_, at) => `127.0.1.${at + 1}`);
+    const anna = connect();
+    expect((await anna.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
+    for (let wave = 0; wave < 5; wave++) {
+      await flood(addresses.length * 20, addresses);
+      expect((await connect('127.0.0.2').ask('/healthz')).statusCode).toBe(204);
+      expect((await connect('127.0.0.2').ask('/runs')).statusCode).toBe(200);
+      expect((await connect('127.0.0.2').ask('/runs', SIGNED_IN)).statusCode).toBe(200);
+      expect((await anna.ask('/runs')).statusCode).toBe(200);
+      expect(await count()).toBeLessThanOrEqual(500);
+    }
   });
 
   test('give way when all of them are too many, also from behind a proxy of ours', async () => {

@@ -5,6 +5,7 @@ import { tableCsv } from '../../src/report/table-csv.ts';
 import { beneficiaryRows } from '../../src/web/runs/table-rows.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { COST_TABLES, stoppedRows } from '../../src/web/uploads/table-rows.ts';
+import { camtXml } from '../intake/camt-message.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { fillNaughty } from './naughty-site.ts';
 import { addressOf, openWholeSite, type Route, routesOf } from './whole-site.ts';
@@ -29,11 +30,15 @@ const NAUGHTY = [
   '-2+3+cmd|calc',
   '=1,"=2"',
   '+1;=2',
+  ...SIGNS.filter((sign) => !/\s/.test(sign)).flatMap((sign) => [`x;${sign}1+1`, `x; ${sign}1+1`]),
 ];
 
-/** A cell of an export that a spreadsheet would run; numbers are none, and neither is what `'` or an escape makes text. */
+/**
+ * A cell of an export that a spreadsheet would run, also where it cuts the text at a semicolon; numbers are none, and neither is what
+ * `'` or an escape makes text.
+ */
 function isRun(cell: string): boolean {
-  return /^[\s\p{Cf}\0]*[=+\-@\t\r\n\0＝＋－＠﹦﹢﹣﹫]/u.test(cell) && !/^-?[0-9]+(\.[0-9]+)?$/.test(cell);
+  return /(?:^|;)[\s\p{Cf}\0]*[=+\-@\t\r\n\0＝＋－＠﹦﹢﹣﹫]/u.test(cell) && !/^-?[0-9]+(\.[0-9]+)?$/.test(cell);
 }
 
 const ROW = { line: 2, beneficiaryIdentityId: '', amount: '1.00', currency: 'USD' };
@@ -116,7 +121,34 @@ test('no cell that a spreadsheet would run is in any table that can be had', asy
     expect(`${route} ${answer.status}`).toBe(`${route} 200`);
     const cells: string[] = parse(text, { relax_column_count: true, bom: true }).flat();
     expect({ route, run: cells.filter(isRun) }).toEqual({ route, run: [] });
-    const held = new Set(cells.filter((cell) => /^'|\\u[0-9a-f]{4}/.test(cell)));
+    const held = new Set(cells.filter((cell) => /^'|;\s*'|\\u[0-9a-f]{4}/.test(cell)));
     expect(held.size).toBeGreaterThanOrEqual(HOLD[route] ?? 0);
   }
+
+  // Nor in what is made of a statement of the bank, or of a period.
+  const mia = await person('mia', 'maker');
+  await mia.get('/reconcile');
+  const written = NAUGHTY.filter((text) => !/[\p{Cc}]/u.test(text));
+  const entries = written.map((text) => ({
+    amount: '100.50',
+    currency: 'USD',
+    transactions: [
+      { reference: text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'), id: '' },
+    ],
+  }));
+  const form = new FormData();
+  for (const [field, value] of Object.entries({ runs: 'r0', format: 'csv' })) form.set(field, value);
+  form.set('file', new Blob([camtXml(entries)]), 'bank.xml');
+  const today = new Date(app.clock.now()).toISOString().slice(0, 10);
+  const answers = [await mia.upload('/reconcile', form), await mia.get(`/period/download?from=${today}&to=${today}`)];
+  for (const { status, headers, text } of answers) {
+    expect([status, headers.get('content-type')]).toEqual([200, expect.stringContaining('text/csv')]);
+    expect(parse(text, { relax_column_count: true, bom: true }).flat().filter(isRun)).toEqual([]);
+  }
+  const words = new Set(
+    parse(answers[0]?.text ?? '')
+      .flat()
+      .filter((cell: string) => /^'|;\s*'|\\u[0-9a-f]{4}/.test(cell)),
+  );
+  expect(words.size).toBeGreaterThanOrEqual(written.length / 2);
 });

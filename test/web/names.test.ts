@@ -81,6 +81,22 @@ describe('the names that the service lists', () => {
     expect((await app.ledger.names.read([BENEFICIARY])).get(BENEFICIARY)?.name).toBe('Ana Ortiz');
   });
 
+  test('are shown to whoever approves as the service listed them, and not as somebody changed them in Redis', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const run = await recordRun(app.ledger, { id: '20260101-dddddd', lines: [2] });
+    await refreshNames({ ...app, service: listing('Mallory') });
+    const anna = await person('anna', 'checker');
+    const page = async () => (await anna.get(`/runs/${run}/approve/beneficiaries.csv`)).text;
+    expect(await page()).toContain('Mallory');
+    const key = `${app.config.prefix}:names`;
+    const listed = (await server.redis.hget(key, BENEFICIARY)) ?? '';
+    for (const changed of [listed.replace('Mallory', 'Ana'), `${app.clock.now()} Ana`]) {
+      await server.redis.hset(key, BENEFICIARY, changed);
+      expect(await page()).toContain(BENEFICIARY);
+      expect(await page()).not.toMatch(/Ana|Mallory/);
+    }
+  });
+
   test('are asked for by one worker in ten minutes, and a fault of the service stops none', async () => {
     const { app } = await openWebRig(server.url);
     let asked = 0;

@@ -41,15 +41,19 @@ export async function openWebRig(
   });
 
   const visitor = (): Visitor => openVisitor(base);
+  /** The session of somebody with this role. */
+  const session = async (name: string, role: Role): Promise<string> => {
+    await addPerson({ ...app, passwords }, name, role);
+    return await startSession(app, name);
+  };
   /** Somebody with this role, signed in. */
   const person = async (name: string, role: Role): Promise<Visitor> => {
-    await addPerson({ ...app, passwords }, name, role);
     const one = visitor();
-    one.cookies.set(SESSION_COOKIE, await startSession(app, name));
+    one.cookies.set(SESSION_COOKIE, await session(name, role));
     await one.get('/runs');
     return one;
   };
-  return { app, web, base, hosts, visitor, person };
+  return { app, web, base, hosts, visitor, session, person };
 }
 
 /** Adds somebody who has chosen their password, with as many people as that needs. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { WebLimits } from '../../src/web/limits/limits.ts';
+import { WEB_LIMITS, type WebLimits } from '../../src/web/limits/limits.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { selfSigned } from '../service/certificates.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -75,6 +75,31 @@ describe.each([
     }
     await Promise.all(slow.map(({ closed }) => closed));
   });
+});
+
+test('a file of somebody who may hand it in ends with its connection at its limit, although it comes at its rate', async () => {
+  const slowly = { bodyMsMax: 100, headersMsMax: 300, fileBytesMin: 1, fileBytesWithinMs: 600_000 };
+  const handIn = async (limits: Partial<WebLimits>) => {
+    const { open, host, session } = await openRig({ ...slowly, ...limits }, false);
+    const cookie = await session('anna', 'maker');
+    const one = await open();
+    one.socket.write(
+      `POST /upload HTTP/1.1\r\nHost: ${host}\r\nCookie: ${SESSION_COOKIE}=${cookie}\r\nSec-Fetch-Site: same-origin\r\n` +
+        'Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000\r\n\r\n--x\r\n',
+    );
+    return one;
+  };
+  const long = await handIn({});
+  const began = performance.now();
+  const short = await handIn({ requestMsMax: 1500 });
+  await short.closed;
+  expect(short.answer()).toMatch(/^HTTP\/1\.1 408 /);
+  expect(performance.now() - began).toBeGreaterThan(1500);
+  expect([long.socket.destroyed, long.answer()]).toEqual([false, '']);
+});
+
+test('what is in force is what docs/web.md says: 15 minutes for a file', () => {
+  expect(WEB_LIMITS.requestMsMax).toBe(15 * 60_000);
 });
 
 test('a sign-in is at most 16 KB long', async () => {

@@ -3,6 +3,7 @@ import { KEY_ROLES } from '../../access/roles.ts';
 import type { App } from '../../app.ts';
 import { durationFrom } from '../../duration.ts';
 import { createKey, keyDocument, listKeys, revokeKey } from '../../people/keys.ts';
+import { Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { ledgerCommand } from '../ledger-command.ts';
@@ -68,10 +69,19 @@ const revokeOne = ledgerCommand(
     ...CHANGES,
     about: 'end a key at once, or withdraw a proposal to make one; one person is enough',
     takes: { '<name>': 'the key' },
-    options: { as: ['<name>', 'who does it', personName.optional()] },
-    examples: ['payrun key revoke accounting --as anna'],
+    options: {
+      as: ['<name>', 'who does it', personName.optional()],
+      yes: 'do it: without this the command only says what would end',
+    },
+    examples: ['payrun key revoke accounting --as anna --yes'],
   },
-  async (app, { name, as }) => {
+  async (app, { name, as, yes }) => {
+    if (!yes) {
+      throw new Refusal(
+        `The key ${safeText(name)} was not revoked yet: whatever uses it is refused from then on.`,
+        'If that is meant, give the same command with --yes.',
+      );
+    }
     await revokeKey(app, { name, actor: actorOf(as) });
     print(safeText(`key ${name} is revoked`));
   },

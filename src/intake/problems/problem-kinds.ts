@@ -185,7 +185,7 @@ const KINDS = {
   E_FORMULA: {
     verdict: 'row',
     message: 'The cell looks like a spreadsheet formula.',
-    remedy: 'Put the value itself in the cell, without = + - or @ before it.',
+    remedy: 'Put the value itself in the cell, without = + - or @ before it or behind a semicolon.',
   },
   E_EXCEL_ERROR: {
     verdict: 'row',

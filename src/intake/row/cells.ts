@@ -44,7 +44,8 @@ const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const BLANK_AT_EDGE = /^\s|\s$/u;
 const QUOTE_AT_EDGE = /^['"`´‘’‚‛“”„‟«»‹›]|['"`´‘’‚‛“”„‟«»‹›]$/u;
 const SPREADSHEET_ERROR = /^#(?:#+|[\p{Lu}/0-9_]+[!?]|N\/[AV]|GETTING_DATA)$/u;
-const FORMULA = /^[=+\-@＝＋－＠﹦﹢﹣﹫]/u;
+/** Also behind a semicolon, where a spreadsheet may cut the text, and behind the apostrophe that a copy has there. */
+const FORMULA = /^[=+\-@＝＋－＠﹦﹢﹣﹫]|;[\s']*[=+\-@＝＋－＠﹦﹢﹣﹫]/u;
 const AMOUNT_FORMULA = /^[=@＝＠﹦﹫]/u;
 const FOREIGN_LETTER = /(?![A-Za-z])\p{L}/u;
 

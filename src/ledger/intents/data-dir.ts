@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { chmod, type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../../clock.ts';
@@ -29,6 +29,10 @@ const schema = z.object({
 
 const IDENTITY = 'ledger.json';
 
+const OTHERS = 0o007;
+const GROUP = 0o070;
+const OWNER = 0o700;
+
 const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
@@ -53,11 +57,11 @@ export function faultWords(fault: unknown): string {
 
 /**
  * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
- * logs that a power cut takes away prove nothing.
+ * logs that a power cut takes away prove nothing. `closesToOthers`: one that others may look into is closed to them.
  */
 export async function openDataDir(
   path: string,
-  options: { random: Random; requirePersistentDisk: boolean },
+  options: { random: Random; requirePersistentDisk: boolean; closesToOthers?: boolean },
 ): Promise<DataDir> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -69,6 +73,7 @@ export async function openDataDir(
       { cause },
     );
   }
+  if (options.closesToOthers === true) await closeToOthers(path);
   const volatile = VOLATILE_FILE_SYSTEMS.get((await statfs(path)).type);
   if (options.requirePersistentDisk && volatile !== undefined) {
     throw new Refusal(
@@ -82,6 +87,18 @@ export async function openDataDir(
   const { id, instance, inode } = known;
   if (inode === 'another') return { ...fresh, instance, formerId: id };
   return { path, id, instance, isBound: inode === 'its own', formerId: null };
+}
+
+/** Of a folder of somebody else, as volumes are, a group may be given it. Throws a Refusal where all others look into it. */
+async function closeToOthers(path: string): Promise<void> {
+  const { mode, uid } = await stat(path);
+  const isOwn = uid === process.getuid?.();
+  if (isOwn && (mode & (OTHERS | GROUP)) !== 0) await chmod(path, mode & OWNER);
+  if (isOwn || (mode & OTHERS) === 0) return;
+  throw new Refusal(
+    `Others may look into the data directory ${path}, which belongs to another user.`,
+    `Close it to them: chmod -R o= ${path}, as its owner.`,
+  );
 }
 
 /**

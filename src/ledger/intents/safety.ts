@@ -1,6 +1,6 @@
 import { type KnownService, NOT_FOUND_CODE } from '../../capabilities.ts';
 import { CAPABILITIES, type Capability, type Config } from '../../config/config.ts';
-import type { HeadFacts } from '../season/ledger-state.ts';
+import type { HeadFacts } from '../season/head-facts.ts';
 
 /** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
 export function safetyOf(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
 import type { Approval } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { BlockListFault, integerOf, LedgerFault, runScript, script, textsOf } from '../script.ts';
+import { BlockListFault, integerOf, LedgerFault, redisTime, runScript, script, textsOf } from '../script.ts';
 import { APPROVE_RUN, CHANGE_BLOCK_LIST } from '../scripts/approval.ts';
 import type { Seals, SealVerdict } from '../seals.ts';
 import { digestOfEntries } from './people-list.ts';
@@ -208,9 +208,4 @@ function judgeList(seals: Seals, entries: ReadonlyMap<string, string>, kept: str
 
 function readEntry(text: string | undefined): BlockEntry | undefined {
   return text === undefined ? undefined : blockEntry.parse(JSON.parse(text));
-}
-
-async function redisTime(redis: Redis): Promise<number> {
-  const [seconds, microseconds] = await redis.time();
-  return integerOf(seconds) * 1000 + Math.floor(integerOf(microseconds) / 1000);
 }

@@ -3,7 +3,9 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Refusal, withSteps } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
+import { redisTime } from '../script.ts';
 import { type Seals, type SealVerdict, UNKNOWN_KEY } from '../seals.ts';
+import type { SeenVersions } from './seen-versions.ts';
 
 /** Users, keys of programs and what is proposed of them, by the fields in which they are kept. */
 export interface PeopleList {
@@ -20,9 +22,13 @@ interface Stored extends PeopleList {
 export interface PeopleSealing {
   readonly seals: Pick<Seals, 'people' | 'judgePeople'>;
   readonly halt: (reason: string) => Promise<void>;
+  readonly seen: SeenVersions;
 }
 
-/** The list is sealed as a whole, with its version: a former record of somebody, or one that is missing, is noticed. */
+/**
+ * The list is sealed as a whole, with its version: a former record of somebody, or one that is missing, is noticed. So is a former
+ * list with its seal, by who has seen a later one.
+ */
 export interface SealedPeopleList {
   /** As Redis has it now. Throws a Refusal (unavailable) where its seal is not true; a false one halts everything. */
   read(): Promise<PeopleList>;
@@ -43,7 +49,7 @@ export interface SealedPeopleList {
 /** Why everything is halted, as the halt says it. */
 export const PEOPLE_CHANGED = 'the users and keys of programs were changed in Redis by something else than payrun';
 
-export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: PeopleSealing): SealedPeopleList {
+export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt, seen }: PeopleSealing): SealedPeopleList {
   let known: Stored | undefined;
 
   async function stored(): Promise<Stored> {
@@ -51,7 +57,9 @@ export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: 
     const version = versionOf(text);
     const entries = new Map(Object.entries(fields));
     const isNew = seal === '' && version === 0 && entries.size === 0;
-    return { version, seal, entries, verdict: isNew ? 'true' : seals.judgePeople(seal, version, entries) };
+    const isFormer = version < seen.highest('people');
+    const verdict = isFormer ? 'false' : isNew ? 'true' : seals.judgePeople(seal, version, entries);
+    return { version, seal, entries, verdict };
   }
 
   async function recentlyStored(): Promise<Stored> {
@@ -64,6 +72,7 @@ export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: 
   async function believe(list: Stored): Promise<Stored> {
     if (list.verdict === 'false') await halt(PEOPLE_CHANGED);
     if (list.verdict !== 'true') throw refuse(list.verdict);
+    await seen.saw('people', list.version);
     known = list;
     return list;
   }
@@ -82,8 +91,10 @@ export function openPeopleList(redis: Redis, keys: LedgerKeys, { seals, halt }: 
     digest: async () => digestOfEntries((await stored()).entries),
     async sealAsItStands(digest) {
       const { version, entries, verdict } = await stored();
-      if (verdict === 'false' && digestOfEntries(entries) === digest)
-        await redis.hset(keys.people, { version, seal: seals.people(version, entries) });
+      if (verdict !== 'false' || digestOfEntries(entries) !== digest) return;
+      // Above any version that anybody has seen.
+      const next = Math.max(version, await redisTime(redis));
+      await redis.hset(keys.people, { version: next, seal: seals.people(next, entries) });
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Money } from '../../money.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run, RunStart, RunState, StagePlan } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { openRows, type Rows } from '../rows.ts';
+import { openRows, type RowSeals, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
 import {
   CLAIM_RUN,
@@ -15,7 +15,6 @@ import {
   TAKE_FILE,
   TAKE_WATCH,
 } from '../scripts/runs.ts';
-import type { Seals } from '../seals.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { openRecording, type RecordResult, type RowRecord } from './recording.ts';
 import { planFields, readRun } from './run-record.ts';
@@ -103,7 +102,7 @@ export interface Runs extends Rows {
 }
 
 /** The runs of the ledger. */
-export function openRuns(redis: Redis, keys: LedgerKeys, seals: Pick<Seals, 'judgeProposal'>): Runs {
+export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs {
   const scripts = runScripts();
   const { prefix } = keys;
 

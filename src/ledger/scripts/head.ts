@@ -138,20 +138,20 @@ return { isOurs and 1 or 0, isOurs and ARGV[2] or found, text(now()) }
 /**
  * Changes what people set between a payout and its arming, by two people.
  *
- * KEYS[1] prefix; ARGV[1] the safety settings that are to be the ledger's; ARGV[2] who; ARGV[3] who has proposed them, as the
- * caller saw, or ''
- * Returns ['proposed' | 'seen' | 'adopted', who has proposed them]. Other settings than those proposed are a new proposal.
+ * KEYS[1] prefix; ARGV[1] the safety settings that are to be the ledger's; ARGV[2] who; ARGV[3] seal of the
+ * proposal that the caller saw, or ''; ARGV[4] seal of their own; ARGV[5] '1' where the one that they saw stands, is for these
+ * settings, and is another person's
+ * Returns 'proposed', 'adopted', or 'changed': the proposal that stands is not the one that the caller saw.
  */
 export const ADOPT_SAFETY = `${LUA_PRELUDE}
-local proposed = redis.call('HMGET', HEAD, 'safetyNew', 'safetyBy')
-if proposed[1] ~= ARGV[1] then
-  redis.call('HSET', HEAD, 'safetyNew', ARGV[1], 'safetyBy', ARGV[2])
-  return { 'proposed', ARGV[2] }
+if (redis.call('HGET', HEAD, 'safetySeal') or '') ~= ARGV[3] then return 'changed' end
+if ARGV[5] ~= '1' then
+  redis.call('HSET', HEAD, 'safetyNew', ARGV[1], 'safetyBy', ARGV[2], 'safetySeal', ARGV[4])
+  return 'proposed'
 end
-if proposed[2] ~= ARGV[3] then return { 'seen', proposed[2] } end
 redis.call('HSET', HEAD, 'safety', ARGV[1])
-redis.call('HDEL', HEAD, 'safetyNew', 'safetyBy')
-return { 'adopted', proposed[2] }
+redis.call('HDEL', HEAD, 'safetyNew', 'safetyBy', 'safetySeal')
+return 'adopted'
 `;
 
 /**

@@ -7,46 +7,39 @@ import { LUA_PROPOSALS } from './proposals.ts';
  * was written off.
  *
  * KEYS[1] prefix
- * ARGV[1] actor; ARGV[2] who has proposed it, as the caller saw, or ''; ARGV[3] instance that the directories know;
+ * ARGV[1] actor; ARGV[2] seal of the proposal that the caller saw, or ''; ARGV[3] instance that the directories know;
  * ARGV[4] instance to use; ARGV[5] schema version; ARGV[6] service; ARGV[7] what the safety rule depends on;
- * ARGV[8...] data directories
- * Returns ['proposed' | 'seen' | 'adopted' | 'other' | 'there' | 'occupied', who has proposed it]: 'seen' when somebody else
- * than ARGV[2] has proposed it, 'other' when the proposal is for another ledger or with other settings, 'there' when the
- * directories may use the ledger that is here, 'occupied' when they may not.
+ * ARGV[8] data directories, as a JSON array; ARGV[9] what the caller makes of that proposal: 'proposed' where it sees none that stands,
+ * 'same-person', 'other' where it is for another ledger or with other settings, or 'adopted'; ARGV[10] seal of the caller's own
+ * proposal, or of the adoption; ARGV[11] who has proposed it
+ * Returns ARGV[9]; 'changed' when another proposal stands by now; 'there' when the directories may use the ledger that is here,
+ * 'occupied' when they may not.
  *
  * Invariant: what is adopted is halted, and nothing can be armed before the logs were compared. The one who adopted may ask
  * again, until it is noted that the audit log has it.
  */
 export const ADOPT = `${LUA_PRELUDE}
-local head = redis.call('HMGET', HEAD, 'instance', 'adopted', 'adoptedBy', 'adoptionUnnoted')
+local head = redis.call('HMGET', HEAD, 'instance', 'adopted', 'adoptionUnnoted')
 if head[1] then
-  if head[2] == ARGV[3] or head[1] == ARGV[3] then
-    return { head[4] == ARGV[1] and 'adopted' or 'there', head[3] or '' }
-  end
-  return { 'occupied', '' }
+  if head[2] == ARGV[3] or head[1] == ARGV[3] then return head[3] == ARGV[1] and 'adopted' or 'there' end
+  return 'occupied'
 end
-if redis.call('EXISTS', RUNS, AUDIT, DIRS) > 0 then return { 'occupied', '' } end
+if redis.call('EXISTS', RUNS, AUDIT, DIRS) > 0 then return 'occupied' end
 local key = P .. ':adoption'
-local about = ARGV[3] .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
-local by, proposed = unpack(redis.call('HMGET', key, 'by', 'about'))
-if not by then
+if (redis.call('HGET', key, 'seal') or '') ~= ARGV[2] then return 'changed' end
+if ARGV[9] == 'other' then return 'other' end
+if ARGV[9] ~= 'adopted' then
   -- The proposal is all that there is yet, and the database is payrun's from here on.
   redis.call('SETNX', 'payrun-database', '1')
-  redis.call('HSET', key, 'by', ARGV[1], 'about', about)
+  redis.call('HSET', key, 'by', ARGV[11], 'former', ARGV[3], 'service', ARGV[6], 'safety', ARGV[7], 'dirs', ARGV[8], 'seal', ARGV[10])
+  return ARGV[9]
 end
-if proposed and proposed ~= about then return { 'other', by } end
-for i = 8, #ARGV do redis.call('HSET', key, 'dir:' .. ARGV[i], '') end
-if not by then return { 'proposed', ARGV[1] } end
-if by ~= ARGV[2] then return { 'seen', by } end
-redis.call('HSET', HEAD, 'instance', ARGV[4], 'adopted', ARGV[3], 'adoptedBy', by, 'adoptionUnnoted', ARGV[1],
-  'schema', ARGV[5], 'service', ARGV[6], 'safety', ARGV[7], 'season', 'adopted', 'createdAt', text(now()),
-  'halt', 'the ledger was adopted after its Redis was lost')
-for _, field in ipairs(redis.call('HKEYS', key)) do
-  local dir = string.match(field, '^dir:(.*)$')
-  if dir then redis.call('HSETNX', DIRS, dir, '') end
-end
+redis.call('HSET', HEAD, 'instance', ARGV[4], 'adopted', ARGV[3], 'adoptedBy', ARGV[11], 'adoptedSeal', ARGV[10],
+  'adoptionUnnoted', ARGV[1], 'schema', ARGV[5], 'service', ARGV[6], 'safety', ARGV[7], 'season', 'adopted',
+  'createdAt', text(now()), 'halt', 'the ledger was adopted after its Redis was lost')
+for _, dir in ipairs(cjson.decode(ARGV[8])) do redis.call('HSETNX', DIRS, dir, '') end
 redis.call('DEL', key)
-return { 'adopted', by }
+return 'adopted'
 `;
 
 /**
@@ -75,8 +68,17 @@ return {}
 
 const LUA_WRITE_OFF = `${LUA_PROPOSALS}
 local server = serverNow()
-local function propose(dir, by, agreed)
-  redis.call('HSET', HEAD, 'writeOff:' .. dir, server .. '\\31' .. by .. '\\31' .. agreed)
+-- What people said of each directory, as far as it stands; what was changed since the caller judged it does not.
+local words = cjson.decode(ARGV[#ARGV])
+local function saidOf(dir) return redis.call('HGET', HEAD, 'writeOff:' .. dir) or '' end
+local function wordsOn(dir)
+  local by = proposalOf(dir, server)
+  local word = words[dir]
+  if by == '' or not word or word.said ~= saidOf(dir) then return '', '' end
+  return word.by, word.agreed
+end
+local function propose(dir, ...)
+  redis.call('HSET', HEAD, 'writeOff:' .. dir, table.concat({ server, ... }, '\\31'))
 end
 -- Of rows that are not here yet nobody knows whether they were sent; a run that was cancelled before they came has some too.
 local function doubtUnrecorded(run)
@@ -99,9 +101,11 @@ end
  * paused (architecture.md, rule 4). Only once nobody else is missing: what a directory restores later would not be held.
  *
  * KEYS[1] prefix
- * ARGV[1] data directory; ARGV[2] actor; ARGV[3] who has proposed it, as the caller saw, or ''
- * Returns [word, who has proposed it, directories that are missing still...], with the word 'proposed'; 'seen' when somebody
- * else than ARGV[3] has proposed it; 'agreed' when others are missing that two people have not agreed on; 'begun' when the
+ * ARGV[1] data directory; ARGV[2] actor; ARGV[3] server for which they were sealed: ARGV[4] their proposal, ARGV[5] their agreement;
+ * ARGV[6] what was said of the directory, as the caller saw; ARGV[7] '1' where that stands, and is another person's; ARGV[8] seal of
+ * that proposal; ARGV[9] for each directory what was said of it, and what of that stands: {said, by, agreed}, in JSON
+ * Returns [word, who has proposed it, directories that are missing still...], with the word 'proposed'; 'changed', with the
+ * server, where ARGV[3] or ARGV[6] is not as it stands; 'same-person'; 'agreed' when others are missing that two people have not agreed on; 'begun' when the
  * payouts in doubt are to be held now; 'retired' in an open season that did not forget it, in which nothing of it is in doubt: nobody
  * waits any more for it to note others; or 'unknown', 'compared'.
  */
@@ -109,14 +113,15 @@ export const WRITE_OFF = `${LUA_PRELUDE}${LUA_WRITE_OFF}
 local compared = redis.call('HGET', DIRS, ARGV[1])
 if not compared then return { 'unknown', '' } end
 if compared == server and not isOpen then return { 'compared', '' } end
-local by, agreed = proposalOf(ARGV[1], server)
+if ARGV[3] ~= server or ARGV[6] ~= saidOf(ARGV[1]) then return { 'changed', server } end
+local by, agreed = wordsOn(ARGV[1])
 if by == '' then
-  propose(ARGV[1], ARGV[2], '')
+  propose(ARGV[1], ARGV[2], '', ARGV[4], '')
   return { 'proposed', ARGV[2] }
 end
 if agreed == '' then
-  if by ~= ARGV[3] then return { 'seen', by } end
-  propose(ARGV[1], by, ARGV[2])
+  if ARGV[7] ~= '1' then return { 'same-person', by } end
+  propose(ARGV[1], by, ARGV[2], ARGV[8], ARGV[5])
 end
 -- One that an open season had forgotten may have sent what nobody else knows of.
 if isOpen and compared ~= '-' then
@@ -126,8 +131,8 @@ end
 local missing = {}
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
-  local _, isAgreed = proposalOf(dirs[i], server)
-  if isMissing(dirs[i + 1]) and isAgreed == '' then missing[#missing + 1] = dirs[i] end
+  local _, isAgreed = wordsOn(dirs[i])
+  if dirs[i] ~= ARGV[1] and isMissing(dirs[i + 1]) and isAgreed == '' then missing[#missing + 1] = dirs[i] end
 end
 if #missing > 0 then return { 'agreed', by, unpack(missing) } end
 redis.call('HSETNX', HEAD, 'halt', 'the data directory ' .. ARGV[1] .. ' was written off')
@@ -143,14 +148,14 @@ return { 'begun', by }
  * Takes the directories that two people agreed to write off out of the season, and opens it when nobody else is missing.
  * Those that noted them as their peers do not bring them back.
  *
- * KEYS[1] prefix
+ * KEYS[1] prefix; ARGV[1] as ARGV[9] above
  * Returns directories that are still missing.
  */
 export const FORGET_DIRS = `${LUA_PRELUDE}${LUA_WRITE_OFF}
 local missing, left, hasLost = {}, 0, false
 local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
-  local _, agreed = proposalOf(dirs[i], server)
+  local _, agreed = wordsOn(dirs[i])
   if dirs[i + 1] ~= server and agreed ~= '' then
     forget(dirs[i], 'lost ' .. text(now()))
     hasLost = true

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { LedgerKeys } from '../keys.ts';
 import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
-import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
+import { integerOf, listOf, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { COMPARE_LINES } from '../scripts/compare.ts';
 import {
@@ -16,6 +16,7 @@ import {
   TAKE_PACE,
 } from '../scripts/head.ts';
 import { ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
+import { type HeadFacts, headFactsOf, type WeakTime, weakTimeOf } from './head-facts.ts';
 import { refuseHead, requireOurs, SCHEMA_VERSION, SCHEMA_VERSION_MIN } from './refuse-ledger.ts';
 
 /** Less than the 50 ms that would let a tenth of a second hold more than 1.5 times its share. */
@@ -43,28 +44,6 @@ export interface Season {
   readonly name: string;
 }
 
-/** A time in which Redis was less durable than it has to be, and which of its settings were; `to` null: still. */
-export interface WeakTime {
-  readonly from: number;
-  readonly to: number | null;
-  readonly settings: readonly string[];
-}
-
-export interface HeadFacts {
-  readonly instance: string;
-  readonly service: string;
-  readonly safety: string;
-  readonly halt: string | null;
-  readonly releaseBy: string | null;
-  /** Seal of that proposal; '' for none. */
-  readonly releaseSeal: string;
-  readonly armings: number;
-  readonly refusedMoves: number;
-  readonly disproved: readonly string[];
-  /** When the clock of Redis was last seen to step back, by itself, and by how much; null: never. */
-  readonly clockStep: { readonly at: number; readonly ms: number } | null;
-}
-
 /** What a process says of itself when it opens the ledger. */
 export interface HeadClaim {
   /** The ledger that the data directory belongs to; empty for a new directory. */
@@ -86,7 +65,7 @@ export interface LedgerState {
   /** Accepts this process's safety settings for the ledger. */
   adoptSafety(safety: string): Promise<void>;
   /** The same where it changes limits or approval: the first person proposes it, another one carries it out. */
-  adoptSafetyByTwo(safety: string, actor: string): Promise<'proposed' | 'adopted' | 'same-person'>;
+  adoptSafetyByTwo(safety: string, actor: string, seals: AdoptionSeals): Promise<'proposed' | 'adopted' | 'changed'>;
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
   /**
@@ -127,6 +106,13 @@ export interface LedgerState {
   weakTimes(): Promise<WeakTime[]>;
   /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
   lookAtClock(): Promise<number>;
+}
+
+/** `seen`: of the proposal that was read, or ''; `isSecond`: it stands, is for the same settings, and is another person's. */
+export interface AdoptionSeals {
+  readonly own: string;
+  readonly seen: string;
+  readonly isSecond: boolean;
 }
 
 /** The shared rate as it stands, whether the caller has just written it, and the time by Redis. */
@@ -174,28 +160,14 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
       throw refuseHead(result, { found, service, safety });
     },
     async read() {
-      const fields = await redis.hgetall(keys.head);
-      return {
-        instance: fields['instance'] ?? '',
-        service: fields['service'] ?? '',
-        safety: fields['safety'] ?? '',
-        halt: fields['halt'] ?? null,
-        releaseBy: fields['releaseBy'] ?? null,
-        releaseSeal: fields['releaseSeal'] ?? '',
-        armings: integerOf(fields['armings'] ?? '0'),
-        refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
-        disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
-        clockStep: clockStepOf(fields),
-      };
+      return headFactsOf(await redis.hgetall(keys.head));
     },
     async adoptSafety(safety) {
       if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
     },
-    async adoptSafetyByTwo(safety, actor) {
-      const [word] = await bySecondPerson(actor, async (seen) =>
-        textsOf(await run('adoptSafety', safety, actor, seen)),
-      );
-      return word === 'adopted' || word === 'same-person' ? word : 'proposed';
+    async adoptSafetyByTwo(safety, actor, { own, seen, isSecond }) {
+      const word = textOf(await run('adoptSafety', safety, actor, seen, own, flag(isSecond)));
+      return wordOf(['proposed', 'adopted', 'changed'], word);
     },
     ...seasonActs(run, armings),
     async halt(actor, reason, act = '') {
@@ -218,16 +190,6 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
     },
     ...timedActs(redis, run, keys),
   };
-}
-
-function weakTimeOf(text: string): WeakTime {
-  const [to = '', from = '', ...settings] = text.split(' ');
-  return { to: to === '' ? null : integerOf(to), from: integerOf(from), settings };
-}
-
-function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {
-  if (clockSteppedAt === undefined || clockSteppedMs === undefined) return null;
-  return { at: integerOf(clockSteppedAt), ms: integerOf(clockSteppedMs) };
 }
 
 type Run = (name: keyof ReturnType<typeof headScripts>, ...args: (string | number)[]) => Promise<unknown>;

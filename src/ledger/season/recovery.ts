@@ -1,10 +1,15 @@
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { isSamePerson } from '../../access/same-person.ts';
 import { Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
-import { bySecondPerson } from '../people/second-person.ts';
-import { runScript, script, textsOf, wordOf } from '../script.ts';
+import { type WordJudge, wordStands } from '../people/word.ts';
+import { runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
+import type { Word } from '../seals.ts';
 import { requireOurs, SCHEMA_VERSION } from './refuse-ledger.ts';
+
+const TRIES_MAX = 20;
 
 /** A ledger to be made for data directories whose Redis is gone. */
 export interface Adoption {
@@ -23,6 +28,8 @@ export interface AdoptionFacts {
   readonly instance: string;
   readonly formerInstance: string;
   readonly proposedBy: string;
+  /** By those of the lost ledger's keys that its people had. */
+  readonly seal: string;
   readonly dataDirIds: readonly string[];
 }
 
@@ -74,7 +81,8 @@ export interface Recovery {
   readOnRecord(runId: string): Promise<string | null>;
 }
 
-export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
+/** `judge` has the seals of the ledger; for an adoption, of the lost one. */
+export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): Recovery {
   const scripts = {
     adopt: script(ADOPT),
     writeOff: script(WRITE_OFF),
@@ -82,33 +90,45 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
     restoreRun: script(RESTORE_RUN),
   };
   const { prefix } = keys;
-  const run = async (name: keyof typeof scripts, ...args: (string | number)[]): Promise<string[]> =>
-    textsOf(await runScript(redis, scripts[name], { prefix, args }));
+  const run: Run = (name, ...args) => runScript(redis, scripts[name], { prefix, args });
+  const readWords = async () => await wordsOnWriteOffs(await redis.hgetall(keys.head), judge);
 
   return {
-    async adopt({ formerInstance, newInstance, service, safety, dataDirIds, actor }) {
+    async adopt(adoption) {
       await requireOurs(redis, keys.head);
-      const ledger = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, ...dataDirIds];
-      const [word] = await bySecondPerson(actor, (proposedBy) => run('adopt', actor, proposedBy, ...ledger));
-      if (word === 'other' || word === 'occupied') throw refuseAdoption(word);
-      return wordOf(['proposed', 'adopted', 'same-person', 'there'], word);
+      return await againWhileChanged(() => adoptOnce({ redis, keys, run, judge }, adoption));
     },
     async readAdoption() {
-      const fields = await redis.hmget(keys.head, 'instance', 'adopted', 'adoptedBy');
-      const [instance, formerInstance, proposedBy] = fields.map((field) => field ?? '');
+      const fields = await redis.hmget(keys.head, 'instance', 'adopted', 'adoptedBy', 'adoptedSeal');
+      const [instance, formerInstance, proposedBy = '', seal = ''] = fields.map((field) => field ?? '');
       if (!instance || !formerInstance) return null;
-      return { instance, formerInstance, proposedBy: proposedBy ?? '', dataDirIds: await redis.hkeys(keys.dirs) };
+      return { instance, formerInstance, proposedBy, seal, dataDirIds: await redis.hkeys(keys.dirs) };
     },
     async noteAdoption() {
       await redis.hdel(keys.head, 'adoptionUnnoted');
     },
     async writeOff(dataDirId, actor) {
-      const answer = await bySecondPerson(actor, (proposedBy) => run('writeOff', dataDirId, actor, proposedBy));
-      const [word, proposedBy = '', ...missing] = answer;
-      const words = ['proposed', 'same-person', 'agreed', 'begun', 'retired', 'unknown', 'compared'] as const;
-      return { result: wordOf(words, word), proposedBy, missing };
+      let server = '';
+      return await againWhileChanged(async () => {
+        const words = await readWords();
+        const word = words[dataDirId];
+        const by = word?.by ?? '';
+        const seals = {
+          own: judge.seals.word(writeOffWord(actor, { server, dataDirId })),
+          agreement: judge.seals.word(agreementWord(actor, { server, dataDirId, proposedBy: by })),
+        };
+        const isSecond = by !== '' && !isSamePerson(by, actor) ? '1' : '';
+        const seen = [word?.said ?? '', isSecond, word?.seal ?? '', JSON.stringify(words)];
+        const reply = await run('writeOff', dataDirId, actor, server, seals.own, seals.agreement, ...seen);
+        const [result, proposedBy = '', ...missing] = textsOf(reply);
+        if (result === 'changed') {
+          server = proposedBy;
+          return 'changed';
+        }
+        return { result: wordOf(WRITE_OFF_RESULTS, result), proposedBy, missing };
+      });
     },
-    forgetDirs: () => run('forget'),
+    forgetDirs: async () => textsOf(await run('forget', JSON.stringify(await readWords()))),
     async stopAhead(target, action) {
       await redis.hset(keys.stopsAhead, target, action);
     },
@@ -129,6 +149,105 @@ export function openRecovery(redis: Redis, keys: LedgerKeys): Recovery {
       await run('restoreRun', id, fileSha256, contentHash, onRecord);
     },
   };
+}
+
+type Run = (name: 'adopt' | 'writeOff' | 'forget' | 'restoreRun', ...args: (string | number)[]) => Promise<unknown>;
+
+const WRITE_OFF_RESULTS = ['proposed', 'same-person', 'agreed', 'begun', 'retired', 'unknown', 'compared'] as const;
+
+/** Asks again where somebody else was faster. */
+async function againWhileChanged<T>(ask: () => Promise<T | 'changed'>): Promise<T> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const answer = await ask();
+    if (answer !== 'changed') return answer;
+  }
+  throw new Refusal('Others do the same at this moment.', 'Look again, and try again.', { kind: 'unavailable' });
+}
+
+/** What people said of a directory, as it is kept, and what of it stands: who proposed and who agreed, or ''. */
+interface WriteOffWords {
+  readonly said: string;
+  readonly by: string;
+  readonly agreed: string;
+  /** Of the proposal. */
+  readonly seal: string;
+}
+
+function writeOffWord(by: string, { server, dataDirId }: { server: string; dataDirId: string }): Word {
+  return { act: 'write off', by, about: [server, dataDirId] };
+}
+
+function agreementWord(by: string, about: { server: string; dataDirId: string; proposedBy: string }): Word {
+  return { act: 'agree to write off', by, about: [about.server, about.dataDirId, about.proposedBy] };
+}
+
+const WRITE_OFF_FIELD = 'writeOff:';
+
+async function wordsOnWriteOffs(
+  head: Readonly<Record<string, string>>,
+  judge: WordJudge,
+): Promise<Record<string, WriteOffWords>> {
+  const words: Record<string, WriteOffWords> = {};
+  for (const [field, said] of Object.entries(head)) {
+    if (!field.startsWith(WRITE_OFF_FIELD)) continue;
+    const dataDirId = field.slice(WRITE_OFF_FIELD.length);
+    const [server = '', by = '', agreed = '', seal = '', agreedSeal = ''] = said.split('\u001f');
+    const about = { server, dataDirId, proposedBy: by };
+    const isProposed = await wordStands(judge, seal, writeOffWord(by, about));
+    const isAgreed = isProposed && agreed !== '' && (await wordStands(judge, agreedSeal, agreementWord(agreed, about)));
+    words[dataDirId] = { said, by: isProposed ? by : '', agreed: isAgreed ? agreed : '', seal };
+  }
+  return words;
+}
+
+interface AdoptParts {
+  readonly redis: Redis;
+  readonly keys: LedgerKeys;
+  readonly run: Run;
+  readonly judge: WordJudge;
+}
+
+/** What somebody proposes to adopt: the lost ledger, service, settings and data directories. */
+async function readProposedAdoption({ redis, keys, judge }: Omit<AdoptParts, 'run'>) {
+  const stored = await redis.hmget(keys.adoption, 'seal', 'by', 'former', 'service', 'safety', 'dirs');
+  const [seal = '', by = '', ...proposed] = stored.map((field) => field ?? '');
+  const stands = seal !== '' && (await wordStands(judge, seal, { act: 'adopt ledger', by, about: proposed }));
+  return { seal, by, proposed, stands };
+}
+
+async function adoptOnce(
+  { redis, keys, run, judge }: AdoptParts,
+  { formerInstance, newInstance, service, safety, dataDirIds, actor }: Adoption,
+): Promise<'proposed' | 'adopted' | 'same-person' | 'there' | 'changed'> {
+  const { seal, by, proposed, stands } = await readProposedAdoption({ redis, keys, judge });
+  const about = [formerInstance, service, safety];
+  const named = stands ? z.array(z.string()).parse(JSON.parse(proposed[3] ?? '[]')) : [];
+  const dirs = JSON.stringify([...new Set([...named, ...dataDirIds])]);
+  const how = !stands
+    ? 'proposed'
+    : about.some((part, at) => part !== proposed[at])
+      ? 'other'
+      : isSamePerson(by, actor)
+        ? 'same-person'
+        : 'adopted';
+  const proposedBy = stands ? by : actor;
+  const own: Word =
+    how === 'adopted'
+      ? adoptedWord({ formerInstance, instance: newInstance, proposedBy })
+      : { act: 'adopt ledger', by: proposedBy, about: [...about, dirs] };
+  const ledger = [formerInstance, newInstance, SCHEMA_VERSION, service, safety, dirs];
+  const word = textOf(await run('adopt', actor, seal, ...ledger, how, judge.seals.word(own), proposedBy));
+  if (word === 'other' || word === 'occupied') throw refuseAdoption(word);
+  return wordOf(['proposed', 'adopted', 'same-person', 'there', 'changed'], word);
+}
+
+/** What says that a ledger stands for a lost one. */
+export function adoptedWord({
+  formerInstance,
+  instance,
+  proposedBy,
+}: Pick<AdoptionFacts, 'formerInstance' | 'instance' | 'proposedBy'>): Word {
+  return { act: 'adopted ledger', by: proposedBy, about: [formerInstance, instance] };
 }
 
 function refuseAdoption(why: 'other' | 'occupied'): Refusal {

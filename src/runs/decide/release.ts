@@ -1,8 +1,9 @@
-import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BLOCK_LIST_CHANGED } from '../../ledger/people/approvals.ts';
 import { PEOPLE_CHANGED } from '../../ledger/people/people-list.ts';
-import { UNKNOWN_KEY } from '../../ledger/seals.ts';
+import { wordStands } from '../../ledger/people/word.ts';
+import type { Word } from '../../ledger/seals.ts';
 import type { ReleaseResult } from '../../ledger/season/ledger-state.ts';
 import { Refusal } from '../../refusal.ts';
 
@@ -20,12 +21,13 @@ interface Standing {
   readonly proposal: { readonly by: string; readonly seal: string } | null;
 }
 
-function wordsOf({ halt, blockList, people }: Omit<Standing, 'proposal'>): { halt: string; lists: string } {
-  return { halt, lists: JSON.stringify([blockList, people]) };
+function wordOf(by: string, { halt, blockList, people }: Omit<Standing, 'proposal'>): Word {
+  return { act: 'release', by, about: [halt, JSON.stringify([blockList, people])] };
 }
 
 /** A proposal that does not hold is taken away. */
-async function readStanding({ state, approvals, people, seals }: Ledger): Promise<Standing> {
+async function readStanding(ledger: Ledger): Promise<Standing> {
+  const { state, approvals, people } = ledger;
   const { halt, releaseBy, releaseSeal } = await state.read();
   const seen = {
     halt: halt ?? '',
@@ -33,11 +35,8 @@ async function readStanding({ state, approvals, people, seals }: Ledger): Promis
     people: halt?.includes(PEOPLE_CHANGED) === true ? await people.digest() : '',
   };
   if (releaseBy === null) return { ...seen, proposal: null };
-  const verdict = seals.judgeRelease(releaseSeal, { by: releaseBy, ...wordsOf(seen) });
-  if (verdict === 'unknown-key')
-    throw new Refusal(`Somebody proposes the release, and ${UNKNOWN_KEY}.`, 'Nothing was changed.');
-  const mayPropose = !isAnyBehind(await people.disabled(), releaseBy);
-  if (verdict === 'true' && mayPropose) return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
+  const stands = await wordStands(ledger, releaseSeal, wordOf(releaseBy, seen));
+  if (stands) return { ...seen, proposal: { by: releaseBy, seal: releaseSeal } };
   await state.voidRelease();
   return { ...seen, proposal: null };
 }
@@ -57,7 +56,7 @@ export async function releaseHalt(
     const standing = await readStanding(ledger);
     const { halt, proposal } = standing;
     if (proposal !== null && !isSamePerson(proposal.by, actor)) await believeLists(ledger, standing);
-    const own = ledger.seals.release({ by: actor, ...wordsOf(standing) });
+    const own = ledger.seals.word(wordOf(actor, standing));
     const result = await ledger.state.release(actor, { own, seen: proposal?.seal ?? NO_SEAL });
     if (result === 'changed') continue;
     const act = { actor, target: 'ledger' };

@@ -1,4 +1,7 @@
+import { isSamePerson } from '../../access/same-person.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { wordStands } from '../../ledger/people/word.ts';
+import type { Word } from '../../ledger/seals.ts';
 import { Refusal } from '../../refusal.ts';
 
 /** What came of adopting settings; `there`: the ledger had them. */
@@ -11,14 +14,13 @@ export interface LivingWorker {
 }
 
 interface AdoptDeps {
-  readonly ledger: { readonly state: Pick<Ledger['state'], 'read' | 'adoptSafety' | 'adoptSafetyByTwo'> } & Pick<
-    Ledger,
-    'audit'
-  >;
+  readonly ledger: Pick<Ledger, 'state' | 'audit' | 'seals' | 'people'>;
   /** What the safety rule depends on, as this process is set. */
   readonly safety: string;
   readonly jobs: { readonly workers: () => Promise<readonly LivingWorker[]> };
 }
+
+const ADOPT_TRIES_MAX = 20;
 
 /** Settings in the order in which the ledger keeps them. */
 export function settingsIn(safety: string): string[] {
@@ -45,12 +47,30 @@ export async function adoptSettings({ ledger, safety, jobs }: AdoptDeps, actor: 
   if (before === safety) return 'there';
   const workers = await jobs.workers();
   if (workers.length > 0) throw refuseWhileWorking(workers);
-  const result = takesTwo(before, safety) ? await ledger.state.adoptSafetyByTwo(safety, actor) : 'adopted';
+  const result = takesTwo(before, safety) ? await adoptByTwo(ledger, safety, actor) : 'adopted';
   if (result === 'same-person') return result;
   if (!takesTwo(before, safety)) await ledger.state.adoptSafety(safety);
   const action = result === 'adopted' ? 'settings.adopted' : 'settings.proposed';
   await ledger.audit.append({ actor, action, target: 'ledger', details: { before, after: safety } });
   return result;
+}
+
+/** Proposes it under a seal, or confirms another person's proposal, if that stands: of these settings, in place of the same ones. */
+async function adoptByTwo(
+  ledger: AdoptDeps['ledger'],
+  safety: string,
+  actor: string,
+): Promise<Exclude<Adopted, 'there'>> {
+  for (let tries = 0; tries < ADOPT_TRIES_MAX; tries++) {
+    const { safety: before, proposedSafety: proposed } = await ledger.state.read();
+    const wordBy = (by: string): Word => ({ act: 'adopt settings', by, about: [before, safety] });
+    const isProposed = proposed?.safety === safety && (await wordStands(ledger, proposed.seal, wordBy(proposed.by)));
+    if (isProposed && isSamePerson(proposed.by, actor)) return 'same-person';
+    const seals = { own: ledger.seals.word(wordBy(actor)), seen: proposed?.seal ?? '', isSecond: isProposed };
+    const result = await ledger.state.adoptSafetyByTwo(safety, actor, seals);
+    if (result !== 'changed') return result;
+  }
+  throw new Refusal('Others adopt settings at this moment.', 'Look again, and try again.', { kind: 'unavailable' });
 }
 
 function refuseWhileWorking(workers: readonly LivingWorker[]): Refusal {

@@ -1,6 +1,6 @@
 import { type Clock, rfc3339 } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { WeakTime } from '../../ledger/season/ledger-state.ts';
+import type { WeakTime } from '../../ledger/season/head-facts.ts';
 import type { Log } from '../../log.ts';
 import type { Run } from '../../payout.ts';
 import type { DurabilityFinding } from '../../redis/durability.ts';

@@ -6,8 +6,8 @@ import { Problem } from '../problem.ts';
 import type { Web } from '../web.ts';
 import type { WebLimits } from './limits.ts';
 
-/** Those beyond the most that are told so; of still more nothing is read. */
-const TOLD_CONNECTIONS_MAX = 400;
+/** Room for strangers when those who have signed in have all connections that the server takes. */
+const STRANGERS_BEYOND = 400;
 /** So many times what an address may have is open from it before the sweep. */
 const AT_ONCE = 2;
 const TRY_AGAIN_S = 30;
@@ -17,9 +17,6 @@ interface Connection {
   readonly socket: Socket;
   /** What its address is counted as; null for a proxy of ours, which stands for many. */
   readonly address: string | null;
-  readonly isBeyond: boolean;
-  /** Nobody who has signed in has asked for anything over it yet. */
-  isStranger: boolean;
   /** When it was opened, or something was last asked for over it. */
   since: number;
 }
@@ -33,52 +30,58 @@ interface Deps {
 
 /**
  * Bounds the connections to the server. Those over which only strangers ask give way, the oldest first, where they are too
- * many from one address or in all; whoever has signed in stays connected, and is answered, over at most 100 connections each. An address with twice as many
- * strangers as it may have is not let in at all for that moment. A stranger over one connection too many gets a Problem (503). Whether payrun is alive is told over each. It has to come after the guard.
+ * many from one address or in all, and at once for the next one when the server is full: Node would refuse that one, whoever
+ * it is from. Whoever has signed in stays connected, and is answered, over at most 100 connections each. An address with twice as many
+ * strangers as it may have is not let in at all for that moment. A stranger is refused (503) where those who have signed in
+ * leave no room. Whether payrun is alive is told over each. It has to come after the guard.
  */
 export function limitConnections(web: Web, deps: Deps): void {
   const { clock, limits } = deps;
   const open = new Map<string, Connection>();
-  const strangers = openCounts();
+  const strangers = openStrangers();
   const addressOf = openAddresses(deps.proxies);
   const people = openPeople(limits.personConnectionsMax);
-  web.server.maxConnections = limits.connectionsMax + TOLD_CONNECTIONS_MAX;
+  const close = (place: string, connection: Connection): void => {
+    connection.socket.destroy();
+    strangers.remove(connection);
+    people.left(connection);
+    if (open.get(place) === connection) open.delete(place);
+  };
   // Before TLS has shaken hands.
   web.server.on('connection', (socket: Socket) => {
     const place = placeOf(socket);
     const address = addressOf(socket);
-    if (strangers.of(address) > AT_ONCE * limits.strangersPerAddressMax) {
+    const oldest = open.size < limits.connectionsMax + STRANGERS_BEYOND ? null : strangers.oldest();
+    if (oldest === undefined || strangers.of(address) > AT_ONCE * limits.strangersPerAddressMax) {
       socket.destroy();
       return;
     }
-    const isBeyond = open.size >= limits.connectionsMax;
-    const connection = { socket, address, isBeyond, isStranger: true, since: clock.monotonic() };
+    if (oldest !== null) close(placeOf(oldest.socket), oldest);
+    const connection = { socket, address, since: clock.monotonic() };
     open.set(place, connection);
-    strangers.add(address, 1);
-    socket.once('close', () => {
-      if (connection.isStranger) strangers.add(address, -1);
-      people.left(connection);
-      if (open.get(place) === connection) open.delete(place);
-    });
+    strangers.add(connection);
+    socket.once('close', () => close(place, connection));
   });
   web.server.on('request', ({ socket }: IncomingMessage) => {
     const connection = open.get(placeOf(socket));
-    if (connection !== undefined) connection.since = clock.monotonic();
+    if (connection === undefined) return;
+    connection.since = clock.monotonic();
+    if (strangers.remove(connection)) strangers.add(connection);
   });
   const sweeping = setInterval(() => {
-    for (const { socket } of excessOf([...open.values()], { limits, now: clock.monotonic() })) socket.destroy();
+    for (const { socket } of excessOf(strangers.newestFirst(), { limits, now: clock.monotonic() })) socket.destroy();
   }, SWEEP_MS);
   sweeping.unref();
   web.addHook('onClose', async () => clearInterval(sweeping));
   web.addHook('onRequest', async ({ raw, who, routeOptions }, reply) => {
     const connection = open.get(placeOf(raw.socket));
     if (connection === undefined) return;
-    if (who !== null && connection.isStranger) {
-      connection.isStranger = false;
-      strangers.add(connection.address, -1);
+    if (who !== null) {
+      strangers.remove(connection);
+      people.asked(who.name, connection);
+      return;
     }
-    if (who !== null) people.asked(who.name, connection);
-    if (who !== null || !connection.isBeyond) return;
+    if (!strangers.has(connection) || open.size - strangers.size() < limits.connectionsMax) return;
     reply.header('connection', 'close');
     if (routeOptions.url === '/healthz') return;
     reply.header('retry-after', TRY_AGAIN_S);
@@ -115,39 +118,49 @@ function openPeople(connectionsMax: number) {
   };
 }
 
-/** How many strangers are connected from each address; those from behind a proxy of ours (null) are not counted. */
-function openCounts() {
+/** The connections over which nobody who has signed in has asked for anything yet, that over which they came or asked last at the end; those from behind a proxy of ours (null) count for no address. */
+function openStrangers() {
+  const all = new Set<Connection>();
   const counts = new Map<string, number>();
   const of = (address: string | null): number => (address === null ? 0 : (counts.get(address) ?? 0));
+  const count = (address: string | null, more: 1 | -1): void => {
+    if (address === null) return;
+    const now = of(address) + more;
+    if (now > 0) counts.set(address, now);
+    else counts.delete(address);
+  };
   return {
     of,
-    add(address: string | null, more: 1 | -1) {
-      if (address === null) return;
-      const count = of(address) + more;
-      if (count > 0) counts.set(address, count);
-      else counts.delete(address);
+    size: () => all.size,
+    has: (connection: Connection): boolean => all.has(connection),
+    oldest: (): Connection | undefined => all.values().next().value,
+    newestFirst: () => [...all].toReversed(),
+    add(connection: Connection) {
+      all.add(connection);
+      count(connection.address, 1);
+    },
+    /** False where it is none of them. */
+    remove(connection: Connection): boolean {
+      const isKnown = all.delete(connection);
+      if (isKnown) count(connection.address, -1);
+      return isKnown;
     },
   };
 }
 
 /** The connections of strangers that are too many; those that came or asked last stay, and each has its time. */
 function excessOf(
-  connections: readonly Connection[],
+  newestFirst: readonly Connection[],
   { limits, now }: { readonly limits: WebLimits; readonly now: number },
 ): Connection[] {
-  const strangers = connections.filter(({ isStranger }) => isStranger);
-  if (strangers.length <= limits.strangersPerAddressMax) return [];
+  if (newestFirst.length <= limits.strangersPerAddressMax) return [];
   const counts = new Map<string, number>();
-  let all = 0;
-  return strangers
-    .toSorted((one, other) => other.since - one.since)
-    .filter(({ address, since }) => {
-      const own = address === null ? 0 : (counts.get(address) ?? 0) + 1;
-      if (address !== null) counts.set(address, own);
-      all++;
-      const isTooMany = own > limits.strangersPerAddressMax || all > limits.strangersMax;
-      return isTooMany && since + limits.strangerMsMin <= now;
-    });
+  return newestFirst.filter(({ address, since }, newer) => {
+    const own = address === null ? 0 : (counts.get(address) ?? 0) + 1;
+    if (address !== null) counts.set(address, own);
+    const isTooMany = own > limits.strangersPerAddressMax || newer >= limits.strangersMax;
+    return isTooMany && since + limits.strangerMsMin <= now;
+  });
 }
 
 /** The other end, which is the same for a socket and for the TLS over it. */

@@ -14,6 +14,8 @@ export interface WebLimits {
   readonly headersMsMax: number;
   /** For a body that is no file of somebody who has signed in. */
   readonly bodyMsMax: number;
+  /** For a whole request, a file of somebody who has signed in too. */
+  readonly requestMsMax: number;
   /** A file comes at least at this rate. */
   readonly fileBytesMin: number;
   readonly fileBytesWithinMs: number;
@@ -30,6 +32,7 @@ export const WEB_LIMITS: WebLimits = {
   handshakeMsMax: 10_000,
   headersMsMax: 10_000,
   bodyMsMax: 10_000,
+  requestMsMax: 15 * 60_000,
   fileBytesMin: 16 * 1024,
   fileBytesWithinMs: 30_000,
   keyRequestsPerMinuteMax: 600,

@@ -160,7 +160,8 @@ function BeneficiaryTable(props: ApprovalProps) {
       <p>
         {run.newBeneficiaryRows === 0
           ? 'Each of them was paid from this ledger before.'
-          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}
+          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}{' '}
+        This is no proof: whoever can write to Redis can change who was paid before.
       </p>
       <BeneficiaryLines caption="Who gets most, in each currency the largest first" lines={top} seen={props} />
       {others === 0 ? <p>These are all.</p> : <p>And {shownCount(others)} others, who get less.</p>}

@@ -37,7 +37,7 @@ export function addApprovalRoutes(web: Web, deps: WebDeps): void {
       ...beneficiaries.largest.map(({ row }) => row.beneficiaryIdentityId),
     ];
     const [listed, neverPaid] = await Promise.all([
-      app.ledger.names.read([...new Set(shown)]),
+      app.ledger.names.proven([...new Set(shown)]),
       app.ledger.beneficiaries.neverPaid([...new Set(shown)]),
     ]);
     const names = new Map(Array.from(listed, ([id, { name }]) => [id, name]));

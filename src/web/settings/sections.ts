@@ -1,6 +1,7 @@
 import type { App } from '../../app.ts';
 import { CAPABILITIES, type Capability, SANDBOX_NAME } from '../../config/config.ts';
-import type { HeadFacts, Season } from '../../ledger/season/ledger-state.ts';
+import type { HeadFacts } from '../../ledger/season/head-facts.ts';
+import type { Season } from '../../ledger/season/ledger-state.ts';
 import type { DurabilityFinding } from '../../redis/durability.ts';
 import { Refusal } from '../../refusal.ts';
 import { openSigningKey } from '../../report/signing/signing-key.ts';

@@ -1,7 +1,7 @@
 import { Fragment } from 'preact';
 import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import type { HeadFacts } from '../../ledger/season/ledger-state.ts';
+import type { HeadFacts } from '../../ledger/season/head-facts.ts';
 import { type Adopted, settingsIn, takesTwo } from '../../runs/safety/adopt-settings.ts';
 import { Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';

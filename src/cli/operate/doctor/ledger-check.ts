@@ -2,7 +2,7 @@ import { rfc3339, systemClock } from '../../../clock.ts';
 import { nameOf } from '../../../config/config.ts';
 import type { DataDir } from '../../../ledger/intents/data-dir.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
-import type { HeadFacts } from '../../../ledger/season/ledger-state.ts';
+import type { HeadFacts } from '../../../ledger/season/head-facts.ts';
 import { isRowless, rowlessText } from '../../look/awaiting-row.ts';
 import { describeCapabilities } from './capability-check.ts';
 import type { Found, Place } from './check.ts';

@@ -128,10 +128,25 @@ function addKeyOperations(api: Web, { app }: WebDeps): void {
     return { kind: 'done', key: keyDocument(result.key), bearer: result.bearer } as const;
   });
 
-  const revoke = { summary: 'End a key, or withdraw a proposal to make one', params: named, response: nothing };
-  api.delete('/keys/:name', { config, schema: revoke }, async ({ params: { name }, who, ip }, reply) => {
+  const confirmed = z.strictObject({
+    confirm: z.string().max(200).optional().describe('The name once more: without it nothing ends'),
+  });
+  const revoke = {
+    summary: 'End a key, or withdraw a proposal to make one; in two steps',
+    params: named,
+    querystring: confirmed,
+    response: nothing,
+  };
+  api.delete('/keys/:name', { config, schema: revoke }, async ({ params: { name }, query, who, ip }, reply) => {
     const isKey = (await listKeys(app)).some((one) => isSamePerson(one.name, name));
     if (!isKey && !(await isProposed(app, `key ${name}`))) throw noSuch('key', name);
+    if (query.confirm !== name) {
+      throw new Problem(
+        409,
+        'Whatever uses this key is refused once it has ended.',
+        'If that is meant, ask again with its name as "confirm" in the query.',
+      );
+    }
     await revokeKey(app, { name, ...byOf(who, ip) });
     return await reply.status(204).send(null);
   });
