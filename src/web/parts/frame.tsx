@@ -8,6 +8,7 @@ import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
 import { shownCount } from './figures.ts';
 import { Icon } from './icon.tsx';
+import { May, MayContext } from './may.tsx';
 import { labelOf } from './read-form.ts';
 import { RefusalPart } from './refusal-part.tsx';
 import { CsrfContext, RefusedContext } from './refused-context.ts';
@@ -87,7 +88,9 @@ function sendFramed(reply: FastifyReply, { zone }: WebDeps, content: PageContent
     <ZoneContext.Provider value={zone}>
       <CsrfContext.Provider value={who?.csrf ?? ''}>
         <RefusedContext.Provider value={refused}>
-          <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
+          <MayContext.Provider value={(act) => who?.may(act) === true}>
+            <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
+          </MayContext.Provider>
         </RefusedContext.Provider>
       </CsrfContext.Provider>
     </ZoneContext.Provider>
@@ -194,11 +197,11 @@ function Menu({ who, path, counts }: MenuProps) {
         </li>
       </ul>
       <SearchBox />
-      {who.may('submit') ? (
+      <May act="submit">
         <a class="btn" href="/upload">
           <Icon name="upload" /> Upload
         </a>
-      ) : null}
+      </May>
       <details class="menu own">
         <summary>
           <Icon name="user" /> {who.name} ({who.role})

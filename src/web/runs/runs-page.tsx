@@ -3,6 +3,7 @@ import { NEWEST_FIRST, type RunColumn, type RunSort, type RunsWanted } from '../
 import { MoneyFields, SortChoice } from '../lists/list-fields.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
+import { May } from '../parts/may.tsx';
 import { CountedPages } from '../parts/pages.tsx';
 import { sortLinks } from '../parts/table.tsx';
 import { RUN_STATE_WORDS } from './run-status.ts';
@@ -25,7 +26,10 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
   if (total === 0 && !isNarrowed) {
     return (
       <p class="empty">
-        There are no runs yet. <a href="/upload">Upload a payout file</a> to begin with.
+        There are no runs yet.{' '}
+        <May act="submit">
+          <a href="/upload">Upload a payout file</a> to begin with.
+        </May>
       </p>
     );
   }
@@ -40,7 +44,11 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
         <>
           <p>
             {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOfRuns(wanted, '.csv')}>as CSV</a> ·{' '}
-            <a href="/period">report of a period</a> · <a href="/reconcile">reconcile with the bank</a>
+            <a href="/period">report of a period</a>
+            <May act="submit">
+              {' '}
+              · <a href="/reconcile">reconcile with the bank</a>
+            </May>
           </p>
           <RunsTable
             caption={wanted.sort === NEWEST_FIRST ? 'Runs, the newest first' : 'Runs'}

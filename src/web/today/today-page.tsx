@@ -5,6 +5,7 @@ import { fileTotals } from '../../report/totals.ts';
 import type { Tone } from '../parts/badge.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
+import { May } from '../parts/may.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Time } from '../parts/time.tsx';
 import { RunsTable } from '../runs/runs-table.tsx';
@@ -30,8 +31,8 @@ interface TodayProps {
 
 /** What waits for somebody, what is going on, and what was done lately. */
 export function TodayPage(props: TodayProps) {
-  const { runs, days, who } = props;
-  if (runs.length === 0) return <FirstSteps who={who} />;
+  const { runs, days } = props;
+  if (runs.length === 0) return <FirstSteps />;
   return (
     <>
       <Cards {...props} />
@@ -169,25 +170,29 @@ function sumOf(amounts: readonly Money[]): Money[] {
   return fileTotals(amounts, new Map()).map(({ currency, file }) => ({ minor: file, currency }));
 }
 
-function FirstSteps({ who }: { who: Person }) {
+function FirstSteps() {
   return (
     <ol class="first-steps">
       <li class="card card-body">
         <h2>Take a payout file</h2>
         <p>
-          A CSV file with a line for each payout. <a href="/upload/example.csv">Take the example</a> to try it.
+          A CSV file with a line for each payout.
+          <May act="submit">
+            {' '}
+            <a href="/upload/example.csv">Take the example</a> to try it.
+          </May>
         </p>
       </li>
       <li class="card card-body">
         <h2>Upload it and look</h2>
         <p>payrun shows what is wrong with it, or what it comes to. Nothing is paid by this.</p>
-        {who.may('submit') ? (
+        <May act="submit">
           <p>
             <a class="btn btn-primary" href="/upload">
               <Icon name="upload" /> Upload a file
             </a>
           </p>
-        ) : null}
+        </May>
       </li>
       <li class="card card-body">
         <h2>Hand it in</h2>
