@@ -4,6 +4,7 @@ import type { Route } from './whole-site.ts';
 /** What each page and each form is to somebody who wants it; the queues' board is told apart, by the beginning of its paths. */
 export const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /': 'read',
+  'GET /today': 'read',
   'GET /static/payrun.js': 'public',
   'GET /static/payrun.css': 'public',
   'GET /static/icon.svg': 'public',

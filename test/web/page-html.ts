@@ -120,7 +120,7 @@ export function foreignParts(html: string): string[] {
 
 function isOwn(element: string, key: string, value: string): boolean {
   if (!ATTRIBUTE_NAME.test(key)) return false;
-  if (key === 'href' || key === 'action' || key === 'data-live') return OWN_ADDRESS.test(value);
+  if (key === 'href' || key === 'action' || key === 'data-live' || key === 'data-again') return OWN_ADDRESS.test(value);
   if (key === 'src') return element === 'script';
   if (key === 'http-equiv') return false;
   return !NO_ATTRIBUTE.test(key);

@@ -72,8 +72,8 @@ export async function sendPage(reply: FastifyReply, deps: WebDeps, content: Page
     outagesNoted(deps.app),
     deps.recentRuns(),
   ]);
-  const { approve, held } = await waitingFor(deps.app, who, runs);
-  const counts = { [APPROVE]: approve.length, [SETTLE]: held };
+  const { approve, held, unknown } = await waitingFor(deps.app, who, runs);
+  const counts = { [APPROVE]: approve.length, [SETTLE]: held + unknown };
   return sendFramed(reply, deps, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
 }
 

@@ -47,6 +47,7 @@ function followRun() {
 }
 
 const LOST = 'Not connected: what stands here may be old.';
+const SIGNED_OUT = 'You have been signed out. Reload the page to go on.';
 
 function openLive(place, tell) {
   // The page's own address may be that of a form which was refused.
@@ -64,7 +65,7 @@ function openLive(place, tell) {
     source.close();
     source.hasEnded = true;
     if (data === 'over') refreshParts(page);
-    else tell('You have been signed out. Reload the page to go on.', { isUrgent: true, isShown: false });
+    else tell(SIGNED_OUT, { isUrgent: true, isShown: false });
   });
   source.addEventListener('error', () => {
     const hasEnded = source.readyState === EventSource.CLOSED;
@@ -119,20 +120,42 @@ function teller(note) {
   };
 }
 
-/** Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. */
+/**
+ * Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. Tells whether they may
+ * still see it.
+ */
 async function refreshParts(address) {
   const answer = await fetch(address);
-  if (!answer.ok || answer.redirected) return;
+  if (!answer.ok || answer.redirected) return !answer.redirected;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of document.querySelectorAll('[data-refreshed]')) {
     const fresh = page.getElementById(part.id);
-    if (!fresh || part.contains(document.activeElement)) continue;
-    part.innerHTML = fresh.innerHTML;
+    const isInUse = part.contains(document.activeElement) && !document.activeElement.matches('a, .scroll');
+    if (!fresh || isInUse) continue;
+    showProgress(part, fresh.innerHTML);
     if (!fresh.hasAttribute('data-asking')) part.removeAttribute('data-asking');
   }
-  letKeysScroll();
-  tellTimes();
+  return true;
 }
+
+const LOOK_EVERY_MS = 3000;
+
+/** A page of what goes on is asked for again and again while somebody sees it. */
+function lookAgain(tell = teller(document.querySelector('[data-live-note]'))) {
+  const address = document.querySelector('[data-again]')?.dataset.again;
+  if (!address) return;
+  setTimeout(async () => {
+    let isIn = true;
+    try {
+      isIn = document.hidden || (await refreshParts(address));
+      tell(isIn ? '' : SIGNED_OUT, { isUrgent: true, isShown: false });
+    } catch {
+      tell(LOST, { isUrgent: true, isShown: false });
+    }
+    if (isIn) lookAgain(tell);
+  }, LOOK_EVERY_MS);
+}
+lookAgain();
 
 const ASK_AGAIN_MS = 1500;
 const ASKED_MAX = 60;

@@ -35,9 +35,13 @@ export function TodayPage(props: TodayProps) {
   if (runs.length === 0) return <FirstSteps />;
   return (
     <>
-      <Cards {...props} />
+      <section id="today-cards" data-refreshed aria-label="What waits, and what goes on">
+        <Cards {...props} />
+      </section>
       <div class="today">
-        <RunsTable caption="Last runs" runs={runs.slice(0, RUNS_SHOWN)} isShort />
+        <section id="today-runs" data-refreshed aria-label="Last runs">
+          <RunsTable caption="Last runs" runs={runs.slice(0, RUNS_SHOWN)} isShort />
+        </section>
         <DayChart days={days} />
       </div>
       <p>
@@ -48,12 +52,15 @@ export function TodayPage(props: TodayProps) {
 }
 
 /** One sentence below the title. */
-export function todayWords({ approve, held }: Waiting): string {
+export function todayWords({ approve, held, unknown }: Waiting): string {
   const parts = [
     ...(approve.length === 0
       ? []
       : [`${shownCount(approve.length)} ${approve.length === 1 ? 'file waits' : 'files wait'} for your approval`]),
     ...(held === 0 ? [] : [`${shownCount(held)} ${held === 1 ? 'payout needs' : 'payouts need'} a person`]),
+    ...(unknown === 0
+      ? []
+      : [`payrun still looks what came of ${shownCount(unknown)} ${unknown === 1 ? 'payout' : 'payouts'}`]),
   ];
   return parts.length === 0 ? 'Nothing waits for you.' : `${parts.join(', and ')}.`;
 }
@@ -76,8 +83,15 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
           <Sum money={sumOf(waiting.approve.flatMap(({ fileTotals: totals }) => totals))} />
         </Card>
       ) : null}
-      <Card label="To settle" icon="user-question" tone="wait" count={waiting.held} href="/to-settle">
+      <Card
+        label="To settle"
+        icon="user-question"
+        tone="wait"
+        count={waiting.held + waiting.unknown}
+        href={waiting.unknown === 0 ? hrefOf(waiting.settle, '/settle', '/to-settle') : '/to-settle'}
+      >
         <Sum money={heldMoney(waiting.settle)} />
+        {waiting.unknown === 0 ? null : <div>{shownCount(waiting.unknown)} not known yet</div>}
       </Card>
       <Card
         label="Paying now"
@@ -96,7 +110,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
         href={hrefOf(
           unpaid.map(({ run }) => run),
           '',
-          '/runs',
+          '/runs?outcome=not-paid',
         )}
       >
         {unpaid.length === 0 ? null : `in ${shownCount(unpaid.length)} ${unpaid.length === 1 ? 'run' : 'runs'}`}
@@ -106,7 +120,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
         icon="calendar-clock"
         tone="still"
         count={later.length}
-        href={hrefOf(later, '', '/runs?state=paused')}
+        href={hrefOf(later, '', '/runs?state=starts-later')}
       >
         {starts.length === 0 ? null : <Time at={Math.min(...starts)} />}
       </Card>
