@@ -89,9 +89,10 @@ function stateOf(place) {
   return place.querySelector('[data-state]')?.dataset.state;
 }
 
-/** Keeps the keyboard where it was, on the link with the same address or on the same table, and tables as they were scrolled. */
+/** Keeps the keyboard where it was, on the link with the same address or in the same place or on the same table, and tables as they were scrolled. */
 function showProgress(place, html) {
-  const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+  const links = [...place.querySelectorAll('a')];
+  const focused = links.find((link) => link === document.activeElement);
   const before = [...place.querySelectorAll('.scroll')];
   const [held, lefts] = [before.indexOf(document.activeElement), before.map(({ scrollLeft }) => scrollLeft)];
   const folds = [...place.querySelectorAll('details')].map(({ open }) => open);
@@ -105,7 +106,11 @@ function showProgress(place, html) {
   after.forEach((table, index) => {
     table.scrollLeft = lefts[index] ?? 0;
   });
-  if (focused !== null) [...place.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused)?.focus();
+  if (focused) {
+    const fresh = [...place.querySelectorAll('a')];
+    const same = fresh.find((link) => link.getAttribute('href') === focused.getAttribute('href'));
+    (same ?? fresh[links.indexOf(focused)])?.focus();
+  }
   after[held]?.focus({ preventScroll: true });
 }
 
