@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser())('the first page', () => {
     await recordRun(app.ledger, { lines: [2] });
     const { page } = await browse('anna', 'viewer');
     await page.goto('/');
-    await endSessionsOf(app, { name: 'anna', actor: 'test', reason: 'a test' });
+    await endSessionsOf(app, { name: 'anna', actor: 'test' });
     await page.getByText('You have been signed out. Reload the page to go on.').waitFor();
   });
 });

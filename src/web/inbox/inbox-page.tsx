@@ -100,7 +100,7 @@ function Files({ title, empty, files, when, hrefOf }: FilesProps) {
   );
 }
 
-const PROBLEMS_SHOWN_MAX = 100;
+const PROBLEMS_SHOWN_MAX = 25;
 
 /** What is wrong with a refused file, and how to mend it. */
 export function RefusedPage({ refused, inbox }: { refused: Refused; inbox: string }) {

@@ -8,7 +8,7 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 /** Of those that were given up, so many of each endpoint are shown; the others are in the CSV. */
-const LETTERS_SHOWN_MAX = 50;
+const LETTERS_SHOWN_MAX = 20;
 
 interface NotificationsProps {
   readonly endpoints: readonly EndpointDocument[];
