@@ -119,7 +119,7 @@ describe('the first page', () => {
     const { app, person } = await openWebRig(server.url);
     const anna = await person('anna', 'checker');
     const hrefs = async (): Promise<string[]> =>
-      [...(await anna.get('/')).text.matchAll(/<a class="card card-body" href="([^"]+)"/g)].map(([, href = '']) =>
+      [...(await anna.get('/')).text.matchAll(/<a class="card card-body [^"]*" href="([^"]+)"/g)].map(([, href = '']) =>
         href.replaceAll('&amp;', '&'),
       );
     const listed = async (href: string): Promise<string[]> =>

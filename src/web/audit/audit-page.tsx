@@ -59,7 +59,7 @@ function Nothing({ isOver }: { isOver: boolean }) {
 
 function VerifyForm() {
   return (
-    <Form action="/audit/verify" class="audit-verify">
+    <Form action="/audit/verify" class="list-search">
       <Field
         label="Head from a report (optional)"
         name="head"
@@ -109,7 +109,7 @@ function AuditTable({ lines }: { lines: readonly AuditLine[] }) {
 function AuditRow({ line: { place, record } }: { line: AuditLine }) {
   if (record === null) {
     return (
-      <tr class="audit-changed">
+      <tr class="wrong">
         <th scope="row" class="number">
           {place}
         </th>
@@ -129,9 +129,9 @@ function AuditRow({ line: { place, record } }: { line: AuditLine }) {
       <td>{escapeUnseen(actor)}</td>
       <td>{escapeUnseen(action)}</td>
       <td>{escapeUnseen(target)}</td>
-      <td class="audit-details">
+      <td>
         {Object.entries(details).map(([name, value]) => (
-          <span key={name}>{escapeUnseen(`${name}: ${shownValue(name, value)}`)}</span>
+          <div key={name}>{escapeUnseen(`${name}: ${shownValue(name, value)}`)}</div>
         ))}
       </td>
     </tr>

@@ -128,21 +128,24 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         <a class="visually-hidden-focusable" href="#content">
           Skip to the content
         </a>
-        <header class="top">
-          <p class="place">{place.words}</p>
+        <header class="bg-surface border-bottom">
+          <p class="place m-0 px-3 fw-bold text-center">{place.words}</p>
           {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
         </header>
         {place.halt === null ? null : (
-          <p class="halt" role="alert">
-            Everything is halted: {place.halt} <a href="/settings#halt">Release it by two people</a>
+          <p class="halt m-0 px-3 py-2 text-center" role="alert">
+            Everything is halted: {place.halt}{' '}
+            <a class="text-reset text-decoration-underline" href="/settings#halt">
+              Release it by two people
+            </a>
           </p>
         )}
         {place.outages.map((words) => (
-          <p class="halt" key={words}>
+          <p class="halt m-0 px-3 py-2 text-center" key={words}>
             {words}
           </p>
         ))}
-        <main id="content" class="container-xl">
+        <main id="content" class="container-xl pt-3 pb-5">
           <Head {...content} />
           {refused === null ? null : <RefusalPart refused={refused} />}
           {content.body}
@@ -154,8 +157,8 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
 
 function Head({ title, above, below, actions }: PageContent) {
   return (
-    <div class="head">
-      <div>
+    <div class="head d-flex flex-wrap gap-2 align-items-start justify-content-between mb-3">
+      <div class="mw-100">
         {above === undefined ? null : <p class="small">{above}</p>}
         <h1>{title}</h1>
         {below}
@@ -179,36 +182,39 @@ interface MenuProps {
 function Menu({ who, path, counts }: MenuProps) {
   const part = { who, path, counts };
   return (
-    <nav aria-label="Main" class="main-nav container-xl">
-      <a class="brand" href="/">
-        <Icon name="cash-banknote" /> payrun
+    <nav aria-label="Main" class="main-nav container-xl d-flex flex-wrap align-items-center gap-1 py-1">
+      <a class="d-flex gap-1 me-2 fs-3 fw-bold text-reset" href="/" aria-label="payrun">
+        <Icon name="cash-banknote" />
+        <span class="d-none d-sm-inline">payrun</span>
       </a>
-      <ul>
-        <Links links={LINKS} {...part} />
-        <li>
-          <details class="menu">
-            <summary>
-              More <Icon name="chevron-down" />
-            </summary>
-            <ul>
-              <Links links={MORE_LINKS} {...part} />
-            </ul>
-          </details>
-        </li>
+      <ul class="nav me-auto align-items-center">
+        <Links links={LINKS} class={LINK} {...part} />
       </ul>
+      <details class="more position-relative">
+        <summary class={LINK}>
+          More <Icon name="chevron-down" />
+        </summary>
+        <ul class={FOLD}>
+          <Links links={MORE_LINKS} class="dropdown-item" {...part} />
+        </ul>
+      </details>
       <SearchBox />
       <May act="submit">
-        <a class="btn" href="/upload">
-          <Icon name="upload" /> Upload
+        <a class="btn px-2 px-sm-3" href="/upload" aria-label="Upload">
+          <Icon name="upload" />
+          <span class="d-none d-sm-inline">Upload</span>
         </a>
       </May>
-      <details class="menu own">
-        <summary>
-          <Icon name="user" /> {who.name} ({who.role})
+      <details class="own position-relative">
+        <summary class={LINK} aria-label={`${who.name} (${who.role})`}>
+          <Icon name="user" />
+          <span class="d-none d-sm-inline">
+            {who.name} ({who.role})
+          </span>
         </summary>
-        <ul>
-          <Links links={OWN_LINKS} {...part} />
-          <li>
+        <ul class={FOLD}>
+          <Links links={OWN_LINKS} class="dropdown-item" {...part} />
+          <li class="px-2 pt-2">
             <form method="post" action="/sign-out">
               <input type="hidden" name="csrf" value={who.csrf ?? ''} />
               <button type="submit" class="btn w-100">
@@ -221,6 +227,9 @@ function Menu({ who, path, counts }: MenuProps) {
     </nav>
   );
 }
+
+const LINK = 'nav-link d-flex align-items-center gap-1 px-2 rounded text-reset text-nowrap';
+const FOLD = 'dropdown-menu d-block position-absolute end-0';
 
 /** In all runs, from every page. */
 function SearchBox() {
@@ -243,7 +252,7 @@ function SearchBox() {
   );
 }
 
-function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[] }) {
+function Links({ links, class: own, who, path, counts }: MenuProps & { links: readonly Link[]; class: string }) {
   return links
     .filter(({ act }) => who.may(act))
     .map(({ href, words }) => {
@@ -252,6 +261,7 @@ function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[
         <li key={href}>
           <a
             href={href}
+            class={own}
             aria-current={path === href || (href !== '/' && path.startsWith(`${href}/`)) ? 'page' : undefined}
           >
             {words}

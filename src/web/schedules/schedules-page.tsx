@@ -116,7 +116,7 @@ function Cells({ document, waiting }: { document: ScheduleDocument; waiting: num
     <>
       <td>
         {escapeUnseen(does)}
-        {fault === null ? null : <p class="schedule-fault">It could not be done: {escapeUnseen(fault)}</p>}
+        {fault === null ? null : <p class="wrong">It could not be done: {escapeUnseen(fault)}</p>}
         {waiting === 0 ? null : <p>{shownCount(waiting)} to be done</p>}
       </td>
       <td>
@@ -128,7 +128,7 @@ function Cells({ document, waiting }: { document: ScheduleDocument; waiting: num
         ))}
         <details>
           <summary>The {TIMES_SHOWN - 1} after it</summary>
-          <ol>
+          <ol class="m-0 ps-3">
             {next.slice(1).map((time) => (
               <li key={time}>
                 <ZoneTime text={time} zone={zone} />

@@ -184,8 +184,8 @@ function BulkFields({ proposed }: { proposed: Decision | undefined }) {
   const { typed = proposed, problem, control } = useField({ name: 'decision' });
   return (
     <>
-      <fieldset>
-        <legend>What becomes of those that are ticked?</legend>
+      <fieldset class="form-fieldset">
+        <legend class="form-label">What becomes of those that are ticked?</legend>
         <Wrong id={control.id} words={problem} />
         {WORDS.map(([decision, words]) => (
           <p key={decision}>

@@ -108,8 +108,8 @@ function Choices({ choices }: { choices: readonly Choice[] }) {
   const { typed, problem, control } = useField({ name: 'decision' });
   const { id, name, autofocus: isFirst, ...described } = control;
   return (
-    <fieldset role="radiogroup" {...described}>
-      <legend>What becomes of it? One person proposes, another one confirms.</legend>
+    <fieldset class="form-fieldset" role="radiogroup" {...described}>
+      <legend class="form-label">What becomes of it? One person proposes, another one confirms.</legend>
       <Wrong id={id} words={problem} />
       {choices.map(({ decision, whyNot }, index) => (
         <p key={decision}>

@@ -75,7 +75,7 @@ function Bars({ days, words }: { days: readonly Day[]; words: string }) {
       {days
         .filter((_, at) => (days.length - 1 - at) % LABEL_EVERY_DAYS === 0)
         .map(({ at }) => (
-          <text key={at} class="middle" x={(x(at) ?? 0) + x.bandwidth() / 2} y={height - 6}>
+          <text key={at} text-anchor="middle" x={(x(at) ?? 0) + x.bandwidth() / 2} y={height - 6}>
             {dayWords(at)}
           </text>
         ))}

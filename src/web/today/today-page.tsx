@@ -38,11 +38,13 @@ export function TodayPage(props: TodayProps) {
       <section id="today-cards" data-refreshed aria-label="What waits, and what goes on">
         <Cards {...props} />
       </section>
-      <div class="today">
-        <section id="today-runs" data-refreshed aria-label="Last runs">
+      <div class="row g-3">
+        <section id="today-runs" class="col-lg-8" data-refreshed aria-label="Last runs">
           <RunsTable caption="Last runs" runs={runs.slice(0, RUNS_SHOWN)} isShort />
         </section>
-        <DayChart days={days} />
+        <div class="col-lg-4">
+          <DayChart days={days} />
+        </div>
       </div>
       <p>
         <a href="/runs">All runs</a>
@@ -71,7 +73,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
   const unpaidRows = unpaid.reduce((sum, { rows }) => sum + rows, 0);
   const starts = later.map(({ startAt }) => startAt).filter((at) => typeof at === 'number');
   return (
-    <div class="cards today-cards">
+    <div class="today-cards row row-cols-2 row-cols-md-3 row-cols-xl-6 g-2 g-md-3 mb-3">
       {who.may('approve') ? (
         <Card
           label="To approve"
@@ -146,13 +148,15 @@ interface CardProps {
 
 function Card({ label, icon, tone, count, href, children }: CardProps) {
   return (
-    <a class="card card-body" href={href}>
-      <span class="card-label">
-        <Icon name={icon} /> {label}
-      </span>
-      <span class={`figure ${count === 0 ? 'dim' : `tone-${tone}`}`}>{shownCount(count)}</span>
-      <span class="hint">{children}</span>
-    </a>
+    <div class="col">
+      <a class="card card-body card-link h-100 p-3 text-reset" href={href}>
+        <span class="dim d-flex gap-2">
+          <Icon name={icon} /> {label}
+        </span>
+        <span class={`figure ${count === 0 ? 'dim' : `tone-${tone}`}`}>{shownCount(count)}</span>
+        <span class="hint">{children}</span>
+      </a>
+    </div>
   );
 }
 
@@ -186,9 +190,9 @@ function sumOf(amounts: readonly Money[]): Money[] {
 
 function FirstSteps() {
   return (
-    <ol class="first-steps">
+    <ol class="cards list-unstyled">
       <li class="card card-body">
-        <h2>Take a payout file</h2>
+        <h2>1. Take a payout file</h2>
         <p>
           A CSV file with a line for each payout.
           <May act="submit">
@@ -198,7 +202,7 @@ function FirstSteps() {
         </p>
       </li>
       <li class="card card-body">
-        <h2>Upload it and look</h2>
+        <h2>2. Upload it and look</h2>
         <p>payrun shows what is wrong with it, or what it comes to. Nothing is paid by this.</p>
         <May act="submit">
           <p>
@@ -209,7 +213,7 @@ function FirstSteps() {
         </May>
       </li>
       <li class="card card-body">
-        <h2>Hand it in</h2>
+        <h2>3. Hand it in</h2>
         <p>
           It becomes a run: where it needs approval, another person gives it; then each row is paid once, and a report
           proves it.
