@@ -48,11 +48,13 @@ export function SortForm<Sort extends string>({ action, ...choice }: SortChoiceP
 export function SortChoice<Sort extends string>({ sorts, sort }: SortChoiceProps<Sort>) {
   const isListed = sorts.some(([one]) => one === sort);
   return (
-    <Choice
-      label="Sorted by"
-      name="sort"
-      value={sort}
-      options={isListed ? sorts : [...sorts, [sort, `${sort.slice(1)}, the other way`]]}
-    />
+    <div class="d-sm-none">
+      <Choice
+        label="Sorted by"
+        name="sort"
+        value={sort}
+        options={isListed ? sorts : [...sorts, [sort, `${sort.slice(1)}, the other way`]]}
+      />
+    </div>
   );
 }

@@ -33,7 +33,7 @@ export function Table({ caption, columns, children, class: own = '', hasNoLinks 
   return (
     <div class="card scroll" {...(hasNoLinks ? { tabIndex: 0 } : {})}>
       <table class={`table table-vcenter card-table stacked ${own}`.trim()}>
-        <caption class="caption-top fw-bold text-reset">{caption}</caption>
+        <caption>{caption}</caption>
         <thead>
           <tr>
             {columns.map((column) => (

@@ -3,7 +3,7 @@ import type { Money } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import { fileTotals } from '../../report/totals.ts';
 import type { Tone } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { May } from '../parts/may.tsx';
 import { Amount } from '../parts/money.tsx';
@@ -85,13 +85,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
           <Sum money={sumOf(waiting.approve.flatMap(({ fileTotals: totals }) => totals))} />
         </Card>
       ) : null}
-      <Card
-        label="To settle"
-        icon="user-question"
-        tone="wait"
-        count={waiting.held + waiting.unknown}
-        href={waiting.unknown === 0 ? hrefOf(waiting.settle, '/settle', '/to-settle') : '/to-settle'}
-      >
+      <Card label="To settle" icon="user-question" tone="wait" count={waiting.held + waiting.unknown} href="/to-settle">
         <Sum money={heldMoney(waiting.settle)} />
         {waiting.unknown === 0 ? null : <div>{shownCount(waiting.unknown)} not known yet</div>}
       </Card>
@@ -173,7 +167,8 @@ function Sum({ money }: { money: readonly Money[] }) {
 
 function paidWords(runs: readonly Run[]): string {
   const paid = runs.reduce((sum, { counts }) => sum + counts.completed, 0);
-  return `${shownCount(paid)} of ${shownCount(runs.reduce((sum, { rows }) => sum + rows, 0))} rows paid`;
+  const rows = runs.reduce((sum, run) => sum + run.rows, 0);
+  return `${shownCount(paid)} of ${counted(rows, 'row')} paid`;
 }
 
 function heldMoney(runs: readonly Run[]): Money[] {
