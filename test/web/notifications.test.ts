@@ -66,7 +66,7 @@ describe('the page of notifications', () => {
     const [vera, otto] = [await person('vera', 'viewer'), await person('otto', 'admin')];
     expect((await vera.get(PAGE)).text).not.toContain('Try it');
     expect((await vera.post(`${PAGE}/test`, { endpoint: 'books' })).status).toBe(403);
-    expect((await otto.get(PAGE)).text).toContain('Try books: send it a test');
+    expect((await otto.get(PAGE)).text).toContain('Try it: send books a test');
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'books' })).text).toContain('books took the test.');
     expect(toldTo(receiver)).toMatchObject([{ event: 'test', reason: 'otto tries it', runId: null }]);
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'gone' })).text).toContain('gone did not take the test: ');

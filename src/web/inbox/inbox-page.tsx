@@ -3,7 +3,7 @@ import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { ProblemTable } from '../uploads/problem-table.tsx';
-import { type FolderLook, type InboxFiles, type Refused, SHOWN_MAX } from './look.ts';
+import { type FolderLook, type InboxFiles, type Refused } from './look.ts';
 import type { ShownInbox } from './read-inboxes.ts';
 
 /** What lies in the inboxes that somebody reads, and what became of it. */
@@ -77,15 +77,17 @@ interface FilesProps {
   readonly hrefOf?: (file: string) => string;
 }
 
+const FILES_SHOWN = 10;
+
 function Files({ title, empty, files, when, hrefOf }: FilesProps) {
   const { shown, count } = files;
   if (count === 0) return <p>{empty}</p>;
   return (
     <Table
-      caption={`${title}: ${shownCount(count)}${count > SHOWN_MAX ? `, of which ${SHOWN_MAX} are shown` : ''}`}
+      caption={`${title}: ${shownCount(count)}${count > FILES_SHOWN ? `, of which ${FILES_SHOWN} are shown` : ''}`}
       columns={['File', when, 'Run']}
     >
-      {shown.map(({ name, at, runId }) => (
+      {shown.slice(0, FILES_SHOWN).map(({ name, at, runId }) => (
         <tr key={name}>
           <th scope="row">
             {hrefOf === undefined ? escapeUnseen(name) : <a href={hrefOf(name)}>{escapeUnseen(name)}</a>}

@@ -92,7 +92,7 @@ function TryIt({ name }: { name: string }) {
   return (
     <Form action="/notifications/test" name={`try ${name}`}>
       <input type="hidden" name="endpoint" value={name} />
-      <button type="submit" class="btn" aria-label={`Try ${name}: send it a test`}>
+      <button type="submit" class="btn" aria-label={`Try it: send ${name} a test`}>
         Try it
       </button>
     </Form>

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Act } from '../../access/roles.ts';
@@ -67,6 +67,22 @@ export async function sendPage(reply: FastifyReply, deps: WebDeps, content: Page
   // Why everything is halted, or waits, is for those who have signed in.
   const { who } = reply.request;
   if (who === null) return sendPageAlone(reply, deps, content);
+  return sendFramed(reply, deps, { ...content, place: await readPlace(deps, who) });
+}
+
+/** What stands on top of all pages, for one that has a frame of its own, and the class of its root. */
+export async function topOf({ who, url }: FastifyRequest, deps: WebDeps): Promise<{ html: string; root: string }> {
+  if (who === null) throw new Error('a page in a frame of its own was shown to somebody who has not signed in');
+  const place = await readPlace(deps, who);
+  const top = (
+    <MayContext.Provider value={who.may}>
+      <Top who={who} place={place} path={url} Bar="div" />
+    </MayContext.Provider>
+  );
+  return { html: renderToString(top), root: place.colour };
+}
+
+async function readPlace(deps: WebDeps, who: Person): Promise<Place> {
   const [{ halt }, outages, runs] = await Promise.all([
     deps.app.ledger.state.read(),
     outagesNoted(deps.app),
@@ -74,7 +90,7 @@ export async function sendPage(reply: FastifyReply, deps: WebDeps, content: Page
   ]);
   const { approve, held, unknown } = await waitingFor(deps.app, who, runs);
   const counts = { [APPROVE]: approve.length, [SETTLE]: held + unknown };
-  return sendFramed(reply, deps, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
+  return { ...placeOf(deps), halt, outages, counts };
 }
 
 /** The same without a look at the ledger, which may be what has failed. */
@@ -128,23 +144,7 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         <a class="visually-hidden-focusable" href="#content">
           Skip to the content
         </a>
-        <header class="bg-surface border-bottom">
-          <p class="place m-0 px-3 fw-bold text-center">{place.words}</p>
-          {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
-        </header>
-        {place.halt === null ? null : (
-          <p class="halt m-0 px-3 py-2 text-center" role="alert">
-            Everything is halted: {place.halt}{' '}
-            <a class="text-reset text-decoration-underline" href="/settings#halt">
-              Release it by two people
-            </a>
-          </p>
-        )}
-        {place.outages.map((words) => (
-          <p class="halt m-0 px-3 py-2 text-center" key={words}>
-            {words}
-          </p>
-        ))}
+        <Top who={who} place={place} path={path} />
         <main id="content" class="container-xl pt-3 pb-5">
           <Head {...content} />
           {refused === null ? null : <RefusalPart refused={refused} />}
@@ -152,6 +152,35 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         </main>
       </body>
     </html>
+  );
+}
+
+interface TopProps extends Pick<FrameProps, 'who' | 'place' | 'path'> {
+  /** What it is made of, where the page has a header of its own. */
+  readonly Bar?: 'header' | 'div';
+}
+
+function Top({ who, place, path, Bar = 'header' }: TopProps) {
+  return (
+    <>
+      <Bar class="bg-surface border-bottom">
+        <p class="place m-0 px-3 fw-bold text-center">{place.words}</p>
+        {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
+      </Bar>
+      {place.halt === null ? null : (
+        <p class="halt m-0 px-3 py-2 text-center" role="alert">
+          Everything is halted: {place.halt}{' '}
+          <a class="text-reset text-decoration-underline" href="/settings#halt">
+            Release it by two people
+          </a>
+        </p>
+      )}
+      {place.outages.map((words) => (
+        <p class="halt m-0 px-3 py-2 text-center" key={words}>
+          {words}
+        </p>
+      ))}
+    </>
   );
 }
 

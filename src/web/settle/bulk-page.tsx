@@ -20,7 +20,7 @@ export function GroupTable({ groups }: { groups: readonly SettleGroup[] }) {
   return (
     <Table
       caption="By reason and run"
-      columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, '']}
+      columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, 'Settle']}
       class="stacked"
     >
       {groups.map((group) => (
