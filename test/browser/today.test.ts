@@ -43,6 +43,8 @@ describe.skipIf(!hasBrowser())('the first page', () => {
     const { page } = await browse('anna', 'viewer');
     await page.goto('/');
     await endSessionsOf(app, { name: 'anna', actor: 'test' });
-    await page.getByText('You have been signed out. Reload the page to go on.').waitFor();
+    const note = page.getByText('You have been signed out. Reload the page to go on.');
+    await note.waitFor();
+    expect(await note.count()).toBe(1);
   });
 });

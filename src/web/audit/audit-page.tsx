@@ -1,5 +1,5 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { Code } from '../parts/code.tsx';
+import { Code } from '../code.tsx';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Pages } from '../parts/pages.tsx';
@@ -62,8 +62,8 @@ function Nothing({ isOver }: { isOver: boolean }) {
 function JumpForm({ wanted }: Pick<AuditProps, 'wanted'>) {
   return (
     <form method="get" action="/audit" class="d-flex gap-2">
-      {Object.entries(wanted).map(([name, value]) => (
-        <input key={name} type="hidden" name={name} value={value} />
+      {WANTED.map(({ name }) => (
+        <input key={name} type="hidden" name={name} value={wanted[name]} />
       ))}
       <input
         type="number"

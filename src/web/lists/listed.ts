@@ -43,6 +43,5 @@ function compare(one: Sorted, other: Sorted, direction: number): number {
 
 /** A choice of columns, each way, for the address of a list. */
 export function sortQuery<Column extends string>(columns: readonly Column[]) {
-  const ways = columns.flatMap((column) => [column, `-${column}`] as const);
-  return z.enum(ways as [Column, ...(Column | `-${Column}`)[]]);
+  return z.enum(columns.flatMap((column): (Column | `-${Column}`)[] => [column, `-${column}`]));
 }

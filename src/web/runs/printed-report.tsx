@@ -6,7 +6,7 @@ import { summaryJson } from '../../report/document.ts';
 import { reportRow } from '../../report/row.ts';
 import type { ReportSource } from '../../report/source.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
-import { counted, shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
+import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
@@ -73,7 +73,7 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
       <dl class="facts">
         <dt>File</dt>
         <dd>
-          {escapeUnseen(run.fileName)}, {counted(run.rows, 'row')}
+          {escapeUnseen(run.fileName)}, {shownCount(run.rows)} {run.rows === 1 ? 'row' : 'rows'}
         </dd>
         <dt>SHA-256</dt>
         <dd>

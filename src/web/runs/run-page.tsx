@@ -1,8 +1,8 @@
 import { stagesText, stageText } from '../../config/stages.ts';
 import type { RunEvent } from '../../ledger/runs/runs.ts';
 import type { Run } from '../../payout.ts';
+import { May } from '../may.tsx';
 import { shownCount } from '../parts/figures.ts';
-import { May } from '../parts/may.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
 import { ProgressPart, type ProgressProps } from './progress-part.tsx';

@@ -1,9 +1,9 @@
 import { OUTCOMES, RUN_STATES, type Run } from '../../payout.ts';
 import { NEWEST_FIRST, type RunColumn, type RunSort, type RunsWanted } from '../../runs/search/run-search.ts';
 import { MoneyFields, SortChoice } from '../lists/list-fields.tsx';
+import { May } from '../may.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
-import { May } from '../parts/may.tsx';
 import { OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { sortLinks } from '../parts/table.tsx';

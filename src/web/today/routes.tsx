@@ -1,8 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { readInboxes } from '../inbox/read-inboxes.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { type Waiting, waitingFor } from '../waiting.ts';
-import type { Web, WebDeps } from '../web.ts';
+import type { Person, Web, WebDeps } from '../web.ts';
 import { lastDays, yesterday } from './days.ts';
 import { TodayPage, todayWords } from './today-page.tsx';
 import { openUnpaid } from './unpaid.ts';
@@ -12,7 +12,7 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readUnpaid = openUnpaid(app.ledger.runs);
 
-  async function showToday({ who }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const show = async (who: Person | null, reply: FastifyReply): Promise<FastifyReply> => {
     if (who === null) throw new Error('the first page let somebody in who has not signed in');
     const [runs, inboxes] = await Promise.all([deps.recentRuns(), readInboxes(deps)]);
     const refusedFiles = inboxes.reduce(
@@ -25,11 +25,12 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
     const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now, deps.zone), unpaid, refusedFiles });
     const below = <TodayWords isEmpty={runs.length === 0} waiting={waiting} />;
     return await sendPage(reply, deps, { title: 'Today', body, below });
-  }
+  };
 
-  web.get('/', { config: { act: 'read' } }, showToday);
+  web.get('/', { config: { act: 'read' } }, async ({ who }, reply) => await show(who, reply));
   // The same for the script of the page, which asks now and then.
-  web.get('/today', { config: { act: 'read', looksByItself: true } }, showToday);
+  const again = { act: 'read', looksByItself: true } as const;
+  web.get('/today', { config: again }, async ({ who }, reply) => await show(who, reply));
 }
 
 function TodayWords({ isEmpty, waiting }: { isEmpty: boolean; waiting: Waiting }) {

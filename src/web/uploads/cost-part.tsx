@@ -1,4 +1,4 @@
-import { Code } from '../parts/code.tsx';
+import { Code } from '../code.tsx';
 import { counted, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { outcomeWords } from '../parts/outcome-words.ts';

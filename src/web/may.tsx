@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Act } from '../../access/roles.ts';
+import type { Act } from '../access/roles.ts';
 
 /** Whether whoever reads the page may do something. */
 export const MayContext = createContext<(act: Act) => boolean>(() => false);

@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { escapeUnseen } from '../intake/problems/shown-value.ts';
 
 /** The name that programs have for what was told in words, in a fold. */
 export function Code({ code }: { code: string }) {
