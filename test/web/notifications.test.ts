@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startReceiver, toldTo } from '../notify/notify-desk.ts';
+import { startPost } from '../notify/post.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
 import { giveUp } from './given-up.ts';
@@ -71,6 +72,18 @@ describe('the page of notifications', () => {
     expect(toldTo(receiver)).toMatchObject([{ event: 'test', reason: 'otto tries it', runId: null }]);
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'gone' })).text).toContain('gone did not take the test: ');
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'none' })).status).toBe(409);
+  });
+
+  test('lets admins try mail, which comes at once, and tells when it does not', async () => {
+    const post = await startPost();
+    const mail = { host: '127.0.0.1', port: post.port, from: 'payrun@example.com', to: ['books@example.com'] };
+    const { person } = await openWebRig(server.url, { env: await configured({ mail }) });
+    const otto = await person('otto', 'admin');
+    expect((await otto.get(PAGE)).text).toContain('Try it: send mail a test');
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'mail' })).text).toContain('mail took the test.');
+    expect(post.mails).toMatchObject([{ to: ['books@example.com'], text: expect.stringContaining('otto tries it') }]);
+    await post.close();
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'mail' })).text).toContain('mail did not take the test: ');
   });
 
   test('lets admins alone put back what was given up, one or all, after a question, and notes it', async () => {
