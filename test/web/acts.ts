@@ -101,6 +101,7 @@ export const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /inbox': 'read',
   'GET /inbox.csv': 'read',
   'GET /inbox/refused': 'read',
+  'GET /inbox/server': 'read',
   'GET /notifications': 'read',
   'GET /notifications.csv': 'read',
   'POST /notifications/retry': 'settings',
