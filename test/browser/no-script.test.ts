@@ -39,6 +39,7 @@ describe.skipIf(!hasBrowser())('a browser without scripts', () => {
     await page.reload();
     await page.getByRole('link', { name: /Paying now/ }).click();
     await seeTitle(page, 'r1.csv');
+    expect(new URL(page.url()).pathname).toBe('/runs/r1');
   });
 
   test('searches all runs from any page', async () => {
@@ -50,6 +51,7 @@ describe.skipIf(!hasBrowser())('a browser without scripts', () => {
     await seeTitle(page, 'Search');
     await page.getByRole('table', { name: 'Payouts' }).getByRole('link', { name: 'INV-3' }).click();
     await seeTitle(page, 'Payout INV-3');
+    expect(new URL(page.url()).pathname).toBe('/runs/r1/payouts/3');
   });
 
   test('opens the menus, and filters and sorts lists', async () => {

@@ -325,9 +325,8 @@ describe('4 rule 3: identities, with service-facts 6', () => {
       ids.map((identityId) => ({ identityId, identityType: 'BENEFICIARY' })),
     );
     const names = ids.map(inventedName);
-    expect(names).toEqual(
-      ids.map((id) => expect.stringMatching(new RegExp(`^[A-Z]\\w+ [A-Z]\\w+ ${id.slice(0, 4)}$`))),
-    );
+    for (const [at, name] of names.entries())
+      expect(name).toMatch(new RegExp(`^[A-Z]\\w+ [A-Z]\\w+ ${ids[at]?.slice(0, 4)}$`));
     expect(new Set(names.map((name) => name.slice(0, -5))).size).toBeGreaterThan(25);
     const query = new URLSearchParams({ nickName: names[7] ?? '' });
     const { json } = await send(`${url}/v2/identities?${query}`, { token });
