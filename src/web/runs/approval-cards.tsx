@@ -5,7 +5,7 @@ import type { Money } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import type { BeneficiaryTotal } from '../../runs/beneficiaries.ts';
 import { Badge, type Tone } from '../parts/badge.tsx';
-import { counted, shownCount, shownDecimal } from '../parts/figures.ts';
+import { shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
@@ -101,7 +101,7 @@ function BeforeCard({ run, before }: Pick<ApprovalProps, 'run' | 'before'>) {
                 <Amount money={total} />{' '}
               </>
             ))}
-            in {counted(before.rows, 'row')}, <Time at={before.createdAt} />
+            in {shownCount(before.rows)} rows, <Time at={before.createdAt} />
           </p>
         </>
       )}
@@ -216,7 +216,7 @@ export function Checks({ run, limits, beneficiaries, changes }: ApprovalProps) {
           {shownCount(stopped.size)} {stopped.size === 1 ? 'beneficiary is' : 'beneficiaries are'} blocked.
         </Check>
         <Check isGood={run.newBeneficiaryRows === 0} good="Everybody was paid before.">
-          {counted(run.newBeneficiaryRows, 'row')} to somebody who was never paid before.
+          {shownCount(run.newBeneficiaryRows)} rows go to somebody who was never paid before.
         </Check>
         <Check isGood={limits !== null} good="Limits are set, and count when it is paid.">
           No limits are set.
