@@ -85,6 +85,7 @@ describe.skipIf(!hasBrowser())('axe-core finds no fault, light and dark, on a ph
       '/runs/being-recorded',
       '/runs?outcome=not-paid',
       '/to-settle?reason=E_LIMIT',
+      '/audit',
     ];
     expect(await faultsOf(page, paths)).toEqual([]);
   });

@@ -61,7 +61,7 @@ function Nothing({ isOver }: { isOver: boolean }) {
 /** To any place of the log. */
 function JumpForm({ wanted }: Pick<AuditProps, 'wanted'>) {
   return (
-    <form method="get" action="/audit" class="d-flex gap-2">
+    <form method="get" action="/audit" class="d-flex flex-wrap gap-2">
       {WANTED.map(({ name }) => (
         <input key={name} type="hidden" name={name} value={wanted[name]} />
       ))}
