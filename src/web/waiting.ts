@@ -8,10 +8,11 @@ import type { Person } from './web.ts';
 export interface Waiting {
   /** Runs that they may approve, and whose approval they have not given. */
   readonly approve: readonly Run[];
-  /** Runs with payouts that people decide of. */
+  /** Runs with payouts that people decide of, or of which nobody knows yet what became. */
   readonly settle: readonly Run[];
-  /** Those payouts. */
+  /** The ones and the others of those payouts. */
   readonly held: number;
+  readonly unknown: number;
 }
 
 export async function waitingFor(
@@ -20,11 +21,12 @@ export async function waitingFor(
   runs: readonly Run[],
 ): Promise<Waiting> {
   const disabled = await app.ledger.people.disabled();
-  const settle = runs.filter(({ counts }) => counts.held > 0);
+  const settle = runs.filter(({ counts }) => counts.held + counts.unknown > 0);
   return {
     approve: who.may('approve') ? runs.filter((run) => mayApprove(approvalStanding(app, run, disabled), who, run)) : [],
     settle,
     held: settle.reduce((sum, { counts }) => sum + counts.held, 0),
+    unknown: settle.reduce((sum, { counts }) => sum + counts.unknown, 0),
   };
 }
 

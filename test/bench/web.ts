@@ -9,7 +9,7 @@ import { payWatched, type Site, type Watched } from './web/watched-run.ts';
 
 /*
  * npm run bench:web -- [--runs 10000] [--payouts 1000000] [--rows 100000] [--watchers 200] [--pairs 5] [--workers 2]
- * What the web app costs: how long the list of runs takes with so many runs and payouts in Redis, and how much slower the
+ * What the web app costs: the list of runs and the search with so many runs and payouts in Redis, and how much slower the
  * workers are while so many people watch one run of so many rows. Rounds with and without watchers take turns, and the one
  * that comes first changes from pair to pair. `--runs 0` leaves out the list, `--pairs 0` the watching.
  */
@@ -84,7 +84,7 @@ async function seed({ app, redis }: Stage): Promise<void> {
   const start = performance.now();
   // Nobody waits for the disk while the past is written.
   await redis.redis.config('SET', 'appendfsync', 'no');
-  await seedRuns({ app, redis: redis.redis }, { runs, rows: Math.ceil(payouts / runs) });
+  await seedRuns(app, { runs, rows: Math.ceil(payouts / runs) });
   await redis.redis.config('SET', 'appendfsync', 'always');
   const seconds = (performance.now() - start) / 1000;
   const used = /used_memory_human:(\S+)/.exec(await redis.redis.info('memory'))?.[1];
@@ -99,7 +99,13 @@ try {
   if (runs > 0) await seed(stage);
   const { base, pids } = await stage.open(workers);
   const [cookie = ''] = await cookiesOf(stage.app, 1);
-  if (runs > 0) say(await measureRunsPage({ base, cookie }, { pages: Math.ceil(runs / PAGE_RUNS), asked: ASKED }));
+  if (runs > 0)
+    say(
+      await measureRunsPage(
+        { base, cookie, pid: pids.get('serve')?.[0] ?? 0 },
+        { pages: Math.ceil(runs / PAGE_RUNS), asked: ASKED },
+      ),
+    );
   if (pairs > 0) say(await measureWatching({ stage, base, pids }));
   say(
     `${rows} rows a run, ${pairs} pairs, ${workers} workers, Node ${process.version}, ${availableParallelism()} cores`,

@@ -11,8 +11,8 @@ const SCHEMES = [
   { colorScheme: 'dark', options: `{ resultTypes: ['violations'], runOnly: ['color-contrast'] }` },
 ] as const;
 
-function faultsBy(options: string): string {
-  return `axe.run(${options}).then(({ violations }) => violations
+function faultsBy(within: string, options: string): string {
+  return `axe.run(${JSON.stringify(within)}, ${options}).then(({ violations }) => violations
     .map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).slice(0, 5).join(', ')))`;
 }
 
@@ -31,8 +31,8 @@ export async function pageFaults(page: Page, path: string): Promise<string[]> {
   return found;
 }
 
-/** The same of the page as it is shown now. */
-export async function shownFaults(page: Page, path: string): Promise<string[]> {
+/** The same of the page as it is shown now, or of a part of it. */
+export async function shownFaults(page: Page, path: string, within = 'html'): Promise<string[]> {
   const found: string[] = [];
   const width = page.viewportSize()?.width ?? 0;
   await page.evaluate(axe.source);
@@ -40,7 +40,7 @@ export async function shownFaults(page: Page, path: string): Promise<string[]> {
   if (typeof wide !== 'number' || wide > width) found.push(`${path} ${width}: as wide as ${String(wide)}`);
   for (const { colorScheme, options } of SCHEMES) {
     await page.emulateMedia({ colorScheme });
-    const own = faults.parse(await page.evaluate(faultsBy(options)));
+    const own = faults.parse(await page.evaluate(faultsBy(within, options)));
     found.push(...own.map((fault) => `${path} ${colorScheme} ${width}: ${fault}`));
   }
   return found;

@@ -125,6 +125,7 @@ test('the pictures of the main pages are made', async () => {
   await keep(bob.page, 'run-dark');
   await bob.page.emulateMedia({ colorScheme: 'light' });
   await bob.page.goto(`/runs/${paying}/payouts?sort=-amount`);
+  await bob.page.setViewportSize({ ...DESK, height: 820 });
   await keep(bob.page, 'payouts');
   await keepOnPhone(bob.page, 'payouts');
   await bob.page.goto('/runs');

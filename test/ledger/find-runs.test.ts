@@ -95,6 +95,23 @@ describe('a search for runs', () => {
     });
   });
 
+  test('by rows in states finds runs with a row in one of them, also beside a state and a text', async () => {
+    const [newest = '', next = ''] = all.filter(isInState('paused'));
+    await desk.redis.hset(desk.keys.run(newest), { 'n:failed': 0, 'n:refused': 2 });
+    await desk.redis.hset(desk.keys.run(next), { 'n:failed': 3 });
+    expect(await desk.ledger.runs.find({ having: ['failed', 'refused'] })).toEqual({ ids: [newest, next], total: 2 });
+    expect((await desk.ledger.runs.find({ having: ['failed'] })).ids).toEqual([next]);
+    expect((await desk.ledger.runs.find({ having: ['refused'], state: 'paused', text: newest })).ids).toEqual([newest]);
+    expect((await desk.ledger.runs.find({ having: ['refused'], state: 'finished' })).ids).toEqual([]);
+  });
+
+  test('finds those paused runs alone that start by themselves', async () => {
+    const [one = ''] = all.filter(isInState('paused'));
+    const [over = ''] = all.filter(isInState('finished'));
+    for (const id of [one, over]) await desk.redis.hset(desk.keys.run(id), 'startAt', '1');
+    expect(await desk.ledger.runs.find({ state: 'starts-later' })).toEqual({ ids: [one], total: 1 });
+  });
+
   test('sees at once what has another state, has come, or got its name later', async () => {
     const newest = all[0] ?? '';
     const { total } = await desk.ledger.runs.find({ state: 'paused', text: 'csv' });

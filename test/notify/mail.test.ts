@@ -1,6 +1,5 @@
 import { type AddressInfo, createServer } from 'node:net';
 import type { Redis } from 'ioredis';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { MailEndpoint } from '../../src/config/notify.ts';
@@ -14,59 +13,10 @@ import { connectArming, freshRows, payingRun, sendTo } from '../ledger/test-ledg
 import { makeAuthority } from '../service/certificates.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type NotifyDesk, notifyDesk } from './notify-desk.ts';
+import { startPost } from './post.ts';
 
 /** Loopback under a name that does not look like it: for it the rules of other hosts hold. */
 const NOT_LOCAL = '::ffff:127.0.0.1';
-
-interface Mail {
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly user: string | undefined;
-  readonly secure: boolean;
-  readonly text: string;
-}
-
-interface Post {
-  readonly port: number;
-  readonly mails: readonly Mail[];
-  close(): Promise<void>;
-}
-
-async function startPost(options: SMTPServerOptions = {}, port = 0): Promise<Post> {
-  const mails: Mail[] = [];
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: options.key === undefined ? ['STARTTLS'] : [],
-    allowInsecureAuth: true,
-    logger: false,
-    onAuth: ({ username, password }, _session, done) =>
-      password === 'right' ? done(null, { user: username }) : done(new Error(`${username} may not`)),
-    onData(stream, session, done) {
-      let text = '';
-      stream.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-      });
-      stream.on('end', () => {
-        const { mailFrom, rcptTo } = session.envelope;
-        const from = mailFrom === false ? '' : mailFrom.address;
-        mails.push({
-          from,
-          to: rcptTo.map(({ address }) => address),
-          user: session.user,
-          secure: session.secure,
-          text,
-        });
-        done();
-      });
-    },
-    ...options,
-  });
-  server.on('error', () => {});
-  await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
-  const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
-  onTestFinished(close);
-  return { port: (server.server.address() as AddressInfo).port, mails, close };
-}
 
 const endpoint = (port: number, other: Partial<MailEndpoint> = {}): MailEndpoint => ({
   kind: 'mail',

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemRandom } from '../../src/clock.ts';
+import { inventedName } from '../../src/sandbox/names.ts';
 import { BENEFICIARY, type Desk, ORIGINATOR, openDesk, QUOTE, send, testClock, tokenBody } from './desk.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -316,6 +317,22 @@ describe('4 quotes, with service-facts 1 and 2', () => {
 });
 
 describe('4 rule 3: identities, with service-facts 6', () => {
+  test('one that nobody named has an invented name, always the same, by which it is found', async () => {
+    const { sandbox, url, token } = await openDesk();
+    const ids = Array.from({ length: 50 }, (_, at) => `${String(at).padStart(8, '0')}-5f0a-4c56-9f5e-2b1d3c4a5e6f`);
+    await sandbox.registerIdentities(
+      'test',
+      ids.map((identityId) => ({ identityId, identityType: 'BENEFICIARY' })),
+    );
+    const names = ids.map(inventedName);
+    for (const [at, name] of names.entries())
+      expect(name).toMatch(new RegExp(`^[A-Z]\\w+ [A-Z]\\w+ ${ids[at]?.slice(0, 4)}$`));
+    expect(new Set(names.map((name) => name.slice(0, -5))).size).toBeGreaterThan(25);
+    const query = new URLSearchParams({ nickName: names[7] ?? '' });
+    const { json } = await send(`${url}/v2/identities?${query}`, { token });
+    expect(json.data).toEqual(expect.arrayContaining([expect.objectContaining({ nickName: names[7] })]));
+  });
+
   test.each([
     { identityType: 'BENEFICIARY', identityId: BENEFICIARY, nickName: 'Ana', useCaseType: 'INDIVIDUAL' },
     { identityType: 'ORIGINATOR', identityId: ORIGINATOR, nickName: 'Shop', useCaseType: 'BUSINESS' },

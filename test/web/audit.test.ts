@@ -90,7 +90,7 @@ describe('the audit page', () => {
     await person('root', 'admin');
     await createKey(app, { name: 'books', role: 'viewer', actor: 'root', lifeMs: 86_400_000 });
     const { text } = await (await person('anna', 'viewer')).get('/audit');
-    expect(text).toMatch(/expiresAt: 20[0-9]{2}-[0-9]{2}-[0-9]{2}T/);
+    expect(text).toMatch(/expires at: <time datetime="20[0-9]{2}-[0-9]{2}-[0-9]{2}T/);
   });
 
   test('is not for programs, and wants what it understands', async () => {
@@ -118,7 +118,7 @@ describe('the audit page', () => {
       },
     };
     const newest = await readNewest(audit, { before: Number.MAX_SAFE_INTEGER, wanted: ANY });
-    expect([newest.lines.length, newest.older, read]).toEqual([100, last - 99, 100]);
+    expect([newest.lines.length, newest.older, read]).toEqual([25, last - 24, 25]);
     read = 0;
     const rare = await readNewest(audit, { before: 60_001, wanted: { ...ANY, action: 'no such thing' } });
     expect(rare).toEqual({ lines: [], older: 50_001 });

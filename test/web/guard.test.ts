@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endSessionsOf } from '../../src/people/sessions.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { linksOf } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
 let server: TestRedis;
@@ -24,6 +26,15 @@ describe('a page', () => {
     const answer = await visitor().post('/runs/r1/pause', { reason: 'x' });
     expect(answer.status).toBe(401);
     expect(answer.text).toContain('href="/sign-in"');
+  });
+
+  test('whose session is lost leads to the sign-in and back, and so does a form of it', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const anna = await person('anna', 'maker');
+    await endSessionsOf(app, { name: 'anna', actor: 'test' });
+    expect((await anna.get('/runs')).headers.get('location')).toBe('/sign-in?next=%2Fruns');
+    const { status, text } = await anna.post('/runs/r1/pause', { reason: 'x' });
+    expect([status, linksOf(text, '/runs/r1')]).toEqual([401, expect.arrayContaining(['/sign-in'])]);
   });
 
   test('is shown to whoever has signed in, and has the headers that keep others out', async () => {

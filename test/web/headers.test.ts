@@ -22,7 +22,7 @@ const POLICY =
   "default-src 'none';script-src 'self';style-src 'self';font-src 'self';img-src 'self';connect-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'none'";
 /** The board of queues sets styles of its own, and names its folder in a base element. */
 const BOARD_POLICY =
-  "default-src 'none';script-src 'self';style-src 'self' 'unsafe-inline';font-src 'self';img-src 'self' data:;connect-src 'self';form-action 'none';frame-ancestors 'none';base-uri 'self'";
+  "default-src 'none';script-src 'self';style-src 'self' 'unsafe-inline';font-src 'self';img-src 'self' data:;connect-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'self'";
 const SAFE = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

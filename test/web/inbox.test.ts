@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -10,8 +11,10 @@ import { parseSchedule } from '../../src/inbox/parse-schedule.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { type Box, openBox, payouts, watching } from '../inbox/rig.ts';
+import { HAS_SSHD, prepareSshd } from '../inbox/sshd.ts';
 import { buildProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { linksOf } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -83,6 +86,34 @@ describe('the inbox page', () => {
     }
   });
 
+  test.skipIf(!HAS_SSHD)(
+    'tells what is wrong with refused files of an inbox on a server, when it is asked',
+    async () => {
+      const sshd = await prepareSshd();
+      onTestFinished(() => sshd.remove());
+      await sshd.start();
+      const folder = mkdtempSync(join(tmpdir(), 'payrun-sftp-'));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      writeFileSync(join(folder, 'key'), sshd.privateKey, { mode: 0o600 });
+      const env = { PAYRUN_SFTP_KEY_FILE: join(folder, 'key'), PAYRUN_SFTP_HOST_KEY: sshd.hostKey };
+      const { app, person } = await openWebRig(server.url, { env });
+      const inbox = `sftp://${sshd.user}@127.0.0.1:${sshd.port}${box.path}`;
+      await scheduleReading(app, inbox);
+      box.drop('bad.csv', 'nonsense');
+      await readInbox(app, box.source, watching());
+      const anna = await person('anna', 'viewer');
+      const { text } = await anna.get('/inbox');
+      const [list = ''] = linksOf(text, '/inbox').filter((link) => link.startsWith('/inbox/server?'));
+      const [file = ''] = linksOf((await anna.get(list)).text, list).filter((link) =>
+        link.startsWith('/inbox/refused?'),
+      );
+      const page = await anna.get(file);
+      expect([page.status, page.text]).toEqual([200, expect.stringContaining('Nothing of the file is paid')]);
+      const other = `/inbox/server?${new URLSearchParams({ inbox: `${inbox}/other` })}`;
+      expect((await anna.get(other)).status).toBe(404);
+    },
+  );
+
   test('shows names that mean harm as they are written, and links to nothing that is no answer of ours', async () => {
     const { app, person } = await openWebRig(server.url);
     await scheduleReading(app, box.path);
@@ -117,8 +148,8 @@ describe('the inbox page', () => {
     await scheduleReading(app, box.path);
     for (let count = 0; count < 40; count++) box.drop(`file-${count}.csv`, 'x');
     const { text } = await (await person('anna', 'viewer')).get('/inbox');
-    expect(text).toContain('Waiting to be taken: 40, of which 25 are shown');
-    expect(text.match(/<th scope="row">file-/g)).toHaveLength(25);
+    expect(text).toContain('Waiting to be taken: 40, of which 10 are shown');
+    expect(text.match(/<th scope="row">file-/g)).toHaveLength(10);
   });
 
   test('shows what keeps this process from reading an inbox', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startReceiver, toldTo } from '../notify/notify-desk.ts';
+import { startPost } from '../notify/post.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
 import { giveUp } from './given-up.ts';
@@ -66,11 +67,23 @@ describe('the page of notifications', () => {
     const [vera, otto] = [await person('vera', 'viewer'), await person('otto', 'admin')];
     expect((await vera.get(PAGE)).text).not.toContain('Try it');
     expect((await vera.post(`${PAGE}/test`, { endpoint: 'books' })).status).toBe(403);
-    expect((await otto.get(PAGE)).text).toContain('Try books: send it a test');
+    expect((await otto.get(PAGE)).text).toContain('Try it: send books a test');
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'books' })).text).toContain('books took the test.');
     expect(toldTo(receiver)).toMatchObject([{ event: 'test', reason: 'otto tries it', runId: null }]);
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'gone' })).text).toContain('gone did not take the test: ');
     expect((await otto.post(`${PAGE}/test`, { endpoint: 'none' })).status).toBe(409);
+  });
+
+  test('lets admins try mail, which comes at once, and tells when it does not', async () => {
+    const post = await startPost();
+    const mail = { host: '127.0.0.1', port: post.port, from: 'payrun@example.com', to: ['books@example.com'] };
+    const { person } = await openWebRig(server.url, { env: await configured({ mail }) });
+    const otto = await person('otto', 'admin');
+    expect((await otto.get(PAGE)).text).toContain('Try it: send mail a test');
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'mail' })).text).toContain('mail took the test.');
+    expect(post.mails).toMatchObject([{ to: ['books@example.com'], text: expect.stringContaining('otto tries it') }]);
+    await post.close();
+    expect((await otto.post(`${PAGE}/test`, { endpoint: 'mail' })).text).toContain('mail did not take the test: ');
   });
 
   test('lets admins alone put back what was given up, one or all, after a question, and notes it', async () => {
@@ -122,7 +135,7 @@ describe('the page of notifications', () => {
     for (let at = 0; at < 60; at++) await giveUp(app, { id: `n-${at}` });
     const vera = await person('vera', 'viewer');
     const { text } = await vera.get(PAGE);
-    expect(text).toContain('50 of 60');
+    expect(text).toContain('20 of 60');
     const csv = await vera.get(`${PAGE}.csv`);
     const rows = parse<Record<string, string>>(csv.text, { columns: true });
     expect(rows).toHaveLength(60);

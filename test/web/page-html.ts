@@ -28,6 +28,16 @@ function elementsOf(html: string): Element[] {
   return found;
 }
 
+/** Where the links of a page lead, each as an address of this site. */
+export function linksOf(html: string, page: string): string[] {
+  return elementsOf(html)
+    .filter(({ name, attributes }) => name === 'a' && 'href' in attributes)
+    .map(({ attributes }) => {
+      const { pathname, search } = new URL(attributes['href'] ?? '', new URL(page, 'http://page'));
+      return pathname + search;
+    });
+}
+
 /** A field of a form that changes something, as a browser would fill it in. */
 export interface FormField {
   readonly name: string;
@@ -110,7 +120,7 @@ export function foreignParts(html: string): string[] {
 
 function isOwn(element: string, key: string, value: string): boolean {
   if (!ATTRIBUTE_NAME.test(key)) return false;
-  if (key === 'href' || key === 'action' || key === 'data-live') return OWN_ADDRESS.test(value);
+  if (key === 'href' || key === 'action' || key === 'data-live' || key === 'data-again') return OWN_ADDRESS.test(value);
   if (key === 'src') return element === 'script';
   if (key === 'http-equiv') return false;
   return !NO_ATTRIBUTE.test(key);

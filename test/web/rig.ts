@@ -53,7 +53,7 @@ export async function openWebRig(
     await one.get('/runs');
     return one;
   };
-  return { app, web, base, hosts, visitor, session, person };
+  return { app, web, base, hosts, passwords, visitor, session, person };
 }
 
 /** Adds somebody who has chosen their password, with as many people as that needs. */

@@ -40,7 +40,9 @@ describe('the schedules page', () => {
     const { text } = await carl.get('/schedules');
     expect(text).toContain('At 06:30, Monday through Friday (Europe/Berlin); made up for within 90 minutes');
     expect(
-      text.match(/<li><time dateTime="[^"]+">[A-Z][a-z]{2} [0-9-]{10} 06:30 \+0[12]:00 Europe\/Berlin/gi),
+      text.match(
+        /<time dateTime="[^"]+" title="[0-9-]{10} 0[45]:30:00 UTC" [^>]+>[A-Z][a-z]{2} [0-9-]{10} 06:30 \+0[12]:00 Europe\/Berlin/gi,
+      ),
     ).toHaveLength(5);
     expect(text).toMatch(/<td[^>]*>carl<\/td>/);
     const { schedules } = await app.ledger.schedules.read();

@@ -311,13 +311,14 @@ describe('what is to settle', () => {
     await armPayout(app.ledger, { runId: 'r3', line: 300 }, QUOTE);
     await movePayout(app.ledger, { runId: 'r3', line: 300 }, 'unknown');
     const anna = await person('anna', 'viewer');
-    const first = await anna.get('/to-settle');
-    const next = /rel="next" href="([^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
-    const second = await anna.get(next);
+    const pages: string[][] = [];
+    for (let next: string | undefined = '/to-settle'; next !== undefined; ) {
+      const { text } = await anna.get(next);
+      pages.push(rowsOf(text));
+      next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    }
     const all = ['r3-300', ...lines.map((line) => `r2-${line + 100}`), ...lines.map((line) => `r1-${line}`)];
-    expect(rowsOf(first.text)).toEqual(all.slice(0, 50));
-    expect(rowsOf(second.text)).toEqual(all.slice(50));
-    expect(second.text).not.toContain('rel="next"');
+    expect(pages).toEqual([0, 25, 50, 75].map((from) => all.slice(from, from + 25)));
     const csv: Record<string, string>[] = parse((await anna.get('/to-settle.csv')).text, { columns: true });
     expect(csv.map(({ run, line }) => `${run}-${line}`)).toEqual(all);
     expect(csv[0]).toMatchObject({ state: 'unknown', amount: '100.50', currency: 'USD', quoteId: QUOTE });

@@ -103,6 +103,46 @@ describe('the first page', () => {
     expect(foreignParts(forChecker)).toEqual([]);
   });
 
+  test('counts payouts of which nobody knows what became among those to settle, and says how many of them', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const run = await recordRun(app.ledger, { lines: [2, 3, 4] });
+    await movePayout(app.ledger, { runId: run, line: 2 }, 'held');
+    await movePayout(app.ledger, { runId: run, line: 3 }, 'armed', 'unknown');
+    const { text } = await (await person('anna', 'viewer')).get('/');
+    expect(figureOf(text, 'To settle')).toBe('2');
+    expect(text).toContain('1 not known yet');
+    expect(text).toContain('1 payout needs a person, and payrun still looks what came of 1 payout.');
+    expect(text).toMatch(/>To settle<span class="badge tone-wait">2</);
+  });
+
+  test('leads from each card to the one run, or to the list of those runs that the card counts', async () => {
+    const { app, person } = await openWebRig(server.url);
+    const anna = await person('anna', 'checker');
+    const hrefs = async (): Promise<string[]> =>
+      [...(await anna.get('/')).text.matchAll(/<a class="card card-body [^"]*" href="([^"]+)"/g)].map(([, href = '']) =>
+        href.replaceAll('&amp;', '&'),
+      );
+    const listed = async (href: string): Promise<string[]> =>
+      [...(await anna.get(href)).text.matchAll(/<th scope="row" class="run-file"[^>]*><a href="\/runs\/([^"]+)"/g)]
+        .map(([, id = '']) => id)
+        .toSorted();
+    for (const id of ['a', 'b']) {
+      const at = id === 'a' ? 0 : 100;
+      const waits = await beginRun(app.ledger, { id: `waits-${id}`, lines: [at + 2] });
+      await app.ledger.runs.move(waits, { to: 'awaiting-approval', actor: 'test', reason: 'test' });
+      const paying = await recordRun(app.ledger, { id: `paying-${id}`, lines: [at + 12, at + 13] });
+      await movePayout(app.ledger, { runId: paying, line: at + 12 }, 'cancelled');
+      const later = await recordRun(app.ledger, { id: `later-${id}`, lines: [at + 22] });
+      await app.ledger.runs.move(later, { to: 'paused', actor: 'test', reason: 'test' });
+      await app.ledger.runs.note(later, { startAt: String(app.clock.now() + 60_000) });
+      const paused = await recordRun(app.ledger, { id: `paused-${id}`, lines: [at + 32] });
+      await app.ledger.runs.move(paused, { to: 'paused', actor: 'test', reason: 'test' });
+    }
+    const lists = [];
+    for (const href of (await hrefs()).filter((one) => one.startsWith('/runs'))) lists.push(await listed(href));
+    expect(lists).toEqual(['waits', 'paying', 'paying', 'later'].map((name) => [`${name}-a`, `${name}-b`]));
+  });
+
   test('counts what came to be not paid since yesterday, also of a run of last week, and nothing that was so before', async () => {
     const { app, person } = await openWebRig(server.url);
     const lastWeek = String(app.clock.now() - 7 * 24 * 60 * 60_000);

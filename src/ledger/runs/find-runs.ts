@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { RunState } from '../../payout.ts';
+import type { PayoutState, RunState } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { FIND_RUNS, READ_RUN_TEXTS } from '../scripts/find-runs.ts';
@@ -11,9 +11,14 @@ const CALLS_AT_ONCE = 2;
 /** Of so many runs the texts are kept, some 250 bytes each; those of the others are read for each search. */
 const TEXTS_KEPT_MAX = 50_000;
 
+/** A state; or those paused ones alone that start by themselves. */
+export type SoughtState = RunState | 'starts-later';
+
 /** What runs are looked for by; without anything, all are meant. */
 export interface RunSearch {
-  readonly state?: RunState | undefined;
+  readonly state?: SoughtState | undefined;
+  /** A row is in one of these states; without any, all runs are meant. */
+  readonly having?: readonly (PayoutState | 'refused')[] | undefined;
   /** Stands in the id, the file's name or SHA-256, or the name of who submitted it, in any case of its ASCII letters. */
   readonly text?: string | undefined;
   /** Of those that are found, the newest first, so many are left out, and then so many given; all unless told. */
@@ -34,14 +39,14 @@ export interface FoundRuns {
  */
 export function openRunSearch(redis: Redis, keys: LedgerKeys): (search: RunSearch) => Promise<FoundRuns> {
   const textsOfRuns = openTexts(redis, keys);
-  return async ({ state, text = '', skip = 0, most = Number.MAX_SAFE_INTEGER }) => {
+  return async ({ state, having = [], text = '', skip = 0, most = Number.MAX_SAFE_INTEGER }) => {
     const end = Math.min(skip + most, Number.MAX_SAFE_INTEGER);
-    if (text === '' && state === undefined) return await newestRuns(redis, keys, { skip, end });
+    if (text === '' && state === undefined && having.length === 0) return await newestRuns(redis, keys, { skip, end });
     if (text === '') {
-      const { ids, total } = await runsIn(redis, keys, { state, most: end });
+      const { ids, total } = await runsIn(redis, keys, { state, having, most: end });
       return { ids: ids.slice(skip), total };
     }
-    const { ids } = await runsIn(redis, keys, { state, most: Number.MAX_SAFE_INTEGER });
+    const { ids } = await runsIn(redis, keys, { state, having, most: Number.MAX_SAFE_INTEGER });
     const texts = await textsOfRuns(ids);
     const wanted = asciiLowerCase(text);
     const found = ids.filter((_, at) => texts[at]?.includes(wanted) === true);
@@ -62,14 +67,15 @@ async function newestRuns(
 async function runsIn(
   redis: Redis,
   { runs, prefix }: LedgerKeys,
-  { state, most }: { state: RunState | undefined; most: number },
+  { state, having, most }: Required<Pick<RunSearch, 'state' | 'having'>> & { most: number },
 ): Promise<FoundRuns> {
   const find = script(FIND_RUNS);
+  const fields = having?.map((one) => `n:${one}`) ?? [];
   const pieces: FoundRuns[] = [];
   for (let left = await redis.zcard(runs); left > 0; left -= RUNS_PER_CALL * CALLS_AT_ONCE) {
     const calls = Array.from({ length: CALLS_AT_ONCE }, (_, at) => left - at * RUNS_PER_CALL).filter((end) => end > 0);
     const answers = calls.map(async (end) => {
-      const args = [state ?? '', Math.max(0, end - RUNS_PER_CALL), end - 1, Math.min(most, RUNS_PER_CALL)];
+      const args = [state ?? '', Math.max(0, end - RUNS_PER_CALL), end - 1, Math.min(most, RUNS_PER_CALL), ...fields];
       const [count, ids] = listOf(await runScript(redis, find, { prefix, args }));
       return { ids: textOf(ids).split(' ').filter(Boolean), total: integerOf(count) };
     });

@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { FoundRuns } from '../../ledger/runs/find-runs.ts';
+import type { FoundRuns, SoughtState } from '../../ledger/runs/find-runs.ts';
 import type { Money } from '../../money.ts';
-import type { Run, RunState } from '../../payout.ts';
+import { type Outcome, outcomeOf, PAYOUT_STATES, type PayoutState, type Run } from '../../payout.ts';
 import type { Zone } from '../../zone.ts';
 import { type AmountRange, amountsIn, compareListed, compareText } from './amounts.ts';
 
@@ -26,7 +26,9 @@ export const NEWEST_FIRST: RunSort = '-handedIn';
 
 /** Which runs are wanted, and in which order; '' for any. */
 export interface RunsWanted extends AmountRange {
-  readonly state: RunState | '';
+  readonly state: SoughtState | '';
+  /** Some of its rows came to it; `not-paid` is any that ends without the money with its beneficiary. */
+  readonly outcome: Outcome | 'not-paid' | '';
   /** Stands in the id, the file's name or SHA-256, or the name of who submitted it. */
   readonly text: string;
   /** One of those in the file; amounts are its totals. */
@@ -55,14 +57,21 @@ export type FindRuns = (
 export function openFindRuns({ runs }: Pick<Ledger, 'runs'>, zone: Zone): FindRuns {
   const readFacts = openFacts(runs);
   return async (wanted, { skip = 0, most = Number.MAX_SAFE_INTEGER }) => {
-    const { state, text, sort, ...others } = wanted;
-    const search = { state: state || undefined, text };
+    const { state, outcome, text, sort, ...others } = wanted;
+    const search = { state: state || undefined, having: statesOf(outcome), text };
     const isPlain = sort === NEWEST_FIRST && Object.values(others).every((value) => value === '');
     if (isPlain) return await runs.find({ ...search, skip, most });
     const { ids } = await runs.find(search);
     const found = sorted((await readFacts(ids)).flatMap(narrowing(wanted, zone)), sort);
     return { ids: found.slice(skip, skip + most).map(({ id }) => id), total: found.length };
   };
+}
+
+const NOT_PAID: readonly Outcome[] = ['failed', 'returned', 'rejected', 'cancelled', 'refused'];
+
+function statesOf(outcome: RunsWanted['outcome']): (PayoutState | 'refused')[] {
+  const wanted = outcome === 'not-paid' ? NOT_PAID : [outcome];
+  return [...PAYOUT_STATES, 'refused' as const].filter((state) => wanted.includes(outcomeOf(state)));
 }
 
 /** Keeps the facts of a run that is wanted, and of its totals those that are. */

@@ -6,7 +6,7 @@ import type { Payout, RefusedRow, Run } from '../../payout.ts';
 import { openRowIndex, type RowPlace } from './row-index.ts';
 
 /** Found rows that are shown, and runs. */
-const FOUND_ROWS_MAX = 50;
+const FOUND_ROWS_MAX = 30;
 const FOUND_RUNS_MAX = 20;
 /** Some 250 MB. Rows beyond are found in their runs. */
 const ROWS_MAX = 5_000_000;

@@ -85,7 +85,7 @@ function Offer({ offer: { secret, uri } }: { offer: FactorOffer }) {
         never again after that.
       </p>
       <QrCode text={uri} />
-      <dl class="card card-body facts secret">
+      <dl class="card card-body facts user-select-all">
         <dt>Secret</dt>
         <dd>
           <code>{secret.match(/.{1,4}/g)?.join(' ')}</code>
@@ -106,7 +106,7 @@ function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { border: 4 });
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
   return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the secret">
+    <svg class="mw-100" width="224" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the secret">
       <rect width={size} height={size} fill="white" />
       <path d={dark.join('')} fill="black" />
     </svg>
@@ -121,7 +121,7 @@ export function RecoveryCodesPage({ codes }: { codes: readonly string[] }) {
         Write these down and keep them away from your phone: each is good for once, in the place of your app or passkey.
         They are shown this once. Former ones do not count any more.
       </p>
-      <ol class="secret">
+      <ol class="fs-3">
         {codes.map((code) => (
           <li key={code}>
             <code>{code.match(/.{1,4}/g)?.join('-')}</code>
@@ -138,7 +138,7 @@ export function RecoveryCodesPage({ codes }: { codes: readonly string[] }) {
 /** The second step of a sign-in. */
 export function AwaitedFactorPage({ next }: { next: string }) {
   return (
-    <div class="sign-in">
+    <div class="sign-in container-tight">
       <Form action="/sign-in/second-factor">
         <input type="hidden" name="next" value={next} />
         <Field label="Code of your authenticator app, or a recovery code" name="typed" secret {...CODE} data-passkey />

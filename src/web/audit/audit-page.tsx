@@ -1,10 +1,10 @@
-import { rfc3339 } from '../../clock.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { Code } from '../code.tsx';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time, WithTimes } from '../parts/time.tsx';
 import type { AuditLine, AuditWanted, NewestPage } from './newest.ts';
 
 interface AuditProps extends NewestPage {
@@ -34,6 +34,7 @@ export function AuditPage({ lines, older, wanted, head, isFirst }: AuditProps) {
         <a href={`/audit.csv?${queryOf(wanted)}`}>All of these as CSV</a>
       </p>
       {lines.length === 0 ? <Nothing isOver={older === null} /> : <AuditTable lines={lines} />}
+      <JumpForm wanted={wanted} />
       <Pages
         before={isFirst ? undefined : { href: `/audit?${queryOf(wanted)}`, words: 'Newest' }}
         after={
@@ -57,9 +58,32 @@ function Nothing({ isOver }: { isOver: boolean }) {
   );
 }
 
+/** To any place of the log. */
+function JumpForm({ wanted }: Pick<AuditProps, 'wanted'>) {
+  return (
+    <form method="get" action="/audit" class="d-flex flex-wrap gap-2">
+      {WANTED.map(({ name }) => (
+        <input key={name} type="hidden" name={name} value={wanted[name]} />
+      ))}
+      <input
+        type="number"
+        class="form-control w-auto"
+        name="before"
+        aria-label="Entries before number"
+        placeholder="Number of an entry"
+        min={1}
+        required
+      />
+      <button type="submit" class="btn">
+        Go to what came before it
+      </button>
+    </form>
+  );
+}
+
 function VerifyForm() {
   return (
-    <Form action="/audit/verify" class="audit-verify">
+    <Form action="/audit/verify" class="list-search">
       <Field
         label="Head from a report (optional)"
         name="head"
@@ -109,7 +133,7 @@ function AuditTable({ lines }: { lines: readonly AuditLine[] }) {
 function AuditRow({ line: { place, record } }: { line: AuditLine }) {
   if (record === null) {
     return (
-      <tr class="audit-changed">
+      <tr class="wrong">
         <th scope="row" class="number">
           {place}
         </th>
@@ -127,20 +151,34 @@ function AuditRow({ line: { place, record } }: { line: AuditLine }) {
         <Time at={at} />
       </td>
       <td>{escapeUnseen(actor)}</td>
-      <td>{escapeUnseen(action)}</td>
+      <td>
+        {escapeUnseen(wordsOf(action))}
+        <Code code={action} />
+      </td>
       <td>{escapeUnseen(target)}</td>
-      <td class="audit-details">
+      <td>
         {Object.entries(details).map(([name, value]) => (
-          <span key={name}>{escapeUnseen(`${name}: ${shownValue(name, value)}`)}</span>
+          <div key={name}>
+            {escapeUnseen(wordsOf(name))}: <DetailValue name={name} value={value} />
+          </div>
         ))}
       </td>
     </tr>
   );
 }
 
-/** A moment is noted in milliseconds since 1970, which nobody reads. */
-function shownValue(name: string, value: string): string {
-  return name.endsWith('At') && /^[0-9]{12,14}$/.test(value) ? rfc3339(Number(value)) : value;
+/** A name that programs use, such as `user.sign-in-refused` or `refusedWithinHour`, as words. */
+function wordsOf(name: string): string {
+  return name
+    .replace('.', ': ')
+    .replaceAll('-', ' ')
+    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** A moment is noted in milliseconds since 1970, or as RFC 3339. */
+function DetailValue({ name, value }: { name: string; value: string }) {
+  if (name.endsWith('At') && /^[0-9]{12,14}$/.test(value)) return <Time at={Number(value)} />;
+  return <WithTimes text={escapeUnseen(value)} />;
 }
 
 function queryOf({ actor, action, target }: AuditWanted): string {

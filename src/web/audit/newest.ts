@@ -1,7 +1,7 @@
 import type { AuditLog } from '../../audit/audit-log.ts';
 import { type AuditRecord, readEntry } from '../../audit/entry.ts';
 
-const ENTRIES_PER_PAGE = 100;
+const ENTRIES_PER_PAGE = 25;
 /** A page that looks for rare entries ends here, and says where to go on. */
 const SCANNED_MAX = 10_000;
 const SCANNED_AT_ONCE = 1000;

@@ -16,7 +16,7 @@ export function ValueAxis({ y, left, right }: ValueAxisProps) {
   return whole.map((tick) => (
     <g key={tick}>
       <path class="grid" d={`M${left} ${y(tick)}H${right}`} />
-      <text class="end" x={left - 6} y={y(tick) + 4}>
+      <text text-anchor="end" x={left - 6} y={y(tick) + 4}>
         {shownCount(tick)}
       </text>
     </g>

@@ -1,9 +1,10 @@
+import { isAddress } from '../../config/inbox.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { ProblemTable } from '../uploads/problem-table.tsx';
-import { type FolderLook, type InboxFiles, type Refused, SHOWN_MAX } from './look.ts';
+import { type FolderLook, type InboxFiles, type Refused } from './look.ts';
 import type { ShownInbox } from './read-inboxes.ts';
 
 /** What lies in the inboxes that somebody reads, and what became of it. */
@@ -40,7 +41,16 @@ function OneInbox({ inbox: { address, readBy, folder, trouble } }: { inbox: Show
           Since <Time at={trouble.since} />: {escapeUnseen(trouble.text)}
         </p>
       )}
-      {typeof folder === 'string' ? <p class="hint">{folder}</p> : <Folder address={address} folder={folder} />}
+      {typeof folder === 'string' ? (
+        <p class="hint">
+          {folder}{' '}
+          {isAddress(address) ? (
+            <a href={`/inbox/server?${new URLSearchParams({ inbox: address })}`}>Look at what was refused there</a>
+          ) : null}
+        </p>
+      ) : (
+        <Folder address={address} folder={folder} />
+      )}
     </section>
   );
 }
@@ -61,7 +71,7 @@ function Folder({ address, folder }: { address: string; folder: FolderLook }) {
         empty="Nothing was refused."
         files={folder.refused}
         when="Refused"
-        hrefOf={(file) => `/inbox/refused?${new URLSearchParams({ inbox: address, file })}`}
+        hrefOf={(file) => hrefOfRefused(address, file)}
       />
       <Files title="Accepted lately" empty="Nothing was accepted." files={folder.accepted} when="Accepted" />
     </>
@@ -77,15 +87,17 @@ interface FilesProps {
   readonly hrefOf?: (file: string) => string;
 }
 
+const FILES_SHOWN = 10;
+
 function Files({ title, empty, files, when, hrefOf }: FilesProps) {
   const { shown, count } = files;
   if (count === 0) return <p>{empty}</p>;
   return (
     <Table
-      caption={`${title}: ${shownCount(count)}${count > SHOWN_MAX ? `, of which ${SHOWN_MAX} are shown` : ''}`}
+      caption={`${title}: ${shownCount(count)}${count > FILES_SHOWN ? `, of which ${FILES_SHOWN} are shown` : ''}`}
       columns={['File', when, 'Run']}
     >
-      {shown.map(({ name, at, runId }) => (
+      {shown.slice(0, FILES_SHOWN).map(({ name, at, runId }) => (
         <tr key={name}>
           <th scope="row">
             {hrefOf === undefined ? escapeUnseen(name) : <a href={hrefOf(name)}>{escapeUnseen(name)}</a>}
@@ -100,7 +112,39 @@ function Files({ title, empty, files, when, hrefOf }: FilesProps) {
   );
 }
 
-const PROBLEMS_SHOWN_MAX = 100;
+const NAMES_SHOWN = 100;
+
+/** Files of an inbox on a server that were refused, each with a link to what is wrong with it. */
+export function RefusedListPage({ inbox, files }: { inbox: string; files: readonly string[] }) {
+  return (
+    <>
+      <p>
+        From the inbox <code>{escapeUnseen(inbox)}</code>, as its server lists them now.
+      </p>
+      {files.length === 0 ? (
+        <p class="empty">Nothing was refused.</p>
+      ) : (
+        <ul>
+          {files.slice(0, NAMES_SHOWN).map((file) => (
+            <li key={file}>
+              <a href={hrefOfRefused(inbox, file)}>{escapeUnseen(file)}</a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {files.length > NAMES_SHOWN ? <p>and {shownCount(files.length - NAMES_SHOWN)} more</p> : null}
+      <p>
+        <a href="/inbox">Back to the inbox</a>
+      </p>
+    </>
+  );
+}
+
+function hrefOfRefused(inbox: string, file: string): string {
+  return `/inbox/refused?${new URLSearchParams({ inbox, file })}`;
+}
+
+const PROBLEMS_SHOWN_MAX = 25;
 
 /** What is wrong with a refused file, and how to mend it. */
 export function RefusedPage({ refused, inbox }: { refused: Refused; inbox: string }) {

@@ -4,11 +4,12 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { openFolder } from '../../inbox/folder.ts';
 import { ANSWER_ENDINGS, isPassedOver } from '../../inbox/names.ts';
+import type { InboxSource } from '../../inbox/source.ts';
 import { codeOf } from '../../refusal.ts';
 
 /** Names of a folder that one look reads; of more than that it says so. */
 const NAMES_MAX = 5000;
-/** Files of a kind that are shown. */
+/** Files of a kind that are named. */
 export const SHOWN_MAX = 25;
 const ACK_BYTES_MAX = 64 * 1024;
 const NACK_BYTES_MAX = 4 * 1024 * 1024;
@@ -129,7 +130,7 @@ const acknowledged = z.object({ runId: z.string().regex(/^[A-Za-z0-9-]{1,64}$/) 
 
 /** The run that an answer names; null for none, and for what is no answer of ours. */
 async function runIn(dir: string, path: string): Promise<string | null> {
-  return acknowledged.safeParse(await jsonIn(dir, path, ACK_BYTES_MAX)).data?.runId ?? null;
+  return acknowledged.safeParse(await jsonIn(openFolder(dir), path, ACK_BYTES_MAX)).data?.runId ?? null;
 }
 
 const refusal = z.object({
@@ -147,16 +148,26 @@ const refusal = z.object({
 });
 export type Refused = z.infer<typeof refusal>;
 
-/** What was said of a refused file of an inbox in a folder; undefined where there is no such answer of ours. */
-export async function lookAtRefused(address: string, file: string): Promise<Refused | undefined> {
+/** What was said of a refused file of an inbox; undefined where there is no such answer of ours. */
+export async function lookAtRefused(source: Pick<InboxSource, 'open'>, file: string): Promise<Refused | undefined> {
   if (file.includes('/') || file.includes('\0')) return undefined;
   const path = `reports/${file}${ANSWER_ENDINGS.nack}`;
-  return refusal.safeParse(await jsonIn(resolve(address), path, NACK_BYTES_MAX)).data;
+  return refusal.safeParse(await jsonIn(source, path, NACK_BYTES_MAX)).data;
+}
+
+/** Files of an inbox that were refused, by name. */
+export async function refusedNames(source: Pick<InboxSource, 'names'>): Promise<string[]> {
+  const reports = await source.names('reports');
+  const { nack } = ANSWER_ENDINGS;
+  return reports
+    .filter((name) => name.endsWith(nack))
+    .map((name) => name.slice(0, -nack.length))
+    .toSorted();
 }
 
 /** What a file holds as JSON; undefined for what is none, too large, or not there. */
-async function jsonIn(dir: string, path: string, bytesMax: number): Promise<unknown> {
-  const opening = await openFolder(dir).open(path);
+async function jsonIn(source: Pick<InboxSource, 'open'>, path: string, bytesMax: number): Promise<unknown> {
+  const opening = await source.open(path);
   if (opening.kind !== 'opened') return undefined;
   const { file } = opening;
   try {

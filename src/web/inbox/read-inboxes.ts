@@ -20,7 +20,7 @@ export async function readInboxes(deps: WebDeps): Promise<ShownInbox[]> {
   return await Promise.all(
     [...readers].map(async ([address, readBy]) => {
       const folder = isAddress(address)
-        ? 'It lies on a server, which is not asked for this page.'
+        ? 'It lies on a server, which is not asked for this list.'
         : await lookAtFolder(address);
       return { address, readBy, folder, trouble: troubleOf(deps, address) };
     }),
@@ -28,7 +28,7 @@ export async function readInboxes(deps: WebDeps): Promise<ShownInbox[]> {
 }
 
 /** Who reads which inbox. */
-async function readReaders({ app, inboxes = [] }: WebDeps): Promise<Map<string, string[]>> {
+export async function readReaders({ app, inboxes = [] }: WebDeps): Promise<Map<string, string[]>> {
   const readers = new Map<string, string[]>(inboxes.map(({ address }) => [address, ['this web app']]));
   for (const stored of (await app.ledger.schedules.read()).schedules) {
     const dir = inboxOf(stored);

@@ -32,15 +32,29 @@ interface SortChoiceProps<Sort extends string> {
   readonly sort: Sort;
 }
 
+/** The same as a form of its own. */
+export function SortForm<Sort extends string>({ action, ...choice }: SortChoiceProps<Sort> & { action: string }) {
+  return (
+    <form method="get" action={action} class="list-search d-sm-none">
+      <SortChoice {...choice} />
+      <button type="submit" class="btn">
+        Sort
+      </button>
+    </form>
+  );
+}
+
 /** The order of a list, for a phone, where no column has a head to press. One that only a head gives is named as it is. */
 export function SortChoice<Sort extends string>({ sorts, sort }: SortChoiceProps<Sort>) {
   const isListed = sorts.some(([one]) => one === sort);
   return (
-    <Choice
-      label="Sorted by"
-      name="sort"
-      value={sort}
-      options={isListed ? sorts : [...sorts, [sort, `${sort.slice(1)}, the other way`]]}
-    />
+    <div class="d-sm-none">
+      <Choice
+        label="Sorted by"
+        name="sort"
+        value={sort}
+        options={isListed ? sorts : [...sorts, [sort, `${sort.slice(1)}, the other way`]]}
+      />
+    </div>
   );
 }

@@ -8,7 +8,7 @@ import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 /** Of those that were given up, so many of each endpoint are shown; the others are in the CSV. */
-const LETTERS_SHOWN_MAX = 50;
+const LETTERS_SHOWN_MAX = 20;
 
 interface NotificationsProps {
   readonly endpoints: readonly EndpointDocument[];
@@ -92,7 +92,7 @@ function TryIt({ name }: { name: string }) {
   return (
     <Form action="/notifications/test" name={`try ${name}`}>
       <input type="hidden" name="endpoint" value={name} />
-      <button type="submit" class="btn" aria-label={`Try ${name}: send it a test`}>
+      <button type="submit" class="btn" aria-label={`Try it: send ${name} a test`}>
         Try it
       </button>
     </Form>

@@ -2,7 +2,8 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { JobQueues } from '../../../jobs/open.ts';
-import type { Web } from '../web.ts';
+import { topOf } from '../parts/frame.tsx';
+import type { Web, WebDeps } from '../web.ts';
 
 /** The guard lets only admins below it. */
 const PLACE = '/admin/queues';
@@ -15,7 +16,7 @@ const CONTENT_SECURITY_POLICY = [
   "font-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
   "base-uri 'self'",
 ].join(';');
@@ -24,18 +25,11 @@ const CONTENT_SECURITY_POLICY = [
 const LINKS = /<link\b[^<>]*>/g;
 const FOREIGN = /\bhref="(?:https?:)?\/\//;
 
-/** The way back: the board has a frame of its own. */
-const NAV = `<nav aria-label="payrun" style="position:fixed;z-index:99;right:0;bottom:0;padding:.5rem 1rem;background:#0f6b4f">${[
-  ['/', 'payrun: Today'],
-  ['/runs', 'Runs'],
-  ['/to-settle', 'To settle'],
-  ['/settings', 'Settings'],
-]
-  .map(([href, words]) => `<a href="${href}" style="color:#fff;margin-right:1rem">${words}</a>`)
-  .join('')}</nav>`;
+/** Before the board's own styles, which win. */
+const STYLES = `<link rel="stylesheet" href="/static/look/tabler.css"><link rel="stylesheet" href="/static/payrun.css">`;
 
 /** The queues as pages of Bull Board, to look at only: jobs are given and taken by payrun alone. */
-export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): Promise<void> {
+export async function addQueueBoard(web: Web, deps: WebDeps, jobs: Pick<JobQueues, 'queues'>): Promise<void> {
   const queues = await jobs.queues();
   const adapter = new FastifyAdapter();
   adapter.setBasePath(PLACE);
@@ -53,13 +47,23 @@ export async function addQueueBoard(web: Web, jobs: Pick<JobQueues, 'queues'>): 
       board.addHook('onRequest', async (_request, reply) => {
         reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
       });
-      board.addHook('onSend', async (_request, _reply, payload) =>
+      board.addHook('onSend', async (request, _reply, payload) =>
         typeof payload === 'string' && payload.startsWith('<!DOCTYPE html>')
-          ? payload.replace(LINKS, (link) => (FOREIGN.test(link) ? '' : link)).replace('</body>', `${NAV}</body>`)
+          ? framed(payload, await topOf(request, deps))
           : payload,
       );
       await board.register(adapter.registerPlugin());
     },
     { prefix: PLACE },
   );
+}
+
+/** The board's page below the menu that all pages have; what it fixes to the window stays in its own place. */
+function framed(page: string, { html, root }: Awaited<ReturnType<typeof topOf>>): string {
+  return page
+    .replace(LINKS, (link) => (FOREIGN.test(link) ? '' : link))
+    .replace('<html ', `<html class="${root}" `)
+    .replace('<title>', `${STYLES}<title>`)
+    .replace('<body class="', '<body class="board ')
+    .replace('<div id="root">', `${html}<div id="root">`);
 }

@@ -76,5 +76,5 @@ export async function addOperations(web: Web, deps: WebDeps): Promise<void> {
     reply.type(metrics.contentType).send(await metrics.text(await readFigures())),
   );
 
-  if (queues !== undefined) await addQueueBoard(web, queues);
+  if (queues !== undefined) await addQueueBoard(web, deps, queues);
 }

@@ -66,8 +66,8 @@ interface LabelledProps extends Named {
 function Labelled({ label, children, ...named }: LabelledProps) {
   const { problem, control } = useField(named);
   return (
-    <p class="field">
-      <label class="form-label" for={control.id}>
+    <p class="field d-flex flex-column">
+      <label class="form-label mb-1" for={control.id}>
         {label}
       </label>
       <Wrong id={control.id} words={problem} />

@@ -9,6 +9,11 @@ export function shownCount(count: number | bigint): string {
   return count.toLocaleString('en');
 }
 
+/** Such as `1 row` and `2 rows`. */
+export function counted(count: number, one: string): string {
+  return `${shownCount(count)} ${count === 1 ? one : `${one}s`}`;
+}
+
 /** An amount with its currency's digits, without the currency. */
 export function shownAmount(money: Money): string {
   return shownDecimal(formatAmount(money));

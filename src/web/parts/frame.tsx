@@ -1,9 +1,10 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Act } from '../../access/roles.ts';
 import { SANDBOX_NAME } from '../../config/config.ts';
 import { outagesNoted } from '../../runs/outages.ts';
+import { May, MayContext } from '../may.tsx';
 import { waitingFor } from '../waiting.ts';
 import type { Person, RefusedForm, WebDeps } from '../web.ts';
 import { shownCount } from './figures.ts';
@@ -66,14 +67,30 @@ export async function sendPage(reply: FastifyReply, deps: WebDeps, content: Page
   // Why everything is halted, or waits, is for those who have signed in.
   const { who } = reply.request;
   if (who === null) return sendPageAlone(reply, deps, content);
+  return sendFramed(reply, deps, { ...content, place: await readPlace(deps, who) });
+}
+
+/** What stands on top of all pages, for one that has a frame of its own, and the class of its root. */
+export async function topOf({ who, url }: FastifyRequest, deps: WebDeps): Promise<{ html: string; root: string }> {
+  if (who === null) throw new Error('a page in a frame of its own was shown to somebody who has not signed in');
+  const place = await readPlace(deps, who);
+  const top = (
+    <MayContext.Provider value={who.may}>
+      <Top who={who} place={place} path={url} Bar="div" />
+    </MayContext.Provider>
+  );
+  return { html: renderToString(top), root: place.colour };
+}
+
+async function readPlace(deps: WebDeps, who: Person): Promise<Place> {
   const [{ halt }, outages, runs] = await Promise.all([
     deps.app.ledger.state.read(),
     outagesNoted(deps.app),
     deps.recentRuns(),
   ]);
-  const { approve, held } = await waitingFor(deps.app, who, runs);
-  const counts = { [APPROVE]: approve.length, [SETTLE]: held };
-  return sendFramed(reply, deps, { ...content, place: { ...placeOf(deps), halt, outages, counts } });
+  const { approve, held, unknown } = await waitingFor(deps.app, who, runs);
+  const counts = { [APPROVE]: approve.length, [SETTLE]: held + unknown };
+  return { ...placeOf(deps), halt, outages, counts };
 }
 
 /** The same without a look at the ledger, which may be what has failed. */
@@ -87,7 +104,9 @@ function sendFramed(reply: FastifyReply, { zone }: WebDeps, content: PageContent
     <ZoneContext.Provider value={zone}>
       <CsrfContext.Provider value={who?.csrf ?? ''}>
         <RefusedContext.Provider value={refused}>
-          <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
+          <MayContext.Provider value={(act) => who?.may(act) === true}>
+            <Frame {...content} who={who} path={refused?.page ?? url} refused={refused} />
+          </MayContext.Provider>
         </RefusedContext.Provider>
       </CsrfContext.Provider>
     </ZoneContext.Provider>
@@ -125,21 +144,8 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
         <a class="visually-hidden-focusable" href="#content">
           Skip to the content
         </a>
-        <header class="top">
-          <p class="place">{place.words}</p>
-          {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
-        </header>
-        {place.halt === null ? null : (
-          <p class="halt" role="alert">
-            Everything is halted: {place.halt} <a href="/settings#halt">Release it by two people</a>
-          </p>
-        )}
-        {place.outages.map((words) => (
-          <p class="halt" key={words}>
-            {words}
-          </p>
-        ))}
-        <main id="content" class="container-xl">
+        <Top who={who} place={place} path={path} />
+        <main id="content" class="container-xl pt-3 pb-5">
           <Head {...content} />
           {refused === null ? null : <RefusalPart refused={refused} />}
           {content.body}
@@ -149,10 +155,39 @@ function Frame({ who, place, path, refused, ...content }: FrameProps) {
   );
 }
 
+interface TopProps extends Pick<FrameProps, 'who' | 'place' | 'path'> {
+  /** What it is made of, where the page has a header of its own. */
+  readonly Bar?: 'header' | 'div';
+}
+
+function Top({ who, place, path, Bar = 'header' }: TopProps) {
+  return (
+    <>
+      <Bar class="bg-surface border-bottom">
+        <p class="place m-0 px-3 fw-bold text-center">{place.words}</p>
+        {who === null ? null : <Menu who={who} path={path} counts={place.counts} />}
+      </Bar>
+      {place.halt === null ? null : (
+        <p class="halt m-0 px-3 py-2 text-center" role="alert">
+          Everything is halted: {place.halt}{' '}
+          <a class="text-reset text-decoration-underline" href="/settings#halt">
+            Release it by two people
+          </a>
+        </p>
+      )}
+      {place.outages.map((words) => (
+        <p class="halt m-0 px-3 py-2 text-center" key={words}>
+          {words}
+        </p>
+      ))}
+    </>
+  );
+}
+
 function Head({ title, above, below, actions }: PageContent) {
   return (
-    <div class="head">
-      <div>
+    <div class="head d-flex flex-wrap gap-2 align-items-start justify-content-between mb-3">
+      <div class="mw-100">
         {above === undefined ? null : <p class="small">{above}</p>}
         <h1>{title}</h1>
         {below}
@@ -176,36 +211,39 @@ interface MenuProps {
 function Menu({ who, path, counts }: MenuProps) {
   const part = { who, path, counts };
   return (
-    <nav aria-label="Main" class="main-nav container-xl">
-      <a class="brand" href="/">
-        <Icon name="cash-banknote" /> payrun
+    <nav aria-label="Main" class="main-nav container-xl d-flex flex-wrap align-items-center gap-1 py-1">
+      <a class="d-flex gap-1 me-2 fs-3 fw-bold text-reset" href="/" aria-label="payrun">
+        <Icon name="cash-banknote" />
+        <span class="d-none d-sm-inline">payrun</span>
       </a>
-      <ul>
-        <Links links={LINKS} {...part} />
-        <li>
-          <details class="menu">
-            <summary>
-              More <Icon name="chevron-down" />
-            </summary>
-            <ul>
-              <Links links={MORE_LINKS} {...part} />
-            </ul>
-          </details>
-        </li>
+      <ul class="nav me-auto align-items-center">
+        <Links links={LINKS} class={LINK} {...part} />
       </ul>
-      <SearchBox />
-      {who.may('submit') ? (
-        <a class="btn" href="/upload">
-          <Icon name="upload" /> Upload
-        </a>
-      ) : null}
-      <details class="menu own">
-        <summary>
-          <Icon name="user" /> {who.name} ({who.role})
+      <details class="more position-relative">
+        <summary class={LINK}>
+          More <Icon name="chevron-down" />
         </summary>
-        <ul>
-          <Links links={OWN_LINKS} {...part} />
-          <li>
+        <ul class={FOLD}>
+          <Links links={MORE_LINKS} class="dropdown-item" {...part} />
+        </ul>
+      </details>
+      <SearchBox />
+      <May act="submit">
+        <a class="btn px-2 px-sm-3" href="/upload" aria-label="Upload">
+          <Icon name="upload" />
+          <span class="d-none d-sm-inline">Upload</span>
+        </a>
+      </May>
+      <details class="own position-relative">
+        <summary class={LINK} aria-label={`${who.name} (${who.role})`}>
+          <Icon name="user" />
+          <span class="d-none d-sm-inline">
+            {who.name} ({who.role})
+          </span>
+        </summary>
+        <ul class={FOLD}>
+          <Links links={OWN_LINKS} class="dropdown-item" {...part} />
+          <li class="px-2 pt-2">
             <form method="post" action="/sign-out">
               <input type="hidden" name="csrf" value={who.csrf ?? ''} />
               <button type="submit" class="btn w-100">
@@ -218,6 +256,9 @@ function Menu({ who, path, counts }: MenuProps) {
     </nav>
   );
 }
+
+const LINK = 'nav-link d-flex align-items-center gap-1 px-2 rounded text-reset text-nowrap';
+const FOLD = 'dropdown-menu d-block position-absolute end-0';
 
 /** In all runs, from every page. */
 function SearchBox() {
@@ -240,7 +281,7 @@ function SearchBox() {
   );
 }
 
-function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[] }) {
+function Links({ links, class: own, who, path, counts }: MenuProps & { links: readonly Link[]; class: string }) {
   return links
     .filter(({ act }) => who.may(act))
     .map(({ href, words }) => {
@@ -249,6 +290,7 @@ function Links({ links, who, path, counts }: MenuProps & { links: readonly Link[
         <li key={href}>
           <a
             href={href}
+            class={own}
             aria-current={path === href || (href !== '/' && path.startsWith(`${href}/`)) ? 'page' : undefined}
           >
             {words}

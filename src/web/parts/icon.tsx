@@ -25,7 +25,15 @@ export type IconName = (typeof ICONS)[number];
 /** A picture beside words that say the same; nobody hears it. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg class="icon" aria-hidden="true" viewBox="0 0 24 24">
+    <svg
+      class="icon flex-shrink-0"
+      aria-hidden="true"
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+    >
       <use href={`/static/look/icons.svg#${name}`} />
     </svg>
   );

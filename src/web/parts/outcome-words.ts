@@ -29,6 +29,12 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   refused: 'refused in the file',
 };
 
+/** An outcome that was stored, in words; one that is not known by its name. */
+export function outcomeWords(outcome: string): string {
+  const words: Readonly<Record<string, string>> = OUTCOME_WORDS;
+  return words[outcome] ?? outcome;
+}
+
 /** States of payouts as sentences that begin with `It`; programs have the names. */
 export const STATE_WORDS: Readonly<Record<PayoutState | 'refused', string>> = {
   ready: 'is paid when its turn comes',

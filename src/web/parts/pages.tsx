@@ -17,7 +17,7 @@ interface PageLink {
 export function Pages({ before, after, place }: PagesProps) {
   if (before === undefined && after === undefined) return null;
   return (
-    <nav class="pages" aria-label="Pages">
+    <nav class="d-flex gap-3 py-2" aria-label="Pages">
       {before === undefined ? null : (
         <a rel="prev" href={before.href}>
           {before.words}
@@ -65,13 +65,13 @@ function Jump({ page, pages, href }: { page: number; pages: number; href: string
   const { pathname, searchParams } = new URL(href, 'http://page');
   searchParams.delete('page');
   return (
-    <form method="get" action={pathname} class="pages">
+    <form method="get" action={pathname} class="d-flex gap-2 py-2">
       {[...searchParams].map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
       <input
         type="number"
-        class="form-control"
+        class="form-control w-auto"
         name="page"
         aria-label="Page"
         min={1}

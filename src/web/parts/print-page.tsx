@@ -30,7 +30,7 @@ export function sendPrintPage(
       <body class="printed">
         <main id="content" class="container-xl">
           <h1>{title}</h1>
-          {app.serviceName === SANDBOX_NAME ? <p class="halt">Sandbox: no money moved.</p> : null}
+          {app.serviceName === SANDBOX_NAME ? <p class="halt px-3 py-2 text-center">Sandbox: no money moved.</p> : null}
           <ZoneContext.Provider value={zone}>{body}</ZoneContext.Provider>
         </main>
       </body>

@@ -12,13 +12,18 @@ export const ZoneContext = createContext<Zone | null>(null);
  */
 export function Time({ at }: { at: number }) {
   const zone = useContext(ZoneContext);
-  const utc = `${clockText(at)} UTC`;
+  const utc = utcText(at);
   if (zone === null || zone.name === 'UTC') return <time dateTime={rfc3339(at)}>{utc}</time>;
   return (
     <time dateTime={rfc3339(at)} title={utc}>
       {clockText(zone.wallAt(at))} {zone.name}
     </time>
   );
+}
+
+/** A moment in UTC, as titles have it. */
+export function utcText(at: number): string {
+  return `${clockText(at)} UTC`;
 }
 
 function clockText(at: number): string {

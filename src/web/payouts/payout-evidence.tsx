@@ -9,7 +9,7 @@ import { hrefOfRow } from './find-row.ts';
 /** All that the ledger has of a row, for those who look closely: counters, codes, processes and the service's ids. */
 export function TechnicalEvidence({ story, payout }: { story: Story; payout: Payout | null }) {
   return (
-    <details class="evidence">
+    <details class="my-3">
       <summary>Technical evidence</summary>
       <dl class="card card-body facts">
         {storyFacts(story).map(([label = '', words = '']) => (

@@ -22,7 +22,7 @@ const LAST_STEPS: Readonly<Partial<Record<Outcome, string>>> = {
 export function Timeline({ run, payout }: TimelineProps) {
   const approval = run.approvals.at(-1);
   return (
-    <ol class="card card-body way">
+    <ol class="card card-body mb-3 ps-5 gap-2">
       <Step words="Handed in" at={run.createdAt}>
         by {escapeUnseen(run.createdBy)}
       </Step>

@@ -8,16 +8,18 @@ import { listUsers } from '../../people/users.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
+import { pageOf, pageQuery, sortedBy, sortQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { KeysPage } from './keys-page.tsx';
+import { KEY_COLUMNS, KeysPage } from './keys-page.tsx';
 import { BearerPage } from './secret-page.tsx';
 
 const LIST = '/keys';
 const DAYS_MAX = 3650;
 const DAY_MS = 24 * 60 * 60_000;
 
+const onPage = { querystring: z.strictObject({ page: pageQuery, sort: sortQuery(KEY_COLUMNS).default('name') }) };
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
 const named = z.strictObject({ name: personName });
 const days = z
@@ -36,10 +38,18 @@ export function addKeyPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const config = { act: 'users' } as const;
 
-  web.get(LIST, { config }, async (request, reply) => {
+  web.get(LIST, { config, schema: onPage }, async (request, reply) => {
     const { proposals } = await listUsers(app);
+    const { page, sort } = request.query;
+    const sorted = sortedBy(await listKeys(app), sort, {
+      name: ({ name }) => name,
+      made: ({ createdAt }) => createdAt,
+      ends: ({ expiresAt }) => expiresAt,
+      used: ({ lastUsedAt }) => lastUsedAt,
+    });
     const body = KeysPage({
-      keys: await listKeys(app),
+      ...pageOf(sorted, page),
+      sort,
       proposals: proposals.filter(({ target }) => target.startsWith('key ')),
       viewer: actorOf(request),
     });

@@ -2,21 +2,35 @@ import { KEY_ROLES } from '../../access/roles.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
 import type { Key } from '../../people/keys.ts';
+import { hrefWith } from '../lists/href.ts';
+import { SortForm } from '../lists/list-fields.tsx';
+import type { Listed } from '../lists/listed.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
-import { Table } from '../parts/table.tsx';
+import { CountedPages } from '../parts/pages.tsx';
+import { sortLinks, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Proposals } from './proposals-part.tsx';
 
-interface KeysProps {
-  readonly keys: readonly Key[];
+export const KEY_COLUMNS = ['name', 'made', 'ends', 'used'] as const;
+type KeyColumn = (typeof KEY_COLUMNS)[number];
+
+const SORTS = [
+  ['name', 'name'],
+  ['-made', 'made last'],
+  ['ends', 'ends first'],
+  ['-used', 'used last'],
+] as const;
+
+interface KeysProps extends Listed<Key> {
+  readonly sort: KeyColumn | `-${KeyColumn}`;
   readonly proposals: readonly Proposal[];
   readonly viewer: string;
 }
 
 /** The keys by which programs use the interface. */
-export function KeysPage({ keys, proposals, viewer }: KeysProps) {
+export function KeysPage({ shown, sort, page, pages, proposals, viewer }: KeysProps) {
   return (
     <>
       <p>
@@ -27,20 +41,36 @@ export function KeysPage({ keys, proposals, viewer }: KeysProps) {
         <a href="/users">Users</a> · <a href="/keys.csv">as CSV</a>
       </p>
       <Proposals proposals={proposals} viewer={viewer} />
-      {keys.length === 0 ? (
+      {shown.length === 0 ? (
         <p class="empty">There are no keys yet. Make one for each program.</p>
       ) : (
-        <KeyTable keys={keys} />
+        <>
+          <SortForm action="/keys" sorts={SORTS} sort={sort} />
+          <KeyTable shown={shown} sort={sort} />
+          <CountedPages page={page} pages={pages} hrefOf={(other) => hrefWith('/keys', { sort, page: other })} />
+        </>
       )}
       <MakeForm />
     </>
   );
 }
 
-function KeyTable({ keys }: Pick<KeysProps, 'keys'>) {
+function KeyTable({ shown, sort }: Pick<KeysProps, 'shown' | 'sort'>) {
+  const by = sortLinks<KeyColumn>(sort, (other) => hrefWith('/keys', { sort: other }));
   return (
-    <Table caption="Keys by name" columns={['Name', 'Role', 'Made', 'Ends', 'Used last', 'Change']} class="keys">
-      {keys.map(({ id, name, role, createdBy, createdAt, expiresAt, lastUsedAt }) => (
+    <Table
+      caption={sort === 'name' ? 'Keys by name' : 'Keys'}
+      columns={[
+        { text: 'Name', sorts: by('name') },
+        'Role',
+        { text: 'Made', sorts: by('made', 'down') },
+        { text: 'Ends', sorts: by('ends') },
+        { text: 'Used last', sorts: by('used', 'down') },
+        'Change',
+      ]}
+      class="keys"
+    >
+      {shown.map(({ id, name, role, createdBy, createdAt, expiresAt, lastUsedAt }) => (
         <tr key={id}>
           <th scope="row">{escapeUnseen(name)}</th>
           <td>{role}</td>

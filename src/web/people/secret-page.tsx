@@ -16,7 +16,7 @@ export function SecretPage({ name, secret, isProposed }: SecretProps) {
         once. It is good for choosing a password, within a day{' '}
         {isProposed ? 'of the moment at which another admin confirms, who is not shown it.' : 'from now on.'}
       </p>
-      <dl class="card card-body facts secret">
+      <dl class="card card-body facts user-select-all">
         <dt>Name</dt>
         <dd>{escapeUnseen(name)}</dd>
         <dt>One-time secret</dt>
@@ -44,7 +44,7 @@ export function BearerPage({ name, bearer, isProposed }: BearerProps) {
         sends it as <code>Authorization: Bearer KEY</code>.{' '}
         {isProposed ? 'It holds once another admin confirms, who is not shown it.' : ''}
       </p>
-      <dl class="card card-body facts secret">
+      <dl class="card card-body facts user-select-all">
         <dt>Key</dt>
         <dd>
           <code>{bearer}</code>

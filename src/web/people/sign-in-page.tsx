@@ -12,7 +12,7 @@ interface SignInProps {
 /** The form to sign in, by password or by the identity provider. */
 export function SignInPage({ next, hasProvider, hasUsers }: SignInProps) {
   return (
-    <div class="sign-in">
+    <div class="sign-in container-tight">
       {hasProvider ? (
         <p>
           <a class="sign-in-provider" href={`/sign-in/provider?next=${encodeURIComponent(next)}`}>

@@ -21,17 +21,18 @@ import {
 import { tableCsv } from '../../report/table-csv.ts';
 import { actorOf } from '../actor.ts';
 import { sendDownload } from '../download.ts';
+import { pageOf, pageQuery, sortedBy, sortQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { openLastSignIns } from './last-sign-ins.ts';
 import { SecretPage } from './secret-page.tsx';
-import { UsersPage } from './users-page.tsx';
+import { USER_COLUMNS, UsersPage } from './users-page.tsx';
 
-const USERS_PER_PAGE = 100;
+const USERS_PER_PAGE = 20;
 const LIST = '/users';
 
-const onPage = { querystring: z.strictObject({ page: z.coerce.number().int().min(1).max(1000).default(1) }) };
+const onPage = { querystring: z.strictObject({ page: pageQuery, sort: sortQuery(USER_COLUMNS).default('name') }) };
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
 const named = z.strictObject({ name: personName });
 const withRole = named.extend({ role: z.enum(ROLES, `must be one of ${ROLES.join(', ')}`) });
@@ -82,17 +83,22 @@ function addUserList(web: Web, deps: WebDeps): void {
   web.get(LIST, { config, schema: onPage }, async (request, reply) => {
     const { users, proposals } = await listUsers(deps.app);
     const viewer = actorOf(request);
-    const pages = Math.max(1, Math.ceil(users.length / USERS_PER_PAGE));
-    const page = Math.min(request.query.page, pages);
+    const lastSignIns = await readLastSignIns();
+    const { page, sort } = request.query;
+    const sorted = sortedBy(users, sort, {
+      name: ({ name }) => name,
+      role: ({ role }) => ROLES.indexOf(role),
+      signedIn: ({ name }) => lastSignIns.get(name) ?? null,
+      added: ({ addedAt }) => addedAt,
+    });
     const body = UsersPage({
-      users: users.slice((page - 1) * USERS_PER_PAGE, page * USERS_PER_PAGE),
+      ...pageOf(sorted, page, USERS_PER_PAGE),
+      sort,
       proposals: proposals.filter(({ target }) => target.startsWith('user ')),
       viewer,
-      lastSignIns: await readLastSignIns(),
+      lastSignIns,
       lastAdmin: lastAdminOf(users),
       isAlone: users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, viewer)),
-      page,
-      pages,
     });
     return await sendPage(reply, deps, { title: 'Users', body });
   });

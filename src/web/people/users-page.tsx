@@ -2,17 +2,22 @@ import { ROLES } from '../../access/roles.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
 import type { User } from '../../people/users.ts';
+import { hrefWith } from '../lists/href.ts';
+import { SortForm } from '../lists/list-fields.tsx';
+import type { Listed } from '../lists/listed.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { CountedPages } from '../parts/pages.tsx';
-import { Table } from '../parts/table.tsx';
+import { sortLinks, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { Proposals } from './proposals-part.tsx';
 
-interface UsersProps {
-  /** Those of this page. */
-  readonly users: readonly User[];
+export const USER_COLUMNS = ['name', 'role', 'signedIn', 'added'] as const;
+type UserColumn = (typeof USER_COLUMNS)[number];
+
+interface UsersProps extends Listed<User> {
+  readonly sort: UserColumn | `-${UserColumn}`;
   readonly proposals: readonly Proposal[];
   readonly viewer: string;
   /** In milliseconds since 1970, by their names. */
@@ -21,13 +26,18 @@ interface UsersProps {
   readonly isAlone: boolean;
   /** The only admin who may still sign in; null where there are others. */
   readonly lastAdmin: string | null;
-  /** From 1. */
-  readonly page: number;
-  readonly pages: number;
 }
 
+const SORTS = [
+  ['name', 'name'],
+  ['role', 'role'],
+  ['-signedIn', 'signed in last'],
+  ['-added', 'added last'],
+] as const;
+
 /** Who may sign in, as what, and what waits for a second admin. */
-export function UsersPage({ users, proposals, viewer, lastSignIns, isAlone, lastAdmin, page, pages }: UsersProps) {
+export function UsersPage({ proposals, viewer, isAlone, ...list }: UsersProps) {
+  const { sort, page, pages } = list;
   return (
     <>
       <p>
@@ -39,21 +49,32 @@ export function UsersPage({ users, proposals, viewer, lastSignIns, isAlone, last
         <a href="/keys">Keys of programs</a> · <a href="/users.csv">as CSV</a>
       </p>
       <Proposals proposals={proposals} viewer={viewer} />
-      <UserTable users={users} lastSignIns={lastSignIns} lastAdmin={lastAdmin} />
-      <CountedPages page={page} pages={pages} hrefOf={(other) => `/users?page=${other}`} />
+      <SortForm action="/users" sorts={SORTS} sort={sort} />
+      <UserTable {...list} />
+      <CountedPages page={page} pages={pages} hrefOf={(other) => hrefWith('/users', { sort, page: other })} />
       <AddForm />
     </>
   );
 }
 
-function UserTable({ users, lastSignIns, lastAdmin }: Pick<UsersProps, 'users' | 'lastSignIns' | 'lastAdmin'>) {
+type UserTableProps = Pick<UsersProps, 'shown' | 'sort' | 'lastSignIns' | 'lastAdmin'>;
+
+function UserTable({ shown, sort, lastSignIns, lastAdmin }: UserTableProps) {
+  const by = sortLinks<UserColumn>(sort, (other) => hrefWith('/users', { sort: other }));
   return (
     <Table
-      caption="Users by name"
-      columns={['Name', 'Role', 'State', 'Signed in last', 'Added', 'Change']}
+      caption={sort === 'name' ? 'Users by name' : 'Users'}
+      columns={[
+        { text: 'Name', sorts: by('name') },
+        { text: 'Role', sorts: by('role') },
+        'State',
+        { text: 'Signed in last', sorts: by('signedIn', 'down') },
+        { text: 'Added', sorts: by('added', 'down') },
+        'Change',
+      ]}
       class="users"
     >
-      {users.map((user, index) => (
+      {shown.map((user, index) => (
         <tr key={user.name}>
           <th scope="row">{escapeUnseen(user.name)}</th>
           <td>{user.role}</td>

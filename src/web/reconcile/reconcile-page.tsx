@@ -64,7 +64,7 @@ function FileField({ fileBytesMax }: { fileBytesMax: number }) {
   const { problem, control } = useField({ name: 'file', hint });
   const note = problem ?? (refused === null ? undefined : 'Choose the file again: nothing of it was kept.');
   return (
-    <p class="field">
+    <p class="field d-flex flex-column">
       <label class="form-label" htmlFor={control.id}>
         Statement
       </label>

@@ -4,7 +4,7 @@ import type { Run } from '../../payout.ts';
 import { type ApprovalStanding, hasApproved, isCutShort } from '../../runs/decide/approve.ts';
 import { handedInAs } from '../../runs/hand-in/handed-in.ts';
 import { scheduleChangeWords } from '../../runs/schedule-changes.ts';
-import { shownAmount, shownCount } from '../parts/figures.ts';
+import { counted, shownAmount, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Table } from '../parts/table.tsx';
@@ -68,7 +68,7 @@ export function approvalHead({ run, standing }: Pick<ApprovalProps, 'run' | 'sta
     ),
     below: (
       <p class="hint">
-        Handed in by {run.createdBy}, <Time at={run.createdAt} /> · {shownCount(run.rows)} rows · {standing.needed}{' '}
+        Handed in by {run.createdBy}, <Time at={run.createdAt} /> · {counted(run.rows, 'row')} · {standing.needed}{' '}
         {standing.needed === 1 ? 'person' : 'people'} needed
       </p>
     ),
@@ -160,7 +160,7 @@ function BeneficiaryTable(props: ApprovalProps) {
       <p>
         {run.newBeneficiaryRows === 0
           ? 'Each of them was paid from this ledger before.'
-          : `${shownCount(run.newBeneficiaryRows)} rows go to beneficiaries to whom this ledger had never paid anything.`}{' '}
+          : `${counted(run.newBeneficiaryRows, 'row')} to beneficiaries to whom this ledger had never paid anything.`}{' '}
         This is no proof: whoever can write to Redis can change who was paid before.
       </p>
       <BeneficiaryLines caption="Who gets most, in each currency the largest first" lines={top} seen={props} />
@@ -240,7 +240,7 @@ function Decide({
   }
   return (
     <div class="decide">
-      <p>You approve exactly this file, its {shownCount(run.rows)} rows and totals, under these limits.</p>
+      <p>You approve exactly this file, its {counted(run.rows, 'row')} and totals, under these limits.</p>
       {mayCancel ? (
         <a class="btn" href={`/runs/${run.id}/send-back`}>
           <Icon name="arrow-back-up" /> Send back<span class="visually-hidden"> with a reason</span>…

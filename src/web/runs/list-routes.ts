@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
+import type { SoughtState } from '../../ledger/runs/find-runs.ts';
 import { formatAmount } from '../../money.ts';
 import { OUTCOMES, type Run } from '../../payout.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
@@ -58,12 +59,17 @@ const FACTS = [
   'inFile',
 ];
 
+function isIn(run: Run, state: SoughtState | ''): boolean {
+  if (state === 'starts-later') return run.state === 'paused' && run.startAt !== null;
+  return state === '' || run.state === state;
+}
+
 /** A line for each currency of each run that is still in the state; '' for any. */
-async function* runsCsv(deps: WebDeps, ids: readonly string[], state: Run['state'] | ''): AsyncGenerator<string, void> {
+async function* runsCsv(deps: WebDeps, ids: readonly string[], state: SoughtState | ''): AsyncGenerator<string, void> {
   yield tableCsv([[...FACTS, ...OUTCOMES]]);
   for (let from = 0; from < ids.length; from += CSV_RUNS_PER_READ) {
     const runs = await readRuns(deps, ids.slice(from, from + CSV_RUNS_PER_READ));
-    yield tableCsv(runs.filter((run) => state === '' || run.state === state).flatMap(csvRows));
+    yield tableCsv(runs.filter((run) => isIn(run, state)).flatMap(csvRows));
   }
 }
 

@@ -73,7 +73,7 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
       <dl class="facts">
         <dt>File</dt>
         <dd>
-          {escapeUnseen(run.fileName)}, {shownCount(run.rows)} rows
+          {escapeUnseen(run.fileName)}, {shownCount(run.rows)} {run.rows === 1 ? 'row' : 'rows'}
         </dd>
         <dt>SHA-256</dt>
         <dd>

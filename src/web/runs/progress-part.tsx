@@ -5,7 +5,7 @@ import { runDocument } from '../../report/document.ts';
 import { rowsDone, rowsTaken } from '../../runs/progress.ts';
 import type { Zone } from '../../zone.ts';
 import { Badge } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { Time, ZoneContext } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
@@ -136,8 +136,8 @@ function StateReason({ run: { state, pauseReason, startAt, finishedAt, stages } 
 
 /** Nothing is said to be done of what nobody has begun to pay. */
 function doneWords(run: Run, pace: string): string {
-  if (run.state === 'recording' || run.state === 'awaiting-approval') return `${shownCount(run.rows)} rows`;
-  return `${shownCount(rowsDone(run))} of ${shownCount(run.rows)} rows done${run.state === 'paying' ? pace : ''}`;
+  if (run.state === 'recording' || run.state === 'awaiting-approval') return counted(run.rows, 'row');
+  return `${shownCount(rowsDone(run))} of ${counted(run.rows, 'row')} done${run.state === 'paying' ? pace : ''}`;
 }
 
 function rateWords(run: Run, perSecond: number | null): string {

@@ -1,6 +1,6 @@
 import type { Run } from '../../payout.ts';
 import { Field } from '../parts/fields.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Time } from '../parts/time.tsx';
 import { RUN_STATE_WORDS } from './run-status.ts';
@@ -12,7 +12,7 @@ export function PurgePage({ run, retentionMs }: { run: Run; retentionMs: number 
   return (
     <>
       <p>
-        {run.fileName}, {shownCount(run.rows)} rows, {RUN_STATE_WORDS[run.state]}
+        {run.fileName}, {counted(run.rows, 'row')}, {RUN_STATE_WORDS[run.state]}
         {run.finishedAt === null ? null : (
           <>
             {' '}

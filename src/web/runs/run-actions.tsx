@@ -1,6 +1,6 @@
 import type { Run } from '../../payout.ts';
 import { Field } from '../parts/fields.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { Person } from '../web.ts';
@@ -116,7 +116,7 @@ export function CancelPage({ run }: { run: Run }) {
   return (
     <>
       <p>
-        {run.fileName}, {shownCount(run.rows)} rows. <b>{shownCount(ready)}</b> payouts that were never sent will be
+        {run.fileName}, {counted(run.rows, 'row')}. <b>{shownCount(ready)}</b> payouts that were never sent will be
         cancelled, and a cancelled run does not go on again.
       </p>
       {sent === 0 ? null : (

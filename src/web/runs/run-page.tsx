@@ -1,6 +1,7 @@
 import { stagesText, stageText } from '../../config/stages.ts';
 import type { RunEvent } from '../../ledger/runs/runs.ts';
 import type { Run } from '../../payout.ts';
+import { May } from '../may.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
@@ -127,7 +128,11 @@ function Reports({ run }: { run: Run }) {
 }
 
 function BankPart({ run: { id, reconciled } }: { run: Run }) {
-  const link = <a href={`/reconcile?run=${id}`}>Reconcile with a statement of the bank</a>;
+  const link = (
+    <May act="submit">
+      <a href={`/reconcile?run=${id}`}>Reconcile with a statement of the bank</a>
+    </May>
+  );
   if (reconciled === null) return <>Not reconciled yet. {link}</>;
   const { at, sha256, missing, different, extra } = reconciled;
   return (

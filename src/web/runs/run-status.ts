@@ -18,6 +18,20 @@ export function isOver({ state }: Pick<Run, 'state'>): boolean {
   return state === 'finished' || state === 'cancelled';
 }
 
+const EVENT_WORDS: Readonly<Record<string, string>> = {
+  ...RUN_STATE_WORDS,
+  paying: 'began to pay',
+  paused: 'paused',
+  approved: 'approved by one person',
+  stage: 'went on to the next stage',
+  'put-off': 'starts later than planned',
+};
+
+/** What happened to a run in the words of people; what has none is told by its name. */
+export function eventWords(event: string): string {
+  return EVENT_WORDS[event] ?? event;
+}
+
 /** What became of the rows of a run, as people ask for it. */
 export interface RowsBecame {
   readonly paid: number;

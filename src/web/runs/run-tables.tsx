@@ -3,6 +3,7 @@ import type { Run } from '../../payout.ts';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { eventWords } from './run-status.ts';
 
 const EVENTS_SHOWN_MAX = 100;
 
@@ -28,7 +29,7 @@ export function HistoryTable({ runId, events }: { runId: string; events: readonl
             <td>
               <Time at={at} />
             </td>
-            <td>{event}</td>
+            <td>{eventWords(event)}</td>
             <td>{actor}</td>
             <td>{reason}</td>
           </tr>

@@ -1,8 +1,10 @@
-import { RUN_STATES, type Run } from '../../payout.ts';
+import { OUTCOMES, RUN_STATES, type Run } from '../../payout.ts';
 import { NEWEST_FIRST, type RunColumn, type RunSort, type RunsWanted } from '../../runs/search/run-search.ts';
 import { MoneyFields, SortChoice } from '../lists/list-fields.tsx';
+import { May } from '../may.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
+import { OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { sortLinks } from '../parts/table.tsx';
 import { RUN_STATE_WORDS } from './run-status.ts';
@@ -25,7 +27,10 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
   if (total === 0 && !isNarrowed) {
     return (
       <p class="empty">
-        There are no runs yet. <a href="/upload">Upload a payout file</a> to begin with.
+        There are no runs yet.{' '}
+        <May act="submit">
+          <a href="/upload">Upload a payout file</a> to begin with.
+        </May>
       </p>
     );
   }
@@ -40,7 +45,11 @@ export function RunsPage({ runs, total, wanted, page, pages }: RunsProps) {
         <>
           <p>
             {shownCount(total)} {total === 1 ? 'run' : 'runs'} · <a href={hrefOfRuns(wanted, '.csv')}>as CSV</a> ·{' '}
-            <a href="/period">report of a period</a> · <a href="/reconcile">reconcile with the bank</a>
+            <a href="/period">report of a period</a>
+            <May act="submit">
+              {' '}
+              · <a href="/reconcile">reconcile with the bank</a>
+            </May>
           </p>
           <RunsTable
             caption={wanted.sort === NEWEST_FIRST ? 'Runs, the newest first' : 'Runs'}
@@ -74,7 +83,21 @@ function SearchForm({ wanted }: { wanted: RunsWanted }) {
         label="State"
         name="state"
         value={wanted.state}
-        options={[['', 'any'], ...RUN_STATES.map((state) => [state, RUN_STATE_WORDS[state]] as const)]}
+        options={[
+          ['', 'any'],
+          ...RUN_STATES.map((state) => [state, RUN_STATE_WORDS[state]] as const),
+          ['starts-later', 'starts later'],
+        ]}
+      />
+      <Choice
+        label="With rows that are"
+        name="outcome"
+        value={wanted.outcome}
+        options={[
+          ['', 'any'],
+          ['not-paid', 'not paid, for any reason'],
+          ...OUTCOMES.map((outcome) => [outcome, OUTCOME_WORDS[outcome]] as const),
+        ]}
       />
       <Field label="Run, file name, submitter or SHA-256" name="text" value={wanted.text} maxLength={200} />
       <Field label="Handed in from" name="from" value={wanted.from} isDay />

@@ -3,7 +3,7 @@ import type { Run } from '../../payout.ts';
 import { fileTotals, outcomeCounts } from '../../report/totals.ts';
 import type { RunColumn } from '../../runs/search/run-search.ts';
 import { Badge } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { Bar } from '../parts/outcome-bar.tsx';
 import { Line, type SortLinks, Table } from '../parts/table.tsx';
@@ -71,10 +71,9 @@ function RunLine({ run, isShort }: { run: Run; isShort: boolean }) {
 }
 
 function rowWords({ state, counts, rows }: Run): string {
-  const all = shownCount(rows);
   return state === 'recording' || state === 'awaiting-approval'
-    ? `${all} rows`
-    : `${shownCount(counts.completed)} of ${all} paid`;
+    ? counted(rows, 'row')
+    : `${shownCount(counts.completed)} of ${shownCount(rows)} paid`;
 }
 
 function FileMoney({ run, isShort }: { run: Run; isShort: boolean }) {

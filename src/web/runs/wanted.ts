@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RUN_STATES } from '../../payout.ts';
+import { OUTCOMES, RUN_STATES } from '../../payout.ts';
 import { NEWEST_FIRST, RUN_SORTS, type RunsWanted } from '../../runs/search/run-search.ts';
 import { hrefWith } from '../lists/href.ts';
 import { moneyQuery } from '../lists/money-query.ts';
@@ -8,7 +8,11 @@ const day = z.union([z.literal(''), z.iso.date('must be a day such as 2026-01-31
 
 /** Which runs are wanted, and in which order; '' for any. */
 export const runsQuery = {
-  state: z.union([z.literal(''), z.enum(RUN_STATES)]).default(''),
+  state: z.union([z.literal(''), z.enum([...RUN_STATES, 'starts-later'])]).default(''),
+  outcome: z
+    .union([z.literal(''), z.enum([...OUTCOMES, 'not-paid'])])
+    .default('')
+    .describe('What some of its rows came to; `not-paid` is any outcome without the money with its beneficiary'),
   text: z.string().max(200).trim().default(''),
   ...moneyQuery,
   from: day.describe('The first day on which they were handed in, in the zone of the settings'),

@@ -9,14 +9,28 @@ import { actText, scheduleName, windowText } from '../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../schedules/set.ts';
 import { openZone } from '../../zone.ts';
 import { actorOf } from '../actor.ts';
+import { pageOf, pageQuery, sortedBy, sortQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, checkAll, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { ACT_KINDS, type AskedSchedule, type ListedSchedule, SchedulesPage } from './schedules-page.tsx';
+import {
+  ACT_KINDS,
+  type AskedSchedule,
+  type ListedSchedule,
+  SCHEDULE_COLUMNS,
+  SchedulesPage,
+} from './schedules-page.tsx';
 
 const LIST = '/schedules';
 
-const listQuery = { querystring: z.strictObject({ set: z.string().max(40).default('') }) };
+const SCHEDULES_PER_PAGE = 15;
+const listQuery = {
+  querystring: z.strictObject({
+    set: z.string().max(40).default(''),
+    page: pageQuery,
+    sort: sortQuery(SCHEDULE_COLUMNS).default('name'),
+  }),
+};
 const fields = z.record(z.string().max(64), z.string().max(2000));
 const removeForm = z.strictObject({ name: scheduleName });
 const setForm = z.strictObject({
@@ -44,7 +58,18 @@ export function addSchedulePages(web: Web, deps: WebDeps): void {
   web.get(LIST, { config: { act: 'read' }, schema: listQuery }, async (request, reply) => {
     const schedules = await readListed(deps);
     const form = formOf(schedules.find(({ name }) => name === request.query.set));
-    const body = SchedulesPage({ schedules, form, maySet: request.who?.may('schedule') === true });
+    const { page, sort } = request.query;
+    const sorted = sortedBy(schedules, sort, {
+      name: ({ name }) => name,
+      next: ({ document }) => document?.next[0] ?? null,
+      last: ({ document }) => document?.last.planned ?? null,
+    });
+    const body = SchedulesPage({
+      ...pageOf(sorted, page, SCHEDULES_PER_PAGE),
+      sort,
+      form,
+      maySet: request.who?.may('schedule') === true,
+    });
     return await sendPage(reply, deps, { title: 'Schedules', body });
   });
 

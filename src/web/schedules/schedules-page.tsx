@@ -1,11 +1,16 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
 import { openZone, timeIn } from '../../zone.ts';
+import { hrefWith } from '../lists/href.ts';
+import { SortForm } from '../lists/list-fields.tsx';
+import type { Listed } from '../lists/listed.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
-import { Table } from '../parts/table.tsx';
+import { CountedPages } from '../parts/pages.tsx';
+import { sortLinks, Table } from '../parts/table.tsx';
+import { utcText } from '../parts/time.tsx';
 
 /** A schedule as the list shows it. */
 export interface ListedSchedule {
@@ -29,8 +34,17 @@ export interface AskedSchedule {
   readonly window: string;
 }
 
-interface SchedulesProps {
-  readonly schedules: readonly ListedSchedule[];
+export const SCHEDULE_COLUMNS = ['name', 'next', 'last'] as const;
+type ScheduleColumn = (typeof SCHEDULE_COLUMNS)[number];
+
+const SORTS = [
+  ['name', 'name'],
+  ['next', 'done next'],
+  ['-last', 'done last'],
+] as const;
+
+interface SchedulesProps extends Listed<ListedSchedule> {
+  readonly sort: ScheduleColumn | `-${ScheduleColumn}`;
   readonly form: AskedSchedule;
   readonly maySet: boolean;
 }
@@ -43,13 +57,18 @@ const ACTS: Readonly<Record<AskedSchedule['act'], string>> = {
 };
 
 /** What payrun does by the clock, and what sets it. */
-export function SchedulesPage({ schedules, form, maySet }: SchedulesProps) {
+export function SchedulesPage({ form, ...list }: SchedulesProps) {
+  const { shown, sort, page, pages, maySet } = list;
   return (
     <>
-      {schedules.length === 0 ? (
+      {shown.length === 0 ? (
         <p class="empty">There are no schedules yet. One reads an inbox, or starts runs, at its times.</p>
       ) : (
-        <ScheduleTable schedules={schedules} maySet={maySet} />
+        <>
+          <SortForm action="/schedules" sorts={SORTS} sort={sort} />
+          <ScheduleTable {...list} />
+          <CountedPages page={page} pages={pages} hrefOf={(other) => hrefWith('/schedules', { sort, page: other })} />
+        </>
       )}
       <p>
         <a href="/schedules.csv">The schedules as CSV</a>
@@ -59,16 +78,24 @@ export function SchedulesPage({ schedules, form, maySet }: SchedulesProps) {
   );
 }
 
-const COLUMNS = ['Name', 'Does', 'When', `Next ${TIMES_SHOWN} times`, 'Done last', 'Missed last', 'Set by'];
-
-function ScheduleTable({ schedules, maySet }: Pick<SchedulesProps, 'schedules' | 'maySet'>) {
+function ScheduleTable({ shown, sort, maySet }: Pick<SchedulesProps, 'shown' | 'sort' | 'maySet'>) {
+  const by = sortLinks<ScheduleColumn>(sort, (other) => hrefWith('/schedules', { sort: other }));
+  const columns = [
+    { text: 'Name', sorts: by('name') },
+    'Does',
+    'When',
+    { text: 'Next', sorts: by('next') },
+    { text: 'Done last', sorts: by('last', 'down') },
+    'Missed last',
+    'Set by',
+  ];
   return (
     <Table
       class="schedules"
       caption="Schedules; times are those of the schedule's zone"
-      columns={maySet ? [...COLUMNS, 'Change'] : COLUMNS}
+      columns={maySet ? [...columns, 'Change'] : columns}
     >
-      {schedules.map(({ name, document, waiting }) => (
+      {shown.map(({ name, document, waiting }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
           {document === null ? (
@@ -89,20 +116,26 @@ function Cells({ document, waiting }: { document: ScheduleDocument; waiting: num
     <>
       <td>
         {escapeUnseen(does)}
-        {fault === null ? null : <p class="schedule-fault">It could not be done: {escapeUnseen(fault)}</p>}
+        {fault === null ? null : <p class="wrong">It could not be done: {escapeUnseen(fault)}</p>}
         {waiting === 0 ? null : <p>{shownCount(waiting)} to be done</p>}
       </td>
       <td>
         {words} ({zone}); made up for within {windowMs / 60_000} minutes
       </td>
       <td>
-        <ol>
-          {next.map((time) => (
-            <li key={time}>
-              <ZoneTime text={time} zone={zone} />
-            </li>
-          ))}
-        </ol>
+        {next.slice(0, 1).map((time) => (
+          <ZoneTime key={time} text={time} zone={zone} />
+        ))}
+        <details>
+          <summary>The {TIMES_SHOWN - 1} after it</summary>
+          <ol class="m-0 ps-3">
+            {next.slice(1).map((time) => (
+              <li key={time}>
+                <ZoneTime text={time} zone={zone} />
+              </li>
+            ))}
+          </ol>
+        </details>
       </td>
       <td>{last.planned === null ? 'never' : <ZoneTime text={last.planned} zone={zone} />}</td>
       <td>{missed === null ? 'none' : <ZoneTime text={missed} zone={zone} />}</td>
@@ -112,7 +145,11 @@ function Cells({ document, waiting }: { document: ScheduleDocument; waiting: num
 }
 
 function ZoneTime({ text, zone }: { text: string; zone: string }) {
-  return <time dateTime={text}>{timeIn(openZone(zone), Date.parse(text))}</time>;
+  return (
+    <time dateTime={text} title={utcText(Date.parse(text))} data-told>
+      {timeIn(openZone(zone), Date.parse(text))}
+    </time>
+  );
 }
 
 function Change({ name }: { name: string }) {

@@ -8,6 +8,7 @@ import { OUTCOME_TONES, OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
+import { runStatus } from '../runs/run-status.ts';
 
 /** Payouts and runs that were found in all runs. */
 export function SearchPage({ text, found }: { text: string; found: Found }) {
@@ -69,17 +70,19 @@ function Row({ runId, row }: FoundRow) {
 
 function Runs({ runs }: Pick<Found, 'runs'>) {
   return (
-    <Table caption="Runs" columns={['File', 'Run', { number: 'Rows' }, 'State', 'Handed in']}>
-      {runs.map(({ id, fileName, rows, state, createdAt }) => (
-        <Line key={id}>
+    <Table caption="Runs" columns={['File', 'Run', { number: 'Rows' }, 'Status', 'Handed in']}>
+      {runs.map((run) => (
+        <Line key={run.id}>
           <th scope="row">
-            <a href={`/runs/${id}`}>{escapeUnseen(fileName)}</a>
+            <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>
           </th>
-          <td>{id}</td>
-          <td class="number">{shownCount(rows)}</td>
-          <td>{state}</td>
+          <td>{run.id}</td>
+          <td class="number">{shownCount(run.rows)}</td>
           <td>
-            <Time at={createdAt} />
+            <Badge tone={runStatus(run).tone}>{runStatus(run).words}</Badge>
+          </td>
+          <td>
+            <Time at={run.createdAt} />
           </td>
         </Line>
       ))}

@@ -28,7 +28,7 @@ export function SettingsPage({ sections, head, safety, adopted, who }: SettingsP
       {sections.map(({ title, facts }, index) => (
         <section key={title}>
           <h2>{title}</h2>
-          <dl class={index === 0 ? 'facts settings-place' : 'facts'}>
+          <dl class={index === 0 ? 'facts border-start ps-3' : 'facts'}>
             {facts.map(([what, value]) => (
               <Fragment key={what}>
                 <dt>{escapeUnseen(what)}</dt>
@@ -58,7 +58,7 @@ type HaltProps = Pick<SettingsProps, 'head' | 'who'>;
 
 function Halt({ head, who }: HaltProps) {
   return (
-    <section class="settings-halt">
+    <section class="card card-body mb-3">
       <h2 id="halt">Halt</h2>
       {head.halt === null ? (
         <p>
@@ -153,9 +153,7 @@ function SafetyTable({ ledger, own }: { ledger: readonly string[]; own: readonly
       {rows.map(([ofLedger = '–', ofProcess = '–']) => (
         <tr key={`${ofLedger} ${ofProcess}`}>
           <td>{ofLedger}</td>
-          <td class={ofLedger === ofProcess ? 'dim' : 'settings-other'}>
-            {ofLedger === ofProcess ? 'the same' : ofProcess}
-          </td>
+          <td class={ofLedger === ofProcess ? 'dim' : 'wrong'}>{ofLedger === ofProcess ? 'the same' : ofProcess}</td>
         </tr>
       ))}
     </Table>

@@ -2,15 +2,17 @@ import type { ListedName } from '../../access/listed-name.ts';
 import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Blocked } from '../../ledger/people/approvals.ts';
+import type { Listed } from '../lists/listed.ts';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
 import { Identity } from '../parts/identity.tsx';
+import { CountedPages } from '../parts/pages.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { Person } from '../web.ts';
 
 interface BlockListProps {
-  readonly blocked: readonly Blocked[];
+  readonly blocked: Listed<Blocked>;
   readonly names: ReadonlyMap<string, ListedName>;
   readonly who: Person | null;
   /** Whom the form is about to block. */
@@ -26,10 +28,13 @@ export function BlockListPage({ blocked, names, who, id }: BlockListProps) {
         Payouts to a blocked beneficiary that were not sent are held when their turn comes. One person blocks; two end
         the block, and what is held is then let go under <a href="/to-settle">To settle</a>.
       </p>
-      {blocked.length === 0 ? (
+      {blocked.shown.length === 0 ? (
         <p class="empty">Nobody is blocked.</p>
       ) : (
-        <BlockTable blocked={blocked} names={names} who={who} />
+        <>
+          <BlockTable blocked={blocked} names={names} who={who} />
+          <CountedPages {...blocked} hrefOf={(page) => `/block-list?page=${page}`} />
+        </>
       )}
       <p>
         <a href="/block-list.csv">The list as CSV</a>
@@ -45,7 +50,7 @@ function BlockTable({ blocked, names, who }: Omit<BlockListProps, 'id'>) {
       caption="Beneficiaries to whom nothing is paid"
       columns={['Beneficiary', 'Blocked', 'By', 'Reason', 'End of the block']}
     >
-      {blocked.map((one) => (
+      {blocked.shown.map((one) => (
         <tr key={one.identityId}>
           <th scope="row">
             <Identity id={one.identityId} name={names.get(one.identityId)} />

@@ -3,6 +3,7 @@ import { reasonText } from '../../access/words.ts';
 import { rfc3339 } from '../../clock.ts';
 import { tableCsv } from '../../report/table-csv.ts';
 import { blockBeneficiary, readBlocked, unblockBeneficiary } from '../../runs/block.ts';
+import { pageOf, pageQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
@@ -11,7 +12,7 @@ import { BlockListPage } from './block-list-page.tsx';
 
 const LIST = '/block-list';
 
-const list = { querystring: z.strictObject({ id: z.string().max(64).default('') }) };
+const list = { querystring: z.strictObject({ id: z.string().max(64).default(''), page: pageQuery }) };
 const fields = z.record(z.string().max(64), z.string().max(1000));
 const identity = z
   .string()
@@ -26,9 +27,10 @@ export function addBlockListPages(web: Web, deps: WebDeps): void {
   const { app } = deps;
 
   web.get(LIST, { config: { act: 'read' }, schema: list }, async (request, reply) => {
-    const blocked = await readBlocked(app);
-    const names = await app.ledger.names.read(blocked.map(({ identityId }) => identityId));
-    const body = BlockListPage({ blocked, names, who: request.who, id: request.query.id });
+    const { id, page } = request.query;
+    const blocked = pageOf(await readBlocked(app), page);
+    const names = await app.ledger.names.read(blocked.shown.map(({ identityId }) => identityId));
+    const body = BlockListPage({ blocked, names, who: request.who, id });
     return await sendPage(reply, deps, { title: 'Blocked beneficiaries', body });
   });
 

@@ -27,7 +27,7 @@ export function GroupTable({ groups, outOf }: SettleGroups) {
           ? 'By reason and run'
           : `By reason and run, of the first ${shownCount(outOf)} payouts: more of them wait`
       }
-      columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, '']}
+      columns={['Reason', 'Run', { number: 'Payouts' }, { number: 'Money' }, 'Settle']}
       class="stacked"
     >
       {groups.map((group) => (
@@ -212,8 +212,8 @@ function BulkFields({ payouts, more, scope, proposed }: BulkProps & { proposed: 
     <>
       {more ? <Tick name="all" label="Take all of them, also those that do not stand here" /> : null}
       <input type="hidden" name="which" value={scope.state === UNKNOWN ? (scope.reason ?? '') : ''} />
-      <fieldset>
-        <legend>What becomes of those that are ticked?</legend>
+      <fieldset class="form-fieldset">
+        <legend class="form-label">What becomes of those that are ticked?</legend>
         <Wrong id={control.id} words={problem} />
         {possible.map((decision) => (
           <p key={decision}>

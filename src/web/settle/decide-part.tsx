@@ -121,8 +121,8 @@ function Choices({ choices }: { choices: readonly Choice[] }) {
   const { typed, problem, control } = useField({ name: 'decision' });
   const { id, name, autofocus: isFirst, ...described } = control;
   return (
-    <fieldset role="radiogroup" {...described}>
-      <legend>What becomes of it? One person proposes, another one confirms.</legend>
+    <fieldset role="radiogroup" {...described} class="form-fieldset">
+      <legend class="form-label">What becomes of it? One person proposes, another one confirms.</legend>
       <Wrong id={id} words={problem} />
       {choices.map(({ decision, whyNot }, index) => (
         <p key={decision}>

@@ -9,7 +9,7 @@ import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
 import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Pages } from '../parts/pages.tsx';
-import { Table } from '../parts/table.tsx';
+import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
 import { GroupTable } from './bulk-page.tsx';
@@ -119,7 +119,7 @@ function SettleTable({ caption, payouts, rules }: Pick<ToSettleProps, 'payouts' 
     <Table
       caption={caption}
       columns={['Reference', 'Beneficiary', 'Run', { number: 'Amount' }, 'State', 'Evidence', 'Decision']}
-      class="to-settle stacked"
+      class="to-settle"
     >
       {payouts.map((payout) => (
         <SettleLine key={`${payout.runId}-${payout.line}`} payout={payout} rules={rules} />
@@ -132,7 +132,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
   const { row } = payout;
   const reason = payout.reason ?? reasonWords(settleReason(payout)) ?? settleReason(payout);
   return (
-    <tr>
+    <Line>
       <th scope="row">
         <a href={hrefOfRow({ run: payout.runId, line: payout.line })}>{row.reference}</a>
       </th>
@@ -154,7 +154,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
       <td>
         <DecisionCell payout={payout} rules={rules} />
       </td>
-    </tr>
+    </Line>
   );
 }
 

@@ -47,6 +47,7 @@ function followRun() {
 }
 
 const LOST = 'Not connected: what stands here may be old.';
+const SIGNED_OUT = 'You have been signed out. Reload the page to go on.';
 
 function openLive(place, tell) {
   // The page's own address may be that of a form which was refused.
@@ -65,7 +66,7 @@ function openLive(place, tell) {
     source.close();
     source.hasEnded = true;
     if (data === 'over') refreshParts(page);
-    else tell('You have been signed out. Reload the page to go on.', { isUrgent: true, isShown: false });
+    else tell(SIGNED_OUT, { isUrgent: true, isShown: false });
   });
   source.addEventListener('error', () => {
     const hasEnded = source.readyState === EventSource.CLOSED;
@@ -94,9 +95,10 @@ function partsOf(place) {
   return place.querySelector('[data-parts]')?.dataset.parts;
 }
 
-/** Keeps the keyboard where it was, on the link with the same address or on the same table; folds and tables stay as they were. */
+/** Keeps the keyboard where it was, on the link with the same address or in the same place or on the same table, and tables as they were scrolled. */
 function replaceIn(place, html) {
-  const focused = place.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+  const links = [...place.querySelectorAll('a')];
+  const focused = links.find((link) => link === document.activeElement);
   const before = [...place.querySelectorAll('.scroll')];
   const [held, lefts] = [before.indexOf(document.activeElement), before.map(({ scrollLeft }) => scrollLeft)];
   const folds = [...place.querySelectorAll('details')].map(({ open }) => open);
@@ -110,7 +112,11 @@ function replaceIn(place, html) {
   after.forEach((table, index) => {
     table.scrollLeft = lefts[index] ?? 0;
   });
-  if (focused !== null) [...place.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused)?.focus();
+  if (focused) {
+    const fresh = [...place.querySelectorAll('a')];
+    const same = fresh.find((link) => link.getAttribute('href') === focused.getAttribute('href'));
+    (same ?? fresh[links.indexOf(focused)])?.focus();
+  }
   after[held]?.focus({ preventScroll: true });
 }
 
@@ -127,14 +133,17 @@ function teller(note) {
 
 /** Whether somebody has begun to fill a form in, or is about to send it. */
 function isBeingFilled(part) {
-  const isTyping = part.contains(document.activeElement) && !document.activeElement.matches('a, summary');
+  const isTyping = part.contains(document.activeElement) && !document.activeElement.matches('a, summary, .scroll');
   return isTyping || [...part.querySelectorAll('input')].some(({ value, defaultValue }) => value !== defaultValue);
 }
 
-/** Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. */
+/**
+ * Loads the page again for its parts that are marked; one in which somebody is typing stays as it is. Tells whether they may
+ * still see it.
+ */
 async function refreshParts(address) {
   const answer = await fetch(address);
-  if (!answer.ok || answer.redirected) return;
+  if (!answer.ok || answer.redirected) return !answer.redirected;
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   for (const part of document.querySelectorAll('[data-refreshed]')) {
     const fresh = page.getElementById(part.id);
@@ -144,7 +153,27 @@ async function refreshParts(address) {
     // What somebody decides on stays as they see it.
     if (!fresh.hasAttribute('data-refreshed')) part.removeAttribute('data-refreshed');
   }
+  return true;
 }
+
+const LOOK_EVERY_MS = 3000;
+
+/** A page of what goes on is asked for again and again while somebody sees it. */
+function lookAgain(tell = teller(document.querySelector('[data-live-note]'))) {
+  const address = document.querySelector('[data-again]')?.dataset.again;
+  if (!address) return;
+  setTimeout(async () => {
+    let isIn = true;
+    try {
+      isIn = document.hidden || (await refreshParts(address));
+      tell(isIn ? '' : SIGNED_OUT, { isUrgent: true, isShown: false });
+    } catch {
+      tell(LOST, { isUrgent: true, isShown: false });
+    }
+    if (isIn) lookAgain(tell);
+  }, LOOK_EVERY_MS);
+}
+lookAgain();
 
 const ASK_AGAIN_MS = 1500;
 const ASKED_MAX = 60;

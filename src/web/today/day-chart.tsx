@@ -2,7 +2,7 @@ import { scaleBand, scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
 import { rfc3339 } from '../../clock.ts';
 import { roundedUp, ValueAxis } from '../charts/value-axis.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import type { Day } from './days.ts';
 
@@ -26,7 +26,7 @@ const LABEL_EVERY_DAYS = 7;
 export function DayChart({ days }: { days: readonly Day[] }) {
   const all = days.reduce((sum, { paid, open, held, failed }) => sum + paid + open + held + failed, 0);
   const paidAll = days.reduce((sum, { paid }) => sum + paid, 0);
-  const words = `${shownCount(all)} rows were handed in within ${days.length} days, ${shownCount(paidAll)} of them are paid.`;
+  const words = `${counted(all, 'row')} ${all === 1 ? 'was' : 'were'} handed in within ${days.length} days, ${shownCount(paidAll)} of them are paid.`;
   return (
     <div class="card card-body">
       <h2 class="label">Rows handed in on each of the last {days.length} days</h2>
@@ -75,7 +75,7 @@ function Bars({ days, words }: { days: readonly Day[]; words: string }) {
       {days
         .filter((_, at) => (days.length - 1 - at) % LABEL_EVERY_DAYS === 0)
         .map(({ at }) => (
-          <text key={at} class="middle" x={(x(at) ?? 0) + x.bandwidth() / 2} y={height - 6}>
+          <text key={at} text-anchor="middle" x={(x(at) ?? 0) + x.bandwidth() / 2} y={height - 6}>
             {dayWords(at)}
           </text>
         ))}

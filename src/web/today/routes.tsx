@@ -1,7 +1,8 @@
+import type { FastifyReply } from 'fastify';
 import { readInboxes } from '../inbox/read-inboxes.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { waitingFor } from '../waiting.ts';
-import type { Web, WebDeps } from '../web.ts';
+import { type Waiting, waitingFor } from '../waiting.ts';
+import type { Person, Web, WebDeps } from '../web.ts';
 import { lastDays, yesterday } from './days.ts';
 import { TodayPage, todayWords } from './today-page.tsx';
 import { openUnpaid } from './unpaid.ts';
@@ -11,7 +12,7 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readUnpaid = openUnpaid(app.ledger.runs);
 
-  web.get('/', { config: { act: 'read' } }, async ({ who }, reply) => {
+  const show = async (who: Person | null, reply: FastifyReply): Promise<FastifyReply> => {
     if (who === null) throw new Error('the first page let somebody in who has not signed in');
     const [runs, inboxes] = await Promise.all([deps.recentRuns(), readInboxes(deps)]);
     const refusedFiles = inboxes.reduce(
@@ -22,7 +23,23 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
     const now = app.clock.now();
     const unpaid = await readUnpaid(runs, yesterday(now, deps.zone));
     const body = TodayPage({ runs, who, waiting, days: lastDays(runs, now, deps.zone), unpaid, refusedFiles });
-    const below = <p class="hint">{runs.length === 0 ? 'Three steps to the first paid file.' : todayWords(waiting)}</p>;
+    const below = <TodayWords isEmpty={runs.length === 0} waiting={waiting} />;
     return await sendPage(reply, deps, { title: 'Today', body, below });
-  });
+  };
+
+  web.get('/', { config: { act: 'read' } }, async ({ who }, reply) => await show(who, reply));
+  // The same for the script of the page, which asks now and then.
+  const again = { act: 'read', looksByItself: true } as const;
+  web.get('/today', { config: again }, async ({ who }, reply) => await show(who, reply));
+}
+
+function TodayWords({ isEmpty, waiting }: { isEmpty: boolean; waiting: Waiting }) {
+  return (
+    <p class="hint live" data-again="/today">
+      <span id="today-words" data-refreshed>
+        {isEmpty ? 'Three steps to the first paid file.' : todayWords(waiting)}
+      </span>{' '}
+      <span data-live-note aria-live="polite" />
+    </p>
+  );
 }

@@ -2,8 +2,9 @@ import type { ComponentChildren } from 'preact';
 import type { Money } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import { fileTotals } from '../../report/totals.ts';
+import { May } from '../may.tsx';
 import type { Tone } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Time } from '../parts/time.tsx';
@@ -30,14 +31,20 @@ interface TodayProps {
 
 /** What waits for somebody, what is going on, and what was done lately. */
 export function TodayPage(props: TodayProps) {
-  const { runs, days, who } = props;
-  if (runs.length === 0) return <FirstSteps who={who} />;
+  const { runs, days } = props;
+  if (runs.length === 0) return <FirstSteps />;
   return (
     <>
-      <Cards {...props} />
-      <div class="today">
-        <RunsTable caption="Last runs" runs={runs.slice(0, RUNS_SHOWN)} isShort />
-        <DayChart days={days} />
+      <section id="today-cards" data-refreshed aria-label="What waits, and what goes on">
+        <Cards {...props} />
+      </section>
+      <div class="row g-3">
+        <section id="today-runs" class="col-lg-8" data-refreshed aria-label="Last runs">
+          <RunsTable caption="Last runs" runs={runs.slice(0, RUNS_SHOWN)} isShort />
+        </section>
+        <div class="col-lg-4">
+          <DayChart days={days} />
+        </div>
       </div>
       <p>
         <a href="/runs">All runs</a>
@@ -47,12 +54,15 @@ export function TodayPage(props: TodayProps) {
 }
 
 /** One sentence below the title. */
-export function todayWords({ approve, held }: Waiting): string {
+export function todayWords({ approve, held, unknown }: Waiting): string {
   const parts = [
     ...(approve.length === 0
       ? []
       : [`${shownCount(approve.length)} ${approve.length === 1 ? 'file waits' : 'files wait'} for your approval`]),
     ...(held === 0 ? [] : [`${shownCount(held)} ${held === 1 ? 'payout needs' : 'payouts need'} a person`]),
+    ...(unknown === 0
+      ? []
+      : [`payrun still looks what came of ${shownCount(unknown)} ${unknown === 1 ? 'payout' : 'payouts'}`]),
   ];
   return parts.length === 0 ? 'Nothing waits for you.' : `${parts.join(', and ')}.`;
 }
@@ -63,7 +73,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
   const unpaidRows = unpaid.reduce((sum, { rows }) => sum + rows, 0);
   const starts = later.map(({ startAt }) => startAt).filter((at) => typeof at === 'number');
   return (
-    <div class="cards today-cards">
+    <div class="today-cards row row-cols-2 row-cols-md-3 row-cols-xl-6 g-2 g-md-3 mb-3">
       {who.may('approve') ? (
         <Card
           label="To approve"
@@ -75,8 +85,9 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
           <Sum money={sumOf(waiting.approve.flatMap(({ fileTotals: totals }) => totals))} />
         </Card>
       ) : null}
-      <Card label="To settle" icon="user-question" tone="wait" count={waiting.held} href="/to-settle">
+      <Card label="To settle" icon="user-question" tone="wait" count={waiting.held + waiting.unknown} href="/to-settle">
         <Sum money={heldMoney(waiting.settle)} />
+        {waiting.unknown === 0 ? null : <div>{shownCount(waiting.unknown)} not known yet</div>}
       </Card>
       <Card
         label="Paying now"
@@ -95,7 +106,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
         href={hrefOf(
           unpaid.map(({ run }) => run),
           '',
-          '/runs',
+          '/runs?outcome=not-paid',
         )}
       >
         {unpaid.length === 0 ? null : `in ${shownCount(unpaid.length)} ${unpaid.length === 1 ? 'run' : 'runs'}`}
@@ -105,7 +116,7 @@ function Cards({ runs, waiting, unpaid, refusedFiles, who }: TodayProps) {
         icon="calendar-clock"
         tone="still"
         count={later.length}
-        href={hrefOf(later, '', '/runs?state=paused')}
+        href={hrefOf(later, '', '/runs?state=starts-later')}
       >
         {starts.length === 0 ? null : <Time at={Math.min(...starts)} />}
       </Card>
@@ -131,13 +142,15 @@ interface CardProps {
 
 function Card({ label, icon, tone, count, href, children }: CardProps) {
   return (
-    <a class="card card-body" href={href}>
-      <span class="card-label">
-        <Icon name={icon} /> {label}
-      </span>
-      <span class={`figure ${count === 0 ? 'dim' : `tone-${tone}`}`}>{shownCount(count)}</span>
-      <span class="hint">{children}</span>
-    </a>
+    <div class="col">
+      <a class="card card-body card-link h-100 p-3 text-reset" href={href}>
+        <span class="dim d-flex gap-2">
+          <Icon name={icon} /> {label}
+        </span>
+        <span class={`figure ${count === 0 ? 'dim' : `tone-${tone}`}`}>{shownCount(count)}</span>
+        <span class="hint">{children}</span>
+      </a>
+    </div>
   );
 }
 
@@ -154,7 +167,8 @@ function Sum({ money }: { money: readonly Money[] }) {
 
 function paidWords(runs: readonly Run[]): string {
   const paid = runs.reduce((sum, { counts }) => sum + counts.completed, 0);
-  return `${shownCount(paid)} of ${shownCount(runs.reduce((sum, { rows }) => sum + rows, 0))} rows paid`;
+  const rows = runs.reduce((sum, run) => sum + run.rows, 0);
+  return `${shownCount(paid)} of ${counted(rows, 'row')} paid`;
 }
 
 function heldMoney(runs: readonly Run[]): Money[] {
@@ -169,28 +183,32 @@ function sumOf(amounts: readonly Money[]): Money[] {
   return fileTotals(amounts, new Map()).map(({ currency, file }) => ({ minor: file, currency }));
 }
 
-function FirstSteps({ who }: { who: Person }) {
+function FirstSteps() {
   return (
-    <ol class="first-steps">
+    <ol class="cards list-unstyled">
       <li class="card card-body">
-        <h2>Take a payout file</h2>
+        <h2>1. Take a payout file</h2>
         <p>
-          A CSV file with a line for each payout. <a href="/upload/example.csv">Take the example</a> to try it.
+          A CSV file with a line for each payout.
+          <May act="submit">
+            {' '}
+            <a href="/upload/example.csv">Take the example</a> to try it.
+          </May>
         </p>
       </li>
       <li class="card card-body">
-        <h2>Upload it and look</h2>
+        <h2>2. Upload it and look</h2>
         <p>payrun shows what is wrong with it, or what it comes to. Nothing is paid by this.</p>
-        {who.may('submit') ? (
+        <May act="submit">
           <p>
             <a class="btn btn-primary" href="/upload">
               <Icon name="upload" /> Upload a file
             </a>
           </p>
-        ) : null}
+        </May>
       </li>
       <li class="card card-body">
-        <h2>Hand it in</h2>
+        <h2>3. Hand it in</h2>
         <p>
           It becomes a run: where it needs approval, another person gives it; then each row is paid once, and a report
           proves it.

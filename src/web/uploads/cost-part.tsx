@@ -1,5 +1,7 @@
-import { shownCount, shownDecimal } from '../parts/figures.ts';
+import { Code } from '../code.tsx';
+import { counted, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
+import { outcomeWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import type { UploadCost } from './cost.ts';
@@ -52,7 +54,7 @@ function Cost({ id, cost }: { id: string; cost: UploadCost }) {
         {quotes.ended === null ? null : `${shownCount(quotes.unasked)} were not had: ${quotes.ended.reason}. `}
         {cost.rowsUnpriced === 0
           ? null
-          : `${shownCount(cost.rowsUnpriced)} rows are in no figure, for no quote shows their cost. `}
+          : `${counted(cost.rowsUnpriced, 'row')} without a quote that shows the cost: in no figure. `}
         What is marked ~ is estimated from a sample.
       </p>
       <p>
@@ -150,17 +152,17 @@ function Unquoted({ cost: { quotes, unquotedRows } }: { cost: UploadCost }) {
           figure.
         </>
       }
-      columns={[{ number: 'Line' }, 'Reference', 'Would be', 'Code', 'Reason']}
+      columns={[{ number: 'Line' }, 'Reference', 'Would be', 'Reason']}
     >
       {unquotedRows.map(({ line, reference, outcome, code, reason }) => (
         <tr key={line}>
           <td class="number">{line}</td>
           <td>{reference}</td>
-          <td>{outcome}</td>
+          <td>{outcomeWords(outcome)}</td>
           <td>
-            <code>{code}</code>
+            {reason}
+            <Code code={code} />
           </td>
-          <td>{reason}</td>
         </tr>
       ))}
     </Table>

@@ -67,8 +67,8 @@ function FileField({ fileBytesMax }: { fileBytesMax: number }) {
   const note = problem ?? (refused === null ? undefined : 'Choose the file again: nothing of it was kept.');
   const describedBy = `${note === undefined ? '' : `problem-${control.id} `}hint-${control.id}`;
   return (
-    <div class="drop">
-      <p class="field">
+    <div class="drop p-4 rounded">
+      <p class="field d-flex flex-column">
         <label class="form-label" htmlFor={control.id}>
           Payout file
         </label>
@@ -105,8 +105,8 @@ function TemplateField({ templates }: { templates: readonly TemplateChoice[] }) 
 
 function CheckFields() {
   return (
-    <fieldset>
-      <legend>What the file should hold</legend>
+    <fieldset class="form-fieldset">
+      <legend class="form-label">What the file should hold</legend>
       <Field label="Expected rows" name="expectRows" inputMode="numeric" pattern="[0-9]{0,9}" />
       <LongField
         label="Expected totals"
@@ -125,8 +125,8 @@ function CheckFields() {
 
 function StartFields() {
   return (
-    <fieldset>
-      <legend>When it is to start</legend>
+    <fieldset class="form-fieldset">
+      <legend class="form-label">When it is to start</legend>
       <Choice
         label="Start"
         name="start"

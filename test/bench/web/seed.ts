@@ -1,81 +1,28 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import type { App } from '../../../src/app.ts';
 import { hashReference } from '../../../src/intake/row/reference-hash.ts';
-import { LUA_KEYS } from '../../../src/ledger/keys.ts';
 import type { Arming, MoveAnswer } from '../../../src/ledger/payouts/acts.ts';
 import { rowFields } from '../../../src/ledger/payouts/record.ts';
-import { runScript, script } from '../../../src/ledger/script.ts';
 import { type PayoutRow, payoutId } from '../../../src/payout.ts';
 import { doCountersTie } from '../../../src/runs/progress.ts';
 
-const COPIES_AT_A_TIME = 4;
+const RUNS_AT_A_TIME = 8;
 const FIRST_LINE = 2;
 const DAY_MS = 86_400_000;
 const ARM_TRIES_MAX = 10;
 const ACTOR = 'seed';
 
-/**
- * So many runs of so many rows each, all of them paid. The first one is made by the ledger's own functions, move by move; the
- * others are copies of its keys, each with file, references and quotes of its own.
- */
-export async function seedRuns(
-  { app, redis }: { app: App; redis: Redis },
-  { runs, rows }: { runs: number; rows: number },
-): Promise<void> {
-  const { prefix } = app.config;
-  const template = await seedRun(app, 0, rows);
-  const keys = await redis.keys(`${prefix}:run:${template}*`);
-  const suffixes = keys.map((key) => key.slice(`${prefix}:run:${template}`.length));
-  const copy = script(COPY_RUN);
-  let next = 1;
-  const copySome = async (): Promise<void> => {
-    for (let place = next++; place < runs; place = next++) {
-      const copies = rowsOf(place, rows).map((row) => ({
-        l: row.line,
-        ref: row.reference,
-        rh: app.ledger.seals.row({ runId: runIdOf(place), line: row.line }, row, false),
-        h: hashReference(row.reference),
-        q: quoteIdOf(place, row.line),
-      }));
-      const facts = [fileNameOf(place), fileHashOf(place), makerOf(place)];
-      const args = [template, runIdOf(place), ...facts, JSON.stringify(copies), JSON.stringify(suffixes)];
-      await runScript(redis, copy, { prefix, args });
-    }
+/** So many runs of so many rows each, all of them paid, by the ledger's own functions, move by move. */
+export async function seedRuns(app: App, { runs, rows }: { runs: number; rows: number }): Promise<void> {
+  let next = 0;
+  const seedSome = async (): Promise<void> => {
+    for (let place = next++; place < runs; place = next++) await seedRun(app, place, rows);
   };
-  await Promise.all(Array.from({ length: COPIES_AT_A_TIME }, copySome));
+  await Promise.all(Array.from({ length: RUNS_AT_A_TIME }, seedSome));
   await requireWhole(app, { place: runs - 1, rows });
 }
 
-/**
- * Copies a run that is over, under another id.
- *
- * KEYS[1] prefix
- * ARGV[1] run id; ARGV[2] that of the copy; ARGV[3] its file name; ARGV[4] SHA-256 and content hash; ARGV[5] by whom; ARGV[6]
- *         JSON array of { l line, ref reference, rh row hash, h hash of the folded reference, q quote }; ARGV[7] JSON array of
- *         what follows the run's key in the names of its keys
- */
-const COPY_RUN = `${LUA_KEYS}
-local from, to, sha = ARGV[1], ARGV[2], ARGV[4]
-for _, suffix in ipairs(cjson.decode(ARGV[7])) do redis.call('COPY', runKey(from) .. suffix, runKey(to) .. suffix) end
-redis.call('HSET', runKey(to), 'fileName', ARGV[3], 'fileSha256', sha, 'contentHash', sha, 'createdBy', ARGV[5])
-redis.call('HSET', FILES, sha, to)
-redis.call('HSET', CONTENTS, sha, to)
-for _, set in ipairs({ RUNS, WATCH, P .. ':news' }) do
-  local score = redis.call('ZSCORE', set, from)
-  if score then redis.call('ZADD', set, score, to) end
-end
-for _, row in ipairs(cjson.decode(ARGV[6])) do
-  local key, id = payoutKey(to, row.l), to .. '-' .. row.l
-  redis.call('COPY', payoutKey(from, row.l), key)
-  redis.call('HSET', key, 'ref', row.ref, 'rh', row.rh, 'q', row.q)
-  redis.call('HSET', quotesKey(row.q), row.q, id)
-  redis.call('HSET', referencesKey(row.h), row.h, id)
-end
-return 'copied'
-`;
-
-/** A copy is what the ledger would have made. */
+/** What was seeded is what a run leaves that was paid. */
 async function requireWhole({ ledger }: App, { place, rows }: { place: number; rows: number }): Promise<void> {
   const runId = runIdOf(place);
   const run = await ledger.runs.read(runId);
@@ -93,7 +40,7 @@ async function requireWhole({ ledger }: App, { place, rows }: { place: number; r
   }
 }
 
-async function seedRun({ ledger }: App, place: number, count: number): Promise<string> {
+async function seedRun({ ledger }: App, place: number, count: number): Promise<void> {
   const rows = rowsOf(place, count);
   const fileSha256 = fileHashOf(place);
   const minor = rows.reduce((sum, { amount }) => sum + amount.minor, 0n);
@@ -123,7 +70,6 @@ async function seedRun({ ledger }: App, place: number, count: number): Promise<s
   const { result: ended } = await ledger.runs.move(runId, { to: 'finished', actor: ACTOR, reason: 'all was paid' });
   if (ended !== 'moved') throw new Error(`run ${runId} did not finish: ${ended}`);
   await ledger.runs.leave(runId);
-  return runId;
 }
 
 async function payRow(
