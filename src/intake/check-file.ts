@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Money } from '../money.ts';
 import { type ControlTotals, judgeTotals, vouchForEnd } from './control-totals.ts';
 import type { Header } from './csv/header.ts';
-import { layoutWords } from './csv/layout.ts';
+import { layoutWords, messageWord } from './csv/layout.ts';
 import { formatOf, type Reading } from './formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import { readManifest } from './manifest.ts';
@@ -205,6 +205,7 @@ function openFindings(problemsMax: number) {
   const totals = openTally();
   const valid = openValidCount();
   let columns: readonly string[] = [];
+  let message: string | null = null;
   let isEndCounted = false;
   let rows = 0;
   let amountless = 0;
@@ -237,7 +238,10 @@ function openFindings(problemsMax: number) {
     cutShortLine: () => cutShortLine,
     /** The last cell of each row is its amount, or one that is not read. */
     isEndCounted: () => isEndCounted,
-    columns: () => columns,
+    columns: () => (message === null ? columns : [messageWord(message), ...columns]),
+    message(name: string) {
+      message = name;
+    },
     header(header: Header) {
       columns = layoutWords(header);
       isEndCounted = header.columns.every(({ column, at }) => column === 'amount' || at !== header.width - 1);

@@ -64,6 +64,7 @@ const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /runs/:run/printed': 'read',
   'GET /runs/:run/reports/:file': 'read',
   'GET /runs/:run/changes': 'read',
+  'GET /runs/:run/changes.csv': 'read',
   'GET /runs/:run/retry-file': 'read',
   'GET /runs/:run/approve': 'approve',
   'GET /runs/:run/approve/totals.csv': 'approve',
@@ -153,6 +154,7 @@ function actOf(route: Route): Act | 'public' | undefined {
 /** They note who took them on the audit log; nothing else that is only looked at leaves a trace. */
 const NOTED = [
   'GET /runs/:run/changes',
+  'GET /runs/:run/changes.csv',
   'GET /runs/:run/report',
   'GET /runs/:run/printed',
   'GET /runs/:run/reports/:file',

@@ -56,6 +56,7 @@ const HOLD: Readonly<Record<Route, number>> = {
   'GET /runs/:run/outcomes.csv': 0,
   'GET /runs/:run/tie.csv': 0,
   'GET /runs/:run/reports.csv': 0,
+  'GET /runs/:run/changes.csv': 0,
   'GET /runs/:run/approve/totals.csv': 0,
   'GET /runs/:run/approve/beneficiaries.csv': 0,
   'GET /runs/:run/report': NAUGHTY.length,

@@ -27,6 +27,7 @@ async function openVersion(folder: string, run: Pick<Run, 'id' | 'reportHashes'>
     'never-written': 'was never written',
     elsewhere: 'is not there',
     altered: 'is not the one that was written',
+    unsigned: 'has no signature',
   };
   throw new Refusal(
     `The report ${run.id}.v${version}.json ${why[copy.kind]} (${folder}).`,
