@@ -1,8 +1,6 @@
-import { readEntry } from '../audit/entry.ts';
+import { readEntry, tellsHandIn } from '../audit/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OnRecord } from '../report/signing/file-hashes.ts';
-
-const HANDED_IN = ['run.submitted', 'run.attached'];
 
 /** The field of an entry's text; a quote in the actor's name before it is written with a backslash. */
 const TARGET = '"target":"';
@@ -37,5 +35,5 @@ function withEntry(known: OnRecord, line: string): OnRecord {
   if (entry.action === 'run.approved' && fileSha256 !== undefined)
     return { ...known, approved: [...known.approved, fileSha256] };
   // A file that was handed in again has the same rows.
-  return HANDED_IN.includes(entry.action) ? { ...known, rowsHandedIn: contentHash ?? null } : known;
+  return tellsHandIn(entry) ? { ...known, rowsHandedIn: contentHash ?? null } : known;
 }
