@@ -34,7 +34,6 @@ function openCodes(keys: MacKeys | undefined, { codedFrom = null, sealedRuns = n
 
   function faultOf(record: AuditRecord): CodeFault | undefined {
     const { code, number } = record;
-    if (tellsHandIn(record) && untold.delete(record.target)) from ??= number;
     if (code === undefined) return from !== null || number >= (codedFrom ?? number + 1) ? 'no-code' : undefined;
     const check = keys?.check(entryText(record), code);
     from ??= number;
@@ -45,6 +44,7 @@ function openCodes(keys: MacKeys | undefined, { codedFrom = null, sealedRuns = n
 
   return {
     see(record: AuditRecord): void {
+      if (tellsHandIn(record) && untold.delete(record.target)) from ??= record.number;
       const fault = keys === undefined ? undefined : faultOf(record);
       if (fault !== undefined && !first.has(fault)) first.set(fault, record.number);
     },

@@ -21,7 +21,7 @@ export async function readOnRecord(
   return found;
 }
 
-const NOTHING: OnRecord = { rowsHandedIn: null, approved: [] };
+const NOTHING: OnRecord = { rowsHandedIn: null, rowsAccepted: [], approved: [] };
 
 function targetOf(line: string): string {
   const from = line.indexOf(TARGET) + TARGET.length;
@@ -31,9 +31,11 @@ function targetOf(line: string): string {
 function withEntry(known: OnRecord, line: string): OnRecord {
   const entry = readEntry(line);
   if (entry === undefined) return known;
-  const { fileSha256, contentHash } = entry.details;
+  const { fileSha256, contentHash, acceptedHash } = entry.details;
   if (entry.action === 'run.approved' && fileSha256 !== undefined)
     return { ...known, approved: [...known.approved, fileSha256] };
-  // A file that was handed in again has the same rows.
-  return tellsHandIn(entry) ? { ...known, rowsHandedIn: contentHash ?? null } : known;
+  if (!tellsHandIn(entry)) return known;
+  // A file that was handed in again has the same rows; others of them may be refused.
+  const rowsAccepted = acceptedHash === undefined ? known.rowsAccepted : [...known.rowsAccepted, acceptedHash];
+  return { ...known, rowsHandedIn: contentHash ?? null, rowsAccepted };
 }

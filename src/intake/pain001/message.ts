@@ -10,7 +10,7 @@ const TEXT_CHARACTERS_MAX = 1024;
 /** What walks through a message, and the version that it was found to be of. */
 interface Message {
   readonly listener: XmlListener;
-  versionName(): string | undefined;
+  readonly versionName: () => string | undefined;
 }
 
 /**

@@ -6,11 +6,7 @@ const RUNS_AT_ONCE = 50;
  * What the audit log has to tell, by what the ledger holds: each run whose seal is true was sealed by a process that had the
  * ledger's key, after it had written the entry of who handed the run in.
  */
-export async function runsForAudit({
-  runs,
-  seals,
-  audit,
-}: Pick<Ledger, 'runs' | 'seals' | 'audit'>): Promise<{
+export async function runsForAudit({ runs, seals, audit }: Pick<Ledger, 'runs' | 'seals' | 'audit'>): Promise<{
   readonly hasRuns: boolean;
   readonly sealedRuns: ReadonlySet<string>;
 }> {

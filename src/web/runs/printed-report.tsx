@@ -6,6 +6,7 @@ import { summaryJson } from '../../report/document.ts';
 import { reportRow } from '../../report/row.ts';
 import type { ReportSource } from '../../report/source.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
+import { ROW_WORDS } from '../../report/summary-text.ts';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
@@ -97,6 +98,8 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
         </dd>
         <dt>Version</dt>
         <dd>{versionWords(run)}</dd>
+        <dt>Rows in the ledger</dt>
+        <dd>{ROW_WORDS[summary.hashes.rows]}</dd>
         <dt>Audit log</dt>
         <dd>
           <code>{document.auditHead ?? 'empty'}</code>
