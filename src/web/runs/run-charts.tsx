@@ -11,7 +11,8 @@ import { Time } from '../parts/time.tsx';
 import type { EndedRun, ReasonCount } from './ended-run.ts';
 import type { PaidBy } from './over-time.ts';
 
-const REASONS_MAX = 8;
+/** So many have a bar each. */
+export const BARS_MAX = 8;
 const WIDTH = 400;
 const BAND = 26;
 const CURRENCIES_MAX = 2;
@@ -21,8 +22,8 @@ export function RunCharts({ run, ended }: { run: Run; ended: EndedRun }) {
   return (
     <>
       <div class="cards charts">
-        {ended.reasons.length === 0 ? null : <ReasonChart run={run} reasons={ended.reasons.slice(0, REASONS_MAX)} />}
-        <GrowthCharts paidBy={ended.paidBy} />
+        {ended.reasons.length === 0 ? null : <ReasonChart run={run} reasons={ended.reasons.slice(0, BARS_MAX)} />}
+        <GrowthCharts paidBy={ended.paidBy} where="; the table below has when" />
       </div>
       <OverTime paidBy={ended.paidBy} />
     </>
@@ -33,31 +34,38 @@ function wordsOf({ code, words }: ReasonCount): string {
   return reasonWords(code) ?? escapeUnseen(shownAmountsIn(words));
 }
 
-function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount[] }) {
+/** Reasons as a bar each, with their words. */
+export function ReasonBars({ reasons }: { reasons: readonly ReasonCount[] }) {
   const keys = reasons.map((_, index) => index);
   const height = reasons.length * BAND * 2;
   const y = scaleBand<number>(keys, [0, height]).paddingInner(0.55);
   const x = scaleLinear([0, Math.max(...reasons.map(({ rows }) => rows))], [0, WIDTH]);
   const told = reasons.map((reason) => `${shownCount(reason.rows)}: ${wordsOf(reason)}`).join('; ');
   return (
+    <svg class="chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={told}>
+      {reasons.map((reason, index) => (
+        <g key={`${reason.code} ${String(reason.isHeld)}`}>
+          <text x="0" y={(y(index) ?? 0) - 4 + BAND / 2}>
+            {shownCount(reason.rows)} {wordsOf(reason).slice(0, LABEL_CHARACTERS_MAX)}
+          </text>
+          <rect
+            class={reason.isHeld ? 'held' : 'failed'}
+            x="0"
+            y={(y(index) ?? 0) + BAND / 2}
+            width={x(reason.rows)}
+            height={BAND / 2}
+          />
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount[] }) {
+  return (
     <div class="card card-body">
       <h2 class="label">Why rows were not paid, or wait for a person</h2>
-      <svg class="chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={told}>
-        {reasons.map((reason, index) => (
-          <g key={`${reason.code} ${String(reason.isHeld)}`}>
-            <text x="0" y={(y(index) ?? 0) - 4 + BAND / 2}>
-              {shownCount(reason.rows)} {wordsOf(reason).slice(0, LABEL_CHARACTERS_MAX)}
-            </text>
-            <rect
-              class={reason.isHeld ? 'held' : 'failed'}
-              x="0"
-              y={(y(index) ?? 0) + BAND / 2}
-              width={x(reason.rows)}
-              height={BAND / 2}
-            />
-          </g>
-        ))}
-      </svg>
+      <ReasonBars reasons={reasons} />
       <details>
         <summary>The figures as a table</summary>
         <Table
@@ -83,8 +91,8 @@ function ReasonChart({ run, reasons }: { run: Run; reasons: readonly ReasonCount
 
 const LABEL_CHARACTERS_MAX = 55;
 
-/** Currencies have a chart each, for their amounts cannot be compared; more of them stand in the table. */
-function GrowthCharts({ paidBy }: { paidBy: readonly PaidBy[] }) {
+/** What was paid by and by. Currencies have a chart each, for their amounts cannot be compared; `where` ends what is told of each. */
+export function GrowthCharts({ paidBy, where = '' }: { paidBy: readonly PaidBy[]; where?: string }) {
   const last = paidBy.at(-1);
   if (last === undefined) return null;
   return (
@@ -92,14 +100,14 @@ function GrowthCharts({ paidBy }: { paidBy: readonly PaidBy[] }) {
       <GrowthChart
         title="Rows paid over time"
         points={paidBy.map(({ at, rows }) => ({ at, value: rows }))}
-        words={`${shownCount(last.rows)} rows were paid; the table below has when.`}
+        words={`${shownCount(last.rows)} rows were paid${where}.`}
       />
       {last.money.slice(0, CURRENCIES_MAX).map((all) => (
         <GrowthChart
           key={all.currency}
           title={`${all.currency} that left over time`}
           points={paidBy.map(({ at, money }) => ({ at, value: drawn(money, all.currency) }))}
-          words={`${shownAmount(all)} ${all.currency} left; the table below has when.`}
+          words={`${shownAmount(all)} ${all.currency} left${where}.`}
         />
       ))}
     </>
