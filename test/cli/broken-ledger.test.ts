@@ -55,8 +55,7 @@ const BROKEN: readonly [what: string, change: () => Promise<void>, found: readon
   [
     'a row was removed',
     async () => {
-      const { rows } = ledgerKeys(PREFIX);
-      await redis.redis.hdel(rows(runId, blockOf(3)), '3');
+      await redis.redis.hdel(ledgerKeys(PREFIX).rows(runId, blockOf(3)), '3');
       await countAnew(2, 40);
     },
     ['the rows in the ledger are not those that were handed in', RUN_CHANGED],

@@ -7,7 +7,7 @@ const START = Date.UTC(2026, 0, 15, 10, 0);
 
 function paidAt(line: number, at: number): Payout {
   const { history, ...rest } = payment(line, 'completed', {});
-  const step = { from: 'accepted', to: 'completed', at, actor: 'test', reason: 'test', exchange: null } as const;
+  const step = { to: 'completed', at, actor: 'test', reason: 'test', exchange: '' } as const;
   return { ...rest, history: [...history.filter(({ to }) => to !== 'completed'), step] };
 }
 
