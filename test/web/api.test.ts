@@ -193,7 +193,11 @@ describe('each operation answers as the served document says', () => {
     const period = await key.call('GET', always);
     expect(period.json).toMatchObject({ ties: true, runs: [runId], leftOut: [], earlier: [] });
     expect(period.json).toMatchObject({
-      lines: [{ by: 'currency', name: 'USD', rows: 3 }, ...Array(7).fill({}), { by: 'run', name: runId, rows: 3 }],
+      lines: [
+        { by: 'currency', name: 'USD', rows: 3 },
+        ...Array.from({ length: 7 }, () => ({})),
+        { by: 'run', name: runId, rows: 3 },
+      ],
     });
     const table = await key.call('GET', `${always}&format=csv`);
     expect(table.text).toMatch(/^by,name,currency,rows,.*\r\ncurrency,USD,USD,3,2,/);

@@ -64,7 +64,12 @@ export async function reportableRun(deps: Pick<ReportDeps, 'ledger'>, runId: str
  * of the run's file, where that was read already. Throws what `reportableRun` throws.
  */
 export async function reportSource(deps: ReportDeps, runId: string, onRecord?: OnRecord): Promise<ReportSource> {
-  const run = await reportableRun(deps, runId);
+  return await sourceOfRun(deps, await reportableRun(deps, runId), onRecord);
+}
+
+/** The same of a run as it was read, whatever its state. */
+export async function sourceOfRun(deps: ReportDeps, run: Run, onRecord?: OnRecord): Promise<ReportSource> {
+  const { id: runId } = run;
   const record = onRecord ?? (await readOnRecord(deps.ledger, [runId])).get(runId);
   const { disproved } = await deps.ledger.state.read();
   const seals = await openReportSeals(deps, run);
