@@ -27,9 +27,10 @@ API (\`GET /runs/{run}/report\`). Where the run has changed since its last repor
 | \`json\` | one document, after [report.schema.json](report.schema.json) (JSON Schema 2020-12); amounts are decimals as text |
 | \`summary\` | what the rows add up to, for people; with \`--json\` the document without its rows |
 | \`pain.002\` | the ISO 20022 status report for a payment message |
+| \`pdf\` | the page for paper, printed by Chromium where that is installed (\`/usr/bin/chromium\` or Google Chrome; by the command alone); \`--confirmation LINE\` prints the payment confirmation of one row instead |
 
 **To print** on the page of a run gives a summary for paper, and **Payment confirmation** on the page of a payout tells whoever was paid of one payment, without
-what it cost. A browser prints both to PDF. \`payrun retry-file\` and \`payrun validate --problems PATH\` write workbooks, too.
+what it cost. A browser prints both to PDF, and so does \`payrun report RUN --format pdf\`. \`payrun retry-file\` and \`payrun validate --problems PATH\` write workbooks, too.
 
 ## What ties
 A report ties when the rows in the ledger are the rows of the file, each once, with the file's money in each currency, when each payment has an id of its own, and when all seals are true. The hash over the rows in the ledger

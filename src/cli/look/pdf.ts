@@ -56,14 +56,14 @@ async function print(
   const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   const own = [`--user-data-dir=${join(folder, 'browser')}`, `--print-to-pdf=${pdf}`, pathToFileURL(page).href];
   const child = spawn(browser, [...ARGUMENTS, ...asRoot, ...own], { stdio: 'ignore', timeout: PRINTING_MS_MAX });
-  const [code] = await once(child, 'exit');
+  await once(child, 'exit');
   const isPrinted = await access(pdf).then(
     () => true,
     () => false,
   );
-  if (code === 0 && isPrinted) return;
+  if (child.exitCode === 0 && isPrinted) return;
   throw new Refusal(
-    `${browser} did not print the page (exit ${String(code)}).`,
+    `${browser} did not print the page (exit ${child.exitCode ?? child.signalCode ?? 'unknown'}).`,
     'Print the page of the run (to print) from your own browser.',
   );
 }
